@@ -10,9 +10,9 @@ import numpy as np
 
 from .. import cpu, environment, units
 from ..measure.counter_changes import CounterChange
+from ..measure.estimate import Mode
 from ..measure.fingerprint.difference import Difference
 from ..measure.fingerprint.fingerprint import Fingerprint
-from ..measure.measurement import Mode
 from ..results import counter_baseline
 from ..results.benchmark import Benchmark
 from ..results.run_file import RunFile

@@ -1,6 +1,6 @@
 """The clock of the host, the protocol that every clock implements, and how many calls make a round.
 
-`clock_choice.clock_for` chooses the clock by the devices of the inputs' tensors.
+`layouts.clock_for` chooses the clock by the devices of the inputs' tensors.
 """
 
 import math

@@ -132,7 +132,7 @@ class _Walk:
 
     def _bindings(self, function: FunctionType, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, Any]]:
         """Yield the global, nonlocal and imported names of a function's code, with their values."""
-        for name in _global_names(function.__code__):
+        for name in {name for one in _codes(function.__code__) for name in one.co_names}:
             # __file__ and __name__ depend on the location of the file.
             if name in function.__globals__ and not name.startswith("__"):
                 yield name, function.__globals__[name]
@@ -197,10 +197,6 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _codes(constant)
-
-
-def _global_names(code: CodeType) -> set[str]:
-    return {name for one in _codes(code) for name in one.co_names}
 
 
 def _bytecode(code: CodeType) -> str:

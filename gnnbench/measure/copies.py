@@ -56,13 +56,11 @@ class _Kind(NamedTuple):
 
 def tensors(value: Any) -> Iterator[Any]:
     """Yield the strided tensors in a value of a known type; some may occur twice."""
-    kind = _kind(value)
-    if kind is _STRIDED and value.layout == _torch().strided:
-        if not value.is_nested:  # nested tensors have no storage
-            yield value
-    elif kind is not None:
-        for part in kind.tensors(value):
-            yield from tensors(part)
+    for tensor in _of_any_layout(value):
+        if tensor.layout == _torch().strided:
+            yield tensor
+        else:
+            yield from tensors(sparse_parts(tensor))
 
 
 def _torch() -> Any:
@@ -156,7 +154,7 @@ def _of_any_layout(value: Any) -> Iterator[Any]:
     """Yield the tensors in a value of a known type; a sparse one as itself, not as its parts."""
     kind = _kind(value)
     if kind is _STRIDED:
-        if not value.is_nested:
+        if not value.is_nested:  # nested tensors have no storage
             yield value
     elif kind is not None:
         for part in kind.tensors(value):
@@ -190,10 +188,6 @@ def _copy_tuple(value: Any, copies: Copies) -> Any:
     return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
 
 
-def _copy_partial(value: Any, copies: Copies) -> Any:
-    return partial(copies.of(value.func), *copies.of(value.args), **copies.of(value.keywords))
-
-
 def _dgl_features(graph: Any) -> list[Any]:
     frames = (*graph._node_frames, *graph._edge_frames)  # noqa: SLF001 - its features by relation
     return [frame[name] for frame in frames for name in frame]
@@ -212,11 +206,7 @@ def _copy_dgl(graph: Any, copies: Copies) -> Any:
     return copy.deepcopy(graph, copies.memo)
 
 
-def _itself(value: Any, _copies: Copies) -> Any:
-    return value
-
-
-_PLAIN = _Kind(lambda _: (), _itself)
+_PLAIN = _Kind(lambda _: (), lambda value, _: value)
 _STRIDED = _Kind(sparse_parts, _copy_tensor, subclasses=False)
 
 _KINDS: dict[str, _Kind] = {
@@ -235,7 +225,10 @@ _KINDS: dict[str, _Kind] = {
         lambda method: (method.__self__,),
         lambda method, copies: MethodType(method.__func__, copies.of(method.__self__)),
     ),
-    "functools.partial": _Kind(lambda call: (call.func, call.args, call.keywords), _copy_partial),
+    "functools.partial": _Kind(
+        lambda call: (call.func, call.args, call.keywords),
+        lambda call, copies: partial(copies.of(call.func), *copies.of(call.args), **copies.of(call.keywords)),
+    ),
     "builtins.list": _Kind(
         lambda items: items, lambda items, copies: list(map(copies.of, items)), subclasses=False
     ),

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..codec import Fraction, Positive
+
 QUANTILE = 0.1
 NAME = "first decile of block medians"
 """Name of the estimate in files and documents."""
@@ -58,10 +60,11 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Mode:
-    """A mode of the blocks' values: their median, and their share of all blocks."""
+    """A mode of the times of a benchmark's layouts."""
 
-    median: float
-    share: float
+    median_ns: Positive
+    share: Fraction
+    """The fraction of the layouts that are in it."""
 
 
 def block_values(blocks: Sequence[Sequence[float]]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Copies a call's inputs to other places in memory; each placement of the inputs is a layout.
+"""Copies a call's inputs to other places in memory; each placement is a layout. Chooses the clock for them.
 
 The time of identical code on identical data differs by up to 3x between layouts. With copies, one process
 samples many of them.
@@ -8,12 +8,12 @@ import gc
 import random
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import psutil
 
-from .clock import Call
+from .clock import Call, Clock, HostClock
 from .copies import Copies, tensors
 
 MEMORY_SHARE = 0.25
@@ -108,3 +108,23 @@ class Layouts:
             if not tensor.is_inference()
         ]
         return lambda: any(tensor._version != version for tensor, version in versions)  # noqa: SLF001
+
+
+def clock_for(devices: Sequence[str], timer: Callable[[], float], *, flush: bool) -> Clock:
+    """Return the clock for inputs on these devices.
+
+    Args:
+        devices: types of the devices of the inputs' tensors: `cpu`, `cuda`, ...
+        timer: the host's timer, in seconds.
+        flush: whether the GPU's L2 cache is flushed before each round.
+
+    Raises:
+        ClockError: the timer does not advance.
+    """
+    torch = sys.modules.get("torch")
+    # A closure may hold tensors on the GPU that are no inputs. CUDA is then initialised.
+    if "cuda" in devices or (torch and torch.cuda.is_initialized()):
+        from .cuda_clock import CudaClock
+
+        return CudaClock(flush=flush, inputs_there="cuda" in devices)
+    return HostClock.of(timer)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from .. import codec
-from ..codec import Count, Fraction, Level, NotNegative, Positive, PositiveCount
+from ..codec import Count, Level, NotNegative, Positive, PositiveCount
 from . import estimate
 from .clock import Block
 from .stopping import StopReason
@@ -25,15 +25,6 @@ class Process:
     """Rounds of each block."""
     device_blocks_ns: list[list[NotNegative]] = field(default_factory=list)
     """Of each block one more round, between CUDA events; empty on a CPU."""
-
-
-@dataclass(frozen=True)
-class Mode:
-    """A mode of the times of a benchmark's layouts."""
-
-    median_ns: Positive
-    share: Fraction
-    """The fraction of the layouts that are in it."""
 
 
 @dataclass
@@ -68,7 +59,7 @@ class Measurement:
     high_ns: Positive | None = None
     level: Level | None = None
     """Level of the interval."""
-    modes: list[Mode] = field(default_factory=list)
+    modes: list[estimate.Mode] = field(default_factory=list)
 
     @property
     def blocks_ns(self) -> list[list[float]]:
@@ -102,7 +93,7 @@ class Measurement:
         found = estimate.estimate(values)
         self.location, self.level = estimate.NAME, estimate.SHOWN_LEVEL
         self.location_ns, self.low_ns, self.high_ns = found.location, found.low, found.high
-        self.modes = [Mode(mode.median, mode.share) for mode in estimate.modes(values)]
+        self.modes = list(estimate.modes(values))
 
     def as_json(self) -> Any:
         """Return what a run file has, with the estimate."""

@@ -21,34 +21,24 @@ from pytest_benchmark.storage.file import FileStorage
 
 from .. import codec
 from ..errors import UsageError
-from . import extra_info
-from .clock import ClockError
+from . import compilation, extra_info
+from .clock import Call, Clock, ClockError
+from .layouts import Layouts, clock_for
+from .measurement import Measurement
 from .pedantic import FIXED, Pedantic
 from .weight import Weight, growth_bytes, weigh
 from .whole_calls import sample_whole, why_unseen
 
 if TYPE_CHECKING:
     from ..cpu import Watch
-    from .clock import Call, Clock
-    from .layouts import Layouts
-    from .measurement import Measurement
     from .simulated_clock import FakeMachine
 
 _PARAMETERS: dict[type, dict[str, tuple[str, ...]]] = {
     BenchmarkFixture: {
         "_raw": ("self", "function_to_benchmark", "args", "kwargs"),
         "_raw_pedantic": (
-            *(
-                "self",
-                "target",
-                "args",
-                "kwargs",
-                "setup",
-                "teardown",
-                "rounds",
-                "warmup_rounds",
-                "iterations",
-            ),
+            *("self", "target", "args", "kwargs", "setup", "teardown"),
+            *("rounds", "warmup_rounds", "iterations"),
         ),
         "_make_stats": ("self", "iterations"),
         "_save_cprofile": ("self", "profile"),
@@ -139,9 +129,9 @@ class Patch:
             if settings is None or not settings.apply_to(self):
                 result = raw(self, function_to_benchmark, *args, **kwargs)
                 if patch.weighing and not self.disabled:
-                    patch._weigh(self, function_to_benchmark, args, kwargs)
+                    patch._weigh(self, Call(function_to_benchmark, args, kwargs))
                 return result
-            return patch._measure(self, settings, function_to_benchmark, args, kwargs)
+            return patch._measure(self, settings, Call(function_to_benchmark, args, kwargs))
 
         @wraps(pedantic)
         def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:
@@ -187,27 +177,32 @@ class Patch:
             self.repeated += [name for name, *_ in self._parts[1:2]]
 
     def _part(self, fixture: Any) -> dict[str, Any]:
-        """Return gnnbench's part of a benchmark's `extra_info`, to write to."""
-        ours = extra_info.new_part(fixture, self.version)
+        """Return gnnbench's part of a benchmark's `extra_info`, to write to; another version is replaced."""
+        if not isinstance(fixture.extra_info, dict):
+            fixture.extra_info = {}
+            if fixture.stats:  # which is what is saved
+                fixture.stats.extra_info = fixture.extra_info
+        ours = extra_info.part(fixture.extra_info)
+        if ours.get("version") != self.version:
+            ours = fixture.extra_info[extra_info.KEY] = {"version": self.version}
         self._parts.append((fixture.fullname, fixture.extra_info, ours))
         return ours
 
-    def _measure(
-        self,
-        fixture: Any,
-        settings: TimingSettings,
-        function: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> Any:
+    def _measure(self, fixture: Any, settings: TimingSettings, call: Call) -> Any:
         if settings.inspect_only:
-            return self._only_inspect(fixture, settings, function, args, kwargs)
+            self._part(fixture)
+            self.inspected.setdefault(fixture.fullname, fixture.extra_info)
+            if settings.whole_call:
+                _why_not_inspected(fixture, settings.whole_call)
+                return call()
+            return self._inspect(fixture, Layouts(call))
         if settings.growth:
-            asked = Pedantic(function, args, kwargs, rounds=2)
-            return self._watch_growth(fixture, asked, settings)
+            return self._watch_growth(
+                fixture, Pedantic(call.function, call.args, dict(call.kwargs), rounds=2), settings
+            )
         from .sampler import Effort, sample
 
-        with self._measuring(fixture, settings, function, args, kwargs) as (layouts, clock, measurement, add):
+        with self._measuring(fixture, settings, call) as (layouts, clock, measurement, add):
             effort = Effort(
                 precision=settings.precision,
                 max_seconds=fixture._max_time if settings.max_seconds is None else settings.max_seconds,  # noqa: SLF001
@@ -226,29 +221,9 @@ class Patch:
             result = self._inspect(fixture, layouts, is_warm=True)
         return _profile(fixture, measurement.iterations, layouts.original) if fixture.cprofile else result
 
-    def _only_inspect(
-        self,
-        fixture: Any,
-        settings: TimingSettings,
-        function: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> Any:
-        from .clock import Call
-        from .layouts import Layouts
-
-        self._part(fixture)
-        self.inspected.setdefault(fixture.fullname, fixture.extra_info)
-        if settings.whole_call:
-            _why_not_inspected(fixture, settings.whole_call)
-            return function(*args, **kwargs)
-        return self._inspect(fixture, Layouts(Call(function, args, kwargs)))
-
-    def _watch_growth(self, fixture: Any, asked: "Pedantic", settings: TimingSettings) -> Any:
+    def _watch_growth(self, fixture: Any, asked: Pedantic, settings: TimingSettings) -> Any:
         """Save what many calls leave behind, and return the result of one more."""
         from . import growth
-        from .clock import Call
-        from .layouts import Layouts
 
         self.used = True
         devices = Layouts(Call(asked.target, asked.args, asked.kwargs)).devices
@@ -273,7 +248,7 @@ class Patch:
                 fixture.stats.update(one)
         return asked.once()
 
-    def _inspect(self, fixture: Any, layouts: "Layouts", *, is_warm: bool = False) -> Any:
+    def _inspect(self, fixture: Any, layouts: Layouts, *, is_warm: bool = False) -> Any:
         """Add counters, fingerprint and growth of the resident set of a call, and return its result."""
         from .inspection import inspect
 
@@ -295,16 +270,13 @@ class Patch:
             ours["no_fingerprint"] = found.unseen
         return results[0]
 
-    def _weigh(self, fixture: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _weigh(self, fixture: Any, call: Call) -> None:
         """Measure the memory of one call."""
-        from .clock import Call
-        from .layouts import Layouts
-
-        layouts = Layouts(Call(function, args, kwargs))
+        layouts = Layouts(call)
         with PauseInstrumentation():
             self.weighed[fixture.fullname] = weigh(layouts.original, layouts.devices)
 
-    def _measure_pedantic(self, fixture: Any, settings: TimingSettings, asked: "Pedantic") -> Any:
+    def _measure_pedantic(self, fixture: Any, settings: TimingSettings, asked: Pedantic) -> Any:
         if settings.inspect_only:
             self._part(fixture)
             self.inspected.setdefault(fixture.fullname, fixture.extra_info)
@@ -312,8 +284,8 @@ class Patch:
         if settings.growth:
             return self._watch_growth(fixture, asked, settings)
         settings = replace(settings, in_place=FIXED)
-        call = asked.target, asked.args, asked.kwargs
-        with self._measuring(fixture, settings, *call) as (_, clock, measurement, add):
+        call = Call(asked.target, asked.args, asked.kwargs)
+        with self._measuring(fixture, settings, call) as (_, clock, measurement, add):
             measurement.iterations = asked.iterations
             result = asked.measure(clock, add, disable_gc=fixture._disable_gc)  # noqa: SLF001
             measurement.stopped_by = "rounds"
@@ -327,33 +299,24 @@ class Patch:
             _profile(fixture, asked.iterations, inputs, lambda: asked.tear_down(inputs))
         return result
 
-    def _clock(self, fixture: Any, devices: Sequence[str], *, flush: bool) -> "Clock":
-        from .clock_choice import clock_for
-
+    def _clock(self, fixture: Any, devices: Sequence[str], *, flush: bool) -> Clock:
         if self._machine:
             return self._machine.clock(fixture.fullname)
         return clock_for(devices, fixture._timer, flush=flush)  # noqa: SLF001
 
     @contextmanager
     def _measuring(
-        self, fixture: Any, settings: TimingSettings, *call: Any
-    ) -> "Iterator[tuple[Layouts, Clock, Measurement, Callable[[Any], None]]]":
+        self, fixture: Any, settings: TimingSettings, call: Call
+    ) -> Iterator[tuple[Layouts, Clock, Measurement, Callable[[Any], None]]]:
         """Prepare the measurement of a call, and save its result, also if it is interrupted."""
         from ..cpu import UNWATCHED_CLOCKS
-        from .clock import Call
-        from .layouts import Layouts
-        from .measurement import Measurement
 
         self.used = True
-        layouts = Layouts(Call(*call))
+        layouts = Layouts(call)
         flush = settings.flush and not settings.whole_call
         clock = self._clock(fixture, layouts.devices, flush=flush)
-        in_place = (
-            settings.in_place
-            or settings.whole_call
-            or (None if settings.sample_layouts else "--gnn-layouts one")
-        )
-        in_place = in_place or layouts.why_in_place()
+        asked = settings.in_place or settings.whole_call
+        in_place = asked or (layouts.why_in_place() if settings.sample_layouts else "--gnn-layouts one")
         measurement = Measurement(clock.name, "one" if in_place else "sampled", in_place)
         measurement.whole_call = settings.whole_call
 
@@ -408,8 +371,6 @@ def check_pytest_benchmark() -> None:
 
 def _why_not_inspected(fixture: Any, reason: str) -> None:
     """Add why a call that is timed whole has no fingerprint, and what torch.compile did in it."""
-    from . import compilation
-
     ours = extra_info.part(fixture.extra_info)
     ours["no_fingerprint"] = why_unseen(reason)
     if compiled := compilation.counts():
@@ -424,7 +385,7 @@ def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_o
     return iterations == 1 or not setup
 
 
-def _profile(fixture: Any, iterations: int, call: "Call", after: Callable[[], None] = lambda: None) -> Any:
+def _profile(fixture: Any, iterations: int, call: Call, after: Callable[[], None] = lambda: None) -> Any:
     """Call under cProfile, as pytest-benchmark does after timing."""
     profile = cProfile.Profile()
     result: Any = None

@@ -41,20 +41,17 @@ def nodes(file: str) -> Mapping[tuple[str, int | None], list[ast.AST]]:
 
 def _strip(node: Any) -> None:
     """Remove docstrings, other bare strings, and pytest's marks, which do not change what the code does."""
+
+    def is_text(one: ast.stmt) -> bool:
+        return isinstance(one, ast.Expr) and isinstance(getattr(one.value, "value", None), str)
+
     for part in ast.walk(node):
         body = getattr(part, "body", None)
         if isinstance(body, list):
-            part.body = [one for one in body if not _is_text(one)] or [ast.Pass()]  # type: ignore[attr-defined]
+            part.body = [one for one in body if not is_text(one)] or [ast.Pass()]  # type: ignore[attr-defined]
     if not isinstance(node, ast.Lambda):
         kept = [one for one in node.decorator_list if not ast.unparse(one).startswith("pytest.mark.")]
         node.decorator_list = kept
-
-
-def _is_text(statement: ast.stmt) -> bool:
-    value = getattr(statement, "value", None)
-    return (
-        isinstance(statement, ast.Expr) and isinstance(value, ast.Constant) and isinstance(value.value, str)
-    )
 
 
 def assigned(file: str, name: str) -> str:

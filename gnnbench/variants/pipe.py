@@ -1,6 +1,7 @@
 """Messages between the coordinator and a worker, over two pipes."""
 
 import json
+import math
 import os
 import select
 from collections.abc import Mapping
@@ -62,7 +63,7 @@ class Link:
             ClosedError: the other end is closed.
             GarbledError: the message is not a JSON object, or too long.
         """
-        deadline = None if timeout_seconds is None else RealTime.seconds() + timeout_seconds
+        deadline = math.inf if timeout_seconds is None else RealTime.seconds() + timeout_seconds
         looked = False
         while True:
             line, end, rest = self._buffer.partition(b"\n")
@@ -72,7 +73,7 @@ class Link:
                     return self._parse(line[len(self._token) :])
             elif len(self._buffer) > _MOST_BYTES:
                 raise GarbledError(f"over {_MOST_BYTES >> 20} MiB without an end")
-            elif (looked and _is_over(deadline)) or not self._has_more(deadline):
+            elif (looked and RealTime.seconds() >= deadline) or not self._has_more(deadline):
                 return None
             else:
                 self._buffer += self._more()
@@ -83,8 +84,8 @@ class Link:
         os.close(self._read)
         os.close(self._write)
 
-    def _has_more(self, deadline: float | None) -> bool:
-        if deadline is None:
+    def _has_more(self, deadline: float) -> bool:
+        if deadline == math.inf:
             return True
         poll = select.poll()
         poll.register(self._read, select.POLLIN)
@@ -108,7 +109,3 @@ class Link:
         if not isinstance(found, dict):
             raise GarbledError(ascii(data[:60].decode(errors="replace").strip())[1:-1])
         return found
-
-
-def _is_over(deadline: float | None) -> bool:
-    return deadline is not None and RealTime.seconds() >= deadline

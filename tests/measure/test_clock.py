@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from gnnbench.measure.clock import Call, ClockError, HostClock
-from gnnbench.measure.clock_choice import clock_for
+from gnnbench.measure.layouts import clock_for
 
 
 def test_a_round_is_timed_by_two_readings_around_all_of_its_iterations():

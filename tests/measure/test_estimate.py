@@ -98,7 +98,7 @@ def test_autocorrelation_time_of_known_series(random):
 def test_two_kinds_of_layouts_are_told_apart(share, random):
     slow = random.random(400) > share
     found = modes(np.exp(random.normal(0, 0.05, 400)) * np.where(slow, 2.0, 1.0))
-    assert [round(mode.median, 1) for mode in found] == [1, 2]
+    assert [round(mode.median_ns, 1) for mode in found] == [1, 2]
     assert found[0].share == pytest.approx(share, abs=0.06)
     assert found[0].share + found[1].share == pytest.approx(1)
 

@@ -73,7 +73,7 @@ def _all(call: Callable[[], Any], device: str, *, flush: bool) -> dict[str, floa
 
 
 def _clock(device: str, *, flush: bool) -> Any:
-    from gnnbench.measure.clock_choice import clock_for
+    from gnnbench.measure.layouts import clock_for
 
     return clock_for((device,), time.perf_counter, flush=flush)
 

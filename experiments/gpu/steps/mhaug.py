@@ -27,7 +27,7 @@ def run(unit: str, plan: Any) -> dict[str, Any]:
     import torch
 
     from gnnbench.measure.clock import Call
-    from gnnbench.measure.clock_choice import clock_for
+    from gnnbench.measure.layouts import clock_for
 
     clock = clock_for((plan.device,), time.perf_counter, flush=True)
     found: dict[str, Any] = {}

@@ -30,8 +30,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ...measure.clock import Call, Clock
-from ...measure.clock_choice import clock_for
-from ...measure.layouts import Layouts
+from ...measure.layouts import Layouts, clock_for
 from ...measure.pedantic import Pedantic
 from ...variants import outcome
 from ...variants.child_plugins import Overrides

@@ -1,5 +1,6 @@
 """Counts the instructions of warm calls until two agree, and names what makes calls differ."""
 
+import operator
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,7 +49,7 @@ def take(calls: Calls, counter: InstructionCounter) -> dict[str, Any]:
         begin = RealTime.seconds()
         for number in range(_WARM_UP):  # before callgrind watches: ten times as fast
             if number < _FEWEST or RealTime.seconds() - begin < _WARM_UP_SECONDS:
-                _once(calls, _run)
+                _once(calls, operator.call)
         counter.begin()
         found = [_once(calls, counter.count) for _ in range(2)]
         while _spread([one.total for one in found]) > _AGREE and len(found) < _MOST_CALLS:
@@ -95,10 +96,6 @@ def _once(calls: Calls, do: Callable[[Callable[[], object]], _Found]) -> _Found:
         return do(partial(call.function, *call.args, **call.kwargs))  # which is no Python function itself
     finally:
         calls.tear_down(call)
-
-
-def _run(call: Callable[[], object]) -> None:
-    call()
 
 
 @dataclass(frozen=True)
