@@ -4,8 +4,7 @@ import statistics
 from collections.abc import Sequence
 
 from ..profile.record import ProfileRecord
-from .names import clean
-from .table import SHORT_DIRECTION
+from .table import SHORT_DIRECTION, inputs
 from .view import Bar, Breakdown, BreakdownPart
 
 _KINDS = ("phases", "layers")
@@ -28,12 +27,9 @@ def of(records: Sequence[ProfileRecord]) -> tuple[Breakdown, ...]:
 def _work(record: ProfileRecord) -> str:
     spec = record.spec
     if not spec:
-        return clean(record.id)
+        return record.id
     direction = SHORT_DIRECTION.get(spec.direction, spec.direction)
-    return clean(
-        f"{spec.operation} {direction} on {spec.dataset} · hidden {spec.hidden} · {spec.dtype} · "
-        f"{spec.index_dtype} · {spec.device}"
-    )
+    return " · ".join((f"{spec.operation} {direction} on {spec.dataset}", *inputs(spec)[1:]))
 
 
 def _bar(record: ProfileRecord, kind: str) -> Bar:
@@ -44,11 +40,11 @@ def _bar(record: ProfileRecord, kind: str) -> Bar:
         return statistics.fmean(values_ns[call] for call in kept) / 1e9
 
     parts = tuple(
-        BreakdownPart(clean(row["path"][-1]), seconds, mean(row["self_ns"]), len(row["path"]) - 1)
+        BreakdownPart(row["path"][-1], seconds, mean(row["self_ns"]), len(row["path"]) - 1)
         for row in rows
         if (seconds := mean(row["total_ns"]))
     )
-    label = clean(record.spec.platform) if record.spec else "call"
+    label = record.spec.platform if record.spec else "call"
     return Bar(label, mean(root["total_ns"]), parts, mean(root["self_ns"]))
 
 

@@ -11,8 +11,6 @@ from ..compare.comparison import Compared
 from ..compare.repeat import Repeat
 from ..compare.result import Result
 from ..measure.fingerprint.difference import FRAMES, run_by, short_names
-from .names import clean
-from .view import CauseView
 
 _MOST = 5
 """Causes that are shown."""
@@ -20,8 +18,6 @@ _PARTS = 3
 """Functions or counters that are named."""
 BENCHMARKS = 8
 """Benchmarks that are named."""
-LONGEST = 2000
-"""Characters of a command in a comment or a page."""
 
 RepeatOf = Callable[[Sequence[str]], Repeat | None]
 """Returns how the benchmarks with these ids were compared; None: no command does that again."""
@@ -99,20 +95,6 @@ def told(
 def of_result(found: Result) -> list[Told]:
     """Return the causes to show of a saved result."""
     return told(found.comparison.rows, lambda _: found.repeat, whole=found.shard is None)
-
-
-def views(shown: Iterable[Told]) -> tuple[CauseView, ...]:
-    """Return the form that pages take."""
-    return tuple(
-        CauseView(
-            clean(one.sentence()),
-            tuple(row.fullname for row in one.cause.rows),
-            tuple(
-                (does, clean(command, LONGEST)) for does, command in one.commands if len(command) <= LONGEST
-            ),
-        )
-        for one in shown
-    )
 
 
 def apart(row: Compared, shown: Iterable[Told]) -> list[str]:

@@ -1,18 +1,28 @@
 """Make a view from any of gnnbench's files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from .. import json_io, units
-from ..compare.result import Result
-from ..compare.verdict import Thresholds
+from .. import codec, json_io, units
+from ..codec import Level
+from ..compare.comparison import Compared
+from ..compare.repeat import Repeat
+from ..compare.result import Result, of_runs
+from ..compare.verdict import Judgement, Thresholds
 from ..profile.record import ProfileRecord
 from ..results.accepted import Accepted
+from ..results.left_out import by_file
 from ..results.run_file import RunFile
-from . import breakdown, causes, run
-from .names import clean, cleaned, cleaned_memory, spec_of, titles
-from .sources import Source, Sources
+from ..settings import Settings
+from . import breakdown, causes
+from .causes import Told
+from .names import spec_of, titles
+from .sources import Sources
 from .view import BenchmarkView, JudgedBy, View, environment_facts
+
+_Judged = tuple[Sequence[Compared], JudgedBy | None, Sequence[Told], Sequence[str]]
+"""The verdicts, by what they were judged, their causes, and lines on what is accepted."""
 
 
 def compose(sources: Sources, thresholds: Thresholds, accepted: Accepted) -> View:
@@ -26,68 +36,128 @@ def compose(sources: Sources, thresholds: Thresholds, accepted: Accepted) -> Vie
     Raises:
         UsageError: a file is damaged.
     """
-    main = sources.first or sources.profiles[0]
+    main = sources.first
     try:
-        if isinstance(main.checked, Result):
-            view = _result(main.checked)
-        elif isinstance(main.checked, RunFile):
-            view = run.view(main, sources.base, thresholds, accepted)
+        if isinstance(main, Result):
+            view = _of_result(main)
+        elif main:
+            judged = _against(main, sources.base, thresholds, accepted) if sources.base else _saved(main)
+            view = _of_run(main, sources.base, *judged)
         else:
-            view = _profiles(sources.profiles)
-        records = [one.checked for one in sources.profiles if isinstance(one.checked, ProfileRecord)]
-        return replace(view, breakdowns=breakdown.of(records))
+            view = _of_profiles(sources.profiles)
+        return replace(view, breakdowns=breakdown.of(sources.profiles))
     except json_io.DAMAGE as error:
-        what = f"no {error}" if isinstance(error, KeyError) else str(error)
-        json_io.refuse(main.path, f"damaged: {clean(what)}", "save it again")
+        json_io.refuse(sources.path, f"damaged: {json_io.damage(error)}", "save it again")
 
 
-def _profiles(sources: Sequence[Source]) -> View:
-    names = dict.fromkeys(clean(one.content["id"]) for one in sources)
-    return View("profile", ", ".join(names), facts=environment_facts(sources[0].content["environment"]))
+def _of_profiles(found: Sequence[ProfileRecord]) -> View:
+    names = dict.fromkeys(one.id for one in found)
+    return View("profile", ", ".join(names), facts=environment_facts(found[0].environment))
 
 
-def _result(found: Result) -> View:
-    rows = found.comparison.rows
-    names = [row.fullname for row in rows]
-    specs = [spec_of(name) for name in names]
-    labels, common = titles(names, specs)
-    benchmarks = tuple(
-        BenchmarkView(
-            row.fullname,
-            *label,
-            spec,
-            row.seconds,
-            judgement=cleaned(row.judgement),
-            allowed=row.allowed,
-            memory=cleaned_memory(row.memory),
-            notes=tuple(map(clean, row.notes)),
-        )
-        for row, spec, label in zip(rows, specs, labels, strict=True)
-    )
-    shared = found.comparison.shared and cleaned(found.comparison.shared)
-    judged = JudgedBy(found.thresholds, clean(found.base.title), clean(found.head.title), shared)
+def _of_result(found: Result) -> View:
+    benchmarks, common = _benchmarks(found.rows)
+    judged = JudgedBy(found.thresholds, found.base.title, found.head.title, found.comparison.shared)
     facts: tuple[tuple[str, str], ...] = ()
-    notes = tuple(map(clean, found.all_notes()))
     if found.environment is not None:
         facts = (("took", f"{found.seconds:,.0f} s"), *_busy(found), *environment_facts(found.environment))
+    notes = found.all_notes()
     if found.interrupted:
-        notes = (
-            "The comparison was interrupted: benchmarks without a verdict by then are undecided.",
-            *notes,
-        )
-    return View(
-        found.command,
-        clean(found.path.name),
-        common,
-        benchmarks,
-        judged,
-        causes.views(causes.of_result(found)),
-        facts=facts,
-        notes=notes,
-    )
+        text = "The comparison was interrupted: benchmarks without a verdict by then are undecided."
+        notes = (text, *notes)
+    told = tuple(causes.of_result(found))
+    return View(found.command, found.path.name, common, benchmarks, judged, told, facts=facts, notes=notes)
 
 
 def _busy(found: Result) -> tuple[tuple[str, str], ...]:
     """Return how much other programs used the processor, if it is known."""
     share = found.contention_share
     return () if share is None else (("CPU time of other programs", units.fraction(share)),)
+
+
+def _of_run(
+    run: RunFile,
+    base: Sequence[RunFile],
+    rows: Sequence[Compared],
+    judged: JudgedBy | None,
+    told: Sequence[Told],
+    lines: Sequence[str],
+) -> View:
+    benchmarks, common = _benchmarks(rows, run, base)
+    taken = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
+    facts = (*taken, *environment_facts(run.environment or {}))
+    notes = (*lines, *by_file((one.path, one.left_out) for one in (run, *base)))
+    return View("run", run.path.name, common, benchmarks, judged, tuple(told), facts=facts, notes=notes)
+
+
+def _benchmarks(
+    rows: Sequence[Compared], run: RunFile | None = None, base: Sequence[RunFile] = ()
+) -> tuple[tuple[BenchmarkView, ...], str]:
+    """Return the benchmarks of a run and those that have a verdict, and what all have in common."""
+    timed = run.benchmarks if run else {}
+    judged = {row.fullname: row for row in rows}
+    cut = {one.fullname: str(one.error) for one in run.part.incomplete} if run else {}
+    names = list(dict.fromkeys([*timed, *judged, *cut]))
+    specs = [(timed[name].spec if name in timed else None) or spec_of(name) for name in names]
+    labels, common = titles(names, specs)
+    found = tuple(
+        BenchmarkView(
+            name,
+            *label,
+            spec,
+            judged.get(name),
+            timed.get(name),
+            tuple(one.benchmarks[name] for one in base if name in one.benchmarks),
+            cut.get(name, ""),
+        )
+        for name, label, spec in zip(names, labels, specs, strict=True)
+    )
+    return found, common
+
+
+def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds, accepted: Accepted) -> _Judged:
+    """Return verdicts of a run against others."""
+    found = of_runs(base, [run], thresholds, accepted)
+    told = causes.told(found.rows, lambda _: found.repeat, whole=run.shard is None)
+    return (
+        found.rows,
+        JudgedBy(thresholds, found.base.title, shared=found.comparison.shared),
+        told,
+        found.notes,
+    )
+
+
+def _saved(run: RunFile) -> _Judged:
+    """Return the verdicts of `--benchmark-compare` that were saved with a run."""
+    found = {name: saved for name, one in run.benchmarks.items() if (saved := one.part.comparison)}
+    if not found:
+        return [], None, [], []
+    rows = [_compared(name, one) for name, one in found.items()]
+    compared = run.part.compared
+    in_turns = {name for name, one in found.items() if one.get("in_turns")}
+    told = causes.told(rows, lambda names: _repeat(compared or {}, in_turns.issuperset(names)), whole=False)
+    records = sorted({str(one["against"]) for one in found.values() if one.get("against") is not None})
+    base = f"record {', '.join(records)}" if records else "other runs"
+    if not compared:
+        return rows, JudgedBy(None, base), told, []
+    effect, family, own = (
+        codec.decode(compared[name], Level) for name in ("effect", "family_level", "own_level")
+    )
+    thresholds = Thresholds(effect, family, own, rules=Settings.from_json(run.part.settings))
+    shared = None if compared["shared"] is None else Judgement.from_json(compared["shared"])
+    return rows, JudgedBy(thresholds, base, shared=shared), told, []
+
+
+def _compared(name: str, saved: Mapping[str, Any]) -> Compared:
+    try:
+        return Compared.from_json(saved, name)
+    except json_io.DAMAGE as error:
+        why = f"damaged: its verdict: {json_io.damage(error)}"
+        return Compared(name, Judgement("incomparable", why), None)
+
+
+def _repeat(compared: Mapping[str, Any], in_turns: bool) -> Repeat | None:
+    """Return how benchmarks were timed in turns; None: they were not, or with one of several bases."""
+    turns = compared.get("turns", ())
+    saved = turns[0].get("repeat") if in_turns and len(turns) == 1 else None
+    return codec.decode(saved, Repeat) if saved else None

@@ -13,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from ..files import cache_folder, write_whole
+from .names import LONGEST, clean
 from .style import PAGE, PHONE, Style
 
 _SVG = "http://www.w3.org/2000/svg"
@@ -40,10 +41,18 @@ window.drawChart = (element, spec) => vegaEmbed(element, spec, {
 
 
 def svg(spec: Mapping[str, Any]) -> str:
-    """Return a Vega-Lite chart as the text of an SVG file."""
+    """Return a Vega-Lite chart as the text of an SVG file, with its texts cleaned."""
     import vl_convert
 
-    return vl_convert.vegalite_to_svg(dict(spec))
+    return vl_convert.vegalite_to_svg(_cleaned(spec))
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _cleaned(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleaned(one) for one in value]
+    return "\n".join(map(clean, value.split("\n"))) if isinstance(value, str) else value
 
 
 def framed(text: str, width: int, height: int, paper: str) -> str:
@@ -120,7 +129,7 @@ def inline_svg(spec: Mapping[str, Any], description: str) -> str:
                 element.set(name, _DIGITS.sub(r"\1", element.attrib[name]))
     _drop_empty(root)
     _inherit(root)
-    root.attrib |= {"role": "img", "aria-label": description}
+    root.attrib |= {"role": "img", "aria-label": clean(description, LONGEST)}
     ET.register_namespace("", _SVG)
     return ET.tostring(root, encoding="unicode")
 

@@ -9,9 +9,10 @@ from .. import json_io, units
 from ..compare import result
 from ..compare.axis import fields_of
 from ..errors import UsageError
+from ..measure.counter_changes import Counters
 from ..results import former_names, left_out, run_file
-from . import csv_text, measured, table
-from .view import CallCounts, Measured
+from . import csv_text, table
+from .measured import Measured, time_of
 
 REMEDY = "give a run file: one of pytest --benchmark-json, or saved with --benchmark-save-data"
 _LONGEST_NAME = 1024
@@ -26,10 +27,15 @@ class Exported:
     fields: Mapping[str, str]
     """Of the spec, or pytest's parameters."""
     time: Measured
-    work: CallCounts | None
+    counters: Counters | None
     """None: its work was not counted."""
     contention_share: float | None
     """None: not recorded."""
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """None: it was not measured."""
+        return self.counters.memory.get("peak_bytes") if self.counters else None
 
     @property
     def ns(self) -> tuple[float, float | None, float | None]:
@@ -53,10 +59,10 @@ def read(path: Path) -> tuple[list[Exported], list[str]]:
     run = run_file.parse(path, run_file.check(path, content, raw))
     found, faults, untimed = {}, list(run.left_out), len(run.part.incomplete)
     for name, one in run.benchmarks.items():
-        if time := measured.time_of(one):
+        if time := time_of(one):
             taken = one.part.measurement
             share = taken.contention_share if taken else None
-            found[name] = Exported(name, fields_of(one)[1], time, measured.work_of(one.part.counters), share)
+            found[name] = Exported(name, fields_of(one)[1], time, one.part.counters, share)
         elif not one.fault:
             untimed += 1
     if not found:
@@ -82,8 +88,8 @@ def bencher(found: Sequence[Exported]) -> dict[str, Any]:
         value, low, high = one.ns
         bounds = {} if low is None else {"lower_value": low, "upper_value": high}
         content[one.name] = {"latency": {"value": value, **bounds}}
-        if one.work and one.work.peak_bytes is not None:
-            content[one.name]["peak-memory"] = {"value": one.work.peak_bytes}
+        if one.peak_bytes is not None:
+            content[one.name]["peak-memory"] = {"value": one.peak_bytes}
     return content
 
 
@@ -98,8 +104,8 @@ def github_action_benchmark(found: Sequence[Exported]) -> list[dict[str, Any]]:
             entry["range"] = f"± {max(high - value, value - low):.6g}"
             facts.insert(0, f"{units.level(one.time.level)} interval: {low:.6g} to {high:.6g} ns")
         entries.append({**entry, "extra": "\n".join(facts)})
-        if one.work and one.work.peak_bytes is not None:
-            peak = {"name": f"{one.name} (peak memory)", "unit": "bytes", "value": one.work.peak_bytes}
+        if one.peak_bytes is not None:
+            peak = {"name": f"{one.name} (peak memory)", "unit": "bytes", "value": one.peak_bytes}
             entries.append(peak)
     return entries
 
@@ -110,16 +116,16 @@ def csv(found: Sequence[Exported]) -> str:
 
 
 def _values(one: Exported) -> dict[str, Any]:
-    work = one.work
+    counters = one.counters
     return {
         **dict(zip(("time_ns", "low_ns", "high_ns"), one.ns, strict=True)),
         "level": one.time.level,
         "estimate": one.time.location,
         "contention_share": one.contention_share,
-        "peak_bytes": work and work.peak_bytes,
-        "allocated_bytes": work and work.allocated_bytes,
-        "operators": work and work.count,
-        "host_reads": work and work.host_reads,
+        "peak_bytes": one.peak_bytes,
+        "allocated_bytes": counters and counters.memory.get("allocated_bytes"),
+        "operators": counters and counters.operators,
+        "host_reads": counters and counters.host_reads,
     }
 
 

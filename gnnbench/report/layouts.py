@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import units
-from .view import BenchmarkView, Side
+from .measured import Side
+from .view import BenchmarkView
 
 MOST_POINTS = 600
 """Most layouts of one benchmark that are drawn."""
@@ -56,7 +57,7 @@ class Thinned:
 
     def interval(self, benchmark: BenchmarkView) -> list[dict[str, float]]:
         """Return the benchmark's time and interval as a row of the chart, in `unit`."""
-        found = benchmark.measured
+        found = benchmark.time
         if found is None:
             return []
         divisor = units.scale(found.seconds)[0]

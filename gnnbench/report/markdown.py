@@ -12,10 +12,11 @@ from ..compare.result import Result
 from ..compare.verdict import Judgement, Thresholds
 from ..errors import UsageError
 from . import causes, labels, memory, verdicts
-from .causes import BENCHMARKS, LONGEST, Told, apart, notes_of
+from .causes import BENCHMARKS, Told, apart, notes_of
 from .headline import headline
 from .labels import Labels
 from .markdown_text import cell, code, prose
+from .names import LONGEST
 from .table import grouped
 
 MOST_CHARACTERS = 65_536

@@ -1,16 +1,43 @@
-"""What a page shows of gnnbench's part of a benchmark in a run file."""
+"""The time of a benchmark in a run file, as pages and exports show it."""
+
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from .. import units
 from ..measure import estimate
-from ..measure.counter_changes import Counters
 from ..results.benchmark import Benchmark
 from . import table
-from .names import clean
-from .view import CallCounts, Measured, ProcessBlocks, Side
 
-_LIBRARY_KINDS = ("operators", "library_calls")
+Side = Literal["base", "head"]
+
+
+@dataclass(frozen=True)
+class ProcessBlocks:
+    """The blocks of one benchmark in one process."""
+
+    side: Side
+    blocks_ns: tuple[float, ...]
+    """Median of each block (each has its own layout), in the order of measurement."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A benchmark's time and its interval."""
+
+    seconds: float
+    low_seconds: float | None
+    """Lower bound of the interval; None, as `high_seconds`: too few blocks."""
+    high_seconds: float | None
+    level: float
+    """Level of the interval."""
+    location: str
+    """Name of the estimate."""
+    facts: tuple[tuple[str, str], ...] = ()
+    """Further facts: name and value."""
+    remarks: tuple[str, ...] = ()
+    """Notes on the measurement."""
 
 
 def time_of(one: Benchmark) -> Measured | None:
@@ -25,8 +52,8 @@ def time_of(one: Benchmark) -> Measured | None:
     facts = [
         ("layouts", blocks if measured.layouts == "sampled" else f"{blocks} blocks on one layout"),
         ("calls in a round", f"{measured.iterations:,}"),
-        ("clock", clean(measured.clock)),
-        ("stopped by", clean(measured.stopped_by)),
+        ("clock", measured.clock),
+        ("stopped by", str(measured.stopped_by)),
     ]
     if len(measured.modes) > 1:
         texts = (
@@ -35,9 +62,8 @@ def time_of(one: Benchmark) -> Measured | None:
         facts.append(("layout modes", ", ".join(texts)))
     if (growth := one.part.resident_growth_bytes) is not None:
         facts.append(("resident set", f"grows by {units.size(growth)} in a call"))
-    remarks = tuple(map(clean, table.remarks(measured)))
     level, name = estimate.SHOWN_LEVEL, estimate.NAME
-    return Measured(*table.times(measured), level, name, tuple(facts), remarks)
+    return Measured(*table.times(measured), level, name, tuple(facts), tuple(table.remarks(measured)))
 
 
 def _plain(one: Benchmark) -> Measured | None:
@@ -65,17 +91,3 @@ def processes_of(one: Benchmark, side: Side) -> tuple[ProcessBlocks, ...]:
         for process in measured.processes
         if process.blocks_ns
     )
-
-
-def work_of(counters: Counters | None) -> CallCounts | None:
-    """Return the counters of one call as a page shows them; None: it was not counted."""
-    if not counters:
-        return None
-    found = [
-        (clean(name), count)
-        for kind in _LIBRARY_KINDS
-        for name, count in counters.counts.get(kind, {}).items()
-    ]
-    memory = (counters.memory.get(name) for name in ("peak_bytes", "allocated_bytes"))
-    operators = tuple(sorted(found, key=lambda one: -one[1]))
-    return CallCounts(operators, counters.operators, counters.host_reads, *memory)

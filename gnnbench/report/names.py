@@ -3,15 +3,14 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import replace
 
-from ..compare.memory import MemoryChange
-from ..compare.verdict import Judgement
 from ..workloads.spec import DIRECTIONS, Spec
 from .table import SHORT_DIRECTION, inputs, shared_place
 
 _LONGEST = 300
-"""Most characters of a text."""
+"""Most characters of a name."""
+LONGEST = 2000
+"""Most characters of a text or command in a page or comment."""
 _MOST_LINES = 3
 """Most lines of a wrapped name."""
 _PART = re.compile(r"[^/:_,.\-\[]*[/:_,.\-\[]*")
@@ -58,16 +57,6 @@ def in_lines(text: str, letters: int) -> list[str]:
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], f"…{text[1 - letters :]}"]
     return [line.removesuffix(" ·") for line in lines]
-
-
-def cleaned(judgement: Judgement) -> Judgement:
-    """Return a judgement with a clean reason, which may quote names and values from files."""
-    return replace(judgement, reason=clean(judgement.reason))
-
-
-def cleaned_memory(found: MemoryChange | None) -> MemoryChange | None:
-    """Return a verdict on memory with a clean excuse, which may quote a file."""
-    return replace(found, excused=clean(found.excused)) if found and found.excused else found
 
 
 def spec_of(fullname: str) -> Spec | None:

@@ -3,8 +3,10 @@
 from typing import Any
 
 from .. import units
+from ..measure.counter_changes import Counters
 from . import layouts, memory, verdicts
-from .view import BenchmarkView, CallCounts
+from .names import LONGEST, clean
+from .view import BenchmarkView
 
 _POINTS = 150_000
 """Most layouts of all benchmarks together; each takes about two bytes of the page."""
@@ -36,17 +38,17 @@ class Numbers:
         return list(self._places)
 
     def _text(self, text: str) -> int:
-        return self._places.setdefault(text, len(self._places))
+        return self._places.setdefault(clean(text, LONGEST), len(self._places))
 
     def _row(self, one: BenchmarkView) -> dict[str, Any]:
         row: dict[str, Any] = {
             "facts": [[self._text(name), self._text(value)] for name, value in facts(one)],
             "notes": [self._text(note) for note in notes(one)],
         }
-        if one.work and one.work.operators:
-            shown = one.work.operators[: self._operators]
+        if operators := _operators(one.counters):
+            shown = operators[: self._operators]
             row["operators"] = [[self._text(name), count] for name, count in shown]
-            row["more"] = len(one.work.operators) - len(shown)
+            row["more"] = len(operators) - len(shown)
         if one.processes:
             found = layouts.thinned(one, self.points)
             row |= {
@@ -79,7 +81,7 @@ def facts(one: BenchmarkView) -> list[tuple[str, str]]:
             found.append(("processes", f"{judged.base_processes} older, {judged.head_processes} newer"))
     if one.memory:
         found.append(("verdict on memory", memory.sentence(one.memory)))
-    if measured := one.measured:
+    if measured := one.time:
         low, high = measured.low_seconds, measured.high_seconds
         if low is not None and high is not None:
             name = f"{units.level(measured.level)} interval of the time"
@@ -90,18 +92,24 @@ def facts(one: BenchmarkView) -> list[tuple[str, str]]:
         found.append(
             ("fraction of the roofline bound", f"{units.fraction(limit.fraction)}; at least {least}")
         )
-    return [*found, *_work(one.work)]
+    return [*found, *_counts(one.counters)]
 
 
-def _work(work: CallCounts | None) -> list[tuple[str, str]]:
-    if not work:
+def _counts(counters: Counters | None) -> list[tuple[str, str]]:
+    if not counters:
         return []
-    found = [("host-device synchronisations", f"{work.host_reads:,}")]
-    if work.peak_bytes is not None:
-        found.append(("peak memory", f"{units.size(work.peak_bytes)} more than before the call"))
-    if work.allocated_bytes is not None:
-        found.append(("allocated", units.size(work.allocated_bytes)))
+    found = [("host-device synchronisations", f"{counters.host_reads:,}")]
+    if (peak := counters.memory.get("peak_bytes")) is not None:
+        found.append(("peak memory", f"{units.size(peak)} more than before the call"))
+    if (allocated := counters.memory.get("allocated_bytes")) is not None:
+        found.append(("allocated", units.size(allocated)))
     return found
+
+
+def _operators(counters: Counters | None) -> list[tuple[str, int]]:
+    """Return name and number of calls, also of other libraries' functions, the most frequent first."""
+    kinds = [counters.counts.get(kind, {}) for kind in ("operators", "library_calls")] if counters else []
+    return sorted((one for counts in kinds for one in counts.items()), key=lambda one: -one[1])
 
 
 def notes(one: BenchmarkView) -> list[str]:
@@ -109,8 +117,8 @@ def notes(one: BenchmarkView) -> list[str]:
     found = [*one.notes]
     if one.error:
         found.insert(0, f"interrupted: {one.error}")
-    if one.measured:
-        found += one.measured.remarks
+    if one.time:
+        found += one.time.remarks
     if one.limit and one.limit.note:
         found.append(f"above the roofline bound: {one.limit.note}")
     return found

@@ -8,6 +8,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__, units
+from .names import LONGEST, clean
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -27,8 +28,8 @@ def render(
 ) -> str:
     """Return a page.
 
-    Files may contain foreign names and messages. So everything in `context` is escaped, and the page's
-    content security policy allows only scripts and styles with the digests of gnnbench's own.
+    Files may contain foreign names and messages. So everything in `context` is cleaned and escaped, and the
+    page's content security policy allows only scripts and styles with the digests of gnnbench's own.
 
     Args:
         template: file in `gnnbench/report/templates` that extends `base.html`.
@@ -75,6 +76,7 @@ def _environment() -> "Environment":
         loader=PackageLoader("gnnbench.report"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_finalized,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -86,10 +88,15 @@ def _environment() -> "Environment":
         "level": units.level,
         "size": units.size,
         "count": "{:,}".format,
-        "breakable": lambda name: escape(name).replace("_", Markup("_<wbr>")),
+        "breakable": lambda name: escape(_finalized(name)).replace("_", Markup("_<wbr>")),
         "number": lambda noun, number: units.count(number, noun),
     }
     return environment
+
+
+def _finalized(value: Any) -> Any:
+    """Return what the template writes for a value: text that is not ours without invisible characters."""
+    return clean(value, LONGEST) if type(value) is str else value
 
 
 def _text(name: str) -> str:

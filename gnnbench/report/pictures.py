@@ -189,7 +189,7 @@ def _times(benchmarks: Sequence[BenchmarkView]) -> Picture:
 def _time(one: BenchmarkView) -> dict[str, Any]:
     """Return a row of the times' chart, in milliseconds; no interval without both bounds."""
     time = _seconds(one)
-    low, high = (one.measured.low_seconds, one.measured.high_seconds) if one.measured else (None, None)
+    low, high = (one.time.low_seconds, one.time.high_seconds) if one.time else (None, None)
     if low is None or high is None:
         low = high = time
     text = units.seconds(time)

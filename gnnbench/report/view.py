@@ -1,60 +1,23 @@
-"""The content of a page or slide as plain values, independent of the files' formats."""
+"""The content of a page or slide, independent of the files' formats."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from typing import Any, Literal
 
 from ..compare.allowed import Allowed
+from ..compare.comparison import Compared
 from ..compare.memory import MemoryChange
 from ..compare.verdict import Judgement, Thresholds
+from ..measure.counter_changes import Counters
+from ..results.benchmark import Benchmark
 from ..workloads.least_work import Limit
 from ..workloads.spec import Spec
-from .names import clean
+from .causes import Told
+from .measured import Measured, ProcessBlocks, processes_of, time_of
 
 _SHORT_COMMIT = 10
-
-Side = Literal["base", "head"]
-
-
-@dataclass(frozen=True)
-class ProcessBlocks:
-    """The blocks of one benchmark in one process."""
-
-    side: Side
-    blocks_ns: tuple[float, ...]
-    """Median of each block (each has its own layout), in the order of measurement."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A benchmark's time and its interval."""
-
-    seconds: float
-    low_seconds: float | None
-    """Lower bound of the interval; None, as `high_seconds`: too few blocks."""
-    high_seconds: float | None
-    level: float
-    """Level of the interval."""
-    location: str
-    """Name of the estimate."""
-    facts: tuple[tuple[str, str], ...] = ()
-    """Further facts: name and value."""
-    remarks: tuple[str, ...] = ()
-    """Notes on the measurement."""
-
-
-@dataclass(frozen=True)
-class CallCounts:
-    """The counters of one call."""
-
-    operators: tuple[tuple[str, int], ...]
-    """Name and number of calls, the most frequent first; with functions of other libraries."""
-    count: int
-    """Number of PyTorch operators, as in the terminal's table."""
-    host_reads: int
-    """Number of host-device synchronisations."""
-    peak_bytes: int | None
-    allocated_bytes: int | None
 
 
 @dataclass(frozen=True)
@@ -67,19 +30,12 @@ class BenchmarkView:
     context: str
     """The fields of the spec in which the benchmarks of the page differ."""
     spec: Spec | None = None
-    seconds: float | None = None
-    """None: not known."""
-    measured: Measured | None = None
-    work: CallCounts | None = None
-    limit: Limit | None = None
-    judgement: Judgement | None = None
-    allowed: Allowed | None = None
-    """What is accepted; None: nothing is."""
-    memory: MemoryChange | None = None
-    """None: there is no verdict on its memory."""
-    notes: tuple[str, ...] = ()
-    """Changed counters, changed share of slow layouts."""
-    processes: tuple[ProcessBlocks, ...] = ()
+    row: Compared | None = None
+    """Its verdict; None: it has none."""
+    timed: Benchmark | None = None
+    """Its measurement; None: the file is a result, or has none of it."""
+    before: tuple[Benchmark, ...] = ()
+    """Its measurements in the runs of the older side."""
     error: str = ""
     """Why it was interrupted."""
 
@@ -87,6 +43,58 @@ class BenchmarkView:
     def label(self) -> str:
         """Title and context."""
         return f"{self.title} {self.context}".strip()
+
+    @property
+    def judgement(self) -> Judgement | None:
+        """None: it has no verdict."""
+        return self.row.judgement if self.row else None
+
+    @property
+    def allowed(self) -> Allowed | None:
+        """What is accepted; None: nothing is."""
+        return self.row.allowed if self.row else None
+
+    @property
+    def memory(self) -> MemoryChange | None:
+        """None: there is no verdict on its memory."""
+        return self.row.memory if self.row else None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Changed code and counters, changed share of slow layouts."""
+        return self.row.notes if self.row else ()
+
+    @cached_property
+    def time(self) -> Measured | None:
+        """Its time in a run; None: it was not measured there."""
+        return time_of(self.timed) if self.timed else None
+
+    @property
+    def seconds(self) -> float | None:
+        """None: not known."""
+        found = self.time if self.timed else self.row
+        return found.seconds if found else None
+
+    @property
+    def counters(self) -> Counters | None:
+        """None: they were not counted."""
+        return self.timed.part.counters if self.timed else None
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """None: it is nondeterministic, or was not measured."""
+        return self.counters.memory.get("peak_bytes") if self.counters else None
+
+    @property
+    def limit(self) -> Limit | None:
+        """None: there is no model of its least work."""
+        return self.timed.part.limit if self.timed else None
+
+    @cached_property
+    def processes(self) -> tuple[ProcessBlocks, ...]:
+        """The processes of the older side, then those of the newer."""
+        older = (processes_of(one, "base") for one in self.before)
+        return (*chain(*older), *(processes_of(self.timed, "head") if self.timed else ()))
 
 
 @dataclass(frozen=True)
@@ -101,17 +109,6 @@ class JudgedBy:
     """Description of the newer side; empty: the file itself."""
     shared: Judgement | None = None
     """Verdict on all benchmarks together, if a drift was removed."""
-
-
-@dataclass(frozen=True)
-class CauseView:
-    """What slower benchmarks have in common."""
-
-    sentence: str
-    fullnames: tuple[str, ...]
-    """Of the benchmarks, the largest ratio first."""
-    commands: tuple[tuple[str, str], ...]
-    """What each does, and the command."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +165,7 @@ class View:
     benchmarks: tuple[BenchmarkView, ...] = ()
     judged: JudgedBy | None = None
     """None: there are no verdicts."""
-    causes: tuple[CauseView, ...] = ()
+    causes: tuple[Told, ...] = ()
     """Those of most benchmarks first."""
     breakdowns: tuple[Breakdown, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
@@ -179,7 +176,7 @@ class View:
     def rows(self) -> tuple[BenchmarkView, ...]:
         """The benchmarks with a row: those that this file has measured, or whose verdict needed times."""
         return tuple(
-            one for one in self.benchmarks if one.measured or not (one.judgement and one.judgement.same_code)
+            one for one in self.benchmarks if one.time or not (one.judgement and one.judgement.same_code)
         )
 
 
@@ -204,4 +201,4 @@ def environment_facts(environment: Mapping[str, Any]) -> tuple[tuple[str, str], 
         "libraries": libraries,
         "commit": commit and f"{str(commit)[:_SHORT_COMMIT]}{changed}",
     }
-    return tuple((name, clean(value)) for name, value in found.items() if value)
+    return tuple((name, str(value)) for name, value in found.items() if value)

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import drawing, memory, page, wording
-from .causes import BENCHMARKS
+from .causes import BENCHMARKS, Told
 from .charts import distribution
-from .names import clean
+from .names import LONGEST
 from .numbers import Numbers, notes
 from .pictures import Picture, pictures, side_by_side
 from .style import PAGE
 from .table import grouped
 from .verdicts import ORDER, divided, effect, reasons
-from .view import BenchmarkView, Breakdown, BreakdownPart, CauseView, View
+from .view import BenchmarkView, Breakdown, BreakdownPart, View
 
 _MOST_CHANGED = 100
 """Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
@@ -49,7 +49,7 @@ def html(view: View) -> str:
         libraries=(drawing.library(),) if drawn else (),
         view=view,
         thresholds=thresholds,
-        effect=thresholds and clean(effect(thresholds, (one.fullname for one in view.benchmarks))),
+        effect=thresholds and effect(thresholds, (one.fullname for one in view.benchmarks)),
         headline=wording.headline(view),
         counts=_counts(view.benchmarks),
         causes=_causes(view),
@@ -85,28 +85,30 @@ def fragment(benchmark: BenchmarkView) -> str:
     return page.fragment(benchmark.fullname)
 
 
-def _causes(view: View) -> list[tuple[CauseView, list[BenchmarkView], int]]:
-    """Return each cause with the benchmarks to name, and the number of others."""
+def _causes(view: View) -> list[tuple[Told, list[BenchmarkView], list[tuple[str, str]]]]:
+    """Return each cause with the benchmarks to name, and the commands to show."""
     known = {one.fullname: one for one in view.benchmarks}
     found = []
-    for cause in view.causes:
-        shown = [known[name] for name in cause.fullnames[:BENCHMARKS]]
-        found.append((cause, shown, len(cause.fullnames) - len(shown)))
+    for told in view.causes:
+        shown = [known[row.fullname] for row in told.cause.rows[:BENCHMARKS]]
+        found.append((told, shown, [one for one in told.commands if len(one[1]) <= LONGEST]))
     return found
 
 
-def _together(moved: Sequence[BenchmarkView], causes: Sequence[CauseView]) -> list[BenchmarkView]:
+def _together(moved: Sequence[BenchmarkView], causes: Sequence[Told]) -> list[BenchmarkView]:
     """Order slower benchmarks by their cause, as far as it is known; the others stay behind them."""
-    place = {name: number for number, cause in enumerate(causes) for name in cause.fullnames}
+    place = {name: number for number, told in enumerate(causes) for name in told.fullnames}
     slower = [one for one in moved if wording.verdict(one) == "slower"]
     others = [one for one in moved if wording.verdict(one) != "slower"]
     return sorted(slower, key=lambda one: place.get(one.fullname, len(causes))) + others
 
 
-def _packed(content: Any) -> str:
-    """Return content as compressed JSON in base64, which is safe inside an element."""
+def _packed(content: Any) -> Any:
+    """Return content as compressed JSON in base64, which is safe inside an element, as markup."""
+    from markupsafe import Markup
+
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(zlib.compress(text.encode())).decode()
+    return Markup(base64.b64encode(zlib.compress(text.encode())).decode())  # noqa: S704 - no markup
 
 
 def _figures(view: View) -> dict[str, list[Figure]]:
@@ -140,14 +142,14 @@ def _columns(view: View) -> list[str]:
     """Return the columns that are not empty."""
     there = {
         "time": any(one.seconds for one in view.rows),
-        "spread": any(one.measured and one.measured.high_seconds for one in view.rows),
+        "spread": any(one.time and one.time.high_seconds for one in view.rows),
         "ratio": any(one.judgement and one.judgement.ratio for one in view.rows),
         "interval": any(one.judgement and one.judgement.low for one in view.rows),
         "verdict": view.judged is not None,
         "memory": any(one.memory and one.memory.changed for one in view.rows),
         "limit": any(one.limit for one in view.rows),
-        "peak": any(one.work and one.work.peak_bytes is not None for one in view.rows),
-        "operators": any(one.work for one in view.rows),
+        "peak": any(one.peak_bytes is not None for one in view.rows),
+        "operators": any(one.counters for one in view.rows),
     }
     return [name for name, present in there.items() if present]
 

@@ -7,6 +7,7 @@ from .. import units
 from ..compare.verdict import Judgement
 from .headline import headline as main_result
 from .headline import times
+from .measured import Measured
 from .table import SHORT_DIRECTION
 from .view import BenchmarkView, JudgedBy, View
 
@@ -110,12 +111,11 @@ def whole(shared: Judgement) -> str:
     return ", ".join(filter(None, (" ".join(filter(None, numbers)), shared.reason)))
 
 
-def spread(benchmark: BenchmarkView) -> float | None:
+def spread(time: Measured | None) -> float | None:
     """Return the larger half-width of the interval as a fraction of the time; None: a bound is missing."""
-    found = benchmark.measured
-    if found is None or found.low_seconds is None or found.high_seconds is None:
+    if time is None or time.low_seconds is None or time.high_seconds is None:
         return None
-    return max(found.high_seconds - found.seconds, found.seconds - found.low_seconds) / found.seconds
+    return max(time.high_seconds - time.seconds, time.seconds - time.low_seconds) / time.seconds
 
 
 def _verdicts(benchmarks: Sequence[BenchmarkView], judged: JudgedBy) -> str:

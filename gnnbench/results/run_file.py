@@ -70,6 +70,8 @@ class RunFile:
     """Where the code came from; older files say less. None: the file has no part of gnnbench."""
     left_out: tuple[str, ...] = ()
     """What is not used, a line for each reason, without the file's name."""
+    datetime: str = ""
+    """When it was saved; empty: unknown."""
 
 
 def read(path: Path) -> RunFile:
@@ -171,6 +173,7 @@ def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
         shard_of(path, ours.shard),
         ours.sources or (Sources.of_environment(here) if here else None),
         left_out.lines(content["benchmarks"], found),
+        str(content.get("datetime") or ""),
     )
 
 

@@ -26,6 +26,9 @@ def test_a_page_has_a_chart_in_two_widths_in_which_a_hostile_name_is_text():
         assert least < float(one.partition('width="')[2].partition('"')[0]) <= most
     shown = [{"label": NAME, "platform": NAME, "relative": 1.0, "text": NAME}]
     assert "<script" not in drawing.inline_svg(platforms.chart(shown, SLIDE), "")
+    hidden = "a\x1b\u202e\ud800b"
+    shown = [{"label": hidden, "platform": hidden, "relative": 1.0, "text": hidden}]
+    assert drawing.inline_svg(platforms.chart(shown, SLIDE), hidden).count("a\ufffd\ufffd\ufffdb") == 4
 
 
 @pytest.mark.parametrize(

@@ -1,24 +1,25 @@
 import numpy as np
 
 from gnnbench.report.layouts import thinned
-from gnnbench.report.view import BenchmarkView, Measured, ProcessBlocks
+from gnnbench.report.view import BenchmarkView
+from gnnbench.results.benchmark import Benchmark
 
 
 def benchmark(*counts, seconds=2e-3):
+    """Return a benchmark with so many rounds in each process; the last process is the newer side."""
     random = np.random.default_rng(1)
-    sides = ["base"] * (len(counts) - 1) + ["head"]
-    processes = tuple(
-        ProcessBlocks(side, tuple(random.lognormal(np.log(seconds * 1e9), 0.1, count)))
-        for side, count in zip(sides, counts, strict=True)
+    *before, timed = (
+        Benchmark("a", (), rounds_seconds=tuple(random.lognormal(np.log(seconds), 0.1, count).tolist()))
+        for count in counts
     )
-    measured = Measured(seconds, seconds * 0.99, None, 0.99, "first decile")
-    return BenchmarkView("a", "a", "", seconds=seconds, measured=measured, processes=processes)
+    return BenchmarkView("a", "a", "", timed=timed, before=tuple(before))
 
 
 def test_layouts_keep_their_order_and_a_thousandth_of_the_time():
     one = benchmark(30, 7)
     found = thinned(one, 50)
-    assert (found.unit, found.step, found.counts) == ("ms", 0.002, (30, 7))
+    middle = 1e3 * one.seconds
+    assert (found.unit, found.step, found.counts) == ("ms", float(f"{middle / 1000:.3g}"), (30, 7))
     assert found.names() == ["older 1", "this run"]
     for process, times in zip(one.processes, found.times, strict=True):
         assert np.allclose(
@@ -27,7 +28,11 @@ def test_layouts_keep_their_order_and_a_thousandth_of_the_time():
     rows = found.rows()
     assert len(rows) == 37
     assert (rows[0]["order"], rows[29]["order"], rows[30]["process"]) == (0, 1, "this run")
-    assert found.interval(one) == [{"low": 1.98, "high": 2.0, "time": 2.0}]
+    low, time, high = (found.interval(one)[0][name] for name in ("low", "time", "high"))
+    assert low < time == middle < high
+    few = benchmark(3)
+    (found,) = thinned(few, 50).interval(few)
+    assert {*found.values()} == {1e3 * few.seconds}, "no bounds are known"
 
 
 def test_of_many_some_are_kept_and_the_quantiles_are_of_all():

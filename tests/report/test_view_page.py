@@ -277,7 +277,7 @@ def poisoned(value, payload, path=()):
         }
     if isinstance(value, list):
         return [poisoned(one, payload, (*path, "")) for one in value]
-    fixed = path[-1:] in (("verdict",), ("direction",), ("against",)) or path[-2:] == ("layouts",)
+    fixed = path[-1:] and path[-1] in ("verdict", "direction", "against", "layouts", "stopped_by")
     return f"{value}{payload}" if isinstance(value, str) and not fixed else value
 
 

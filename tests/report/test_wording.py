@@ -3,17 +3,23 @@ from dataclasses import replace
 import pytest
 
 from gnnbench.compare.allowed import Allowed
+from gnnbench.compare.comparison import Compared
 from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.verdict import Judgement, Thresholds
-from gnnbench.report.view import BenchmarkView, JudgedBy, Measured, View
+from gnnbench.report.measured import Measured
+from gnnbench.report.view import BenchmarkView, JudgedBy, View
 from gnnbench.report.wording import headline, moved, ordered, spread, whole
 
 RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None, "ignored": 1.3}
 
 
+def row(name, judgement, **fields):
+    return Compared(name, judgement, None, **fields)
+
+
 def view(*verdicts, shared=None):
     benchmarks = tuple(
-        BenchmarkView(f"b{number}", f"b{number}", "", judgement=Judgement(verdict, "", RATIOS[verdict]))
+        BenchmarkView(name := f"b{number}", name, "", row=row(name, Judgement(verdict, "", RATIOS[verdict])))
         for number, verdict in enumerate(verdicts)
     )
     return View(
@@ -42,7 +48,7 @@ def test_the_headline_begins_with_the_run_as_a_whole():
 
 def test_of_what_is_slower_than_accepted_the_headline_says_by_how_much():
     first, second = view("slower", "same").benchmarks
-    first = replace(first, allowed=Allowed(1.1, 1.05, 1.15, ("safer",)))
+    first = replace(first, row=replace(first.row, allowed=Allowed(1.1, 1.05, 1.15, ("safer",))))
     found = headline(replace(view("same"), benchmarks=(first, second)))
     assert found == "1 of 2 benchmarks is slower: b0 is 1.09x slower than accepted (1.20x in all)"
 
@@ -53,7 +59,7 @@ def test_what_was_cut_short_is_said_beside_verdicts():
     text = "No slowdown found in 2 benchmarks: 2 same within 3.0%; 2 interrupted"
     assert headline(replace(known, benchmarks=(*known.benchmarks, *short))) == text
     assert headline(replace(known, benchmarks=short)) == "All 2 benchmarks are interrupted"
-    gone = replace(known.benchmarks[0], judgement=Judgement("incomparable", "vanished"), error="OOM")
+    gone = replace(known.benchmarks[0], row=row("b0", Judgement("incomparable", "vanished")), error="OOM")
     text = "No slowdown found in 1 of 2 benchmarks: 1 same within 3.0%, 1 incomparable"
     assert headline(replace(known, benchmarks=(known.benchmarks[1], gone))) == text
 
@@ -67,9 +73,10 @@ def test_the_grounds_of_the_whole():
 def test_rows_begin_with_what_failed_and_then_with_what_changed():
     benchmarks = [*view("same", "faster", "slower", "undecided", "slower").benchmarks]
     assert [one.fullname for one in moved(benchmarks[:3])] == ["b2", "b1"]
-    benchmarks[3] = replace(benchmarks[3], memory=MemoryChange("less memory", 2**24, 2**20))
+    less, more = MemoryChange("less memory", 2**24, 2**20), MemoryChange("more memory", 2**20, 2**24)
+    benchmarks[3] = replace(benchmarks[3], row=replace(benchmarks[3].row, memory=less))
     benchmarks.append(BenchmarkView("b5", "b5", "", error="OOM"))
-    benchmarks.append(replace(benchmarks[0], fullname="b6", memory=MemoryChange("more memory", 2**20, 2**24)))
+    benchmarks.append(BenchmarkView("b6", "b6", "", row=replace(benchmarks[0].row, memory=more)))
     assert [one.fullname for one in ordered(benchmarks)] == ["b2", "b4", "b5", "b6", "b1", "b3", "b0"]
 
 
@@ -78,6 +85,7 @@ def test_rows_begin_with_what_failed_and_then_with_what_changed():
     [((0.98, 1.05), 0.05), ((None, 1.004), None), ((0.99, None), None), ((None, None), None)],
 )
 def test_a_spread_needs_both_bounds(bounds, found):
-    one = BenchmarkView("b", "b", "", 1.0, measured=Measured(1.0, *bounds, 0.99, "first decile"))
-    assert spread(one) == (None if found is None else pytest.approx(found))
-    assert spread(BenchmarkView("b", "b", "")) is None
+    assert spread(Measured(1.0, *bounds, 0.99, "first decile")) == (
+        None if found is None else pytest.approx(found)
+    )
+    assert spread(None) is None
