@@ -299,7 +299,8 @@ class Year:
         logs = {name: sum(one.log(number) for one in ours if one.name == name) for name in ab.NAMES}
         effects = {name: math.expm1(log) for name, log in logs.items() if log}
         result = self._compared(record, head, effects, day(number))
-        verdicts = {row.fullname: row.judgement.verdict for row in result.comparison().rows}
+        judgements = {row.fullname: row.judgement for row in result.comparison.rows}
+        verdicts = {name: one.verdict for name, one in judgements.items()}
         slower = {name for name, verdict in verdicts.items() if verdict == "slower"}
         # What is there and not accepted; the rest must not fail.
         present = [one for one in ours if one.log(number)]
@@ -309,7 +310,7 @@ class Year:
             self.counts["commits without a slowdown"] += 1
             self.counts["of these failed"] += bool(slower)
         for name in slower - bad:
-            self.surprises.append(f"commit {number}: {name} is slower: {result.decisions[name].judgement}")
+            self.surprises.append(f"commit {number}: {name} is slower: {judgements[name]}")
         for one in present:
             if one.holds(number) and one.name not in bad:
                 self.counts["accepted benchmarks"] += 1
