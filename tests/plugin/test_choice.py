@@ -98,11 +98,7 @@ TIMED = ("--gnn-all", "--benchmark-max-time", "9.6")
         ((*TIMED, "-k", MEAN), {f"spmm_mean-forward-{CORA}"}, "1 benchmark takes about 10 s"),
         ((*TIMED, "--gnn-counters"), {*ALL, *MINE, "test_plain"}, ""),
         ((*TIMED, "--benchmark-disable"), {*ALL, *MINE, "test_plain"}, ""),
-        (
-            ("-k", "test_ours and not backward"),
-            set(),
-            f"0 of 4 {RUN}; {RUNS_ALL}",
-        ),
+        (("-k", "test_ours and not backward"), set(), f"0 of 4 {RUN}; {RUNS_ALL}"),
         (
             ("--gnn-dataset", "rmat:5,rmat:6", "-k", "test_ours"),
             {f"spmm_{name}-forward_backward-rmat:{scale}" for name in ("sum", "mean") for scale in (5, 6)},
@@ -124,11 +120,21 @@ def test_default_ones_run_unless_others_are_selected_and_a_line_says_so(suite, a
     assert said == ([line] if line else [])
 
 
-def test_shards_divide_the_default_ones(suite):
+def test_shards_divide_what_is_selected_besides_and_an_empty_one_is_no_failure(suite):
     (first, out), (second, _) = (suite.collected("--gnn-shard", f"{number}/2") for number in (1, 2))
     assert first | second == {*DEFAULT, *MINE, "test_plain"}
     assert not first & second
     assert f"gnnbench: shard 1/2: {len(first)} of 7 tests" in out
+    assert suite.status == pytest.ExitCode.OK
+    sizes = [len(suite.collected("--gnn-shard", f"{number}/3", "-k", "plain")[0]) for number in (1, 2, 3)]
+    assert sorted(sizes) == [0, 0, 1]
+    suite.collected("--gnn-shard", f"{sizes.index(0) + 1}/3", "-k", "plain")
+    assert suite.status == pytest.ExitCode.OK
+    suite.collected("--gnn-shard", "1/3", "-k", "nothing_of_that_name")
+    assert suite.status == pytest.ExitCode.NO_TESTS_COLLECTED, "no other shard has a test, either"
+    for text in ("4/3", ""):
+        suite.collected(f"--gnn-shard={text}")
+        assert suite.status == pytest.ExitCode.USAGE_ERROR
 
 
 def test_what_a_worker_of_xdist_collected_is_said_by_the_main_process(suite, pytester):
@@ -155,18 +161,22 @@ def test_the_run_file_says_what_was_left_out(tmp_path):
 
     def saved(*arguments):
         run_kernels(*SMALL, *SHORT, *TORCH, *arguments, "--benchmark-json=run.json", cwd=tmp_path)
-        return json.loads((tmp_path / "run.json").read_text())["gnnbench"]
+        content = json.loads((tmp_path / "run.json").read_text())
+        return content["gnnbench"], {parts(one["fullname"]) for one in content["benchmarks"]}
 
-    found = saved()
+    found, _ = saved()
     assert found["covers"] == ["."]
-    assert {parts(name) for name in found["not_default"]} == {
-        "spmm_sum-forward-rmat:5",
-        "spmm_mean-forward-rmat:5",
-        "spmm_mean-forward_backward-rmat:5",
-    }
-    found = saved("--gnn-all", "-k", "sum")
+    mean = {"spmm_mean-forward-rmat:5", "spmm_mean-forward_backward-rmat:5"}
+    assert {parts(name) for name in found["not_default"]} == {"spmm_sum-forward-rmat:5", *mean}
+    found, _ = saved("--gnn-all", "-k", "sum")
     assert found["covers"] == []
     assert "not_default" not in found
+    of_shards = []
+    for number in (1, 2):
+        found, names = saved("--gnn-all", f"--gnn-shard={number}/2", "-k", "mean and not backward")
+        assert found["shard"] == f"{number}/2"
+        of_shards.append(names)
+    assert sorted(of_shards, key=len) == [set(), {"spmm_mean-forward-rmat:5"}], "an empty one is saved, too"
 
 
 @pytest.fixture
