@@ -51,7 +51,6 @@ class RecordedBase:
         vanished: Callable[[Sequence[RunFile]], Collection[str]],
     ) -> None:
         self._head, self._known = head, known
-        self.newest = known[0].id
         base = choose(known, head.benchmarks, places(config))
         self.runs, self.records = base.runs, base.records
         options = run_of(config).options

@@ -34,32 +34,27 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.nightly
-def test_only_affected_benchmarks_and_other_tests_run(folder):
-    """Also where the suite's settings have the option, which does not reach the children."""
+@pytest.mark.parametrize(
+    ("words", "inspected", "said"),
+    [
+        ((), "1 benchmark runs the same code as git:main and is", "2 passed, 1 deselected"),
+        (("-n", "2"), "1 benchmark runs the same code as git:main and is", "2 passed"),
+        (("-n", "1", "-k", "untouched"), "1 benchmark runs the same code as git:main and is", "no tests ran"),
+        (
+            ("--gnn-affected-by", ".", "-k", "not plain"),
+            "2 benchmarks run the same code as . and are",
+            "3 des",
+        ),
+    ],
+)
+def test_only_affected_benchmarks_and_other_tests_run(folder, words, inspected, said):
+    """The suite's settings have the option, which the children do not get. If there is none, all is well."""
     (folder / "pytest.ini").write_text("[pytest]\naddopts = --gnn-affected-by git:main\n")
-    result = run("-v", *SHORT, cwd=folder)
+    result = run(*words, *SHORT, cwd=folder)
     assert result.returncode == 0, result.stdout + result.stderr
-    assert "inspecting the benchmarks of git:main and of the working tree" in result.stdout
-    assert "1 benchmark runs the same code as git:main and is deselected" in result.stdout
-    assert "2 passed, 1 deselected" in result.stdout
-    lines = [line.split()[0] for line in result.stdout.splitlines() if " PASSED" in line]
-    assert lines == ["test_suite.py::test_changed", "test_suite.py::test_plain"]
-
-
-@pytest.mark.nightly
-def test_workers_of_xdist_get_the_result(folder):
-    for select, said in ((("-n", "2"), "2 passed"), (("-n", "1", "-k", "untouched"), "no tests ran")):
-        result = run("--gnn-affected-by=git:main", *select, cwd=folder)
-        assert result.returncode == 0, result.stdout + result.stderr
-        assert result.stdout.count("the same code as git:main") == 1
-        assert said in result.stdout
-
-
-@pytest.mark.nightly
-def test_a_run_without_affected_benchmarks_passes(folder):
-    result = run("--gnn-affected-by", ".", "-k", "not plain", cwd=folder)
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "2 benchmarks run the same code as . and are deselected" in result.stdout
+    assert result.stdout.count("inspecting the benchmarks of") == 1
+    assert f"{inspected} deselected" in result.stdout
+    assert said in result.stdout
 
 
 def test_a_worker_deselects_what_it_is_told_and_a_session_passes_if_that_was_all(
@@ -83,21 +78,21 @@ def test_a_worker_deselects_what_it_is_told_and_a_session_passes_if_that_was_all
 
 
 @pytest.mark.parametrize(
-    ("statuses", "said"),
+    ("same", "said"),
     [
-        (("same", "changed"), "1 benchmark runs the same code as . and is deselected"),
-        (("same", "same"), "2 benchmarks run the same code as . and are deselected"),
+        ("a", "1 benchmark runs the same code as . and is"),
+        ("ab", "2 benchmarks run the same code as . and are"),
     ],
 )
-def test_the_session_says_how_many_it_deselects(pytester, monkeypatch, capsys, statuses, said):
-    found = SimpleNamespace(
-        named=lambda wanted: [f"test_a.py::{n}" for n, one in enumerate(statuses) if one == wanted]
-    )
-    monkeypatch.setattr(AffectedOnly, "_compared", lambda _self: found)
+def test_the_session_says_how_many_it_deselects(pytester, monkeypatch, capsys, same, said):
+    monkeypatch.setattr(AffectedOnly, "_compared", lambda _self: SimpleNamespace(named=lambda _kind: [*same]))
     only = pytester.parseconfigure("--gnn-affected-by=.").pluginmanager.get_plugin("gnnbench-affected")
-    assert only._same_code == frozenset(found.named("same"))
+    assert only._same_code == frozenset(same)
     out = capsys.readouterr().out.splitlines()
-    assert out == ["gnnbench: inspecting the benchmarks of . and of the working tree", f"gnnbench: {said}"]
+    assert out == [
+        "gnnbench: inspecting the benchmarks of . and of the working tree",
+        f"gnnbench: {said} deselected",
+    ]
 
 
 def test_a_wrong_variant_is_one_line(folder, pytester):

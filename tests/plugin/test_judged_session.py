@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -42,6 +43,13 @@ def entries(versions, threads="2"):
     return {one["fullname"]: one for one in found}
 
 
+@pytest.fixture
+def start(known, monkeypatch):
+    """Return a function that begins a session, of versions of benchmarks and with options."""
+    known.makepyfile(test_a="")
+    return partial(Session, known, monkeypatch)
+
+
 class Session:
     """A session whose code is that of a commit with a changed file."""
 
@@ -52,15 +60,15 @@ class Session:
         timed = {name: one["extra_info"] for name, one in entries(versions).items()}
         self.judged = JudgedSession(self.config, Thresholds(0.03), timed, ())
 
-    def save(self, versions, then, **settings):
-        """Save a record of the same machine."""
-        content = run_files.content(*entries(versions, **settings).values(), **here(self.config))
+    def record(self, versions, then, threads="2", **environment):
+        """Save a record of these versions of benchmarks, and take what is saved as the base."""
+        content = run_files.content(
+            *entries(versions, threads).values(), **{**here(self.config), **environment}
+        )
         content["machine_info"], content["gnnbench"]["sources"] = run_files.MACHINE, codec.encode(then)
+        content["gnnbench"]["covers"] = []
         recorded.save(self._root, content, 2)
-
-    def add_records(self):
-        found = RecordStore(self._root / FOLDER).records()[::-1]
-        self.judged.add_records(found, lambda _runs: ())
+        self.judged.add_records(RecordStore(self._root / FOLDER).records()[::-1], lambda _runs: ())
 
     def judge(self, decided, **changes):
         """Judge by what came out in turns: judgements or decisions by name; None: they could not run."""
@@ -84,10 +92,9 @@ class Session:
 
 
 @pytest.mark.parametrize("left", [1, 6])
-def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(known, monkeypatch, left):
-    known.makepyfile(test_a="")
+def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(start, left):
     names = ["slow", "kept", *(f"late{number}" for number in range(left))]
-    session = Session(known, monkeypatch, dict.fromkeys(names, 1), "test_a.py")
+    session = start(dict.fromkeys(names, 1), "test_a.py")
     session.judged.add_variant(variant.parse("git:main"))
     assert {row.judgement for row in session.judged.comparison.rows} == {LEFT}
     late = dict.fromkeys(names[2:], LEFT)
@@ -112,12 +119,9 @@ def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(know
 
 
 @pytest.mark.parametrize(("given", "place"), [(["./test_a.py"], "./test_a.py"), ([], ".")])
-def test_what_selects_a_slower_benchmark_alone_is_in_its_command_else_its_id_is(
-    known, monkeypatch, given, place
-):
-    known.makepyfile(test_a="")
+def test_what_selects_a_slower_benchmark_alone_is_in_its_command_else_its_id_is(start, given, place):
     for versions, expected in (({"slow": 1}, place), ({"slow": 1, "kept": 1}, "test_a.py::slow")):
-        session = Session(known, monkeypatch, versions, *given)
+        session = start(versions, *given)
         session.judged.add_variant(variant.parse("git:main"))
         rows = session.judge({name: saved.SLOWER if name == "slow" else SAME_CODE for name in versions})
         command = session.judged.sentence(rows["slow"]).partition("; repeat: ")[2]
@@ -125,10 +129,10 @@ def test_what_selects_a_slower_benchmark_alone_is_in_its_command_else_its_id_is(
         assert command == f"gnnbench ab git:main . -- --gnn-device=cpu {expected}"
 
 
-def test_a_variant_needs_turns_and_a_benchmark(known, monkeypatch):
+def test_a_variant_needs_turns_and_a_benchmark(start):
     with pytest.raises(UsageError, match=r"^git:main can be compared in turns only: leave out --gnn-turns"):
-        Session(known, monkeypatch, {}, "--gnn-turns=never").judged.add_variant(variant.parse("git:main"))
-    empty, other = (Session(known, monkeypatch, versions) for versions in ({}, {"one": 1}))
+        start({}, "--gnn-turns=never").judged.add_variant(variant.parse("git:main"))
+    empty, other = (start(versions) for versions in ({}, {"one": 1}))
     for session in (empty, other):
         session.judged.add_variant(variant.parse("git:main"))
     assert empty.judge(None) == {}
@@ -136,12 +140,11 @@ def test_a_variant_needs_turns_and_a_benchmark(known, monkeypatch):
         other.judge(None)
 
 
-def test_turns_do_not_judge_what_they_could_not_build_or_run_as_it_was_recorded(known, monkeypatch):
+def test_turns_do_not_judge_what_they_could_not_build_or_run_as_it_was_recorded(start):
     """The record's code differed, although today's tree and the commit that was built again do not."""
     names = ("kept", "slow", "same", "broken", "failed", "ended")
-    session = Session(known, monkeypatch, dict.fromkeys(names, 2))
-    session.save(dict.fromkeys(names, 1) | {"kept": 2}, sources(OLD))
-    session.add_records()
+    session = start(dict.fromkeys(names, 2))
+    session.record(dict.fromkeys(names, 1) | {"kept": 2}, sources(OLD))
     first = {row.fullname.partition("::")[2]: row for row in session.judged.comparison.rows}
     ended = replace(FAILED, reason="base: its process ended")
     found = {"slow": saved.SLOWER, "same": SAME_CODE, "broken": FAILED, "failed": FAILED, "ended": ended}
@@ -164,21 +167,19 @@ def test_turns_do_not_judge_what_they_could_not_build_or_run_as_it_was_recorded(
     assert told["slow"]["base"] == {"commits": (OLD,), "dirty": False}
 
 
-def test_a_base_that_cannot_be_built_leaves_the_times_of_the_record(known, monkeypatch):
-    session = Session(known, monkeypatch, {"one": 2})
-    session.save({"one": 1}, sources(OLD))
-    session.add_records()
+def test_a_base_that_cannot_be_built_leaves_the_times_of_the_record(start):
+    session = start({"one": 2})
+    session.record({"one": 1}, sources(OLD))
     session.judge(None)
     said = "1 benchmark compared with the times of record 0001 only: it does not build"
     assert session.judged.lines[1:] == [said]
 
 
-def test_code_without_git_is_not_built_again_so_that_benchmarks_must_run_the_same_of_it(known, monkeypatch):
+def test_code_without_git_is_not_built_again_so_that_benchmarks_must_run_the_same_of_it(start, monkeypatch):
     suite = Tree("../suite", None, 0, ("suite",), compiled=False)
     monkeypatch.setattr(Timing, "sources", lambda _self: sources("c" * 40, suite))
-    session = Session(known, monkeypatch, {"kept": 2, "changed": 2})
-    session.save({"kept": 2, "changed": 1}, sources(OLD, suite), threads="1")
-    session.add_records()
+    session = start({"kept": 2, "changed": 2})
+    session.record({"kept": 2, "changed": 1}, sources(OLD, suite), threads="1")
     described, alone, *timed = session.judged.plan()
     assert described.startswith("2 benchmarks compared with record 0001 of ")
     only = "1 benchmark compared with the times of record 0001 only: they run other code of suite, which is"
@@ -189,10 +190,21 @@ def test_code_without_git_is_not_built_again_so_that_benchmarks_must_run_the_sam
     ]
 
 
-def test_the_same_code_needs_no_turns(known, monkeypatch):
-    session = Session(known, monkeypatch, {"one": 1}, "--gnn-turns=never")
-    session.save({"one": 1}, sources(OLD))
-    session.add_records()
-    described, same = session.judged.plan()
-    assert described.startswith("1 benchmark compared with record 0001 of ")
+def test_the_same_code_needs_no_turns_and_each_benchmark_has_the_newest_record_that_has_it(start):
+    session = start({"one": 1, "two": 1}, "--gnn-turns=never")
+    session.record({"one": 1, "two": 2}, sources(OLD))
+    session.record({"one": 1}, sources(OLD))
+    newer, older, across, same = session.judged.plan()
+    assert newer.startswith("1 benchmark compared with record 0002 of ")
+    assert older.startswith("1 benchmark compared with record 0001 of ")
+    assert across == "1 benchmark compared with the times of record 0001 only: --gnn-turns never"
     assert same == "dry run: 1 benchmark with the same code"
+
+
+def test_the_times_of_a_record_with_other_settings_are_not_compared(start):
+    session = start({"one": 2}, "--gnn-turns=never")
+    session.record({"one": 1}, sources(OLD), wait_policy="ACTIVE")
+    _, across, other = session.judged.lines
+    assert across == "1 benchmark not compared: --gnn-turns never"
+    assert other.startswith("the times of the record are not compared: other settings, ")
+    assert session.judge(None)["one"].judgement.verdict == "incomparable"

@@ -8,7 +8,6 @@ from importlib.util import find_spec
 import pytest
 
 from gnnbench import codec, plugin
-from gnnbench.plugin import session
 from gnnbench.results.parts import BenchmarkPart, RunPart
 from gnnbench.workloads.cells import not_installed
 from gnnbench.workloads.operations import OPERATIONS
@@ -208,16 +207,6 @@ def test_a_broken_file_is_one_line(tmp_path):
     lines = [line for line in result.stdout.splitlines() if "gnnbench: " in line and "broken.mtx:" in line]
     assert len(lines) == 1
     assert "Traceback" not in result.stdout + result.stderr
-
-
-def test_a_mistake_that_is_found_late_stops_the_session_but_only_a_test_of_a_worker(pytester):
-    config = pytester.parseconfig()
-    with pytest.raises(pytest.exit.Exception, match="gnnbench: wrong") as stopped:
-        session.stop("wrong", config)
-    assert stopped.value.returncode == pytest.ExitCode.USAGE_ERROR
-    config.workerinput = {}
-    with pytest.raises(pytest.fail.Exception, match="gnnbench: wrong"):
-        session.stop("wrong", config)
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_a_slowdown_is_found_in_turns_and_lines_fit_a_terminal_with_the_command_
     project.edit()
     machine = project.machine(base={"test_first": 0.5e-3})
     files = [f"--benchmark-json={project.saved}", f"--junitxml={project.junit}"]
-    command = pytest_on_cpu("benchmarks", COMPARE, *files)
+    command = pytest_on_cpu("benchmarks", COMPARE, "--gnn-budget=200", *files)
     result = terminal.run(command, project.folder, environment(**machine))
     assert result.returncode == 1, result.stdout
     assert project.worktrees() == ([], [])
@@ -106,7 +106,7 @@ def test_a_slowdown_is_found_in_turns_and_lines_fit_a_terminal_with_the_command_
     assert found["test_second"]["same_code"]
     text = " ".join(result.stdout.split())
     assert "gnnbench: since record 0001: 1 changed file in this project" in text
-    assert "timing 1 benchmark in turns with record 0001, for at most 300 s" in text
+    assert "timing 1 benchmark in turns with record 0001, for at most 200 s" in text
     assert "timing again" not in text
 
     lines = result.stdout.splitlines()
@@ -155,17 +155,6 @@ def test_a_dry_run_times_nothing(project):
     assert "incomparable" not in result.stdout
 
 
-@pytest.mark.nightly
-def test_what_the_budget_does_not_reach_is_undecided_and_goes_on_by_a_command(project):
-    project.edit()
-    project.edit(*SECOND)
-    result, _ = project.run(COMPARE, "--gnn-budget=1")
-    assert result.returncode == 0, result.stdout
-    assert set(project.verdicts().values()) == {"undecided"}
-    assert "gnnbench: None of 2 benchmarks could be decided" in result.stdout
-    assert "gnnbench: to time 2 benchmarks for longer: pytest" in result.stdout
-
-
 def no_commit(project):
     project.edit()
     project.git("checkout", "-q", "--orphan", "other")
@@ -173,6 +162,7 @@ def no_commit(project):
     project.git("branch", "-D", "main")
     project.git("reflog", "expire", "--expire=now", "--all")
     project.git("gc", "-q", "--prune=now")
+    return project.run(COMPARE)
 
 
 def no_git(project):
@@ -180,60 +170,46 @@ def no_git(project):
     shutil.rmtree(project.folder / FOLDER)
     project.record()
     project.edit(*SECOND)
+    return project.run(COMPARE)
 
 
 def other_helper(project):
     """Change what the record's benchmarks called beside them: both sides import it from today's tree."""
     project.edit("2 * numbers", "3 * numbers", "benchmarks/helper.py")
+    return project.run(COMPARE)
 
 
-def two_changes(project):
+def other_setting(project):
+    return project.run(COMPARE, variables={"TORCH_SHOW_CPP_STACKTRACES": "1"})
+
+
+def no_turns(project):
     project.edit(*INPUTS)
     project.edit(*SECOND)
+    return project.run(COMPARE, "--gnn-turns=never")
 
 
-ONLY = "compared with the times of record 0001 only:"
+ONLY = "compared with the times of record 0001 only: "
+HELPER = "the code that differs could not be built again"
+SETTING = "commit and packages are the record's; a setting or a value differs"
 
 
 @pytest.mark.parametrize(
-    ("prepare", "words", "setting", "said", "same"),
+    ("measured", "what", "why", "same"),
     [
-        (no_commit, (), {}, f"1 benchmark {ONLY} git:", {"test_second"}),
-        nightly(
-            pytest.param(no_git, (), {}, f"1 benchmark {ONLY} they run other code of library", {"test_first"})
-        ),
-        nightly(
-            pytest.param(
-                other_helper,
-                (),
-                {},
-                f"{TEST.replace('first', 'second')} {ONLY} the code that differs could not be built again",
-                {"test_first"},
-            )
-        ),
-        nightly(
-            pytest.param(
-                lambda _project: None,
-                (),
-                {"TORCH_SHOW_CPP_STACKTRACES": "1"},
-                f"2 benchmarks {ONLY} commit and packages are the record's; a setting or a value differs",
-                set(),
-            )
-        ),
-        nightly(
-            pytest.param(
-                two_changes, ("--gnn-turns=never",), {}, f"2 benchmarks {ONLY} --gnn-turns never", set()
-            )
-        ),
+        (no_commit, "1 benchmark", "git:", {"test_second"}),
+        nightly(pytest.param(no_git, "1 benchmark", "they run other code of library", {"test_first"})),
+        nightly(pytest.param(other_helper, TEST.replace("first", "second"), HELPER, {"test_first"})),
+        nightly(pytest.param(other_setting, "2 benchmarks", SETTING, set())),
+        nightly(pytest.param(no_turns, "2 benchmarks", "--gnn-turns never", set())),
     ],
 )
 def test_what_cannot_be_built_again_is_never_taken_for_the_same_and_compared_across_sessions(
-    project, prepare, words, setting, said, same
+    project, measured, what, why, same
 ):
-    prepare(project)
-    result, found = project.run(COMPARE, *words, variables=setting)
+    result, found = measured(project)
     assert result.returncode == 0, result.stdout
-    assert said in result.text
+    assert f"{what} {ONLY}{why}" in result.text
     assert {name for name, one in found.items() if one["same_code"]} == same
     assert not any(one["in_turns"] for one in found.values())
 

@@ -42,11 +42,9 @@ TRIED = ("tried-flaky", "tried-late")
 def recorded(tmp_path_factory):
     """A suite in two files, with a record of five processes."""
     folder = tmp_path_factory.mktemp("recorded")
-    (folder / "test_a.py").write_text(SUITE)
-    (folder / "test_b.py").write_text(OTHER)
-    (folder / "pytest.ini").write_text("[pytest]\n")
-    for name in TRIED:
-        (folder / name).touch()
+    files = {"test_a.py": SUITE, "test_b.py": OTHER, "pytest.ini": "[pytest]\n", **dict.fromkeys(TRIED, "")}
+    for name, text in files.items():
+        (folder / name).write_text(text)
     content = records.measure(folder, **machine(folder))
     for entry in content["benchmarks"]:
         entry["extra_info"]["gnnbench"].pop("fingerprint", None)  # so that times decide
@@ -72,12 +70,8 @@ def machine(folder, **seconds):
 
 
 def judge(folder, *arguments, **seconds):
-    return run(
-        *("--benchmark-compare", "--gnn-turns=never", "--gnn-effect=30%", "--gnn-confirm=0"),
-        *("--junitxml=junit.xml", *arguments),
-        cwd=folder,
-        **machine(folder, **seconds),
-    )
+    words = (records.COMPARE, "--gnn-turns=never", "--gnn-effect=30%", "--gnn-confirm=0")
+    return run(*words, "--junitxml=junit.xml", *arguments, cwd=folder, **machine(folder, **seconds))
 
 
 def cases(folder):
