@@ -42,34 +42,26 @@ def test_ours(case, kernel, measure):
 MORE = """
 import torch
 
-@pytest.mark.xfail(reason="known")
-@pytest.mark.operations("known")
-def test_known(case, measure):
-    measure(lambda x: 1 / 0, case.features(), reference=lambda graph, x: x)
+def same(name, call, *marks):
+    @pytest.mark.operations(name)
+    def test(case, measure):
+        measure(call, case.features(), reference=lambda graph, x: x)
+    for mark in marks:
+        test = mark(test)
+    return test
+
+test_known = same("known", lambda x: 1 / 0, pytest.mark.xfail(reason="known"))
+test_huge = same("huge", lambda x: torch.empty(2**50))
+test_writes = same("writes", lambda x: x.mul_(1))
+test_stays = same("stays", lambda x: x * 1, pytest.mark.in_place("it must"))
 
 @pytest.mark.operations("lazy_sum")
 def test_lazy(case, measure, reference):
     measure(lambda edge_index, x: x, case.edge_index(), case.features(), reference=reference.spmm_sum)
 
-@pytest.mark.operations("huge")
-def test_huge(case, measure):
-    measure(lambda x: torch.empty(2**50), case.features(), reference=lambda graph, x: x)
-
 @pytest.mark.operations("huge_to_build")
 def test_huge_to_build(case, measure):
     torch.empty(2**50)
-
-@pytest.mark.operations("writes")
-def test_writes(case, measure):
-    def add(x):
-        x.mul_(1)
-        return x
-    measure(add, case.features(), reference=lambda graph, x: x)
-
-@pytest.mark.in_place("it must")
-@pytest.mark.operations("stays")
-def test_stays(case, measure):
-    measure(lambda x: x * 1, case.features(), reference=lambda graph, x: x)
 """
 TIME = ("--benchmark-max-time", "0.02")
 
@@ -140,7 +132,7 @@ def test_each_result_stands_in_its_line_of_progress_and_the_table_notes_what_mus
 
 
 @pytest.mark.parametrize(
-    ("options", "whole"),
+    ("option", "whole"),
     [
         ("-q", False),
         ("--benchmark-group-by=param:platform", True),
@@ -148,32 +140,37 @@ def test_each_result_stands_in_its_line_of_progress_and_the_table_notes_what_mus
         ("--benchmark-columns=min", True),
     ],
 )
-def test_pytest_benchmark_s_table_has_all_benchmarks_where_an_option_is_about_it(pytester, options, whole):
-    config = pytester.parseconfigure(options)
+def test_pytest_benchmark_s_table_has_all_benchmarks_where_an_option_is_about_it(pytester, option, whole):
+    config = pytester.parseconfigure(option)
     terminal.shorten_their_table(config)
+    parts = {
+        "theirs": "any",
+        "ours": {"version": 2, "measurement": {}},
+        "grows": {"version": 2, "growth": {}},
+    }
     entries = [
         {"name": name, "group": name, "params": {"platform": 1}, "extra_info": {"gnnbench": ours}}
-        for name, ours in (
-            ("theirs", "any text"),
-            ("ours", {"version": 2, "measurement": {}}),
-            ("grows", {"version": 2, "growth": {}}),
-        )
+        for name, ours in parts.items()
     ]
     groups = config.hook.pytest_benchmark_group_stats(
         config=config, benchmarks=entries, group_by=config.option.benchmark_group_by
     )
     shown = {entry["name"] for _, entries in groups for entry in entries}
-    assert shown == ({"theirs", "ours", "grows"} if whole else {"theirs"})
+    assert shown == (parts.keys() if whole else {"theirs"})
+
+
+def reporting(config):
+    """Return pytest's reporter, and what it writes to."""
+    screen = io.StringIO()
+    return TerminalReporter(config, file=screen), screen
 
 
 def test_a_terminal_of_80_columns_sees_what_runs_in_lines_that_fit(pytester, monkeypatch):
     monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which collecting would set
     options = ("--gnn-device=cpu", "--gnn-platform=pyg", "--gnn-all", *SMALL)
     items = collected(pytester, f"import pytest\n{OURS}", *options, "--benchmark-compare=.")
-    screen = io.StringIO()
-    screen.isatty = lambda: True
-    reporter = TerminalReporter(items[0].config, file=screen)
-    reporter._tw.fullwidth = 80
+    reporter, screen = reporting(items[0].config)
+    reporter._tw.fullwidth, reporter.isatty = 80, True
     progress = terminal.SessionProgress(reporter, items)
     assert items[0].config.pluginmanager.register(progress, terminal.PROGRESS)
     judging = items[0].config.pluginmanager.get_plugin(GATE)
@@ -193,25 +190,24 @@ def test_a_terminal_of_80_columns_sees_what_runs_in_lines_that_fit(pytester, mon
     ]
 
 
+SPECS = [
+    Spec("spmm_sum", "forward", name, "float32", "int64", "rmat:5", 8, "cpu") for name in ("torch", "pyg")
+]
+
+
+def entry(spec, **results):
+    """Return what a report has of a benchmark."""
+    nothing = dict.fromkeys(("counted", "out_of_memory", "row", "seconds", "synthetic"))
+    return {**nothing, "spec": asdict(spec), **results}
+
+
 @pytest.mark.parametrize(("options", "shown"), [((), 5), (("-q",), 5), (("-v",), 8)], ids=str)
 def test_at_most_five_lines_stand_below_the_tables_unless_all_are_asked_for(pytester, options, shown):
-    config = pytester.parseconfigure("--gnn-device=cpu", *options)
-    screen = io.StringIO()
-    reporter = TerminalReporter(config, file=screen)
+    reporter, screen = reporting(pytester.parseconfigure("--gnn-device=cpu", *options))
     remarks = tuple(f"remark {number}" for number in range(6))
-    words = ("forward", "float32", "int64", "cora", 8, "cpu")
-    fields = ("direction", "dtype", "index_dtype", "dataset", "hidden", "device")
-    specs = [
-        Spec(operation="spmm_sum", platform=platform, **dict(zip(fields, words, strict=True)))
-        for platform in ("dgl", "pyg")
-    ]
-    rows = [TableRow(spec, 1e-3, None, None, None, None, None, None, remarks) for spec in specs]
-    nothing = dict.fromkeys(("counted", "out_of_memory", "synthetic"))
-    terminal.summarize(
-        reporter,
-        {row.spec.id: {"row": row, "seconds": 1e-3, "spec": asdict(row.spec), **nothing} for row in rows},
-    )
-    _, below = screen.getvalue().split("pyg 1.00 ms")
+    rows = [TableRow(spec, 1e-3, None, None, None, None, None, None, remarks) for spec in SPECS]
+    terminal.summarize(reporter, {row.spec.id: entry(row.spec, row=row, seconds=1e-3) for row in rows})
+    _, below = re.split(r"pyg +1\.00 ms", screen.getvalue())
     lines = below.partition("\n\n")[0].splitlines()[1:]
     assert len(lines) == shown
     assert lines[0].startswith("±: ")
@@ -219,13 +215,9 @@ def test_at_most_five_lines_stand_below_the_tables_unless_all_are_asked_for(pyte
 
 
 def test_the_main_process_of_xdist_writes_the_header_that_its_workers_do_not_show(pytester):
-    config = pytester.parseconfigure("--gnn-device=cpu", "-n", "2")
-    screen = io.StringIO()
-    reporter = TerminalReporter(config, file=screen)
+    reporter, screen = reporting(pytester.parseconfigure("--gnn-device=cpu", "-n", "2"))
     report = pytest.TestReport("test_a.py::one", ("test_a.py", 0, "one"), {}, "passed", None, "call")
-    spec = {**dict.fromkeys(("operation", "direction", "platform", "dtype"), "any"), "dataset": "rmat:5"}
-    nothing = dict.fromkeys(("counted", "out_of_memory", "row", "seconds"))
-    report.gnnbench = {**nothing, "spec": spec, "synthetic": True}
+    report.gnnbench = entry(SPECS[0], synthetic=True)
     reporter.stats["passed"] = [report]
     plugin.pytest_terminal_summary(reporter)
     header, *_, checked, synthetic = screen.getvalue().splitlines()
@@ -235,13 +227,10 @@ def test_the_main_process_of_xdist_writes_the_header_that_its_workers_do_not_sho
 
 
 def test_counters_are_as_in_the_baseline_or_of_a_platform_without_one(pytester):
-    words = ("spmm_sum", "forward", "float32", "int64", "rmat:5", 8, "cpu")
-    fields = ("operation", "direction", "dtype", "index_dtype", "dataset", "hidden", "device")
     usual = {"counts": {}, "unsteady": [], "ignored": None}
-    counted = {"torch": {**usual, "changed": []}, "pyg": {**usual, "changed": None}}
     entries = [
-        {"spec": {**dict(zip(fields, words, strict=True)), "platform": platform}, "counted": one}
-        for platform, one in counted.items()
+        entry(spec, counted={**usual, "changed": changed})
+        for spec, changed in zip(SPECS, ([], None), strict=True)
     ]
     first, same, other = terminal._counted(entries, pytester.parseconfigure("--gnn-counters"))
     assert first == "2 benchmarks counted, none timed"
