@@ -172,12 +172,13 @@ def next_number(folder: Path, last: Callable[[], int]) -> Iterator[tuple[int, Pa
             continue
         if last() < number:
             break
-        own.rmdir()  # another process has saved under it since
+        with suppress(FileNotFoundError):  # the one who has saved under this number since may have removed it
+            own.rmdir()
     try:
         yield number, own
     finally:
         with suppress(FileNotFoundError):  # it may have been renamed
-            remove(own)
+            shutil.rmtree(own)
 
 
 def remove(path: Path) -> None:

@@ -66,7 +66,7 @@ def folder(tmp_path_factory):
         ),
         ("calibrate -- test_suite.py nowhere.py", "ERROR: file or directory not found: nowhere.py"),
         ("calibrate -- test_nothing.py", "pytest finds no benchmarks here; name them: -- PATH"),
-        ("calibrate -- test_wrong.py", "finds no benchmarks: base: test_wrong.py cannot be collected: "),
+        ("calibrate -- test_wrong.py", "test_wrong.py cannot be collected: "),
         ("profile", "name a benchmark: gnnbench profile SELECT"),
         ("profile nothing_like_this -- test_suite.py", "no benchmark is called 'nothing_like_this'"),
         ("profile benchmarks/test_nothing.py::test_epoch", "file or directory not found: "),
