@@ -194,6 +194,5 @@ def test_of_five_packages_first_the_one_that_matters_then_its_release_then_its_c
 def test_wrong_ends_are_a_line(folder, monkeypatch, good, bad, text):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     locks(folder, {"--index-url=x": "1", "thing": "1"}, {"--index-url=x": "2", "thing": "1"})
-    with pytest.raises(UsageError, match=re.escape(text)) as caught:
+    with pytest.raises(UsageError, match=re.escape(text)):
         lines.line(good, bad, folder, Path)
-    assert "\n" not in str(caught.value)

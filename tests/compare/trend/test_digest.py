@@ -59,7 +59,5 @@ def test_what_was_disturbed_is_no_evidence_and_other_work_has_another_digest(tmp
 )
 def test_other_content_is_refused_in_a_line(tmp_path, change, why):
     (path,) = save(tmp_path, [{**plain(1, [0.001]), **change}])
-    with pytest.raises(UsageError, match=why) as caught:
+    with pytest.raises(UsageError, match=f"^{path}.*{why}"):
         Digest.of(path)
-    assert str(caught.value).startswith(str(path))
-    assert "\n" not in str(caught.value)

@@ -55,8 +55,5 @@ UNREADABLE = "not a readable Matrix Market file"
 )
 def test_a_bad_file_is_one_line_with_its_name(tmp_path, text, message):
     path = write(tmp_path, text)
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError, match=rf"^{path}: .*{message}"):
         matrix_market.read(path)
-    assert str(caught.value).startswith(f"{path}: ")
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
