@@ -4,7 +4,9 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from datetime import timedelta
+from threading import Timer
 
 import psutil
 import pytest
@@ -43,6 +45,20 @@ def ended(found):
     return not alive
 
 
+@contextmanager
+def ending(words, seconds, **options):
+    """Start a process, which is killed if it takes longer, and whatever fails here: nobody waits for it."""
+    with subprocess.Popen(words, text=True, **options) as process:
+        late = Timer(seconds, process.kill)
+        late.start()
+        try:
+            yield process
+            process.wait()
+        finally:
+            late.cancel()
+            process.kill()
+
+
 def test_this_process_and_another_train_as_one_until_there_are_no_more_commands(
     case, expected, tmp_path, monkeypatch, capsys
 ):
@@ -56,8 +72,9 @@ def test_this_process_and_another_train_as_one_until_there_are_no_more_commands(
     monkeypatch.setattr(sys, "argv", ["", path])
     monkeypatch.setattr(distributed, "_LONGEST_PAUSE", timedelta(minutes=1))
     words = [sys.executable, "-c", f"from {distributed.__name__} import main; main()", path]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(words, cwd=ROOT, env={**os.environ, "RANK": "0"}, **pipes) as other:
+    options = {"cwd": ROOT, "env": {**os.environ, "RANK": "0"}}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with ending(words, 100, **options, **pipes) as other:
         other.stdin.write("epoch\nevaluate\n" + 20 * "epoch\n" + "evaluate\n")
         other.stdin.close()
         distributed.main()
