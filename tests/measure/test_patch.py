@@ -256,21 +256,6 @@ def test_a_call_no_clock_can_see_fails_with_one_line(tmp_path):
     assert not re.search("Traceback|clock.py", result.stdout)
 
 
-@pytest.mark.parametrize(
-    ("options", "variables", "said"),
-    [
-        (["--benchmark-precision=0.01", "--gnn-precision=1%"], {}, "selects pytest-benchmark's timing"),
-        (["--benchmark-precision=0.01", "--gnn-layouts=sample"], {}, "selects pytest-benchmark's timing"),
-        (["--gnn-layouts=one"], {"GNNBENCH_FAKE_CLOCK": "nonsense"}, "='nonsense' must be SEED:FILE"),
-    ],
-)
-def test_what_cannot_be_is_one_line(tmp_path, options, variables, said):
-    result, _ = measure(tmp_path, SUITE, *options, **variables)
-    assert result.returncode == pytest.ExitCode.USAGE_ERROR
-    assert result.stderr.count("\n") <= 2
-    assert said in result.stdout + result.stderr
-
-
 @pytest.mark.parametrize("part", ["_raw", "_raw_pedantic", "_make_stats", "_save_cprofile"])
 def test_a_pytest_benchmark_with_other_parts_is_refused_loudly(monkeypatch, part):
     check_pytest_benchmark()

@@ -1,6 +1,5 @@
 """Which of gnnbench's own benchmarks run."""
 
-import json
 import re
 from dataclasses import replace
 from types import SimpleNamespace
@@ -11,7 +10,6 @@ from gnnbench.plugin.choice import choice_of
 from gnnbench.plugin.session import run_of
 from gnnbench.workloads.graphs import locate
 from gnnbench.workloads.operations import OPERATIONS
-from tests.suite import SHORT, SMALL, run_kernels
 
 SUITE = """
 import pytest
@@ -154,39 +152,9 @@ def test_what_a_worker_of_xdist_collected_is_said_by_the_main_process(suite, pyt
     assert session.exitstatus == pytest.ExitCode.OK, "the tests are in the other shard"
 
 
-@pytest.mark.nightly
-def test_the_run_file_says_what_was_left_out(tmp_path):
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_suite.py").write_text(SUITE)
-
-    def saved(*arguments):
-        run_kernels(*SMALL, *SHORT, *TORCH, *arguments, "--benchmark-json=run.json", cwd=tmp_path)
-        content = json.loads((tmp_path / "run.json").read_text())
-        return content["gnnbench"], {parts(one["fullname"]) for one in content["benchmarks"]}
-
-    found, _ = saved()
-    assert found["covers"] == ["."]
-    mean = {"spmm_mean-forward-rmat:5", "spmm_mean-forward_backward-rmat:5"}
-    assert {parts(name) for name in found["not_default"]} == {"spmm_sum-forward-rmat:5", *mean}
-    found, _ = saved("--gnn-all", "-k", "sum")
-    assert found["covers"] == []
-    assert "not_default" not in found
-    of_shards = []
-    for number in (1, 2):
-        found, names = saved("--gnn-all", f"--gnn-shard={number}/2", "-k", "mean and not backward")
-        assert found["shard"] == f"{number}/2"
-        of_shards.append(names)
-    assert sorted(of_shards, key=len) == [set(), {"spmm_mean-forward-rmat:5"}], "an empty one is saved, too"
-
-
-@pytest.fixture
-def own_graphs(monkeypatch):
+def test_an_operation_has_its_own_graphs_unless_others_are_named(suite, monkeypatch):
     own = replace(OPERATIONS["spmm_mean"], graphs=("rmat:6", "rmat:7"))
     monkeypatch.setitem(OPERATIONS, "spmm_mean", own)
-
-
-@pytest.mark.usefixtures("own_graphs")
-def test_an_operation_has_its_own_graphs_unless_others_are_named(suite):
     mean = SUITE.replace('"spmm_sum", "spmm_mean"', '"spmm_mean"')
     suite.write(mean)
     assert suite.collected("-k", "test_ours")[0] == {"spmm_mean-forward_backward-rmat:6"}
@@ -201,11 +169,3 @@ def test_an_operation_has_its_own_graphs_unless_others_are_named(suite):
     _, out = suite.collected("test_suite.py")
     assert "gnnbench: 1 of 4 benchmarks run" in out
     assert "stand-in" not in out, "only graphs that are used are looked for"
-
-
-@pytest.mark.usefixtures("own_graphs")
-def test_operations_of_one_benchmark_with_different_graphs_are_one_line(suite):
-    _, out = suite.collected()
-    (line,) = (line for line in out.splitlines() if "different graphs" in line)
-    assert "gnnbench: test_ours: operations 'spmm_sum' and 'spmm_mean' have different graphs" in line
-    assert "Traceback" not in out

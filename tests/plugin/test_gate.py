@@ -263,22 +263,6 @@ def test_a_record_that_is_not_there_and_a_wrong_file_end_the_session_before_anyt
         said = "accepted.toml: entry 1: benchmark: expected `str`, got `int`"
 
 
-@pytest.mark.nightly
-def test_a_drift_is_taken_out(project):
-    drifting = {**QUIET, "drift": 0.3}
-    shutil.rmtree(project.folder / FOLDER)
-    whole = "--gnn-precision=0.01%"  # which is never reached: a second each, and so a part of the minute
-    content = records.measure(project.folder, whole, **project.truth(300, drifting))
-    records.save(project.folder, content, 3)
-    project.edit("VERSION = 2", "VERSION = 3")
-    slow = project.truth(400, drifting, test_sorted=1.5)
-    result, verdicts = project.run("--gnn-confirm=1", whole, truth=slow)
-    assert "a drift of the machine was removed: each ratio is relative" in result.text
-    assert "slower" not in {verdicts[name] for name in NAMES[:-1]}
-    shared = project.content()["gnnbench"]["compared"]["shared"]
-    assert f"All benchmarks together: {shared['verdict']}" in result.text
-
-
 KERNELS = """
 import pytest
 

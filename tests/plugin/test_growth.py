@@ -159,19 +159,6 @@ def test_what_grows_is_said_in_a_line(found, words):
     assert growth.sentence(nothing) == ""
 
 
-@pytest.mark.parametrize(
-    ("other", "message"),
-    [
-        ("--gnn-counters", "--gnn-growth makes calls of its own; leave out --gnn-counters"),
-        ("--gnn-profile=phases", "--gnn-growth makes calls of its own; leave out --gnn-profile"),
-        ("--benchmark-compare", "--gnn-growth does not time benchmarks; leave out --benchmark-compare"),
-    ],
-)
-def test_options_that_exclude_each_other(pytester, other, message):
-    with pytest.raises(pytest.UsageError, match=f"^gnnbench: {message}$"):
-        pytester.parseconfigure("--gnn-growth", other)
-
-
 @pytest.mark.nightly
 def test_leaks_of_graph_libraries(tmp_path):
     """Each is real: nothing of torch is replaced."""

@@ -130,21 +130,3 @@ def test_the_suite_has_a_picture_for_each_operation_and_graph(tmp_path):
     assert "torch 2." in text
     assert min(map(svg.smallest, found.values())) >= svg.LEGIBLE
     assert "Name (time in" not in result.stdout, "pytest-benchmark's table is not shown"
-
-
-@pytest.mark.nightly
-def test_a_saved_run_is_drawn_beside_this_one(tmp_path):
-    words = (
-        "benchmarks/test_spmm.py",
-        *SELECT,
-        f"--benchmark-storage=file://{tmp_path}",
-        "-k",
-        "spmm_sum- and torch",
-    )
-    assert run_kernels(*words, "--benchmark-autosave").returncode == 0
-    compared = run_kernels(*words, "--benchmark-compare", f"--benchmark-histogram={tmp_path}/both")
-    assert compared.returncode == 0
-    (file,) = tmp_path.glob("both*.svg")
-    for shown in (compared.stdout, svg.text(file)):
-        assert "(NOW)" in shown
-        assert "(0001_" in shown

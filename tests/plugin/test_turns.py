@@ -9,7 +9,6 @@ import time
 
 import pytest
 
-from gnnbench.results.baseline import FOLDER
 from tests import slower_helper, terminal
 from tests.plugin import recorded
 from tests.plugin.recorded import COMPARE, QUIET
@@ -44,7 +43,6 @@ FILES = {
 }
 TEST = "benchmarks/test_library.py::test_first"
 TIMES = {"test_first": 1e-3, "test_second": 1e-3}
-SECOND = ("return sorted(numbers)", "return [*sorted(numbers)]")
 INPUTS = ("[1, 2]", "[1, 2, 3]", "benchmarks/test_library.py")
 
 
@@ -141,20 +139,6 @@ def test_a_changed_definition_is_a_note_in_turns_where_a_slower_machine_fails_no
     assert "both sides ran today's" in " ".join(found["test_first"]["notes"])
 
 
-def test_a_dry_run_times_nothing(project):
-    project.edit()
-    result, found = project.run(COMPARE, "--gnn-dry-run")
-    assert result.returncode == 0, result.stdout
-    assert found == {}
-    assert (
-        "gnnbench: dry run: would time 1 benchmark in turns with record 0001:\n"
-        f"gnnbench:   {TEST}\n"
-        "gnnbench: dry run: 1 benchmark with the same code\n"
-        "gnnbench: dry run: the turns would take at most 300 s\n"
-    ) in result.stdout
-    assert "incomparable" not in result.stdout
-
-
 def no_commit(project):
     project.edit()
     project.git("checkout", "-q", "--orphan", "other")
@@ -162,14 +146,6 @@ def no_commit(project):
     project.git("branch", "-D", "main")
     project.git("reflog", "expire", "--expire=now", "--all")
     project.git("gc", "-q", "--prune=now")
-    return project.run(COMPARE)
-
-
-def no_git(project):
-    shutil.rmtree(project.folder / ".git")
-    shutil.rmtree(project.folder / FOLDER)
-    project.record()
-    project.edit(*SECOND)
     return project.run(COMPARE)
 
 
@@ -183,12 +159,6 @@ def other_setting(project):
     return project.run(COMPARE, variables={"TORCH_SHOW_CPP_STACKTRACES": "1"})
 
 
-def no_turns(project):
-    project.edit(*INPUTS)
-    project.edit(*SECOND)
-    return project.run(COMPARE, "--gnn-turns=never")
-
-
 ONLY = "compared with the times of record 0001 only: "
 HELPER = "the code that differs could not be built again"
 SETTING = "commit and packages are the record's; a setting or a value differs"
@@ -198,10 +168,8 @@ SETTING = "commit and packages are the record's; a setting or a value differs"
     ("measured", "what", "why", "same"),
     [
         (no_commit, "1 benchmark", "git:", {"test_second"}),
-        nightly(pytest.param(no_git, "1 benchmark", "they run other code of library", {"test_first"})),
         nightly(pytest.param(other_helper, TEST.replace("first", "second"), HELPER, {"test_first"})),
         nightly(pytest.param(other_setting, "2 benchmarks", SETTING, set())),
-        nightly(pytest.param(no_turns, "2 benchmarks", "--gnn-turns never", set())),
     ],
 )
 def test_what_cannot_be_built_again_is_never_taken_for_the_same_and_compared_across_sessions(

@@ -12,7 +12,7 @@ from gnnbench.profile.hooks import device_of
 from gnnbench.profile.kinds import KINDS
 from gnnbench.workloads.platforms import PLATFORMS
 from tests.sampling import nightly
-from tests.suite import SMALL, run, run_kernels
+from tests.suite import SMALL, run_kernels
 
 EPOCH = "benchmarks/test_epoch.py::test_epoch"
 TOGETHER = tuple(name for name in KINDS if name != "instructions")
@@ -142,19 +142,3 @@ def test_a_benchmark_that_hides_its_tensors_works_on_the_gpu_if_one_is_in_use(mo
     assert (device_of(hidden), device_of(shown)) == ("cpu", "cpu")
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     assert (device_of(hidden), device_of(shown)) == ("cuda", "cpu")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--gnn-profile", "phases", "-n", "2"], "--gnn-profile cannot profile in parallel processes"),
-        (["--gnn-profile", "phases", "--benchmark-compare"], "leave out --benchmark-compare"),
-        (["--gnn-profile", "phases", "--gnn-profile-folder", "README.md"], "README.md cannot be written"),
-    ],
-)
-def test_a_session_that_cannot_profile_is_one_line(arguments, message):
-    result = run("benchmarks", *arguments)
-    assert result.returncode == pytest.ExitCode.USAGE_ERROR
-    (line,) = result.stderr.strip().splitlines()
-    assert line.startswith("ERROR: gnnbench: ")
-    assert message in line
