@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from .clock import Block, Call, Clock
 from .conditions import collector_paused
@@ -24,6 +24,11 @@ class Pedantic:
     rounds: int = 1
     warmup_rounds: int = 0
     iterations: int = 1
+
+    @classmethod
+    def of(cls, call: Call, rounds: int = 1) -> Self:
+        """Return the arguments for calls that need neither set-up nor tear-down."""
+        return cls(call.function, call.args, dict(call.kwargs), rounds=rounds)
 
     def measure(self, clock: Clock, add: Callable[[Block], None], *, disable_gc: bool) -> Any:
         """Time each round as a block, and return the result of the last call.

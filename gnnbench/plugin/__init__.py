@@ -241,7 +241,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     config = session.config
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     ours = [item for item in session.items if is_ours(item)]
-    timed = any(map(timing_of(config).settings, session.items))
+    timed = any(map(timing_of(config).instrument, session.items))
     if not (ours or timed) or reporter is None or config.option.collectonly:
         return
     from . import terminal
@@ -273,7 +273,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Attach the results for the summary to the report of a test."""
     report = yield
-    if call.when == "call" and (is_ours(item) or timing_of(item.config).settings(item)):
+    if call.when == "call" and (is_ours(item) or timing_of(item.config).instrument(item)):
         from . import terminal
 
         report.gnnbench = terminal.record(item, passed=report.passed)  # type: ignore[attr-defined]

@@ -40,7 +40,7 @@ class Gate:
     def __init__(self, config: pytest.Config, base: str | Variant | None) -> None:
         self._config, self._base = config, base
         self._withheld = Withheld(
-            may_be_judged=lambda item: timing_of(config).settings(item) is not None,
+            may_be_judged=lambda item: timing_of(config).instrument(item) is not None,
             is_judged=lambda item, reports: (
                 all(report.passed for report in reports) and item.nodeid in self._timed()
             ),
@@ -141,7 +141,7 @@ class Gate:
     def _timed(self) -> dict[str, dict[str, Any]]:
         """Return the `extra_info` of each timed benchmark; with --gnn-dry-run, of each inspected one."""
         if run_of(self._config).options.dry_run:
-            return timing_of(self._config).patch.inspected
+            return timing_of(self._config).kept.inspected
         timed: dict[str, dict[str, Any]] = {}
         for bench in self._config._benchmarksession.benchmarks:  # type: ignore[attr-defined]  # noqa: SLF001
             if "measurement" in extra_info.part(bench.extra_info):

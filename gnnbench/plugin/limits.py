@@ -55,11 +55,11 @@ class Limits:
             item.stash[EXCEEDED] = lines = _exceeded(item)
             rule, weight = (
                 settings.rule("max_memory_bytes", item.nodeid),
-                timing.patch.weighed.get(item.nodeid),
+                timing.kept.weighed.get(item.nodeid),
             )
             if rule and seconds_of(item) and (weight is None or weight.limited_bytes is None):
                 self._not_weighed[item.nodeid] = settings.place(rule)
-            if not (self._config.pluginmanager.has_plugin(GATE) and timing.settings(item)):
+            if not (self._config.pluginmanager.has_plugin(GATE) and timing.instrument(item)):
                 for line in lines:
                     writing.fail(report, line)
         return report
@@ -86,7 +86,7 @@ def _exceeded(item: pytest.Item) -> list[str]:
     if rule and limit and seconds and seconds > limit:
         above = f"{units.fraction(seconds / limit - 1)} above max_time = {units.seconds(limit)}"
         lines.append(f"{units.seconds(seconds)}, {above} ({settings.place(rule)})")
-    rule, weight = settings.rule("max_memory_bytes", name), timing_of(item.config).patch.weighed.get(name)
+    rule, weight = settings.rule("max_memory_bytes", name), timing_of(item.config).kept.weighed.get(name)
     most, size = rule and rule.max_memory_bytes, weight and weight.limited_bytes
     if rule and most and weight and size and size > most:
         text = units.size(size)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Generator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,10 @@ import pytest
 from .. import codec, units
 from ..clocks import RealTime
 from ..errors import UsageError
-from ..measure.clock import ClockError
-from ..measure.patch import Patch, TimingSettings
+from ..measure.clock import Call, ClockError
+from ..measure.instruments import GrowthInstrument, InspectionInstrument, TimeInstrument
+from ..measure.kept import Kept
+from ..measure.seam import Instrument, check_pytest_benchmark, replaced
 from ..measure.stopping import TimeBudget
 from ..results import left_out
 from ..results.parts import FORMAT_VERSION
@@ -34,7 +37,12 @@ class Timing:
 
     def __init__(self, config: pytest.Config, *, all_benchmarks: bool, shares: bool = True) -> None:
         self._config = config
-        self.patch = Patch(FORMAT_VERSION)
+        self.kept = Kept(FORMAT_VERSION)
+        self._instrument: Instrument | None = None
+        """That of the running test; None: pytest-benchmark times it."""
+        self._weighs = False
+        """Whether its memory is measured although pytest-benchmark times it."""
+        self._replaced = ExitStack()
         self._saving = Saving()
         self._all_benchmarks = all_benchmarks
         """Whether gnnbench also times other suites' benchmarks by default."""
@@ -51,30 +59,39 @@ class Timing:
         self._suite = set(LEFT)
         """Top-level names that contain the benchmarks."""
 
-    def settings(self, item: pytest.Item) -> TimingSettings | None:
-        """Return how gnnbench times a test's benchmark; None: pytest-benchmark times it."""
+    def instrument(self, item: pytest.Item) -> Instrument | None:
+        """Return what measures a test's benchmark; None: pytest-benchmark times it."""
         config = self._config
         if not has_benchmark(item):
             return None
         whole_call = marked(item, WHOLE_CALL)
         if config.getoption("gnn_growth"):
-            return TimingSettings(
-                sample_layouts=False, precision=0, flush=False, whole_call=whole_call, growth=True
-            )
+            return GrowthInstrument(self.kept, whole_call)
         wanted = is_ours(item) or config.getoption("gnn_layouts") or self._all_benchmarks
         if not wanted or config.getoption("benchmark_precision", None) is not None:
             return None
         chosen = run_of(config).options
         if chosen.layouts == "off":
             return None
-        return TimingSettings(
+        if chosen.dry_run:
+            return InspectionInstrument(self.kept, whole_call)
+        return TimeInstrument(
+            self.kept,
             sample_layouts=chosen.layouts != "one",
             precision=chosen.precision,
             flush=chosen.flush_l2,
             in_place=marked(item, IN_PLACE),
             whole_call=whole_call,
-            inspect_only=chosen.dry_run,
         )
+
+    def _choose(self, fixture: Any) -> Instrument | None:
+        """Return the running test's, unless pytest-benchmark is disabled, as with -n."""
+        one = self._instrument
+        return one if isinstance(one, GrowthInstrument) or not fixture.disabled else None
+
+    def _weigh(self, fixture: Any, call: Call) -> None:
+        if self._weighs and not fixture.disabled:
+            self.kept.weigh(fixture, call)
 
     def _weighing(self, item: pytest.Item) -> bool:
         """Return whether a rule limits the memory of a test's benchmark."""
@@ -104,7 +121,7 @@ class Timing:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Replace pytest-benchmark's timing if gnnbench times any benchmark."""
-        timed = [item for item in session.items if self.settings(item)]
+        timed = [item for item in session.items if self.instrument(item)]
         if not timed and not any(map(self._weighing, session.items)):
             return
         # Before anything runs, because the contents of global variables count.
@@ -118,54 +135,55 @@ class Timing:
             runnable = sum(not item.get_closest_marker("skip") for item in timed)
             self._budget = TimeBudget(seconds, runnable)
         try:
-            self.patch.install()
+            check_pytest_benchmark()
+            self.kept.begin()
         except UsageError as error:
             stop(error, self._config)
+        self._replaced.enter_context(replaced(self._choose, self._weigh))
         self._saving.install()
 
     def pytest_unconfigure(self) -> None:
         """Restore pytest-benchmark's methods."""
         self._saving.remove()
-        self.patch.remove()
+        self._replaced.close()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Set how the next benchmark is timed."""
-        settings = self.settings(item)
-        if settings and self._budget and not item.get_closest_marker("skip"):
+        instrument = self.instrument(item)
+        if isinstance(instrument, TimeInstrument) and self._budget and not item.get_closest_marker("skip"):
             seconds = self._budget.next_seconds()
             if not any("max_time" in mark.kwargs for mark in item.iter_markers("benchmark")):
-                settings = replace(settings, max_seconds=seconds)
-        self.patch.settings = settings
-        self.patch.weighing = self._weighing(item)
-        start, timing_seconds = RealTime.seconds(), self.patch.timing_seconds
+                instrument = replace(instrument, max_seconds=seconds)
+        self._instrument, self._weighs = instrument, self._weighing(item)
+        start, timing_seconds = RealTime.seconds(), self.kept.timing_seconds
         try:
             return (yield)
         finally:
-            self.patch.settings = self.patch.failure = None  # whose frames hold the inputs
-            if settings:
+            self._instrument = self.kept.failure = None  # whose frames hold the inputs
+            if instrument:
                 took = RealTime.seconds() - start
                 self._seconds += took
                 if self._budget:
-                    self._budget.spend(took, self.patch.timing_seconds - timing_seconds)
+                    self._budget.spend(took, self.kept.timing_seconds - timing_seconds)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """Report a benchmark that cannot be timed in one line; running out of memory is a result."""
-        patch, ours = self.patch, is_ours(pyfuncitem)
+        kept, ours = self.kept, is_ours(pyfuncitem)
         try:
-            with patch.keeping_parts(self._definitions.get(pyfuncitem.nodeid)):
+            with kept.keeping_parts(self._definitions.get(pyfuncitem.nodeid)):
                 return (yield)
         except Exception as error:
-            if patch.settings is None or isinstance(error, AssertionError):
+            if self._instrument is None or isinstance(error, AssertionError):
                 raise
             if isinstance(error, (ClockError, UsageError)):
                 line = f"gnnbench: {pyfuncitem.name}: {error}"
                 raise pytest.fail.Exception(line, pytrace=False) from None
             text = _out_of_memory(error)
-            if not text or not (ours or patch.failure is error):
+            if not text or not (ours or kept.failure is error):
                 raise
-            patch.ran_out_of_memory(pyfuncitem.nodeid, text)
+            kept.ran_out_of_memory(pyfuncitem.nodeid, text)
             if not ours:
                 raise
             pyfuncitem.stash[OUT_OF_MEMORY] = text
@@ -179,7 +197,7 @@ class Timing:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         theirs = getattr(config, "_benchmarksession", None)
         fine = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-        wanted = self.patch.incomplete or (config.getoption("gnn_shard") and fine)
+        wanted = self.kept.incomplete or (config.getoption("gnn_shard") and fine)
         if not wanted or theirs is None or theirs.disabled or theirs.benchmarks or not theirs.json:
             return
         hooks = config.hook
@@ -196,18 +214,18 @@ class Timing:
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write how long it took, which benchmarks do not count, and which files could not be saved."""
-        timing_seconds = self.patch.timing_seconds
+        timing_seconds = self.kept.timing_seconds
         if terminalreporter.verbosity > 0 and 0 < timing_seconds < self._seconds:
             took, share = units.duration(self._seconds), units.fraction(timing_seconds / self._seconds)
             writing.say(terminalreporter, f"the benchmarks took {took}, {share} of it for timing")
-        for line in left_out.several(self.patch.repeated):
+        for line in left_out.several(self.kept.repeated):
             writing.say(terminalreporter, line)
         for failure in self._saving.failures:
             writing.say(terminalreporter, f"failed: {failure}", red=True)
 
     def pytest_benchmark_update_json(self, config: pytest.Config, output_json: dict[str, Any]) -> None:
         """Add the environment, and the interrupted benchmarks, which pytest-benchmark leaves out."""
-        if not (self.patch.used or config.getoption("gnn_shard")):
+        if not (self.kept.used or config.getoption("gnn_shard")):
             return
         shard, not_default = run_of(config).options.shard, choice_of(config).left_out
         left_out = any(
@@ -215,10 +233,10 @@ class Timing:
         )
         output_json["gnnbench"] = {
             **self.part(),
-            "incomplete": self.patch.incomplete,
+            "incomplete": self.kept.incomplete,
             "settings": settings_of(config).as_json(),
             "benchmarks_seconds": self._seconds,
-            "timing_seconds": self.patch.timing_seconds,
+            "timing_seconds": self.kept.timing_seconds,
             "covers": [] if left_out or getattr(config.option, "lf", False) else places(config),
             **({"not_default": sorted(not_default)} if not_default else {}),
             **({"shard": str(shard)} if shard else {}),

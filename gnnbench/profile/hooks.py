@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import pytest
 from .. import codec, units
 from ..errors import one_line
 from ..files import shown
-from ..measure import extra_info
+from ..measure import extra_info, seam
 from ..measure.pedantic import Pedantic
 from ..workloads.spec import Spec
 from . import kinds, record
@@ -38,7 +38,7 @@ class Saved:
 
 
 class Profiling:
-    """pytest hooks that replace `benchmark`'s timing with profiling."""
+    """pytest hooks that replace `benchmark`'s timing with profiling, and the instrument that profiles."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Profiling:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Profile instead of timing while the tests run."""
         self._root = session.config.rootpath
-        with self._in_place_of_timing():
+        with seam.replaced(lambda _: self):
             return (yield)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -81,30 +81,15 @@ class Profiling:
         for one in found:
             terminalreporter.write_line(f"  {one.folder.relative_to(self._store.root)}")
 
-    @contextmanager
-    def _in_place_of_timing(self) -> Generator[None, None, None]:
-        from pytest_benchmark.fixture import BenchmarkFixture as Fixture
+    def measure(self, fixture: Any, call: "Call") -> Any:
+        """Profile `benchmark(function, ...)`."""
+        run = partial(call.function, *call.args, **call.kwargs)  # which is no Python function itself
+        return self._profile(fixture, run, nullcontext, call)
 
-        raw, pedantic = Fixture._raw, Fixture._raw_pedantic  # noqa: SLF001
-        profiling = self
-
-        @wraps(raw)
-        def _raw(self: Any, function_to_benchmark: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-            call = partial(function_to_benchmark, *args, **kwargs)  # which is no Python function itself
-            return profiling._profile(self, call, nullcontext, (function_to_benchmark, args, kwargs))
-
-        @wraps(pedantic)
-        def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:
-            options["kwargs"] = options.get("kwargs") or {}
-            asked = Pedantic(target, **options)
-            call = _PedanticCall(asked)
-            return profiling._profile(self, call, call.ready, (target, asked.args, asked.kwargs))
-
-        Fixture._raw, Fixture._raw_pedantic = _raw, _raw_pedantic  # noqa: SLF001
-        try:
-            yield
-        finally:
-            Fixture._raw, Fixture._raw_pedantic = raw, pedantic  # noqa: SLF001
+    def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
+        """Profile the calls of `benchmark.pedantic`, without their set-up and tear-down."""
+        run = _PedanticCall(asked)
+        return self._profile(fixture, run, run.ready, (asked.target, asked.args, asked.kwargs))
 
     def _profile(
         self,
@@ -114,8 +99,6 @@ class Profiling:
         inputs: tuple[Any, ...],
     ) -> Any:
         """Profile a call in place of its timing, save the profile, and return the result of one more call."""
-        from pytest_benchmark.fixture import PauseInstrumentation
-
         from .. import environment
 
         found = extra_info.part(fixture.extra_info).get("spec")
@@ -130,7 +113,7 @@ class Profiling:
 
         subject = Subject(call, device, self._repeats, in_turn)
         with self._store.new(name) as (draft, folder):
-            with PauseInstrumentation():  # such as coverage's
+            with seam.paused():
                 sections, unavailable = kinds.take(self._kinds, subject, draft)
             self._unavailable |= unavailable
             if not sections:

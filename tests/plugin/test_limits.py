@@ -118,8 +118,8 @@ def test_defaults_of_the_file_or_of_the_process_that_started_this_one_and_the_co
     pytester.makefile(".toml", gnnbench=text)
     suite = "def test_one(benchmark):\n    benchmark(sum, [1])\n"
     (item,) = recorded.collected(pytester, suite, *arguments)
-    settings = timing_of(item.config).settings(item)
-    assert (settings and settings.sample_layouts) is sampled
+    instrument = timing_of(item.config).instrument(item)
+    assert (instrument and instrument.sample_layouts) is sampled
     pytester.path.joinpath("gnnbench.toml").write_text("strict = true")
     monkeypatch.delenv("GNNBENCH_DEFAULTS", raising=False)
     assert pytester.parseconfigure().getoption("gnn_strict") is True

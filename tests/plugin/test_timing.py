@@ -83,7 +83,7 @@ import pytest
 from gnnbench.plugin.timing import timing_of
 
 def seconds(request):
-    print("seconds", timing_of(request.config).patch.settings.max_seconds)
+    print("seconds", timing_of(request.config)._instrument.max_seconds)
 
 def test_first(benchmark, request):
     seconds(request)

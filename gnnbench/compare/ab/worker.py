@@ -21,14 +21,14 @@ import random
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
+from ...measure import seam
 from ...measure.clock import Call, Clock
 from ...measure.layouts import Layouts, clock_for
 from ...measure.pedantic import Pedantic
@@ -47,7 +47,7 @@ from ...variants.import_roots import Trees
 from ...variants.pipe import ClosedError, Link
 from ...variants.startup import end_group
 from . import slowdown
-from .held import Held, Once, Plain, Repeated, Timed, Whole
+from .held import Held, Once, Repeated, Whole
 
 if TYPE_CHECKING:
     from ...measure.simulated_clock import FakeMachine
@@ -68,7 +68,7 @@ _PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout")
 
 
 class Worker(Overrides):
-    """The plugin."""
+    """The plugin, and the instrument that holds each benchmark."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Worker(Overrides):
         older = "" if config.pluginmanager.has_plugin(outcome.FIXTURES) else outcome.fixtures(config)
         if self._apart:
             _load_libraries(session.items)
-        with self._in_our_way():
+        with seam.replaced(self._choose):
             command = self._ask(
                 {
                     "answer": "collected",
@@ -222,58 +222,30 @@ class Worker(Overrides):
             self._machine.now_seconds = command.get("now") or 0.0
         return command
 
-    @contextmanager
-    def _in_our_way(self) -> Iterator[None]:
-        """Replace the timing of pytest-benchmark, which gnnbench's plugin may have replaced before."""
-        try:
-            from pytest_benchmark import fixture as theirs
-        except ImportError:
-            yield  # tests that request `benchmark` fail
-            return
-        owner, pause = theirs.BenchmarkFixture, getattr(theirs, "PauseInstrumentation", nullcontext)
-        raw, pedantic = owner._raw, owner._raw_pedantic  # noqa: SLF001
-        worker = self
+    def _choose(self, fixture: Any) -> Self | None:
+        return None if fixture.disabled or self._item is None else self
 
-        @wraps(raw)
-        def _raw(self: Any, function_to_benchmark: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-            if self.disabled or worker._item is None:
-                return raw(self, function_to_benchmark, *args, **kwargs)
-            call, gc = Call(function_to_benchmark, args, kwargs), self._disable_gc
-            layouts, clock, in_place = worker._prepare(self, call)
-            if reason := marked(worker._item, WHOLE_CALL):
-                whole = Whole(call, clock, reason, disable_gc=gc)
-                worker._hold(self, clock, whole, pause)
-                return whole.result()
-            timed = Plain(layouts, clock, in_place=in_place, disable_gc=gc)
-            worker._hold(self, clock, timed, pause)
-            return function_to_benchmark(*args, **kwargs)
+    def measure(self, fixture: Any, call: Call) -> Any:
+        """Hold `benchmark(function, ...)`."""
+        layouts, clock, in_place = self._prepare(fixture, call)
+        reason = marked(self._item, WHOLE_CALL)
+        return self._hold(
+            Whole(fixture, layouts, clock, reason)
+            if reason
+            else Held(fixture, layouts, clock, stays=in_place)
+        )
 
-        @wraps(pedantic)
-        def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:
-            if self.disabled or worker._item is None or not _valid(**options):
-                return pedantic(self, target, **options)
-            options["kwargs"] = options.get("kwargs") or {}
-            asked = Pedantic(target, **{"teardown": None, **options})
-            layouts, clock, in_place = worker._prepare(self, Call(target, asked.args, asked.kwargs))
-            gc = self._disable_gc
-            timed: Repeated | Once
-            if asked.rounds == 1:
-                timed = Once(asked, clock, disable_gc=gc)
-            else:
-                with pause():
-                    timed = Repeated(asked, layouts, clock, in_place=in_place, disable_gc=gc)
-            worker._hold(self, clock, timed, pause)
-            return timed.result()
-
-        owner._raw, owner._raw_pedantic = _raw, _raw_pedantic  # noqa: SLF001
-        try:
-            yield
-        finally:
-            owner._raw, owner._raw_pedantic = raw, pedantic  # noqa: SLF001
+    def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
+        """Hold `benchmark.pedantic(...)`."""
+        layouts, clock, in_place = self._prepare(fixture, Call(asked.target, asked.args, asked.kwargs))
+        return self._hold(
+            Once(fixture, layouts, clock, asked)
+            if asked.rounds == 1
+            else Repeated(fixture, layouts, clock, asked, stays=in_place)
+        )
 
     def _prepare(self, fixture: Any, call: Call) -> tuple[Layouts, Clock, bool]:
         """Return the inputs, the clock, and whether the test is marked `in_place`."""
-        assert self._item is not None
         layouts = Layouts(call)
         clock: Clock
         if self._machine:
@@ -284,10 +256,11 @@ class Worker(Overrides):
                 clock = slowdown.Slowed(clock, self._slowdown)
         return layouts, clock, marked(self._item, IN_PLACE) is not None
 
-    def _hold(self, fixture: Any, clock: Clock, timed: Timed, pause: Callable[[], Any]) -> None:
+    def _hold(self, held: Held) -> Any:
         # If a plugin runs the test again, the call before has been reported.
         again, self._held = self._held and "call" not in self._reports, True
-        Held(fixture, clock, timed, pause).serve(self._ask, again=again)
+        held.serve(self._ask, again=again)
+        return held.result()
 
 
 def _load_libraries(items: Iterable[pytest.Item]) -> None:
@@ -333,11 +306,3 @@ def _seed(seed: int) -> None:
         numpy.random.seed(seed)
     if torch := sys.modules.get("torch"):
         torch.manual_seed(seed)
-
-
-def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:
-    """Return whether pytest-benchmark accepts these arguments; if not, it raises the error itself."""
-    numbers = (rounds, 1), (warmup_rounds, 0), (iterations, 1)
-    if any(not isinstance(number, int) or number < least for number, least in numbers):
-        return False
-    return iterations == 1 or not setup

@@ -1,11 +1,10 @@
 import gc
 import os
-from contextlib import nullcontext
 
 import pytest
 import torch
 
-from gnnbench.compare.ab.held import Held, Once, Plain, Repeated, Whole
+from gnnbench.compare.ab.held import Held, Once, Repeated, Whole
 from gnnbench.compare.ab.inspections import Inspections
 from gnnbench.cpu import cores
 from gnnbench.measure.clock import Block, Call, ClockError
@@ -39,7 +38,8 @@ class CallClock:
 class Fixture:
     _min_time = 0.0
 
-    def __init__(self):
+    def __init__(self, *, disable_gc=False):
+        self._disable_gc = disable_gc
         self.stats, self.rounds, self.iterations = None, [], None
 
     def _make_stats(self, iterations):
@@ -49,20 +49,24 @@ class Fixture:
         self.rounds.append(seconds)
 
 
-def serve(timed, clock, *commands):
+def serve(held, *commands):
     """Give commands and return the fixture and the answers."""
-    fixture, answers, left = Fixture(), [], list(commands)
+    answers, left = [], list(commands)
 
     def ask(answer):
         answers.append(answer)
         return left.pop(0) if left else {"command": "next"}
 
-    Held(fixture, clock, timed, nullcontext).serve(ask)
-    return fixture, answers
+    held.serve(ask)
+    return held._fixture, answers
 
 
-def plain(call, clock, **options):
-    return Plain(Layouts(call), clock, **{"in_place": False, "disable_gc": False, **options})
+def plain(call, clock, *, stays=False, disable_gc=False):
+    return Held(Fixture(disable_gc=disable_gc), Layouts(call), clock, stays=stays)
+
+
+def whole(call, clock, reason, *, disable_gc=False):
+    return Whole(Fixture(disable_gc=disable_gc), Layouts(call), clock, reason)
 
 
 CALIBRATE = {"command": "calibrate"}
@@ -78,21 +82,21 @@ NOTHING = Call(lambda: None, (), {})
 @pytest.mark.parametrize(("call_seconds", "iterations"), [(1e-4, 5), (1e-6, 500), (1.0, 1)])
 def test_a_round_is_long_enough(call_seconds, iterations):
     clock = CallClock(call_seconds)
-    _, (_, answer) = serve(plain(NOTHING, clock), clock, CALIBRATE)
+    _, (_, answer) = serve(plain(NOTHING, clock), CALIBRATE)
     assert answer["iterations"] == pytest.approx(iterations, rel=0.3)
     assert answer["round_seconds"] == pytest.approx(call_seconds * answer["iterations"])
 
 
 def test_blocks():
     clock = CallClock()
-    fixture, (ready, *answers) = serve(plain(NOTHING, clock), clock, block(), block())
+    fixture, (ready, *answers) = serve(plain(NOTHING, clock), block(), block())
     assert ready == {"answer": "ready", "once": False, "again": False}
     assert answers == [{"answer": "block", "ns": pytest.approx(1e5), "rounds": 3}] * 2
     # One that is not timed before each.
     assert [one[1:3] for one in clock.blocks] == [(1, 2), (3, 2)] * 2
     assert fixture.iterations == 2
     assert fixture.rounds == pytest.approx([2e-4] * 6)
-    fixture, _ = serve(plain(NOTHING, clock), clock)
+    fixture, _ = serve(plain(NOTHING, clock))
     assert len(fixture.rounds) == 1, "there are statistics without a block, too"
 
 
@@ -102,7 +106,7 @@ def test_blocks_run_on_the_core_that_is_told():
     clock = CallClock()
     call = Call(lambda: seen.append(os.sched_getaffinity(0)), (), {})
     first, last = cores()[0], cores()[-1]
-    _, answers = serve(plain(call, clock), clock, CALIBRATE, block(core=first), block(core=last), block())
+    _, answers = serve(plain(call, clock), CALIBRATE, block(core=first), block(core=last), block())
     assert answers[1]["cores"] == cores()
     # An untimed call and the timed ones, which this clock makes as one.
     assert seen[-6:] == [{first}] * 2 + [{last}] * 2 + [set(cores())] * 2
@@ -112,13 +116,13 @@ def test_blocks_run_on_the_core_that_is_told():
 def test_a_clock_that_sees_nothing(seconds):
     clock = CallClock(seconds)
     with pytest.raises(ClockError, match="the resolution of test"):
-        serve(plain(NOTHING, clock), clock, block())
+        serve(plain(NOTHING, clock), block())
 
 
 def test_the_collector_is_off_where_that_is_asked_for():
     for disable_gc in (True, False):
         clock = CallClock()
-        serve(plain(NOTHING, clock, disable_gc=disable_gc), clock, block())
+        serve(plain(NOTHING, clock, disable_gc=disable_gc), block())
         assert {one[3] for one in clock.blocks} == {not disable_gc}
         assert gc.isenabled()
 
@@ -127,7 +131,7 @@ def test_the_collector_is_off_where_that_is_asked_for():
 def test_inputs_lie_elsewhere_in_each_block_or_stay_in_place(in_place):
     clock, places = CallClock(), []
     call = Call(lambda x: places.append(x.data_ptr()), (torch.ones(1000),), {})
-    serve(plain(call, clock, in_place=in_place), clock, *[block()] * 5)
+    serve(plain(call, clock, stays=in_place), *[block()] * 5)
     assert clock.renewals == (0 if in_place else 5)
     if in_place:
         assert set(places) == {call.args[0].data_ptr()}
@@ -139,22 +143,22 @@ def test_inputs_lie_elsewhere_in_each_block_or_stay_in_place(in_place):
 def test_whole_calls_are_neither_repeated_nor_preceded_nor_traced():
     clock, calls = CallClock(0.2), []
     call = Call(lambda x: calls.append(x) or len(calls), (1,), {})
-    whole = Whole(call, clock, "it starts a process", disable_gc=True)
-    _, answers = serve(whole, clock, {"command": "inspect"}, CALIBRATE, block())
+    held = whole(call, clock, "it starts a process", disable_gc=True)
+    _, answers = serve(held, {"command": "inspect"}, CALIBRATE, block())
     unseen = "its calls are timed whole: it starts a process"
     assert answers[1].items() >= {"unseen": unseen, "fingerprint": None, "counts": {}}.items()
     assert answers[2]["iterations"] == 1
     assert [made[1:3] for made in clock.blocks] == [(1, 1), (block()["rounds"], 1)]
     assert clock.renewals == 0
-    assert whole.result() == len(calls) == 2, "that of the last"
-    alone = Whole(call, clock, "why", disable_gc=False)
+    assert held.result() == len(calls) == 2, "that of the last"
+    alone = whole(call, clock, "why")
     assert alone.result() == len(calls) == 3, "no command made a call"
 
 
 def test_what_a_call_does_more_is_counted():
     def inspected(function):
         clock = CallClock()
-        _, answers = serve(plain(Call(function, (torch.ones(9),), {}), clock), clock, {"command": "inspect"})
+        _, answers = serve(plain(Call(function, (torch.ones(9),), {}), clock), {"command": "inspect"})
         return answers[1]
 
     found = Inspections.of(inspected(lambda x: x.neg()), inspected(lambda x: (x.sum().item(), x.neg())[1]))
@@ -169,8 +173,11 @@ def pedantic(target, **options):
 
 
 def repeated(asked, clock):
-    layouts = Layouts(Call(asked.target, asked.args, asked.kwargs))
-    return Repeated(asked, layouts, clock, in_place=False, disable_gc=False)
+    return Repeated(Fixture(), Layouts(Call(asked.target, asked.args, asked.kwargs)), clock, asked)
+
+
+def once(asked, clock):
+    return Once(Fixture(), Layouts(Call(asked.target, asked.args, asked.kwargs)), clock, asked)
 
 
 def test_rounds_of_an_author():
@@ -185,7 +192,7 @@ def test_rounds_of_an_author():
     timed = repeated(asked, clock)
     one = ["set-up", "call 1", "tear-down 1"]
     assert calls == one
-    _, (_, calibrated, answer) = serve(timed, clock, CALIBRATE, block())
+    _, (_, calibrated, answer) = serve(timed, CALIBRATE, block())
     assert calibrated["iterations"] == 1
     assert answer["rounds"] == 3
     assert calls[-4 * 3 :] == one * 4
@@ -197,7 +204,7 @@ def test_rounds_of_an_author():
 def test_arguments_of_rounds_are_renewed_and_iterations_are_an_author_s():
     clock, places = CallClock(), []
     asked = pedantic(lambda x: places.append(x.data_ptr()), args=(torch.ones(1000),), rounds=2, iterations=7)
-    fixture, (_, answer, *_) = serve(repeated(asked, clock), clock, block(3, 1), *[block()] * 4)
+    fixture, (_, answer, *_) = serve(repeated(asked, clock), block(3, 1), *[block()] * 4)
     assert len(set(places)) > 2
     assert answer["ns"] == pytest.approx(1e5)
     assert fixture.iterations == 7
@@ -206,14 +213,14 @@ def test_arguments_of_rounds_are_renewed_and_iterations_are_an_author_s():
 def test_a_single_round_is_its_authors_calls_and_no_others():
     calls, clock = [], CallClock()
     asked = pedantic(lambda: calls.append("call") or len(calls), setup=lambda: calls.append("set-up"))
-    timed = Once(asked, clock, disable_gc=False)
-    fixture, (ready, answer) = serve(timed, clock, block(1, 1))
+    timed = once(asked, clock)
+    fixture, (ready, answer) = serve(timed, block(1, 1))
     assert (ready["once"], answer["rounds"], len(fixture.rounds)) == (True, 1, 1)
     assert calls == ["set-up", "call"]
     assert timed.result() == 2
     calls.clear()
-    unasked = Once(asked, clock, disable_gc=False)
-    serve(unasked, clock)
+    unasked = once(asked, clock)
+    serve(unasked)
     assert unasked.result() == 2
     assert calls == ["set-up", "call"]
 
@@ -223,9 +230,11 @@ def test_which_calls_can_be_counted():
     assert plain(call, clock).calls().inputs() == call
     asked = pedantic(sum, args=((1,),), rounds=2)
     assert repeated(asked, clock).calls() is asked
-    whole = Whole(call, clock, "it starts a process", disable_gc=False)
-    once = Once(asked, clock, disable_gc=False)
-    for timed, why in ((whole, "its calls are timed whole"), (once, "one round")):
-        _, (_, answer) = serve(timed, clock, {"command": "count"})
+    reason = "it starts a process"
+    for timed, why in (
+        (whole(call, clock, reason), "its calls are timed whole"),
+        (once(asked, clock), "one round"),
+    ):
+        _, (_, answer) = serve(timed, {"command": "count"})
         assert answer["answer"] == "not counted"
         assert why in answer["reason"]

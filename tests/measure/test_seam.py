@@ -9,7 +9,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from gnnbench import codec
 from gnnbench.errors import UsageError
-from gnnbench.measure.patch import check_pytest_benchmark
+from gnnbench.measure.seam import check_pytest_benchmark
 from gnnbench.results.parts import BenchmarkPart
 from tests import forks
 from tests.suite import SHORT, environment, pytest_on_cpu

@@ -1,0 +1,125 @@
+"""What a session keeps of its benchmarks beside pytest-benchmark's statistics."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .. import codec, cpu
+from . import extra_info
+from .clock import Call, Clock
+from .layouts import Layouts, clock_for
+from .seam import paused
+from .weight import Weight, growth_bytes, weigh
+
+if TYPE_CHECKING:
+    from .simulated_clock import FakeMachine
+
+
+@dataclass
+class Kept:
+    """What the instruments of a session find, and what they share."""
+
+    version: int
+    """Version of the format of `extra_info["gnnbench"]`."""
+    used: bool = False
+    """Whether any benchmark was timed."""
+    timing_seconds: float = 0.0
+    """How long the benchmarks were timed, all together, with copying their inputs."""
+    failure: BaseException | None = None
+    """The exception that interrupted the last measurement, if any."""
+    incomplete: list[dict[str, Any]] = field(default_factory=list)
+    """Interrupted benchmarks, with the rounds until then."""
+    weighed: dict[str, Weight] = field(default_factory=dict)
+    """The memory of one call of each benchmark that was timed, by id."""
+    inspected: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The `extra_info` of the benchmarks that were only inspected, by id."""
+    repeated: list[str] = field(default_factory=list)
+    """Tests with several benchmarks, of which the first one counts."""
+    watch: "cpu.Watch | None" = None
+    """Watches other programs."""
+    _parts: list[tuple[str, dict[str, Any], dict[str, Any]]] = field(default_factory=list)
+    """Of the running test's benchmarks: id, `extra_info`, and gnnbench's part of it."""
+    _machine: "FakeMachine | None" = None
+
+    def begin(self) -> None:
+        """Prepare the clocks.
+
+        Raises:
+            UsageError: the value or file of GNNBENCH_FAKE_CLOCK cannot be used.
+        """
+        if text := os.environ.get("GNNBENCH_FAKE_CLOCK"):
+            from .simulated_clock import FakeMachine
+
+            self._machine = FakeMachine.parse(text)
+        self.watch = cpu.Watch()
+
+    def clock(self, fixture: Any, devices: Sequence[str], *, flush: bool) -> Clock:
+        """Return the clock for inputs on these devices; see `layouts.clock_for`."""
+        if self._machine:
+            return self._machine.clock(fixture.fullname)
+        return clock_for(devices, fixture._timer, flush=flush)  # noqa: SLF001
+
+    def ran_out_of_memory(self, fullname: str, text: str) -> None:
+        """Record `text`, such as `OOM at 9 GiB`, as the error of an interrupted benchmark."""
+        if not self.incomplete or self.incomplete[-1]["fullname"] != fullname:
+            self.incomplete.append({"fullname": fullname, "measurement": None})
+        self.incomplete[-1]["error"] = text
+
+    @contextmanager
+    def keeping_parts(self, definition: str | None) -> Iterator[None]:
+        """Keep what is found of each benchmark of a test in its `extra_info`, whatever the test writes there.
+
+        Args:
+            definition: hash of the test's definition, which is added; None: it is known.
+        """
+        self._parts.clear()
+        try:
+            yield
+        finally:
+            for _, extra, ours in self._parts:
+                extra[extra_info.KEY] = ours
+                if definition:
+                    ours["definition_hash"] = definition
+            self.repeated += [name for name, *_ in self._parts[1:2]]
+
+    def part(self, fixture: Any) -> dict[str, Any]:
+        """Return gnnbench's part of a benchmark's `extra_info`, to write to; another version is replaced."""
+        if not isinstance(fixture.extra_info, dict):
+            fixture.extra_info = {}
+            if fixture.stats:  # which is what is saved
+                fixture.stats.extra_info = fixture.extra_info
+        ours = extra_info.part(fixture.extra_info)
+        if ours.get("version") != self.version:
+            ours = fixture.extra_info[extra_info.KEY] = {"version": self.version}
+        self._parts.append((fixture.fullname, fixture.extra_info, ours))
+        return ours
+
+    def inspect(self, fixture: Any, layouts: Layouts, *, is_warm: bool = False) -> Any:
+        """Add counters, fingerprint and growth of the resident set of a call, and return its result."""
+        from .inspection import inspect
+
+        ours = extra_info.part(fixture.extra_info)
+        results = []
+        with paused():
+            found = inspect(layouts.original, layouts.devices, is_warm=is_warm)
+            growth = growth_bytes(lambda: results.append(layouts.original()))
+        peak = None
+        if found.counters:
+            ours["counters"] = codec.encode(found.counters)
+            peak = found.counters.details["memory"]["peak_bytes"]
+        if growth is not None:
+            ours["resident_growth_bytes"] = growth
+        self.weighed[fixture.fullname] = Weight(peak, growth)
+        if found.fingerprint:
+            ours["fingerprint"] = codec.encode(found.fingerprint)
+        elif found.unseen:
+            ours["no_fingerprint"] = found.unseen
+        return results[0]
+
+    def weigh(self, fixture: Any, call: Call) -> None:
+        """Measure the memory of one call."""
+        layouts = Layouts(call)
+        with paused():
+            self.weighed[fixture.fullname] = weigh(layouts.original, layouts.devices)

@@ -1,0 +1,124 @@
+"""The one place that replaces pytest-benchmark's timing: inside of `benchmark`, an instrument measures.
+
+pytest-benchmark has no hook for timing, so two private methods of its fixture are replaced. The fixture's
+type, its marker, `weave`, `extra_info`, `stats`, and a suite's override of the fixture keep working.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import wraps
+from typing import Any, Protocol
+
+from ..errors import UsageError
+from .clock import Call
+from .pedantic import Pedantic
+
+_PARAMETERS: dict[str, dict[str, tuple[str, ...]]] = {
+    "fixture.BenchmarkFixture": {
+        "_raw": ("self", "function_to_benchmark", "args", "kwargs"),
+        "_raw_pedantic": (
+            *("self", "target", "args", "kwargs", "setup", "teardown"),
+            *("rounds", "warmup_rounds", "iterations"),
+        ),
+        "_make_stats": ("self", "iterations"),
+        "_save_cprofile": ("self", "profile"),
+    },
+    "session.BenchmarkSession": {"save_json": ("self", "output_json")},
+    "storage.file.FileStorage": {"save": ("self", "output_json", "save"), "get": ("self", "name")},
+}
+"""Parameters of pytest-benchmark's methods that the instruments and plugin/saving.py rely on."""
+
+
+class Instrument(Protocol):
+    """Measures what a test passes to `benchmark`, and returns what the test gets.
+
+    Args:
+        fixture: pytest-benchmark's.
+    """
+
+    def measure(self, fixture: Any, call: Call) -> Any:
+        """Measure `benchmark(function, ...)`."""
+
+    def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
+        """Measure `benchmark.pedantic(...)`."""
+
+
+@contextmanager
+def replaced(
+    choose: Callable[[Any], Instrument | None], after: Callable[[Any, Call], object] = lambda *_: None
+) -> Iterator[None]:
+    """Let instruments measure within the context, if pytest-benchmark is installed. May be nested.
+
+    Args:
+        choose: returns the instrument, given the fixture; None: what measured before does so.
+        after: called with the fixture and the call after such a `benchmark(function, ...)`.
+    """
+    try:
+        from pytest_benchmark.fixture import BenchmarkFixture as Fixture
+    except ImportError:
+        yield  # tests that request `benchmark` fail
+        return
+    raw, pedantic = Fixture._raw, Fixture._raw_pedantic  # noqa: SLF001
+
+    @wraps(raw)
+    def _raw(self: Any, function_to_benchmark: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        if instrument := choose(self):
+            return instrument.measure(self, Call(function_to_benchmark, args, kwargs))
+        result = raw(self, function_to_benchmark, *args, **kwargs)
+        after(self, Call(function_to_benchmark, args, kwargs))
+        return result
+
+    @wraps(pedantic)
+    def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:
+        instrument = choose(self)
+        if instrument is None or not _valid(**options):
+            return pedantic(self, target, **options)
+        options["kwargs"] = options.get("kwargs") or {}
+        return instrument.measure_pedantic(self, Pedantic(target, **options))
+
+    Fixture._raw, Fixture._raw_pedantic = _raw, _raw_pedantic  # noqa: SLF001
+    try:
+        yield
+    finally:
+        Fixture._raw, Fixture._raw_pedantic = raw, pedantic  # noqa: SLF001
+
+
+def paused() -> AbstractContextManager[object]:
+    """Return a context in which tracers and profilers, such as coverage's, are paused."""
+    from pytest_benchmark import fixture
+
+    made: AbstractContextManager[object] = getattr(fixture, "PauseInstrumentation", nullcontext)()
+    return made
+
+
+def check_pytest_benchmark() -> None:
+    """Check that pytest-benchmark has the methods that gnnbench relies on.
+
+    Raises:
+        UsageError: a method is missing or has other parameters.
+    """
+    from pkgutil import resolve_name
+
+    import pytest_benchmark
+
+    for place, methods in _PARAMETERS.items():
+        module, _, owner = place.rpartition(".")
+        for name, expected in methods.items():
+            method = getattr(resolve_name(f"pytest_benchmark.{module}:{owner}"), name, None)
+            found = tuple(inspect.signature(method).parameters) if method else None
+            if found != expected:
+                version = pytest_benchmark.__version__
+                raise UsageError(
+                    f"gnnbench cannot time with pytest-benchmark {version}: {owner}.{name} "
+                    f"{'has other parameters' if method else 'does not exist'}; "
+                    "pip install 'pytest-benchmark>=5.2,<6'"
+                )
+
+
+def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:
+    """Return whether pytest-benchmark accepts these options; if not, it raises the error itself."""
+    numbers = (rounds, 1), (warmup_rounds, 0), (iterations, 1)
+    if any(not isinstance(number, int) or number < least for number, least in numbers):
+        return False
+    return iterations == 1 or not setup
