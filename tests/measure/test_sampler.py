@@ -34,8 +34,8 @@ def layouts(function, *inputs):
     return Layouts(Call(function, inputs or (torch.ones(1000),), {}))
 
 
-def fake(truth, seed=0, noise=None):
-    return FakeMachine(seed, {"test": truth}, noise or Noise()).clock("test")
+def fake(truth, noise=None):
+    return FakeMachine(0, {"test": truth}, noise or Noise()).clock("test")
 
 
 def located(measurement, level=location.SHOWN_LEVEL):

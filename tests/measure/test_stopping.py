@@ -29,17 +29,6 @@ def test_effort_goes_where_variance_is_and_cost_is_not():
     assert allocate([0, 0], [1, 1]) == [1]
 
 
-def test_the_allocation_is_the_best_one():
-    """Minimise the variance of the mean at the cost of one unit of the outer level, by trying."""
-    between, within, costs = 0.01, 0.04, (5.0, 1.0)
-    (wanted,) = allocate([between, within], costs)
-
-    def variance_times_cost(rounds):
-        return (between + within / rounds) * (costs[0] + rounds * costs[1])
-
-    assert min(range(1, 50), key=variance_times_cost) == pytest.approx(wanted, abs=1)
-
-
 def test_components_are_found_again():
     random = np.random.default_rng(0)
     layouts = random.normal(0, 0.3, 2000)

@@ -27,10 +27,10 @@ MOVES_ONLY = {"add_remaining_self_loops"} | {
 """Operations that compute no floating-point numbers."""
 
 
-def make_graph(nodes=9, pairs=((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (0, 6), (1, 6)), width=6):
-    """A graph of so many nodes, the last two without a neighbour, three of them to train on."""
+def make_graph(pairs=((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (0, 6), (1, 6))):
+    """A graph of nine nodes, the last two without a neighbour, three of them to train on."""
     source, target = np.array(pairs).T
-    x, y = np.ones((nodes, width), dtype=np.float32), np.arange(nodes) % 4
+    x, y = np.ones((9, 6), dtype=np.float32), np.arange(9) % 4
     split = np.array([0, 1, 2]), np.array([3]), np.array([4])
     return Graph.build("nine", source, target, x, y, 4, *split, synthetic=True)
 

@@ -47,9 +47,9 @@ def save(folder, contents, first=0):
     return paths
 
 
-def factors(seed, runs, benchmarks=3, *, at=None, size=0.1, sd=0.01):
-    """Return times in milliseconds [runs, benchmarks]; the first benchmark is slower from a run on."""
-    logs = np.random.default_rng(seed).normal(0, sd, (runs, benchmarks))
+def factors(seed, runs, *, at=None, size=0.1):
+    """Return times in milliseconds [runs, 3]; the first benchmark is slower from a run on."""
+    logs = np.random.default_rng(seed).normal(0, 0.01, (runs, 3))
     if at is not None:
         logs[at:, 0] += np.log1p(size)
     return np.exp(logs)

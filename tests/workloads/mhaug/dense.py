@@ -15,9 +15,9 @@ def matrix(edges, kept=None):
     return found
 
 
-def aggregate(adjacency, x, hops=2):
-    """Return (A + I)^hops x."""
-    return np.linalg.matrix_power(adjacency + np.eye(len(adjacency)), hops) @ x
+def aggregate(adjacency, x):
+    """Return (A + I)² x."""
+    return np.linalg.matrix_power(adjacency + np.eye(len(adjacency)), 2) @ x
 
 
 def changes(edges, kept_edges, kept_nodes):

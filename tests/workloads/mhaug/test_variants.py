@@ -26,10 +26,10 @@ FLAT = replace(WIDE, edges=replace(WIDE.edges, weight=0.0), nodes=replace(WIDE.n
 """Without a target: acceptance is the ratio of the proposal's densities."""
 
 
-def walk(graph, variant, platform, settings, steps, seed=0):
+def walk(graph, variant, platform, settings, steps):
     """Yield the state before, the random numbers and the proposal of each step of a chain."""
     edges = chain.edges_of(graph.edge_index, graph.num_nodes)
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(0)
     h = chain.uncertainty(torch.randn(graph.num_nodes, graph.num_classes, generator=generator).double() * 3)
     start, propose = variants.prepare(variant, platform, edges, graph.x, settings)
     state = start

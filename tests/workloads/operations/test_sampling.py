@@ -101,10 +101,10 @@ EDGES = {0: (1, 2, 3), 1: (0, 2), 2: (0, 1, 3), 3: (0, 2, 4, 5), 4: (3,), 5: (3,
 """By node, its neighbours: a triangle, another, and two ends."""
 
 
-def probabilities(p, q, start=0, length=3):
-    """Return the probability of each walk (Grover and Leskovec, KDD 2016, section 3.2)."""
-    found = {(start,): Fraction(1)}
-    for _ in range(length):
+def probabilities(p, q):
+    """Return the probability of each walk of three steps (Grover and Leskovec, KDD 2016, section 3.2)."""
+    found = {(0,): Fraction(1)}
+    for _ in range(3):
         after = {}
         for walk, probability in found.items():
             weights = dict.fromkeys(EDGES[walk[-1]], Fraction(1))
