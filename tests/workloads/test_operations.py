@@ -42,7 +42,8 @@ def named(run, inputs):
 
 SLOW = (
     *("cold_import", "cold_layer", "cold_compile", "epoch_ddp"),
-    *("conv_compiled_sizes", "gat_conv_compiled_sizes", "mh_aggregate_compiled"),
+    *("conv_compiled_sizes", "gat_conv_compiled_sizes"),
+    *("mh_aggregate_compiled", "mh_proposal_compiled"),
 )
 """They start processes or compile, for seconds, and are nightly.
 

@@ -17,7 +17,7 @@ VARIANTS = [
     for platform in platforms
 ]
 SLOW_NIGHTLY = [nightly(case) if case.values[0] == "compiled" else case for case in VARIANTS]
-"""To compile takes seconds for each of the settings; test_workloads.py compiles one by day."""
+"""To compile takes seconds for each of the settings; test_workloads.py compiles some by day."""
 WIDE = Settings(
     edges=Part(mean=0.6, sigma=0.3, scale=10.0), nodes=Part(mean=0.2, sigma=0.2, scale=7.0), count_weight=0.5
 )

@@ -41,7 +41,6 @@ def test_the_example_is_accepted_and_the_host_reads_nothing_but_the_decision(mak
     assert found.counts["compilation"] == expected, "the step is one graph, and stays compiled"
 
 
-@pytest.mark.nightly
 @pytest.mark.usefixtures("without_back_end")
 def test_graphs_of_many_sizes_compile(monkeypatch):
     """More sizes than torch.compile allows by default, which is made one, so that it takes less time."""
