@@ -221,14 +221,6 @@ def test_what_is_timed_is_inspected_afterwards_without_torch(tmp_path, fake):
         codec.decode(ours, BenchmarkPart)
 
 
-@pytest.mark.parametrize("option", ["--gnn-layouts=off", "--benchmark-disable"])
-def test_what_is_not_timed_is_not_inspected(tmp_path, option):
-    result, content = measure(tmp_path, INSPECTED, "-s", "--benchmark-max-time=0.01", option)
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "inspected:\n" in result.stdout
-    assert all("gnnbench" not in entry["extra_info"] for entry in content.get("benchmarks", ()))
-
-
 def test_what_was_measured_before_an_error_or_an_interruption_is_saved(tmp_path, fake):
     """And a stranger's failure stays one, whatever it says."""
     result, content = measure(tmp_path, FAILING, "--gnn-layouts=sample", **fake(FAILING))
