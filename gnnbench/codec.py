@@ -10,21 +10,19 @@ from msgspec import Meta, ValidationError, convert, to_builtins
 from msgspec.json import schema_components
 
 from . import json_io
+from .json_io import LARGEST
 
-_LARGEST = 1e18
-"""Far above any plausible value: 30 years are 1e18 ns."""
 _LONGEST = 100
 """Characters of a reason, which may quote the content."""
 
-Positive = Annotated[float, Meta(gt=1 / _LARGEST, lt=_LARGEST)]
+Positive = Annotated[float, Meta(gt=1 / LARGEST, lt=LARGEST)]
 """A time or a ratio."""
-NotNegative = Annotated[float, Meta(ge=0, lt=_LARGEST)]
+NotNegative = Annotated[float, Meta(ge=0, lt=LARGEST)]
 Level = Annotated[float, Meta(gt=0, lt=1)]
 """Of an interval; also a minimum effect of interest."""
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0, lt=10**18)]
 PositiveCount = Annotated[int, Meta(ge=1, lt=10**18)]
-Hash = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
 
 _Any = TypeVar("_Any")
 

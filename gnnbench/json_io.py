@@ -2,7 +2,6 @@
 
 import json
 import reprlib
-import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -106,20 +105,8 @@ def _is_deeper(content: Any, levels: int) -> bool:
     return True
 
 
-_LARGEST = 1e18
+LARGEST = 1e18
 """Far above any plausible value: 30 years are 1e18 ns."""
-
-
-def finite(value: Any) -> float:
-    """Return a number as a finite float.
-
-    Raises:
-        ValueError: it is not a finite number; the message is one short line.
-    """
-    # Compared, not converted: an integer in JSON may be larger than any float.
-    if _is_none(value) or not -sys.float_info.max <= value <= sys.float_info.max:
-        raise ValueError(f"{reprlib.repr(value)} is no number")
-    return float(value)
 
 
 def positive(value: Any) -> float:
@@ -128,10 +115,8 @@ def positive(value: Any) -> float:
     Raises:
         ValueError: it is not between 1e-18 and 1e18; the message is one short line.
     """
-    if _is_none(value) or not 1 / _LARGEST < value < _LARGEST:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    # Compared, not converted: an integer in JSON may be larger than any float.
+    if not is_number or not 1 / LARGEST < value < LARGEST:
         raise ValueError(f"{reprlib.repr(value)} is no time or ratio")
     return float(value)
-
-
-def _is_none(value: Any) -> bool:
-    return isinstance(value, bool) or not isinstance(value, int | float)

@@ -21,29 +21,21 @@ NONE = [
 ]
 
 
-def refused(check, value):
+def refused(value):
     with pytest.raises(ValueError, match="is no") as caught:
-        check(value)
+        json_io.positive(value)
     message = str(caught.value)
     assert message.isprintable()
     assert len(message) < 80
 
 
-def test_what_is_no_number_is_one_short_line():
-    for value in NONE:
-        refused(json_io.finite, value)
-        refused(json_io.positive, value)
-
-
-def test_a_time_is_within_reason_and_is_returned_as_a_float():
-    for value in (0, -1, 1e18, 1e-18, 1e300, 5e-324, 10**20):
-        assert json_io.finite(value) == value
-        refused(json_io.positive, value)
+def test_a_time_is_a_number_within_reason_and_is_returned_as_a_float():
+    for value in (*NONE, 0, -1, 1e18, 1e-18, 1e300, 5e-324, 10**20):
+        refused(value)
     for value in (1, 1e-17, 1e17, 10**17):
-        for check in (json_io.finite, json_io.positive):
-            found = check(value)
-            assert isinstance(found, float)
-            assert found == value
+        found = json_io.positive(value)
+        assert isinstance(found, float)
+        assert found == value
 
 
 def read(path):

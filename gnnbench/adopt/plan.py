@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -158,18 +159,13 @@ def action_source() -> str | None:
     if (folder / ".git").exists():
         address, commit = git.web_address(folder), git.commit(folder)
     else:
-        address, commit = _installed_from()
+        text = None
+        with suppress(importlib.metadata.PackageNotFoundError):
+            text = importlib.metadata.distribution("gnnbench").read_text("direct_url.json")
+        direct = json.loads(text or "{}")
+        address, commit = direct.get("url"), direct.get("vcs_info", {}).get("commit_id")
     found = re.fullmatch(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?", address or "", re.ASCII)
     return f"{found[1]}@{commit}" if found and commit else None
-
-
-def _installed_from() -> tuple[str | None, str | None]:
-    try:
-        text = importlib.metadata.distribution("gnnbench").read_text("direct_url.json")
-    except importlib.metadata.PackageNotFoundError:
-        return None, None
-    direct = json.loads(text or "{}")
-    return direct.get("url"), direct.get("vcs_info", {}).get("commit_id")
 
 
 def write(plan: Plan) -> None:

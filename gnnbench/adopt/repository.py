@@ -1,7 +1,7 @@
 """Finds the Python files of a repository, and how it is installed; pytest finds its benchmarks."""
 
-import ast
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 
 from ..errors import UsageError
 from ..files import read_whole
+from ..json_io import fields
 from ..settings import read_toml
 
 _OTHERS = frozenset(
@@ -21,10 +22,8 @@ _FEW = 3
 """Up to so many files of benchmarks are named one by one."""
 _EXTRAS = ("benchmark", "benchmarks", "bench", "test", "tests", "testing", "dev")
 """Names of extras and groups that have what the benchmarks need, the likeliest first."""
-_FIXTURES = frozenset({"benchmark", "benchmark_weave"})
-"""Those of pytest-benchmark."""
-_NAMES = ("test", "bench")
-"""How names of benchmarks begin, in lower case."""
+_BENCHMARK = re.compile(r"\bdef (test|bench)\w*\([^)]*\bbenchmark(_weave)?\b", re.IGNORECASE)
+"""A test that takes a fixture of pytest-benchmark, whatever pytest's settings call a test."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,8 @@ class Repository:
     """Whether settings say which folders pytest collects if it gets no arguments."""
 
     @cached_property
-    def sources(self) -> Mapping[PurePath, ast.Module]:
-        """Its Python files from the top, without those that cannot be read or parsed."""
+    def sources(self) -> Mapping[PurePath, str]:
+        """The texts of its Python files, by path from the top, without those that cannot be read."""
         return dict(_sources(self.folder))
 
     @cached_property
@@ -70,11 +69,8 @@ class Repository:
     @cached_property
     def likely(self) -> Sequence[str]:
         """The files that look like benchmarks, whatever pytest's settings call a test."""
-        return tuple(
-            path.as_posix()
-            for path, tree in self.sources.items()
-            if path.name != "conftest.py" and _is_likely(tree.body)
-        )
+        found = ((path, _BENCHMARK.search(text)) for path, text in self.sources.items())
+        return [path.as_posix() for path, named in found if named and path.name != "conftest.py"]
 
     @property
     def suite(self) -> Sequence[str]:
@@ -99,8 +95,8 @@ class Repository:
         with suppress(UsageError):  # there is none, or it cannot be read
             project = read_toml(self.folder / "pyproject.toml", _MAX_BYTES)[0]
         if "project" in project or "build-system" in project or (self.folder / "setup.py").exists():
-            extras = _table(_table(project, "project"), "optional-dependencies")
-            groups = _table(project, "dependency-groups")
+            extras = fields(fields(project.get("project")).get("optional-dependencies"))
+            groups = fields(project.get("dependency-groups"))
             if extra := next((name for name in _EXTRAS if name in extras), None):
                 return f"python -m pip install -e '.[{extra}]'"
             group = next((f" --group {name}" for name in _EXTRAS if name in groups), "")
@@ -110,17 +106,13 @@ class Repository:
         return file and f"python -m pip install -r {file}"
 
 
-def _sources(folder: Path) -> Iterator[tuple[PurePath, ast.Module]]:
+def _sources(folder: Path) -> Iterator[tuple[PurePath, str]]:
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not _is_foreign(Path(place, name)))
-        for name in sorted(names):
-            if name.endswith(".py"):
-                path = Path(place, name)
-                try:
-                    tree = ast.parse(read_whole(path, _MAX_BYTES))
-                except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-                    continue
-                yield PurePath(path.relative_to(folder)), tree
+        for path in (Path(place, name) for name in sorted(names) if name.endswith(".py")):
+            with suppress(OSError):
+                text = read_whole(path, _MAX_BYTES).decode(errors="replace")
+                yield PurePath(path.relative_to(folder)), text
 
 
 def _is_foreign(folder: Path) -> bool:
@@ -132,20 +124,3 @@ def _is_foreign(folder: Path) -> bool:
         or (folder / ".git").exists()
         or (folder / "pyvenv.cfg").exists()
     )
-
-
-def _is_likely(body: Sequence[ast.stmt]) -> bool:
-    """Return whether a function among these, or in a class, takes the fixture."""
-    for node in body:
-        if isinstance(node, ast.ClassDef) and _is_likely(node.body):
-            return True
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            parameters = (*node.args.args, *node.args.kwonlyargs)
-            if node.name.lower().startswith(_NAMES) and any(one.arg in _FIXTURES for one in parameters):
-                return True
-    return False
-
-
-def _table(table: dict[str, object], key: str) -> dict[str, object]:
-    found = table.get(key)
-    return found if isinstance(found, dict) else {}

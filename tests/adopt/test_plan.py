@@ -1,5 +1,3 @@
-from pathlib import PurePath
-
 import pytest
 
 from gnnbench.adopt import plan
@@ -7,18 +5,15 @@ from gnnbench.adopt.repository import Repository
 from gnnbench.errors import UsageError
 from tests.variants.repositories import commit, create, git
 
-SUITE = "def test_sum(benchmark):\n    benchmark(sum, [1])\n"
-
 
 @pytest.fixture
 def repository(tmp_path):
     """A repository with a benchmark."""
-    (tmp_path / "test_sum.py").write_text(SUITE)
     return Repository(tmp_path, ("test_sum.py::test_sum",))
 
 
-def made(repository, *, settings=True):
-    return plan.make(repository, None, "me/gnnbench@v1", settings=settings)
+def made(repository):
+    return plan.make(repository, None, "me/gnnbench@v1", settings=True)
 
 
 def test_lines_are_added_to_what_git_ignores(repository):
@@ -41,47 +36,34 @@ def test_nothing_that_exists_is_overwritten(repository):
     assert (repository.folder / "gnnbench.toml").read_text() == "mine"
 
 
-def test_a_workflow_without_the_action_s_repository_says_so(repository, monkeypatch):
-    def workflow():
-        return plan.make(repository, None, None, settings=True).files[plan._WORKFLOW]
-
-    monkeypatch.setattr(plan, "action_source", lambda: None)
-    assert "compare.yml@COMMIT # TODO: gnnbench's repository and commit on GitHub\n" in workflow()
-    monkeypatch.setattr(plan, "action_source", lambda: "me/gnnbench@v1")
-    assert "uses: me/gnnbench/.github/workflows/compare.yml@v1\n" in workflow()
-
-
-def test_settings_are_left_out_where_there_are_some(repository):
-    assert PurePath("gnnbench.toml") not in made(repository, settings=False).files
-
-
 @pytest.mark.parametrize("action", ["gnnbench", "me/gnnbench", "me/gnnbench@v1\nrun: x", "a/b/c@v1"])
 def test_an_action_of_another_form_is_refused(repository, action):
     with pytest.raises(UsageError, match="must be OWNER/NAME@REF"):
         plan.make(repository, None, action, settings=True)
 
 
-def test_gnnbench_in_a_clone_knows_its_repository(tmp_path, monkeypatch):
-    clone = tmp_path / "clone"
+def test_gnnbench_in_a_clone_knows_its_repository(repository, monkeypatch):
+    clone = repository.folder / "clone"
     create(clone)
     commit(clone, 1)
     monkeypatch.setattr(plan, "__file__", str(clone / "gnnbench/adopt/plan.py"))
-    assert plan.action_source() is None
     git(clone, "remote", "add", "origin", "git@github.com:me/gnnbench.git")
     head = git(clone, "rev-parse", "HEAD").strip()
     assert plan.action_source() == f"me/gnnbench@{head}"
     git(clone, "remote", "set-url", "origin", "https://gitlab.com/me/gnnbench.git")
     assert plan.action_source() is None
+    workflow = plan.make(repository, None, None, settings=True).files[plan._WORKFLOW]
+    assert "compare.yml@COMMIT # TODO: gnnbench's repository and commit on GitHub\n" in workflow
 
 
 @pytest.mark.parametrize(
     ("direct", "source"),
     [
-        (None, None),
+        ("", None),
         ('{"url": "file:///home/me/gnnbench", "dir_info": {}}', None),
         (
-            '{"url": "https://github.com/me/gnnbench.git", "vcs_info": {"vcs": "git", "commit_id": "1f2e"}}',
-            "me/gnnbench@1f2e",
+            '{"url": "https://github.com/a/b.git", "vcs_info": {"vcs": "git", "commit_id": "1f2e"}}',
+            "a/b@1f2e",
         ),
     ],
 )
@@ -90,7 +72,6 @@ def test_gnnbench_that_pip_installed_knows_from_where(tmp_path, monkeypatch, dir
     folder = tmp_path / "gnnbench-1.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Name: gnnbench\nVersion: 1\n")
-    if direct:
-        (folder / "direct_url.json").write_text(direct)
+    (folder / "direct_url.json").write_text(direct)
     monkeypatch.syspath_prepend(tmp_path)
     assert plan.action_source() == source

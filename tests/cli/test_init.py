@@ -6,7 +6,7 @@ import pty
 import pytest
 import yaml
 
-from gnnbench.adopt import models, plan
+from gnnbench.adopt import plan
 from gnnbench.adopt.repository import Repository
 from gnnbench.cli import init
 from gnnbench.variants import command
@@ -122,15 +122,6 @@ def test_what_a_model_requires_is_left_to_its_owner(model, run):
     assert "test_other.py:20" not in again.stdout
 
 
-def test_what_is_done_already_is_not_said(model, capsys):
-    """Where pytest collects tests only, and the workflow has its repository."""
-    repository = Repository(model, has_testpaths=True)
-    planned = plan.make(repository, models.find(repository)[0], "me/gnnbench@v2", settings=True)
-    plan.write(planned)
-    init._say_next(planned)
-    assert capsys.readouterr().out.startswith("after your next change: gnnbench ab git:HEAD . ")
-
-
 def test_benchmarks_inside_their_package_are_compared_with_a_record(tmp_path, capsys):
     """`gnnbench ab` would import both sides' package from the working tree."""
     (tmp_path / "kernels").mkdir()
@@ -216,22 +207,15 @@ def test_pytest_says_what_a_benchmark_is(tmp_path, run, settings, file, text, na
     assert ("overridden: pytest's --benchmark-skip" in ran.stdout) is ("skip" in settings)
 
 
-@pytest.mark.parametrize(
-    ("suite", "broken", "beside", "named"),
-    [
-        ("test_sum.py", "test_other.py", "test_other.py", "test_other.py"),
-        ("bench/bench_sum.py", "tests/conftest.py", "tests/bench_x.py", "tests"),
-    ],
-)
-def test_what_cannot_be_collected_is_named_beside_benchmarks(
-    tmp_path, in_process, suite, broken, beside, named
-):
-    for file, text in ((suite, SUITE), (beside, SUITE), (broken, "import no_such_package\n")):
+def test_what_cannot_be_collected_is_named_beside_benchmarks(tmp_path, in_process):
+    broken = "import no_such_package\n"
+    files = {"bench/bench_sum.py": SUITE, "tests/bench_x.py": SUITE, "tests/conftest.py": broken}
+    for file, text in files.items():
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text(text)
     found = in_process("init")
-    assert f"1 benchmark function in {suite}" in found.stdout
-    assert f"{named} cannot be collected: ModuleNotFoundError: No module named 'no_su" in found.stdout
+    assert "1 benchmark function in bench/bench_sum.py" in found.stdout
+    assert "tests cannot be collected: ModuleNotFoundError: No module named 'no_su" in found.stdout
 
 
 @pytest.mark.parametrize("place", ["collecting", "test_sum.py::test_sum"])
@@ -249,15 +233,13 @@ def test_what_hangs_is_stopped(tmp_path, in_process, monkeypatch, place):
     assert (tmp_path / "gnnbench.toml").exists() is (place != "collecting")
 
 
-@pytest.mark.parametrize(("file", "named"), [("test_sum.py", "test_sum.py"), ("conftest.py", ".")])
-def test_a_suite_that_pytest_cannot_collect_is_exit_2_with_the_reason(tmp_path, run, file, named):
-    (tmp_path / "test_sum.py").write_text(SUITE)
-    (tmp_path / file).write_text("import no_such_package\n" + SUITE)
+def test_a_suite_that_pytest_cannot_collect_is_exit_2_with_the_reason(tmp_path, run):
+    (tmp_path / "test_sum.py").write_text("import no_such_package\n" + SUITE)
     found = run()
     assert found.returncode == 2
     assert found.stderr.splitlines()[-2:] == [
         "gnnbench: no benchmark here: does it need packages that are not installed?",
-        f"{named} cannot be collected: ModuleNotFoundError: No module named 'no_such_package'",
+        "test_sum.py cannot be collected: ModuleNotFoundError: No module named 'no_such_package'",
     ]
     assert not (tmp_path / "gnnbench.toml").exists()
 
