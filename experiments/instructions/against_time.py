@@ -53,7 +53,7 @@ def points(folder: Path) -> list[Point]:
             [*command, f"--benchmark-json={times}"], cwd=ROOT, env={**os.environ, **ONE_THREAD}, check=True
         )
     if not counts.exists():
-        counts.write_text(json.dumps({name: found.total for name, found in counted(SUITE)}, indent=1))
+        counts.write_text(json.dumps({name: found.total for name, (found, _) in counted(SUITE)}, indent=1))
     totals, found = json.loads(counts.read_text()), []
     for one in json.loads(times.read_text())["benchmarks"]:
         if total := totals.get(one["fullname"]):

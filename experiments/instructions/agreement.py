@@ -3,9 +3,9 @@
     python experiments/instructions/agreement.py FOLDER [--processes 20] [-- PYTEST ARGS]
     python experiments/instructions/agreement.py FOLDER --table
 
-Counts twelve benchmarks in each process; beside every second one, g++ compiles. FOLDER keeps what was
-counted, so an interrupted run goes on. The table has, by benchmark, the largest distance from the median and
-how many processes are within 0.3 % of it.
+Counts twelve benchmarks in each process, in two at a time; beside every second pair, g++ compiles. FOLDER
+keeps what was counted, so an interrupted run goes on. The table has, by benchmark, the largest distance from
+the median and how many processes are within 0.3 % of it.
 """
 
 import argparse
@@ -19,8 +19,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from gnnbench.compare.ab.counted_side import CountedSide, Side
+from gnnbench.cli.progress import AbProgress
+from gnnbench.compare.ab.instructions import ANSWER_SECONDS
+from gnnbench.compare.ab.pairs import Pairs
+from gnnbench.compare.ab.processes import Setting
+from gnnbench.compare.ab.visit import NotTimed
+from gnnbench.measure.instructions.counter_choice import counter_name
 from gnnbench.measure.instructions.counting import Instructions
+from gnnbench.variants.prepare import Prepared
 
 ROOT = Path(__file__).parents[2]
 WITHIN = 0.003
@@ -53,32 +59,37 @@ def compiler(*, busy: bool) -> Iterator[None]:
             process.wait()
 
 
-def counted(arguments: Sequence[str], folder: Path = ROOT) -> Iterator[tuple[str, Instructions]]:
-    """Count in one process; yield the id of each benchmark that can be counted, and its instructions.
+def counted(arguments: Sequence[str], folder: Path = ROOT) -> Iterator[tuple[str, list[Instructions]]]:
+    """Count in two processes; yield the id of each benchmark that can be counted, and what each executes.
 
     Args:
         arguments: pytest's.
         folder: pytest's working directory, which is imported from.
     """
-    side = Side(arguments, folder, environment={"PYTHONPATH": str(folder)})
-    with CountedSide(side, "base") as one:
-        for name in one.collected()["names"]:
-            found = one.begin(name) or one.count()
-            one.end()
-            if isinstance(found, Instructions):
-                yield name, found
-            else:
+    side = Prepared(".", (), {"PYTHONPATH": str(folder)}, None, False, {})
+    setting = Setting(arguments=arguments, folder=folder, timeout_seconds=ANSWER_SECONDS)
+    with (
+        AbProgress() as progress,
+        Pairs(setting, progress) as pairs,
+        pairs.started(side, side, {}, counter=counter_name()) as both,
+    ):
+        for name in both.names:
+            found = both.count(name)
+            if isinstance(found, NotTimed):
                 print(f"{name}: not counted: {found.text}", flush=True)
+            else:
+                yield name, found
 
 
 def count(folder: Path, number: int, arguments: list[str]) -> None:
-    """Count in one process, and keep the numbers."""
-    file = folder / f"{number:02}.json"
-    if file.exists():
+    """Count in the two processes of a pair, and keep the numbers."""
+    files = [folder / f"{2 * number + side:02}.json" for side in range(2)]
+    if all(file.exists() for file in files):
         return
     with compiler(busy=number % 2 == 1):
-        totals = {name: found.total for name, found in counted(arguments)}
-    file.write_text(json.dumps(totals, indent=1))
+        found = dict(counted(arguments))
+    for side, file in enumerate(files):
+        file.write_text(json.dumps({name: both[side].total for name, both in found.items()}, indent=1))
 
 
 def table(folder: Path) -> None:
@@ -108,7 +119,7 @@ def main() -> None:
     options = parser.parse_args()
     folder = options.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    for number in range(0 if options.table else options.processes):
+    for number in range(0 if options.table else options.processes // 2):
         count(folder, number, options.arguments or SUITE)
     table(folder)
 

@@ -4,7 +4,6 @@ import argparse
 import json
 import secrets
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING
 from .. import units
 from ..errors import UsageError
 from ..files import check_writable, save
-from ..option_defaults import passed_on
 from ..options import OPTIONS
 from ..shard import Shard
 from . import streams
@@ -22,16 +20,15 @@ from .common import (
     add_effect,
     add_strict,
     add_variants,
+    both_sides,
     exit_code,
     positive_seconds,
     suite,
     thresholds_of,
 )
-from .progress import AbProgress
 
 if TYPE_CHECKING:
     from ..compare.result import Result
-    from ..variants.prepare import Prepared
 
 BUDGET_SECONDS = 60.0
 
@@ -70,54 +67,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Time and compare, print the verdicts, and return the exit code."""
-    from .. import environment
-    from ..compare.ab import coordinator
+    from ..compare.ab import coordinator, instructions
     from ..compare.settle import allowed
-    from ..files import cache_folder
     from ..report import causes, markdown, verdicts
     from ..results import accepted
-    from ..variants import variant
-    from ..variants.prepare import prepared
 
     shard = None if options.shard is None else Shard.parse(options.shard)
     thresholds = thresholds_of(options)
     if shard:
         thresholds = replace(thresholds, family_level=shard.family_level(thresholds.family_level))
-    budget = coordinator.Budget(options.budget, options.total_budget, options.timeout)
     if any(word.startswith("--gnn-shard") for word in options.rest):
         raise UsageError(
             "--gnn-shard does not divide the error rate; give gnnbench ab its own --shard, before --"
         )
-    arguments = suite(options.rest, "gnnbench ab BASE HEAD")
-    variants = [variant.parse(text) for text in (options.base, options.head)]
+    setting = coordinator.TimedSetting(
+        arguments=suite(options.rest, "gnnbench ab BASE HEAD"),
+        folder=Path.cwd(),
+        timeout_seconds=options.timeout,
+        seed=secrets.randbits(32),
+        time_all=options.time_all,
+        thresholds=thresholds,
+        per_benchmark_seconds=options.budget,
+        total_seconds=options.total_budget,
+        shard=shard,
+    )
     _check(options)
-    environment.let_idle_threads_sleep()  # the timed processes do so too
-    root = Path.cwd()
-    intended = accepted.find(root)
-    cache = cache_folder()
-    with passed_on(options.settings, arguments), AbProgress() as progress:
-        common = {
-            "cache": cache,
-            "dependencies": options.dependencies,
-            "say": progress.say,
-            "step": progress.step,
-        }
-        with prepared(variants[0], root, **common) as base, prepared(variants[1], root, **common) as head:
-            found = coordinator.run(
-                base,
-                head,
-                arguments,
-                root,
-                thresholds,
-                budget,
-                progress,
-                secrets.randbits(32),
-                shard,
-                time_all=options.time_all,
-                allowed=allowed(intended, base, head),
-            )
-            if options.instructions and not found.interrupted:
-                found = _counted(found, base, head, arguments, progress)
+    intended = accepted.find(setting.folder)
+    with both_sides(options, setting.arguments) as (base, head, progress):
+        setting = replace(setting, allowed=allowed(intended, base, head))
+        found = coordinator.run(base, head, setting, progress)
+        if options.instructions and not found.interrupted:
+            found = instructions.counted(found, base, head, setting, progress)
     found = replace(_repeatable(found.settled(intended), options), path=options.json or Path())
     comparison = found.comparison
     try:
@@ -162,24 +142,6 @@ def _check(options: argparse.Namespace) -> None:
         counter_name()
     except UsageError as error:
         raise UsageError(f"--instructions: {error}") from None
-
-
-def _counted(
-    found: "Result", base: "Prepared", head: "Prepared", arguments: Sequence[str], progress: AbProgress
-) -> "Result":
-    """Count the instructions of the benchmarks that do not run the same code on both sides."""
-    from ..compare.ab import instructions
-
-    names = [row.fullname for row in found.rows if not row.judgement.same_code]
-    if not names:
-        return found
-    counted = instructions.count(base, head, arguments, Path.cwd(), names, progress.step)
-    rows = []
-    for row in found.rows:
-        work = replace(row.work, instructions=counted.changes.get(row.fullname))
-        rows.append(replace(row, work=work, notes=work.notes()))
-    comparison = replace(found.comparison, rows=rows)
-    return replace(found, comparison=comparison, notes=(*found.notes, *counted.notes))
 
 
 def _repeatable(found: "Result", options: argparse.Namespace) -> "Result":

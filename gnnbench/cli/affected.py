@@ -7,10 +7,8 @@ from pathlib import Path
 
 from .. import units
 from ..files import check_writable, save
-from ..option_defaults import passed_on
 from . import streams
-from .common import NOT_JUDGED, add_variants, suite
-from .progress import AbProgress
+from .common import NOT_JUDGED, add_variants, both_sides, suite
 
 INSPECTED = 0
 
@@ -28,26 +26,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Inspect, print what is affected, and return the exit code."""
-    from .. import environment
     from ..compare.ab import affected
-    from ..files import cache_folder
+    from ..compare.ab.processes import Setting
     from ..report import affected as shown
-    from ..variants import variant
-    from ..variants.prepare import prepared
 
     arguments = suite(options.rest, "gnnbench affected BASE HEAD")
-    variants = [variant.parse(text) for text in (options.base, options.head)]
     if options.json:
         check_writable(options.json)
-    environment.let_idle_threads_sleep()
-    root = Path.cwd()
-    with passed_on(options.settings, arguments), AbProgress() as progress:
-        say, step = progress.say, progress.step
-        common = {"cache": cache_folder(), "dependencies": options.dependencies, "say": say, "step": step}
-        with prepared(variants[0], root, **common) as base, prepared(variants[1], root, **common) as head:
-            found = affected.run(
-                base, head, arguments, root, options.timeout, say=say, step=step, only=options.explain
-            )
+    setting = Setting(arguments=arguments, folder=Path.cwd(), timeout_seconds=options.timeout)
+    with both_sides(options, arguments) as (base, head, progress):
+        found = affected.run(base, head, setting, progress, options.explain)
     try:
         if options.explain:
             for name, one in found.benchmarks.items():

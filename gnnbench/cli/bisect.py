@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
     from .. import environment
     from ..compare.bisect import lines
     from ..compare.bisect import run as bisection
-    from ..compare.bisect.pairs import Setting
+    from ..compare.bisect.journal import BisectSetting
     from ..files import cache_folder
     from ..report import bisect as shown
     from ..variants.builds import Build
@@ -110,15 +110,15 @@ def run(options: argparse.Namespace) -> int:
     arguments = suite(options.rest, "gnnbench bisect GOOD BAD")
     for file in filter(None, (options.json, options.markdown)):
         check_writable(file)
-    setting = Setting(
-        tuple(arguments),
-        Path.cwd(),
-        cache_folder(),
-        thresholds_of(options),
-        options.budget,
-        options.total_budget,
-        options.timeout,
-        secrets.randbits(32),
+    setting = BisectSetting(
+        arguments=tuple(arguments),
+        folder=Path.cwd(),
+        cache=cache_folder(),
+        thresholds=thresholds_of(options),
+        per_benchmark_seconds=options.budget,
+        total_seconds=options.total_budget,
+        timeout_seconds=options.timeout,
+        seed=secrets.randbits(32),
         dependencies=options.dependencies,
         build=None if options.build is None else Build(options.build, _most_bytes(options.build_cache)),
         fresh=options.fresh,

@@ -4,19 +4,23 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..files import above
+from ..option_defaults import passed_on
 from ..options import OPTIONS, TIMEOUT_SECONDS
 from . import streams
+from .progress import AbProgress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ..compare.comparison import Comparison
     from ..compare.verdict import Thresholds
+    from ..variants.prepare import Prepared
 
 NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
 INTERRUPTED = 130
@@ -113,6 +117,33 @@ def add_processes(parser: argparse.ArgumentParser) -> None:
         help="also install the dependencies of pip: requirements",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
+
+
+@contextmanager
+def both_sides(
+    options: argparse.Namespace, arguments: Sequence[str]
+) -> "Iterator[tuple[Prepared, Prepared, AbProgress]]":
+    """Prepare BASE and HEAD, and show the progress of processes that run them.
+
+    Args:
+        options: those of `add_variants`, and the project's settings.
+        arguments: pytest's.
+
+    Raises:
+        UsageError: a variant cannot be prepared.
+    """
+    from .. import environment
+    from ..variants import variant
+    from ..variants.prepare import both
+
+    base, head = variant.parse(options.base), variant.parse(options.head)
+    environment.let_idle_threads_sleep()  # the processes do so too
+    with (
+        passed_on(options.settings, arguments),
+        AbProgress() as progress,
+        both(base, head, Path.cwd(), progress, dependencies=options.dependencies) as sides,
+    ):
+        yield *sides, progress
 
 
 def positive_seconds(text: str) -> float:

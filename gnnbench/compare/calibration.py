@@ -17,6 +17,7 @@ from ..measure import simulated_clock
 from ..results import former_names
 from ..variants.prepare import Prepared
 from .ab import coordinator, slowdown
+from .ab.pairs import Watcher
 from .verdict import Thresholds, Verdict
 
 FORMAT_VERSION = 1
@@ -193,7 +194,7 @@ class CalibrationStore:
 
 
 def measure(
-    known: Calibration, planted: float, here: Prepared, timeout_seconds: float, watcher: coordinator.Watcher
+    known: Calibration, planted: float, here: Prepared, timeout_seconds: float, watcher: Watcher
 ) -> CalibrationRun:
     """Compare the code with itself once.
 
@@ -214,17 +215,17 @@ def measure(
         replace(here, environment={**here.environment, **simulated, slowdown.VARIABLE: str(share)})
         for share in (_IDENTICAL, planted)
     )
-    found = coordinator.run(
-        base,
-        head,
-        settings["arguments"],
-        Path(settings["folder"]),
-        Thresholds(settings["effect"]),
-        coordinator.Budget(settings["budget_seconds"], settings["total_budget_seconds"], timeout_seconds),
-        watcher,
-        seed := secrets.randbits(32),
+    setting = coordinator.TimedSetting(
+        arguments=settings["arguments"],
+        folder=Path(settings["folder"]),
+        timeout_seconds=timeout_seconds,
+        seed=secrets.randbits(32),
         time_all=True,
+        thresholds=Thresholds(settings["effect"]),
+        per_benchmark_seconds=settings["budget_seconds"],
+        total_seconds=settings["total_budget_seconds"],
     )
+    found = coordinator.run(base, head, setting, watcher)
     if found.interrupted:
         raise KeyboardInterrupt
     for note in found.notes:
@@ -234,7 +235,7 @@ def measure(
         name: judgement.verdict if judgement.judged else "incomparable"
         for name, judgement in judgements.items()
     }
-    ended = CalibrationRun(planted, seed, round(found.seconds or 0.0, 3), verdicts)
+    ended = CalibrationRun(planted, setting.seed, round(found.seconds or 0.0, 3), verdicts)
     if not ended.judged:
         reasons = "; ".join(dict.fromkeys(judgement.reason for judgement in judgements.values()))
         watcher.say(f"no benchmark could be compared; this run is not saved, and no more are made: {reasons}")

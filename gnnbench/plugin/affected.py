@@ -7,11 +7,11 @@ import pytest
 
 from .. import signals, units
 from ..compare.ab import affected
+from ..compare.ab.processes import Setting
 from ..errors import UsageError
-from ..files import cache_folder
 from ..options import TIMEOUT_SECONDS
 from ..variants import variant
-from ..variants.prepare import prepared
+from ..variants.prepare import both
 from ..variants.variant import Variant
 from . import writing
 from .session import arguments_without
@@ -34,29 +34,29 @@ class AffectedOnly:
         """
         if hasattr(self._config, "workerinput"):
             return frozenset(self._config.workerinput[_SAME_CODE])
-        self._say(f"inspecting the benchmarks of {self._base.text} and of the working tree")
+        self.say(f"inspecting the benchmarks of {self._base.text} and of the working tree")
         try:
             same = self._compared().named("same")
         except UsageError as error:
             raise writing.usage_error(f"--gnn-affected-by: {error}") from None
         run, are = ("runs", "is") if len(same) == 1 else ("run", "are")
         count = units.count(len(same), "benchmark")
-        self._say(f"{count} {run} the same code as {self._base.text} and {are} deselected")
+        self.say(f"{count} {run} the same code as {self._base.text} and {are} deselected")
         return frozenset(same)
 
     def _compared(self) -> affected.AffectedResult:
-        words, say = arguments_without(self._config, "affected-by"), self._say
-        folder, cache = self._config.invocation_params.dir, cache_folder()
+        words, folder = arguments_without(self._config, "affected-by"), self._config.invocation_params.dir
+        setting = Setting(arguments=words, folder=folder, timeout_seconds=TIMEOUT_SECONDS)
         here = variant.parse(variant.WORKING_TREE)
-        with (
-            signals.as_ctrl_c(),
-            prepared(self._base, folder, cache=cache, say=say, step=_no_step) as base,
-            prepared(here, folder, cache=cache, say=say) as head,
-        ):
-            return affected.run(base, head, words, folder, TIMEOUT_SECONDS, say=say, step=_no_step)
+        with signals.as_ctrl_c(), both(self._base, here, folder, self) as (base, head):
+            return affected.run(base, head, setting, self)
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """Write a line."""
         writing.say(self._config.pluginmanager.get_plugin("terminalreporter"), text)
+
+    def step(self, text: str, at_most_seconds: float | None = None) -> None:
+        """Show no steps: pytest's output has no line that is replaced."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -76,7 +76,3 @@ class AffectedOnly:
         """Let the session pass if no benchmark is affected."""
         if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self._same_code:
             session.exitstatus = pytest.ExitCode.OK
-
-
-def _no_step(_step: str) -> None:
-    """Show no steps: pytest's output has no line that is replaced."""

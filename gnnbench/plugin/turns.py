@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -11,18 +10,16 @@ import pytest
 from .. import signals, units
 from ..clocks import RealTime
 from ..compare.ab import coordinator
-from ..compare.ab.coordinator import Budget
 from ..compare.ab.schedule import Decision
 from ..compare.result import Result
 from ..compare.settle import allowed
 from ..compare.verdict import Thresholds
 from ..errors import UsageError, one_line
-from ..files import cache_folder
 from ..option_defaults import passed_on
 from ..options import TIMEOUT_SECONDS
 from ..results.accepted import Accepted
 from ..variants import variant
-from ..variants.prepare import Prepared, prepared
+from ..variants.prepare import Prepared, both
 from ..variants.variant import Variant
 from . import writing
 from .session import arguments_without, settings_of
@@ -110,33 +107,27 @@ def _of(
 def _timed(
     config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float, accepted: Accepted
 ) -> tuple[Result, Prepared]:
-    folder = config.invocation_params.dir
     arguments = arguments_without(config, "time")
     with (
         passed_on(settings_of(config), arguments),
         _Progress(config, group) as progress,
         signals.as_ctrl_c(),
-        _prepared(group.base, config, progress) as base,
-        _prepared(variant.parse(variant.WORKING_TREE), config, progress) as head,
+        both(group.base, variant.parse(variant.WORKING_TREE), config.rootpath, progress) as (base, head),
     ):
         progress.begin(seconds)
-        found = coordinator.run(
-            base,
-            head,
-            arguments,
-            folder,
-            thresholds,
-            Budget(_UNLIMITED, seconds, TIMEOUT_SECONDS, "--gnn-budget"),
-            progress,
-            secrets.randbits(32),
+        setting = coordinator.TimedSetting(
+            arguments=arguments,
+            folder=config.invocation_params.dir,
+            timeout_seconds=TIMEOUT_SECONDS,
+            seed=secrets.randbits(32),
+            thresholds=thresholds,
+            per_benchmark_seconds=_UNLIMITED,
+            total_seconds=seconds,
+            total_option="--gnn-budget",
             only=group.names,
             allowed=allowed(accepted, base, head),
         )
-        return found, base
-
-
-def _prepared(one: Variant, config: pytest.Config, progress: "_Progress") -> AbstractContextManager[Prepared]:
-    return prepared(one, config.rootpath, cache=cache_folder(), say=progress.say, step=progress.step)
+        return coordinator.run(base, head, setting, progress), base
 
 
 class _Progress:

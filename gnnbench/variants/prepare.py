@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from ..errors import UsageError, one_line
-from ..files import CACHE_VARIABLE, project, real_path
+from ..files import CACHE_VARIABLE, cache_folder, project, real_path
 from ..git import state, tracked
 from .builds import Build, built
 from .import_roots import LEFT
@@ -33,6 +34,16 @@ class Prepared:
     """Names and versions of the packages that pip installed for it."""
     checkouts: Mapping[str, str] = field(default_factory=dict)
     """Folders of other repositories, as the user typed them, and their commits."""
+
+
+class Listener(Protocol):
+    """Receives the progress of what takes long."""
+
+    def say(self, text: str) -> None:
+        """Receive a note, or a problem from which the run recovered."""
+
+    def step(self, text: str, at_most_seconds: float | None = None) -> None:
+        """Receive the step that begins, and the longest time that it can take, if known."""
 
 
 def check(variant: Variant, root: Path) -> None:
@@ -144,6 +155,32 @@ def prepared(
                 trees += (beside,)
                 installed |= versions(beside)
         yield Prepared(variant.text, trees, dict(variant.env), commit, dirty, installed, checkouts)
+
+
+@contextmanager
+def both(
+    base: Variant, head: Variant, root: Path, listener: Listener, *, dependencies: bool = False
+) -> Iterator[tuple[Prepared, Prepared]]:
+    """Prepare two sides, see `prepared`; what can be kept is in gnnbench's cache folder.
+
+    Raises:
+        UsageError: a variant cannot be prepared.
+    """
+    with ExitStack() as stack:
+        first, second = (
+            stack.enter_context(
+                prepared(
+                    one,
+                    root,
+                    cache=cache_folder(),
+                    dependencies=dependencies,
+                    say=listener.say,
+                    step=listener.step,
+                )
+            )
+            for one in (base, head)
+        )
+        yield first, second
 
 
 @contextmanager

@@ -38,15 +38,15 @@ class Coordinator:
         self.others = {}
         """Further decisions of each run."""
 
-    def run(self, base, head, arguments, folder, _thresholds, budget, watcher, seed, *, time_all):
-        assert time_all, "identical code would not be timed"
+    def run(self, base, head, setting, watcher):
+        assert setting.time_all, "identical code would not be timed"
         if len(self.calls) == self.stop_after:
             return SimpleNamespace(interrupted=True, rows=(), notes=(), seconds=1.0)
         planted = float(head.environment["GNNBENCH_SLOWDOWN"])
         found = decision("slower" if planted >= 0.05 else "same")
         if self.too_short_after is not None and len(self.calls) >= self.too_short_after:
             found = TOO_FEW
-        self.calls.append((base.environment, head.environment, list(arguments), folder, budget, seed))
+        self.calls.append((base.environment, head.environment, setting))
         decisions = {**dict.fromkeys(self.names, found), **self.others}
         watcher.update(decisions, 1.0, 7.0)
         rows = [Compared(name, one.judgement, None) for name, one in decisions.items()]
@@ -85,12 +85,12 @@ def test_what_it_runs_and_shows(run, machine, tmp_path, monkeypatch):
     status, out, err = run("--budget", "5", "--total-budget", "8", "--", "test_suite.py", "-k", "x")
     assert status == 0
     assert sorted(machine.planted) == [0, 0, 0, *sorted(SIZES * 2)]
-    for number, (base, head, arguments, folder, budget, _) in enumerate(machine.calls):
+    for number, (base, head, setting) in enumerate(machine.calls):
         assert base["GNNBENCH_SLOWDOWN"] == "0.0"
         assert base["GNNBENCH_FAKE_CLOCK"] == head["GNNBENCH_FAKE_CLOCK"] == f"{7 + 1000 * number}:file"
-        assert (arguments, folder) == (["test_suite.py", "-k", "x"], tmp_path)
-        assert (budget.per_benchmark_seconds, budget.total_seconds) == (5.0, 8.0)
-    assert len({call[-1] for call in machine.calls}) == 13
+        assert (setting.arguments, setting.folder) == (["test_suite.py", "-k", "x"], tmp_path)
+        assert (setting.per_benchmark_seconds, setting.total_seconds) == (5.0, 8.0)
+    assert len({setting.seed for _, _, setting in machine.calls}) == 13
     assert "gnnbench: 2 benchmarks, 13 runs: up to about 104 s" in err
     assert re.search(r"^run 1 of 13, identical code: 2 same; about \d+ s left$", err, re.MULTILINE)
     assert "gnnbench: a note" in err

@@ -1,22 +1,19 @@
 """The benchmarks that a change affects: those for which two variants run different code. Nothing is timed."""
 
-import random
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from ... import codec, units
 from ...clocks import RealTime
 from ...errors import UsageError
 from ...results import left_out
-from ...variants.prepare import Prepared
+from ...variants.prepare import Listener, Prepared
 from ..result import Side
 from .inspections import Inspections
-from .pair import Workers
-from .processes import Processes
+from .pairs import Pairs
+from .processes import Setting
 from .visit import NotTimed
 
 FORMAT_VERSION = 2
@@ -78,15 +75,7 @@ class AffectedResult:
 
 
 def run(
-    base: Prepared,
-    head: Prepared,
-    arguments: Sequence[str],
-    folder: Path,
-    timeout_seconds: float,
-    *,
-    say: Callable[[str], None],
-    step: Callable[[str], None],
-    only: str | None = None,
+    base: Prepared, head: Prepared, setting: Setting, listener: Listener, only: str | None = None
 ) -> AffectedResult:
     """Inspect one call of each benchmark on both sides, in one pair of processes.
 
@@ -95,11 +84,8 @@ def run(
     Args:
         base: the older side.
         head: the newer side.
-        arguments: pytest's arguments.
-        folder: pytest's working directory: the caller's tree, whose benchmarks both sides run.
-        timeout_seconds: a side that does not answer for so long is given up.
-        say: called with a problem from which the run recovered.
-        step: called with the step that begins.
+        setting: how they run benchmarks.
+        listener: receives the progress.
         only: the id of a benchmark, or a part of it that no other id has; None: inspect all.
 
     Raises:
@@ -108,47 +94,33 @@ def run(
     """
     start = RealTime.seconds()
     found: dict[str, Inspections | NotTimed] = {}
-    several: list[str] = []
-    workers: Workers | None = None
-    with tempfile.TemporaryDirectory(prefix="gnnbench-affected-") as logs:
-        while workers is None or workers.broken:
-            rng = random.Random(0)  # noqa: S311 - random inputs, not secrets
-            processes = Processes(
-                base,
-                head,
-                arguments,
-                folder=folder,
-                logs=Path(logs),
-                rng=rng,
-                timeout_seconds=timeout_seconds,
-            )
-            step("starting both sides, and collecting")
-            with Workers(processes, rng, {}, {}, time_all=False) as workers:
-                if workers.broken:
-                    raise UsageError(workers.broken)
+    with Pairs(setting, listener) as pairs:
+        broken = True
+        while broken:
+            with pairs.started(base, head, {}) as workers:
                 names = workers.benchmarks
                 if only is not None:
                     names = [_chosen([*names, *workers.left_out], only)]
                 for number, name in enumerate(names, 1):
                     if name in found:
                         continue
-                    step(f"inspecting benchmark {number} of {len(names)}: {name}")
+                    listener.step(f"inspecting benchmark {number} of {len(names)}: {name}")
                     found[name] = workers.inspect(name)
                     if workers.broken:
-                        say(f"{name}: {workers.broken}; restarting both sides")
+                        listener.say(f"{name}: {workers.broken}; restarting both sides")
                         break
-            several += workers.several
+            broken = workers.broken is not None
             if names:
-                workers.check_trees(base, head)
+                workers.check_trees()
     benchmarks = {
         name: Inspected(failed=one.text) if isinstance(one, NotTimed) else Inspected(one)
         for name, one in found.items()
         if not isinstance(one, NotTimed) or one.kind == "failed"
     }
-    notes = [*workers.notes, *workers.refusals(), *(workers.choice() if only is None else ())]
+    notes = workers.notes(all_named=only is not None)
     if skipped := len(found) - len(benchmarks):
         notes.append(f"skipped on both sides, and left out: {units.count(skipped, 'benchmark')}")
-    notes += left_out.several(several)
+    notes += left_out.several(pairs.several)
     return AffectedResult(base, head, benchmarks, RealTime.seconds() - start, tuple(notes))
 
 

@@ -1,19 +1,15 @@
 """Runs pairs of processes until all benchmarks are decided or the budget is spent."""
 
 import math
-import random
-import tempfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
 from ... import environment, units
 from ...clocks import RealTime
 from ...cpu import Watch
-from ...errors import UsageError
 from ...packages import version
 from ...results import left_out
 from ...shard import Shard
@@ -26,58 +22,98 @@ from ..repeat import Repeat, ends_of
 from ..result import Result, Side
 from ..verdict import Thresholds
 from .inspections import Inspections
-from .pair import NO_DEFAULT, Workers
-from .processes import Processes
+from .pair import Workers
+from .pairs import NotStartedError, Pairs, Watcher
+from .processes import Setting
 from .schedule import SAME_CODE, Decision, Plan, Schedule
 from .visit import NotTimed, Pair, Visit, sample
 
-if TYPE_CHECKING:
-    from .turns import Size
 
-_STARTS = 2
-"""The run ends after this many failed starts in a row."""
+@dataclass(frozen=True, kw_only=True)
+class TimedSetting(Setting):
+    """How benchmarks are timed, for how long, and how they are judged."""
 
-
-class Watcher(Protocol):
-    """Receives the progress of a run."""
-
-    def say(self, text: str) -> None:
-        """Receive a problem from which the run recovered."""
-
-    def step(self, text: str, at_most_seconds: float | None = None) -> None:
-        """Receive the step that begins, and the longest time that it can take, if known."""
-
-    def update(self, decisions: Mapping[str, Decision], spent_seconds: float, left_seconds: float) -> None:
-        """Receive the state of each benchmark."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Time limits."""
-
+    thresholds: Thresholds
+    """Levels, and the minimum effect of interest."""
     per_benchmark_seconds: float
-    total_seconds: float | None
-    answer_seconds: float
-    """A process that does not answer for so long is given up."""
+    """Average time of a benchmark."""
+    total_seconds: float | None = None
+    """Limit of the time of all together; None: there is none."""
     total_option: str = "--total-budget"
     """The option that sets `total_seconds`, for messages."""
+    shard: Shard | None = None
+    """The part of the benchmarks to time, to which the thresholds apply; None: all."""
+    only: Sequence[str] | None = None
+    """Ids of the benchmarks to time, the most important first; None: all."""
+    allowed: Mapping[str, Allowed] = field(default_factory=dict)
+    """How much slower benchmarks may be."""
 
 
-def run(
-    base: Prepared,
-    head: Prepared,
-    arguments: Sequence[str],
-    folder: Path,
-    thresholds: Thresholds,
-    budget: Budget,
-    watcher: Watcher,
-    seed: int,
-    shard: Shard | None = None,
-    *,
-    only: Sequence[str] | None = None,
-    time_all: bool = False,
-    allowed: Mapping[str, Allowed] | None = None,
-) -> Result:
+class Judging:
+    """The verdicts on benchmarks so far, those that need no timing included.
+
+    Args:
+        names: the benchmarks, in the order of collection, the most important first.
+        setting: how they are judged.
+        total_seconds: limit of the time of all together; None: there is none.
+    """
+
+    def __init__(self, names: Sequence[str], setting: TimedSetting, total_seconds: float | None) -> None:
+        self.schedule = Schedule(
+            names,
+            setting.thresholds,
+            setting.per_benchmark_seconds,
+            total_seconds,
+            np.random.default_rng(setting.seed),
+            setting.total_option,
+            setting.allowed,
+        )
+        """Says what to time next."""
+        self.head_logs: dict[str, list[float]] = defaultdict(list)
+        """By benchmark that was timed, the log of the newer side's time in each pair."""
+        self.skipped = 0
+        """Number of benchmarks that both sides skip."""
+        self._names, self._settled = list(names), set[str]()
+
+    def take(self, name: str, found: Visit | NotTimed) -> bool:
+        """Take the result of a visit; return whether the benchmark needs no timing."""
+        if isinstance(found, Visit):
+            self.head_logs[name].append(sample(found).head)
+            return False
+        skipped = found.kind == "skipped" and name not in self.head_logs
+        if not skipped and found.kind != "same code":
+            return False
+        self._settled.add(name)
+        self.schedule.leave_out(name)
+        if skipped:
+            self.skipped += 1
+            self._names.remove(name)
+        return True
+
+    def take_all(self, pair: Pair) -> None:
+        """Take the results of a pair of an earlier run."""
+        for name, visit in pair.visits.items():
+            self.take(name, visit)
+        for name, why in pair.failures.items():
+            self.take(name, why)
+
+    def add(self, pair: Pair) -> None:
+        """Add a pair, whose results were taken."""
+        failures = {name: why for name, why in pair.failures.items() if name not in self._settled}
+        self.schedule.add(replace(pair, failures=failures))
+
+    def decisions(self) -> dict[str, Decision]:
+        """Return the state of each benchmark, without those that both sides skip."""
+        timed = self.schedule.decisions()
+        return {name: timed.get(name, SAME_CODE) for name in self._names}
+
+    def notes(self) -> list[str]:
+        """Return a note on benchmarks that both sides skip, if there are any."""
+        skipped = units.count(self.skipped, "benchmark")
+        return [f"skipped on both sides, and left out: {skipped}"] if self.skipped else []
+
+
+def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher) -> Result:
     """Time two variants in turns, in as many pairs of fresh processes as needed.
 
     After an interruption, the result has what is known so far.
@@ -85,57 +121,36 @@ def run(
     Args:
         base: the older side.
         head: the newer side.
-        arguments: pytest's arguments.
-        folder: pytest's working directory: the caller's tree, whose benchmarks both sides run.
-        thresholds: levels, and the minimum effect of interest.
-        budget: time limits.
+        setting: what to time, for how long, and how to judge it.
         watcher: receives the progress.
-        seed: seeds the order of sides and of benchmarks.
-        shard: the part of the benchmarks to time, to which the thresholds apply; None: all.
-        only: ids of the benchmarks to time, the most important first; None: all.
-        time_all: also time the benchmarks for which both sides run the same code.
-        allowed: how much slower benchmarks may be.
 
     Raises:
         UsageError: there is nothing to time, or a variant cannot run it.
     """
     start, watch = RealTime.seconds(), Watch()
     interrupted = False
-    with tempfile.TemporaryDirectory(prefix="gnnbench-ab-") as logs:
-        session = _Session(
-            base,
-            head,
-            arguments,
-            folder,
-            thresholds,
-            budget,
-            watcher,
-            seed,
-            Path(logs),
-            shard,
-            only=only,
-            time_all=time_all,
-            allowed=allowed,
-        )
+    with Pairs(setting, watcher) as pairs:
+        session = _Session(base, head, setting, watcher, pairs)
         try:
             while session.pair():
                 pass
         except KeyboardInterrupt:
             interrupted = True
+    judging = session.judging
     return Result(
         "ab",
         Side.of(base),
         Side.of(head),
         Comparison(session.rows(), None),
-        thresholds,
-        asdict(environment.collect(folder)),
+        setting.thresholds,
+        asdict(environment.collect(setting.folder)),
         RealTime.seconds() - start,
-        None if session.simulated else round(watch.contention_share(), 4),
+        None if pairs.shared.simulated else round(watch.contention_share(), 4),
         interrupted,
-        str(shard) if shard else None,
-        (*session.notes, *session.skipped(), *left_out.several(session.several)),
+        str(setting.shard) if setting.shard else None,
+        (*session.notes, *(judging.notes() if judging else ()), *left_out.several(pairs.several)),
         session.repeat(),
-        session.schedule.needed_seconds if session.schedule else 0.0,
+        judging.schedule.needed_seconds if judging else 0.0,
     )
 
 
@@ -143,137 +158,53 @@ class _Session:
     """The state of a run between its pairs."""
 
     def __init__(
-        self,
-        base: Prepared,
-        head: Prepared,
-        arguments: Sequence[str],
-        folder: Path,
-        thresholds: Thresholds,
-        budget: Budget,
-        watcher: Watcher,
-        seed: int,
-        logs: Path,
-        shard: Shard | None,
-        *,
-        only: Sequence[str] | None,
-        time_all: bool,
-        allowed: Mapping[str, Allowed] | None,
+        self, base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher, pairs: Pairs
     ) -> None:
-        self.schedule: Schedule | None = None
-        self.head_logs: dict[str, list[float]] = {}
-        """By benchmark, the log of the newer side's time in each pair."""
+        self._base, self._head, self._setting = base, head, setting
+        self._watcher, self._pairs = watcher, pairs
+        self.judging: Judging | None = None
+        """None: nothing was collected yet."""
         self.notes: list[str] = []
-        self.several: list[str] = []
-        """Tests that call `benchmark` more than once."""
-        self._base, self._head = base, head
-        self._arguments, self._folder, self._logs = arguments, folder, logs
-        self._thresholds, self._budget, self._watcher = thresholds, budget, watcher
-        self._rng = random.Random(seed)  # noqa: S311 - turns, not secrets
-        self._seed = seed
-        self._shard, self._only, self._time_all, self._allowed = shard, only, time_all, allowed
-        self.inspections: dict[str, Inspections] = {}
-        self._names: list[str] = []
-        """All benchmarks that are not skipped, in the order of collection."""
-        self._sizes: dict[str, Size] = {}
-        self._number = self._failed_starts = self._skipped = 0
-        self._fake_seconds = 0.0
-        self.simulated = False
+        self._inspections: dict[str, Inspections] = {}
         self._places: tuple[str, ...] = ()
         self._rootdir = "."
 
     def pair(self) -> bool:
         """Run a pair of processes; return whether there is more to do."""
-        plan = self.schedule.next() if self.schedule else None
-        if self.schedule and plan is None:
+        plan = self.judging.schedule.next() if self.judging else None
+        if self.judging and plan is None:
             return False
-        begin = RealTime.seconds()
-        self._number += 1
-        processes = Processes(
-            self._base,
-            self._head,
-            self._arguments,
-            folder=self._folder,
-            logs=self._logs,
-            rng=self._rng,
-            timeout_seconds=self._budget.answer_seconds,
-            number=self._number,
-            fake_seconds=self._fake_seconds,
-        )
-        workers = Workers(processes, self._rng, self._sizes, self.inspections, time_all=self._time_all)
-        # Each side in turn may take this long to collect the suite.
-        at_most = 2 * self._budget.answer_seconds
-        self._watcher.step(f"starting the processes of pair {self._number}, and collecting", at_most)
-        with workers:
-            if workers.broken:
-                return self._not_started(workers.broken)
-            self._failed_starts = 0
-            if self.schedule is None:
-                self.schedule = self._schedule(workers)
-                plan = self.schedule.next()
-                self._update(self.schedule)
-            if plan is None:
-                return False  # the shard has no benchmarks
-            found = self._visit_all(workers, self.schedule, plan)
-            self._watcher.step(f"ending the processes of pair {self._number}")
-        self.several += workers.several
-        workers.check_trees(self._base, self._head)
-        self._fake_seconds = processes.fake_seconds or 0.0
-        # The cost of a pair is all time outside its visits, including the end of its processes.
-        self.simulated = processes.fake_seconds is not None
-        timed = 0.0 if self.simulated else sum(one.seconds for one in found.visits.values())
-        price = RealTime.seconds() - begin - timed - found.settled_seconds
-        self.schedule.add(replace(found, start_seconds=price))
-        self._update(self.schedule)
+        try:
+            workers, found = self._pairs.measure(
+                self._base,
+                self._head,
+                self._inspections,
+                lambda workers: plan or self._first_plan(workers),
+                lambda name, found: self.judging is not None and self.judging.take(name, found),
+            )
+        except NotStartedError as error:
+            if self.judging is None:
+                raise
+            self.notes.append(f"ended early: {error}")
+            return False
+        assert self.judging
+        if not (found.visits or found.failures):
+            return False  # the shard has no benchmarks
+        workers.check_trees()
+        self.judging.add(found)
+        self._update(self.judging)
         return True
 
-    def _visit_all(self, workers: Workers, schedule: Schedule, plan: Plan) -> Pair:
-        """Visit the planned benchmarks, as far as the time of the pair allows."""
-        visits: dict[str, Visit] = {}
-        failures: dict[str, NotTimed] = {}
-        settled_seconds, begin = 0.0, RealTime.seconds()
-        for number, (name, seconds) in enumerate(plan.seconds.items(), 1):
-            if number > 1 and self._elapsed(workers.processes, begin) > plan.at_most_seconds:
-                break
-            self._watcher.step(
-                f"timing benchmark {number} of {len(plan.seconds)} in pair {self._number},"
-                f" for {seconds:.1f} s after its set-up: {name}"
-            )
-            visited = RealTime.seconds()
-            found = workers.visit(name, seconds, plan.longest_seconds)
-            if isinstance(found, Visit):
-                visits[name] = found
-                self.head_logs.setdefault(name, []).append(sample(found).head)
-            elif found.kind == "same code" or (found.kind == "skipped" and name not in self.head_logs):
-                settled_seconds += RealTime.seconds() - visited
-                schedule.leave_out(name)
-                if found.kind == "skipped":
-                    self._skipped += 1
-                    self._names.remove(name)
-            else:
-                failures[name] = found
-            if workers.broken:
-                self._watcher.say(f"{name}: {workers.broken}; restarting both sides")
-                break
-        return Pair(0.0, visits, failures, settled_seconds)
-
-    def _elapsed(self, processes: Processes, begin: float) -> float:
-        """Return the seconds of a pair's visits so far, those of a simulated machine included."""
-        simulated = max((processes.fake_seconds or 0.0) - self._fake_seconds, 0.0)
-        return RealTime.seconds() - begin + simulated
-
-    def _update(self, schedule: Schedule) -> None:
-        self._watcher.update(self.decisions(), schedule.spent_seconds, schedule.left_seconds)
-
-    def decisions(self) -> dict[str, Decision]:
-        """Return the state of each benchmark, without those that both sides skip."""
-        timed = self.schedule.decisions() if self.schedule else {}
-        return {name: timed.get(name, SAME_CODE) for name in self._names}
+    def _update(self, judging: Judging) -> None:
+        schedule = judging.schedule
+        self._watcher.update(judging.decisions(), schedule.spent_seconds, schedule.left_seconds)
 
     def rows(self) -> list[Compared]:
         """Return the benchmarks with the verdicts that were measured."""
         rows = []
-        for name, decision in self.decisions().items():
-            inspected, logs = self.inspections.get(name, Inspections()), self.head_logs.get(name)
+        for name, decision in self.judging.decisions().items() if self.judging else ():
+            inspected = self._inspections.get(name, Inspections())
+            logs = self.judging.head_logs.get(name) if self.judging else None
             rows.append(
                 Compared(
                     name,
@@ -287,11 +218,6 @@ class _Session:
             )
         return rows
 
-    def skipped(self) -> list[str]:
-        """Return a note on benchmarks that both sides skip, if there are any."""
-        skipped = units.count(self._skipped, "benchmark")
-        return [f"skipped on both sides, and left out: {skipped}"] if self._skipped else []
-
     def repeat(self) -> Repeat:
         """Return what commands need that time the benchmarks again."""
         ends = ends_of(
@@ -300,46 +226,23 @@ class _Session:
             version,
             clean=not self._head.dirty,
         )
-        options = tuple(word for word in self._arguments if word not in self._places)
+        options = tuple(word for word in self._setting.arguments if word not in self._places)
         return Repeat(
             self._base.text, self._head.text, ends, pytest=options, places=self._places, rootdir=self._rootdir
         )
 
-    def _not_started(self, why: str) -> bool:
-        self._failed_starts += 1
-        if self._failed_starts < _STARTS:
-            self._watcher.say(f"{why}; restarting both sides")
-            return True
-        if self.schedule is None:
-            raise UsageError(why)
-        self.notes.append(f"ended early: {why}")
-        return False
-
-    def _schedule(self, workers: Workers) -> Schedule:
-        refused, choice, names = workers.refusals(), workers.choice(), workers.benchmarks
+    def _first_plan(self, workers: Workers) -> Plan | None:
+        """Take the names of the benchmarks, and plan the first pair."""
+        setting, names = self._setting, workers.chosen()
         self._places, self._rootdir = workers.places, workers.rootdir
-        if not names and choice:
-            raise UsageError(NO_DEFAULT)
-        if not names:
-            raise UsageError(workers.no_benchmarks())
-        self.notes.extend((*workers.notes, *refused))
-        if self._only is not None:
-            names = [name for name in self._only if name in names]
-        else:
-            self.notes.extend(choice)
-            if workers.folders is not None:
-                self.notes.extend(unmatched(self._thresholds.rules, workers.declared, workers.folders))
-        if self._shard:
-            whole, names = len(names), [name for name in names if self._shard.has(name)]
-            self.notes.append(f"shard {self._shard}: {len(names)} of {units.count(whole, 'benchmark')}")
-        self._names = names
-        budget = self._budget
-        return Schedule(
-            names,
-            self._thresholds,
-            budget.per_benchmark_seconds,
-            budget.total_seconds,
-            np.random.default_rng(self._seed),
-            budget.total_option,
-            self._allowed,
-        )
+        self.notes += workers.notes(all_named=setting.only is not None)
+        if setting.only is not None:
+            names = [name for name in setting.only if name in names]
+        elif workers.folders is not None:
+            self.notes += unmatched(setting.thresholds.rules, workers.declared, workers.folders)
+        if setting.shard:
+            whole, names = len(names), [name for name in names if setting.shard.has(name)]
+            self.notes.append(f"shard {setting.shard}: {len(names)} of {units.count(whole, 'benchmark')}")
+        self.judging = Judging(names, setting, setting.total_seconds)
+        self._update(self.judging)
+        return self.judging.schedule.next()

@@ -8,52 +8,51 @@ from typing import Any, Self, TypeVar
 
 from ...clocks import RealTime
 from ...errors import UsageError
+from ...measure.instructions.counting import Instructions
 from ...variants.child import DiedError
 from ...variants.collected import no_benchmarks
 from ...variants.prepare import Prepared
 from .inspections import Inspections
-from .processes import SIDES, Processes
-from .turns import Size, Turns, joined
+from .processes import SIDES, Processes, Shared
+from .turns import Known, Turns, joined
 from .visit import NotTimed, Visit
 
-NO_DEFAULT = "none of the selected benchmarks is a default one; give --gnn-all too, after --"
+_NO_DEFAULT = "none of the selected benchmarks is a default one; give --gnn-all too, after --"
 _QUIT_SECONDS = 20.0
 
 _Found = TypeVar("_Found")
 
 
-class Workers:
+class Workers(Processes):
     """Both processes. On exit, they have ended, whatever happened.
 
     Args:
-        processes: not started yet.
-        rng: draws random seeds, and the order of the sides.
-        sizes: sizes of blocks by benchmark; the first visit of a run adds them.
+        base: the older side.
+        head: the newer side.
+        shared: what all pairs of the run have in common.
         inspections: what a call does, by benchmark; the first visit of a run adds them.
-        time_all: whether benchmarks are timed although both sides run the same code.
+        counter: what counts instructions in both; empty: nothing.
     """
 
     def __init__(
         self,
-        processes: Processes,
-        rng: random.Random,
-        sizes: MutableMapping[str, Size],
+        base: Prepared,
+        head: Prepared,
+        shared: Shared,
         inspections: MutableMapping[str, Inspections],
-        *,
-        time_all: bool,
+        counter: str = "",
     ) -> None:
-        self.processes, self._rng, self._sizes = processes, rng, sizes
-        self._inspections, self._time_all = inspections, time_all
+        self.begin_seconds = RealTime.seconds()
+        super().__init__(base, head, shared, counter)
+        self._inspections = inspections
         # Separate from `rng`: the number of draws depends on the machine.
-        self._core_rng = random.Random(rng.randrange(2**32))  # noqa: S311 - turns, not secrets
+        self._core_rng = random.Random(shared.rng.randrange(2**32))  # noqa: S311 - turns, not secrets
         self._collected: dict[str, dict[str, Any]] = {}
         self._visited_once: set[str] = set()
         self.broken: str | None = None
         """Why nothing more can be visited: a side has died. Names the side."""
         self.broken_side = ""
         """The side that has died."""
-        self.start_seconds = 0.0
-        """Time until both had collected the suite; real seconds, also on a simulated machine."""
         self.names: tuple[str, ...] = ()
         """The selected tests of either side; only running a test shows whether it is a benchmark."""
         self.several: list[str] = []
@@ -65,8 +64,6 @@ class Workers:
         """The tests that request the fixture `benchmark` themselves; others may get it indirectly."""
         self.refused: dict[str, dict[str, str]] = {}
         """By side, the files that it cannot collect, each with the reason."""
-        self.notes: tuple[str, ...] = ()
-        """A line on each thing that their pytest does otherwise than the suite says."""
         self.places: tuple[str, ...] = ()
         """The folders, files and ids among pytest's arguments, as the newer side reads them."""
         self.folders: tuple[str, ...] | None = None
@@ -76,13 +73,12 @@ class Workers:
 
     def __enter__(self) -> Self:
         """Start both and let them collect the suite; if a side dies, the pair is broken."""
-        start = RealTime.seconds()
         try:
-            self._collected = self.processes.start()
+            self._collected = self.start()
         except DiedError as error:
             self._break(error)
         except BaseException:
-            self.processes.stop(0.0)
+            self.stop(0.0)
             raise
         else:
             base, head = found = [self._collected[side] for side in SIDES]
@@ -91,22 +87,21 @@ class Workers:
             self.names = tuple(name for name in names if name not in left_out)
             self.left_out = tuple(name for name in names if name in left_out)
             self.declared = frozenset(name for one in found for name in one["declared"])
-            lines = (line for one in found for line in (*one["notes"], *one["marked"]))
-            self.notes = tuple(dict.fromkeys(lines))
             self.places, self.rootdir = tuple(head["places"]), head["rootdir"]
             if all(one["folders"] is not None for one in found):
                 self.folders = tuple(head["folders"])
             self.refused = {side: one["refused"] for side, one in self._collected.items()}
-        self.start_seconds = RealTime.seconds() - start
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         """Let both tear down, unless something went wrong, and end them."""
-        self.processes.stop(_QUIT_SECONDS if kind is None and self.broken is None else 0.0)
+        self.stop(_QUIT_SECONDS if kind is None and self.broken is None else 0.0)
 
-    def visit(self, name: str, seconds: float, at_most_seconds: float = math.inf) -> Visit | NotTimed:
+    def visit(
+        self, name: str, seconds: float, at_most_seconds: float = math.inf, known: Known | None = None
+    ) -> Visit | NotTimed:
         """Time a benchmark in turns, or return why it cannot be timed.
 
         After a failure, `broken` says whether more can be visited.
@@ -116,20 +111,23 @@ class Workers:
             seconds: for the turns, of which there are at least five, without set-up and calibration. If a
                 process can time it only once, it gets one turn, in the first visit of a pair.
             at_most_seconds: with set-up and calibration; fewer turns are enough if five do not end in it.
+            known: whether it need not be timed, asked in its first visit of a run.
         """
-        return self._with_turns(name, lambda turns: turns.visit(seconds, at_most_seconds))
+        return self._with_turns(name, lambda turns: turns.visit(seconds, at_most_seconds, known))
 
-    def inspect(self, name: str, seed: int | None = None) -> Inspections | NotTimed:
+    def inspect(self, name: str) -> Inspections | NotTimed:
         """Inspect a call of a benchmark on both sides, or return why it cannot be inspected.
 
         After a failure, `broken` says whether more can be inspected.
-
-        Args:
-            name: pytest's node id.
-            seed: of both sides' random numbers; None: drawn. With one seed, the fingerprints of several pairs
-                can be compared.
         """
-        return self._with_turns(name, lambda turns: turns.inspect(seed))
+        return self._with_turns(name, Turns.inspect)
+
+    def count(self, name: str) -> list[Instructions] | NotTimed:
+        """Count the instructions of a call on both sides, or return why they cannot be counted.
+
+        After a failure, `broken` says whether more can be counted.
+        """
+        return self._with_turns(name, Turns.count)
 
     def _with_turns(self, name: str, do: Callable[[Turns], _Found | NotTimed]) -> _Found | NotTimed:
         if self.broken is not None:
@@ -140,15 +138,7 @@ class Workers:
             return NotTimed(
                 "failed", "its single round was timed in these processes before: fresh ones are needed"
             )
-        turns = Turns(
-            self.processes,
-            name,
-            self._rng,
-            self._core_rng,
-            self._sizes,
-            self._inspections,
-            time_all=self._time_all,
-        )
+        turns = Turns(self, name, self._core_rng, self._inspections)
         try:
             found = do(turns)
         except DiedError as error:
@@ -165,7 +155,31 @@ class Workers:
         """The tests that request `benchmark`, in the order of collection."""
         return [name for name in self.names if name in self.declared]
 
-    def refusals(self) -> list[str]:
+    def chosen(self) -> list[str]:
+        """Return the benchmarks.
+
+        Raises:
+            UsageError: there are none; the message says why.
+        """
+        if not self.benchmarks:
+            marked = self._collected["head"]["marked"]
+            raise UsageError(_NO_DEFAULT if self.left_out else no_benchmarks(self._refusals(), marked))
+        return self.benchmarks
+
+    def notes(self, *, all_named: bool = False) -> list[str]:
+        """Return a line on each thing that their pytest does otherwise than the suite says.
+
+        Files that a side cannot collect are among them.
+
+        Args:
+            all_named: whether the benchmarks were named, so that no line says that only default ones run.
+        """
+        own = [line for one in self._collected.values() for line in (*one["notes"], *one["marked"])]
+        more = "pytest's argument --gnn-all adds the others"
+        choice = [f"of gnnbench's benchmarks, only the default ones: {more}"] if self.left_out else []
+        return [*dict.fromkeys(own), *self._refusals(), *([] if all_named else choice)]
+
+    def _refusals(self) -> list[str]:
         """Return a line for each file that a side cannot collect."""
         return [
             f"{side}: {file} cannot be collected: {reason}"
@@ -173,23 +187,14 @@ class Workers:
             for file, reason in files.items()
         ]
 
-    def no_benchmarks(self) -> str:
-        """Say why there is nothing to time."""
-        return no_benchmarks(self.refusals(), self._collected["head"]["marked"])
-
-    def choice(self) -> list[str]:
-        """Return a line if only the default ones of gnnbench's benchmarks are selected."""
-        more = "pytest's argument --gnn-all adds the others"
-        return [f"of gnnbench's benchmarks, only the default ones: {more}"] if self.left_out else []
-
-    def check_trees(self, base: Prepared, head: Prepared) -> None:
+    def check_trees(self) -> None:
         """Check that the code of the variants ran.
 
         Raises:
             UsageError: the benchmarks imported nothing from a variant.
         """
-        for side, given in zip(SIDES, (base, head), strict=True):
-            if given.trees and not self.processes.loaded[side] and not self.broken:
+        for side, given in self._given.items():
+            if given.trees and not self.loaded[side] and not self.broken:
                 raise UsageError(
                     f"{side}: the benchmarks import no package of {given.text}: nothing to compare"
                 )
@@ -209,4 +214,4 @@ class Workers:
 
     def _break(self, error: DiedError) -> None:
         self.broken, self.broken_side = str(error), error.side
-        self.processes.stop(0.0)
+        self.stop(0.0)

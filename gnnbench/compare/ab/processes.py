@@ -1,84 +1,87 @@
-"""One fresh pytest process per side, and the commands and answers between them and the coordinator."""
+"""One fresh pytest process per side, and the commands and answers between them and the driver."""
 
 import os
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ...clocks import RealTime
+from ...devices import why_no_cuda
+from ...measure.instructions.counter_choice import Watched
 from ...variants.child import Child, DiedError
+from ...variants.prepare import Prepared
+from .visit import Size
 
 SIDES = ("base", "head")
 _HASH_SEED = "PYTHONHASHSEED"
 
 
-class Startable(Protocol):
-    """What a process is started with."""
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """How pairs of processes run benchmarks."""
 
-    @property
-    def trees(self) -> Sequence[Path]:
-        """Import roots that come first."""
+    arguments: Sequence[str]
+    """Pytest's."""
+    folder: Path
+    """Pytest's working directory: the caller's tree, whose benchmarks both sides run."""
+    timeout_seconds: float
+    """A process that does not answer for so long is given up."""
+    seed: int = 0
+    """Seeds the order of sides and of benchmarks."""
+    time_all: bool = False
+    """Whether benchmarks are timed although both sides run the same code."""
 
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """Variables to set."""
+
+@dataclass
+class Shared:
+    """What all pairs of a run have in common."""
+
+    setting: Setting
+    logs: Path
+    """Folder for the output of the processes: `base-NUMBER.log`, `head-NUMBER.log`."""
+    rng: random.Random
+    """Draws random seeds, and the order of the sides."""
+    sizes: dict[str, Size] = field(default_factory=dict)
+    """Sizes of blocks by benchmark; the first visit of a run adds them."""
+    number: int = 0
+    """Of pairs that were started."""
+    fake_seconds: float = 0.0
+    """Time of the simulated machine, if GNNBENCH_FAKE_CLOCK asks for one."""
+    simulated: bool = False
+    """Whether the machine is simulated."""
+
+    def now(self) -> float:
+        """Return the time in seconds, of the simulated machine if there is one."""
+        return self.fake_seconds if self.simulated else RealTime.seconds()
 
 
 class Processes:
     """The processes of both sides.
 
     Args:
-        base: what the older side's process is started with.
-        head: the same of the newer side.
-        arguments: pytest's arguments.
-        folder: working directory of both.
-        logs: folder for their output: `base-NUMBER.log`, `head-NUMBER.log`.
-        rng: draws which side goes first, and the hash seed of both.
-        timeout_seconds: a side that does not answer for so long is given up.
-        number: number of the pair in the run.
-        fake_seconds: time of the simulated machine, if GNNBENCH_FAKE_CLOCK asks for one.
-        environ: variables of both sides.
+        base: the older side.
+        head: the newer side.
+        shared: what all pairs of the run have in common.
+        counter: what counts instructions in both, see `counter_choice.counter_name`; empty: nothing.
     """
 
-    def __init__(
-        self,
-        base: Startable,
-        head: Startable,
-        arguments: Sequence[str],
-        *,
-        folder: Path,
-        logs: Path,
-        rng: random.Random,
-        timeout_seconds: float,
-        number: int = 0,
-        fake_seconds: float = 0.0,
-        environ: Mapping[str, str] | None = None,
-    ) -> None:
-        self._given = dict(zip(SIDES, (base, head), strict=True))
-        self._arguments, self._folder, self._logs = arguments, folder, logs
-        self._rng, self._timeout_seconds, self._number = rng, timeout_seconds, number
-        self._fake_seconds, self._simulated = fake_seconds, False
+    def __init__(self, base: Prepared, head: Prepared, shared: Shared, counter: str = "") -> None:
+        self.shared, self._given = shared, dict(zip(SIDES, (base, head), strict=True))
+        self._counter = counter
         # Both sides iterate over sets in the same order, unless the user sets a hash seed.
-        hash_seed = os.environ.get(_HASH_SEED, str(rng.randrange(2**32)))
-        self._environ = {_HASH_SEED: hash_seed, **(environ or {})}
+        self._hash_seed = os.environ.get(_HASH_SEED, str(shared.rng.randrange(2**32)))
+        shared.number += 1
+        self.number = shared.number
         self.children: dict[str, Child] = {}
         self.loaded: dict[str, tuple[str, ...]] = dict.fromkeys(SIDES, ())
         """By side, the top-level packages and modules that it has imported from its trees so far."""
 
-    @property
-    def fake_seconds(self) -> float | None:
-        """Time of the simulated machine; None on a real one."""
-        return self._fake_seconds if self._simulated else None
-
-    def now(self) -> float:
-        """Return the time in seconds, of the simulated machine if there is one."""
-        return self._fake_seconds if self._simulated else RealTime.seconds()
-
     def order(self) -> list[str]:
         """Draw the order of the sides."""
-        return self._rng.sample(SIDES, len(SIDES))
+        return self.shared.rng.sample(SIDES, len(SIDES))
 
     def start(self) -> dict[str, dict[str, Any]]:
         """Start both; return by side what it says of the tests that it has collected.
@@ -86,18 +89,26 @@ class Processes:
         Raises:
             DiedError: a side did not start.
         """
+        setting, logs = self.shared.setting, self.shared.logs
         for side in self.order():
-            given = self._given[side]
+            given, watched = self._given[side], Watched({}, ())
+            if self._counter:
+                files = logs / f"{side}-{self.number}"
+                files.mkdir()
+                watched = Watched.by(self._counter, files)
             self.children[side] = Child(
-                self._arguments,
-                environment={**self._environ, **given.environment},
+                setting.arguments,
+                environment={_HASH_SEED: self._hash_seed, **watched.environment, **given.environment},
                 trees=given.trees,
-                folder=self._folder,
-                log=self._logs / f"{side}-{self._number}.log",
-                pair=self._number,
+                folder=setting.folder,
+                log=logs / f"{side}-{self.number}.log",
+                pair=self.number,
                 side=SIDES.index(side),
+                under=watched.under,
+                apart=bool(self._counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
             )
-        return {side: self.answer(side) for side in self.order()}
+        found = {side: self.answer(side) for side in self.order()}
+        return {side: found[side] for side in SIDES}
 
     def send(self, side: str, **command: Any) -> None:
         """Send a command.
@@ -106,7 +117,7 @@ class Processes:
             DiedError: the process has ended; the message names the side.
         """
         try:
-            self.children[side].send({**command, "now": self._fake_seconds})
+            self.children[side].send({**command, "now": self.shared.fake_seconds})
         except DiedError as error:
             raise DiedError(f"{side}: {error}", side) from None
 
@@ -117,13 +128,13 @@ class Processes:
             DiedError: there is none; the message names the side.
         """
         try:
-            answer = self.children[side].answer(self._timeout_seconds)
+            answer = self.children[side].answer(self.shared.setting.timeout_seconds)
         except DiedError as error:
             raise DiedError(f"{side}: {error}", side) from None
         self.loaded[side] = tuple(answer["loaded"])
         if answer["now"] is not None:
-            self._simulated = True
-            self._fake_seconds = max(self._fake_seconds, answer["now"])
+            self.shared.simulated = True
+            self.shared.fake_seconds = max(self.shared.fake_seconds, answer["now"])
         return answer
 
     def stop(self, wait_seconds: float) -> None:

@@ -1,44 +1,27 @@
 """Times one benchmark in a pair of processes: the sides take turns, a block of rounds each."""
 
 import random
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from statistics import geometric_mean
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Literal, TypeVar
 
+from ...measure.instructions.counting import Instructions, read_frames
+from ..instructions import InstructionChange
 from .inspections import Inspections
 from .processes import SIDES, Processes
-from .visit import FEWEST_BLOCKS, NotTimed, Visit
+from .visit import FEWEST_BLOCKS, NotTimed, Size, Visit
 
 SAME_CODE = NotTimed("same code", "runs the same code")
 _NO_CALL = "it never calls `benchmark`"
-
-_BLOCK_SECONDS = 0.01
-_MOST_ROUNDS = 50
+_SEED = 0
+"""Of the random numbers of a call that is inspected or counted: so those of several pairs are alike."""
 _FAR = 20
 """If a side is faster or slower by more than this factor, its rounds have a number of calls of their own."""
 
 _Found = TypeVar("_Found")
-
-
-class Size(NamedTuple):
-    """The size of a block: the same in all pairs of a run, so that their times are comparable."""
-
-    iterations: int
-    rounds: int
-
-    @classmethod
-    def of(cls, iterations: int, round_seconds: Iterable[float]) -> Self:
-        """Return the size of a block of about `_BLOCK_SECONDS`.
-
-        Args:
-            iterations: calls in a round.
-            round_seconds: length of a round of each side. Their geometric mean counts: one of the two
-                processes may happen to be many times slower than usual.
-        """
-        rounds = round(_BLOCK_SECONDS / geometric_mean(round_seconds))
-        return cls(iterations, min(max(rounds, 1), _MOST_ROUNDS))
+Known = Callable[[str, Inspections], bool]
+"""Tells whether a benchmark that was just inspected need not be timed, although its sides differ."""
 
 
 class _EndedError(Exception):
@@ -51,29 +34,21 @@ class Turns:
     Args:
         processes: both sides, waiting for a command.
         name: pytest's node id.
-        rng: draws the random seed of both sides.
         core_rng: draws the core of each turn.
-        sizes: sizes of blocks by benchmark; the first visit of a run adds them.
-        inspections: what a call does, by benchmark; likewise.
-        time_all: whether a benchmark is timed although both sides run the same code.
+        inspections: what a call does, by benchmark; the first visit of a run adds them.
     """
 
     def __init__(
         self,
         processes: Processes,
         name: str,
-        rng: random.Random,
         core_rng: random.Random,
-        sizes: MutableMapping[str, Size],
         inspections: MutableMapping[str, Inspections],
-        *,
-        time_all: bool,
     ) -> None:
-        self._processes, self._name = processes, name
-        self._rng, self._core_rng, self._sizes = rng, core_rng, sizes
-        self._inspections, self._time_all = inspections, time_all
+        self._processes, self._shared, self._name = processes, processes.shared, name
+        self._core_rng, self._inspections = core_rng, inspections
         # In the first visit of a run one side after the other: they may fill the same caches on disk.
-        self._together = name in sizes
+        self._together = name in self._shared.sizes
         self._ended: dict[str, NotTimed | None] = {}
         """The sides that have ended the test; why it could not be timed, or None."""
         self.once = False
@@ -81,38 +56,47 @@ class Turns:
         self.several = False
         """Whether the test calls `benchmark` more than once; the later calls are not timed."""
 
-    def visit(self, seconds: float, at_most_seconds: float) -> Visit | NotTimed:
+    def visit(self, seconds: float, at_most_seconds: float, known: Known | None) -> Visit | NotTimed:
         """Set up, time turns for some seconds, and enough of them to estimate their noise, and tear down.
 
         Args:
             seconds: for the turns.
             at_most_seconds: for set-up and turns; fewer turns are enough if more do not end in this time.
+            known: whether it need not be timed, asked in its first visit of a run.
 
         Raises:
             DiedError: a side cannot be used any more.
         """
-        start = self._processes.now()
-        found = self._holding(lambda: self._visited(seconds, start + at_most_seconds))
+        start = self._shared.now()
+        found = self._holding(lambda: self._visited(seconds, start + at_most_seconds, known))
         if isinstance(found, NotTimed):
             return found
-        return replace(found, seconds=self._processes.now() - start)
+        return replace(found, seconds=self._shared.now() - start)
 
-    def inspect(self, seed: int | None = None) -> Inspections | NotTimed:
+    def inspect(self) -> Inspections | NotTimed:
         """Set up, inspect a call on both sides without timing it, and tear down.
-
-        Args:
-            seed: of both sides' random numbers; None: drawn.
 
         Raises:
             DiedError: a side cannot be used any more.
         """
         self._together = True
-        return self._holding(self._inspected, seed)
+        return self._holding(self._inspected)
 
-    def _holding(self, do: Callable[[], _Found], seed: int | None = None) -> _Found | NotTimed:
+    def count(self) -> list[Instructions] | NotTimed:
+        """Set up, count the instructions of a call on both sides, and tear down.
+
+        Where the numbers differ, they are divided among the Python functions too.
+
+        Raises:
+            DiedError: a side cannot be used any more.
+        """
+        return self._holding(self._counted)
+
+    def _holding(self, do: Callable[[], _Found | NotTimed]) -> _Found | NotTimed:
         """Run the test, and `do` something while both sides are inside `benchmark`."""
-        found: _Found | None = None
-        seed = self._rng.randrange(2**32) if seed is None else seed
+        found: _Found | NotTimed | None = None
+        drawn = self._shared.rng.randrange(2**32)
+        seed = drawn if self._name in self._inspections else _SEED
         answers = self._untimed(self._processes.order(), command="run", name=self._name, seed=seed)
         self.once = any(answer.get("once") for answer in answers)
         if not self._ended:
@@ -125,10 +109,25 @@ class Turns:
             return joined(failures)
         return no_benchmark("") if found is None else found
 
-    def _visited(self, seconds: float, end: float) -> Visit | NotTimed:
-        if self._inspected().same_code and not self._time_all:
+    def _visited(self, seconds: float, end: float, known: Known | None) -> Visit | NotTimed:
+        is_new = self._name not in self._inspections
+        found = self._inspected()
+        is_known = is_new and known is not None and known(self._name, found)
+        if is_known or (found.same_code and not self._shared.setting.time_all):
             return SAME_CODE
         return self._timed(seconds, end)
+
+    def _counted(self) -> list[Instructions] | NotTimed:
+        found = []
+        for side in SIDES:
+            answer = self._ask(side, command="count")
+            if answer["answer"] == "not counted":
+                return joined({side: NotTimed("failed", answer["reason"])})
+            found.append(Instructions.read(answer))
+        if InstructionChange.between(*found):
+            frames = [read_frames(self._ask(side, command="frames")) for side in SIDES]
+            found = [replace(one, frames=own) for one, own in zip(found, frames, strict=True)]
+        return found
 
     def _untimed(self, sides: Sequence[str], **command: Any) -> list[dict[str, Any]]:
         """Return the answers to a command that is not timed: both sides may run at once."""
@@ -144,7 +143,7 @@ class Turns:
         sizes, cores = (dict.fromkeys(SIDES, Size(1, 1)), []) if self.once else self._calibrated()
         blocks: dict[str, list[float]] = {side: [] for side in SIDES}
         rounds = turns = 0
-        start, passed = self._processes.now(), 0.0
+        start, passed = self._shared.now(), 0.0
         while (
             not turns
             or passed < seconds
@@ -156,7 +155,7 @@ class Turns:
                 blocks[side].append(answer["ns"])
             rounds += answer["rounds"]
             turns += 1
-            passed = self._processes.now() - start
+            passed = self._shared.now() - start
             if self.once:
                 break
         return Visit(tuple(blocks["base"]), tuple(blocks["head"]), rounds, 0.0)
@@ -180,10 +179,12 @@ class Turns:
         found = {side: self._ask(side, command="calibrate") for side in self._processes.order()}
         own = {side: one["iterations"] for side, one in found.items()}
         lengths = {side: one["round_seconds"] for side, one in found.items()}
-        if self._name not in self._sizes:
+        if self._name not in self._shared.sizes:
             most = max(own.values())
-            self._sizes[self._name] = Size.of(most, (lengths[side] / own[side] * most for side in SIDES))
-        common = self._sizes[self._name]
+            self._shared.sizes[self._name] = Size.of(
+                most, (lengths[side] / own[side] * most for side in SIDES)
+            )
+        common = self._shared.sizes[self._name]
         if all(one / _FAR <= common.iterations <= one * _FAR for one in own.values()):
             sizes = dict.fromkeys(SIDES, common)
         else:

@@ -2,9 +2,10 @@
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from statistics import geometric_mean
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,27 @@ Array = NDArray[np.float64]
 
 FEWEST_BLOCKS = 5
 """With fewer blocks the noise within a visit is not estimated."""
+_BLOCK_SECONDS = 0.01
+_MOST_ROUNDS = 50
+
+
+class Size(NamedTuple):
+    """The size of a block: the same in all pairs of a run, so that their times are comparable."""
+
+    iterations: int
+    rounds: int
+
+    @classmethod
+    def of(cls, iterations: int, round_seconds: Iterable[float]) -> Self:
+        """Return the size of a block of about `_BLOCK_SECONDS`.
+
+        Args:
+            iterations: calls in a round.
+            round_seconds: length of a round of each side. Their geometric mean counts: one of the two
+                processes may happen to be many times slower than usual.
+        """
+        rounds = round(_BLOCK_SECONDS / geometric_mean(round_seconds))
+        return cls(iterations, min(max(rounds, 1), _MOST_ROUNDS))
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,11 @@
 """What the pairs say of the ends, and of the benchmarks that differ between them, along the line."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from ..ab.schedule import SAME_CODE, Decision, Schedule
-from ..ab.visit import Pair
+from ..ab.inspections import Inspections
+from ..ab.schedule import Decision
 from ..verdict import Thresholds
 from .line import Line
 from .measured import Measured, Seen, observation
@@ -37,47 +35,6 @@ class Change:
     def size(self) -> float:
         """How large it is, whatever its direction."""
         return max(self.ratio, 1 / self.ratio)
-
-
-class Ends:
-    """The comparison of the bad end with the good one, by the rule of `gnnbench ab`.
-
-    Args:
-        names: the benchmarks, in the order of collection.
-        thresholds: levels, and the minimum effect of interest.
-        per_benchmark_seconds: time to compare them, divided by the number of benchmarks.
-        seed: seeds the order of the benchmarks.
-    """
-
-    def __init__(
-        self, names: Sequence[str], thresholds: Thresholds, per_benchmark_seconds: float, seed: int
-    ) -> None:
-        self._names = list(names)
-        random = np.random.default_rng(seed)
-        self.schedule = Schedule(names, thresholds, per_benchmark_seconds, None, random)
-        """Says what to time next."""
-        self._visited: set[str] = set()
-        self.skipped = 0
-        """Number of benchmarks that both ends skip."""
-
-    def add(self, one: Measured) -> None:
-        """Take a pair, which the schedule planned."""
-        failures = dict(one.failures)
-        self._visited.update(one.visits)
-        for name, failure in one.failures.items():
-            skipped = failure.kind == "skipped" and name not in self._visited
-            if skipped or failure.kind == "same code":
-                self.schedule.leave_out(name)
-                del failures[name]
-            if skipped:
-                self.skipped += 1
-                self._names.remove(name)
-        self.schedule.add(Pair(one.start_seconds, one.visits, failures, one.settled_seconds))
-
-    def decisions(self) -> dict[str, Decision]:
-        """Return the verdicts, without benchmarks that both ends skip."""
-        timed = self.schedule.decisions()
-        return {name: timed.get(name, SAME_CODE) for name in self._names}
 
 
 class Followed:
@@ -152,9 +109,9 @@ class Followed:
             if other == name and at != position and seen.code and one.code == seen.code
         ]
 
-    def known(self, name: str, position: int, seen: Seen) -> bool:
+    def known(self, position: int, name: str, found: Inspections) -> bool:
         """Tell whether a benchmark need not be timed where it is inspected now."""
-        return name in self.searches and bool(self._alike(name, position, seen))
+        return name in self.searches and bool(self._alike(name, position, Seen.of(found.sides[1])))
 
     def seconds(self, names: list[str]) -> dict[str, float]:
         """Return how long to time each benchmark in the next pair.

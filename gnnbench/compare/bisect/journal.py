@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,16 +15,33 @@ from filelock import FileLock, Timeout
 from ... import codec
 from ...errors import UsageError
 from ...files import CACHE_VARIABLE, read_whole, write_whole
+from ...variants.builds import Build
+from ..ab.coordinator import TimedSetting
 from .line import Line
 from .measured import Measured
-from .pairs import Setting
 
 FORMAT_VERSION = 1
 _MAX_BYTES = 2**29
 _SETTINGS = ("conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
 
 
-def key(line: Line, setting: Setting) -> str:
+@dataclass(frozen=True, kw_only=True)
+class BisectSetting(TimedSetting):
+    """How to bisect: `per_benchmark_seconds` is the time to compare the ends."""
+
+    cache: Path
+    """The cache folder."""
+    total_seconds: float = math.inf
+    """For everything together."""
+    dependencies: bool = False
+    """Whether to install the dependencies of pip: requirements too."""
+    build: Build | None = None
+    """How to build commits; None: they are not built."""
+    fresh: bool = False
+    """Whether to forget an earlier, unfinished run."""
+
+
+def key(line: Line, setting: BisectSetting) -> str:
     """Return the name of a state: a hash of all that the measurements depend on.
 
     The files that pytest's arguments name, or that are in folders that they name, count by content.

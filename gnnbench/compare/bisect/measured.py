@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ab.visit import NotTimed, Visit, sample
+from ..ab.visit import Pair, Visit, sample
 from .posterior import PAIR_VARIANCE, Observation
 
 
@@ -28,24 +28,18 @@ class Seen:
         return cls(code, " ".join(f"{name}={number}" for name, number in sorted(answer["counts"].items())))
 
 
-@dataclass
-class Measured:
-    """What a pair of processes, candidate 0 and another one, has said so far."""
+@dataclass(frozen=True)
+class Measured(Pair):
+    """What a pair of processes, candidate 0 and another one, has said."""
 
-    position: int
+    position: int = 0
     """Of the other one."""
-    ends: bool
+    ends: bool = False
     """Whether it was one of the pairs that tell whether the ends differ."""
-    start_seconds: float = 0.0
-    """Time of the pair without its visits."""
-    settled_seconds: float = 0.0
-    """Time for benchmarks that need no timing."""
     broken: str | None = None
     """Why nothing can be measured here; None: something can."""
-    seen: dict[str, tuple[Seen, Seen]] = field(default_factory=dict)
+    seen: Mapping[str, tuple[Seen, Seen]] = field(default_factory=dict)
     """By benchmark, what candidate 0 and this one run, of those that were inspected."""
-    visits: dict[str, Visit] = field(default_factory=dict)
-    failures: dict[str, NotTimed] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:

@@ -1,22 +1,19 @@
 """Runs a bisection: reads the ends, and bisects the line between them, then the steps that were found."""
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 
 from ... import environment
 from ...errors import UsageError
 from ...variants import variant
 from ...variants.overlay import overlay
 from ...variants.prepare import Prepared, prepared
-from ..ab.coordinator import Watcher
+from ..ab.pairs import Pairs, Watcher
 from . import journal, lines
-from .journal import Journal
+from .journal import BisectSetting, Journal
 from .line import Line, Ready
-from .pairs import Pairs, Setting
 from .result import Bisected, BisectResult, pytest_options
 from .session import Session
 
@@ -24,7 +21,7 @@ from .session import Session
 def run(
     good: str,
     bad: str,
-    setting: Setting,
+    setting: BisectSetting,
     watcher: Watcher,
     *,
     skip: Sequence[str] = (),
@@ -68,10 +65,10 @@ def run(
             for one in states:
                 one.forget()
     found = asdict(environment.collect(folder))
-    return BisectResult(good, bad, setting.arguments, setting.thresholds, found, tuple(stages))
+    return BisectResult(good, bad, tuple(setting.arguments), setting.thresholds, found, tuple(stages))
 
 
-def _stage(line: Line, state: Journal, setting: Setting, watcher: Watcher) -> Bisected:
+def _stage(line: Line, state: Journal, setting: BisectSetting, watcher: Watcher) -> Bisected:
     """Bisect one line."""
 
     def prepare(position: int) -> AbstractContextManager[Prepared]:
@@ -86,13 +83,13 @@ def _stage(line: Line, state: Journal, setting: Setting, watcher: Watcher) -> Bi
             step=watcher.step,
         )
 
-    with tempfile.TemporaryDirectory(prefix="gnnbench-bisect-") as logs, Ready(prepare) as ready:
-        pairs = Pairs(ready, setting, Path(logs), watcher, state.seed)
-        return Session(line, pairs, state, setting, watcher).run()
+    setting = replace(setting, seed=state.seed)
+    with Pairs(setting, watcher) as pairs, Ready(prepare) as ready:
+        return Session(line, ready, pairs, state, setting, watcher).run()
 
 
 def _closer(
-    stage: Bisected, setting: Setting, repositories: Mapping[str, str], watcher: Watcher
+    stage: Bisected, setting: BisectSetting, repositories: Mapping[str, str], watcher: Watcher
 ) -> Iterator[tuple[Line, tuple[str, ...]]]:
     """Yield the lines within the steps that were found, each with pytest's arguments."""
     for found in stage.findings:

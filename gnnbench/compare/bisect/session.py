@@ -1,18 +1,22 @@
 """A bisection: first the ends, then the candidates between them, until all changes are found."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from ... import units
+from ...clocks import RealTime
 from ...errors import UsageError
-from ..ab.coordinator import Watcher
-from ..ab.pair import NO_DEFAULT, Workers
+from ...variants.variant import UnbuildableError
+from ..ab.coordinator import Judging
+from ..ab.inspections import Inspections
+from ..ab.pair import Workers
+from ..ab.pairs import Pairs, Watcher
+from ..ab.processes import SIDES
 from ..ab.schedule import Decision, Plan
-from .followed import Ends, Followed
-from .journal import Journal
-from .line import Line
-from .measured import Measured
-from .pairs import Pairs, Setting
+from .followed import Followed
+from .journal import BisectSetting, Journal
+from .line import Line, Ready
+from .measured import Measured, Seen
 from .result import Bisected, Finding
 from .search import MOST_PAIRS, next_position
 
@@ -25,6 +29,7 @@ class Session:
 
     Args:
         line: the candidates.
+        ready: prepares the candidates.
         pairs: runs pairs of processes.
         journal: the pairs of an earlier run, to which this one adds.
         setting: thresholds, and limits of time.
@@ -32,12 +37,20 @@ class Session:
     """
 
     def __init__(
-        self, line: Line, pairs: Pairs, journal: Journal, setting: Setting, watcher: Watcher
+        self,
+        line: Line,
+        ready: Ready,
+        pairs: Pairs,
+        journal: Journal,
+        setting: BisectSetting,
+        watcher: Watcher,
     ) -> None:
-        self._line, self._pairs, self._journal = line, pairs, journal
+        self._line, self._ready, self._pairs, self._journal = line, ready, pairs, journal
         self._setting, self._watcher = setting, watcher
         self._followed = Followed(line, setting.thresholds)
-        self._ends: Ends | None = None
+        self._ends: Judging | None = None
+        self._inspections: dict[int, dict[str, Inspections]] = {}
+        """By candidate and benchmark."""
         self._base_failures = 0
         self._spent_seconds = 0.0
 
@@ -54,14 +67,10 @@ class Session:
                 if not self._left_seconds:
                     unfinished = "the time is used up"
                     break
-                if found := measure():
-                    self._keep(found)
+                self._keep(measure())
         except KeyboardInterrupt:
             unfinished = "interrupted"
-        notes = [*self._line.notes, *self._journal.notes]
-        if self._ends and self._ends.skipped:
-            left_out = units.count(self._ends.skipped, "benchmark")
-            notes.append(f"skipped on both sides, and left out: {left_out}")
+        notes = [*self._line.notes, *self._journal.notes, *(self._ends.notes() if self._ends else ())]
         return Bisected(
             self._line,
             self._decisions(),
@@ -83,54 +92,93 @@ class Session:
                 self._plan_ends()
             elif not self._followed.searches:
                 self._followed.begin(self._decisions())
+            if one.ends and self._ends:
+                self._ends.take_all(one)
             self._take(one)
 
     def _plan_ends(self) -> Plan | None:
         """Return what to time next in the ends; None: all is decided, or the time is spent."""
         if self._ends is None:
-            budget = self._setting.per_benchmark_seconds
-            self._ends = Ends(self._journal.names, self._setting.thresholds, budget, self._journal.seed)
+            self._ends = Judging(self._journal.names, self._setting, None)
         return self._ends.schedule.next()
 
-    def _next(self) -> Callable[[], Measured | None] | None:
-        """Return what to do next, which returns a pair, or None to try again; None: all is found."""
+    def _next(self) -> Callable[[], Measured] | None:
+        """Return what to do next; None: all is found."""
         if not self._followed.searches:
             plan = self._plan_ends() if self._ends else None
             if plan or not self._ends:
                 return partial(self._measure_ends, plan)
             self._followed.begin(self._decisions())
         chosen = next_position(self._followed.searches)
-        return partial(self._measure, *chosen) if chosen else None
+        return partial(self._measure_within, *chosen) if chosen else None
 
-    def _measure_ends(self, plan: Plan | None) -> Measured | None:
+    def _measure_ends(self, plan: Plan | None) -> Measured:
         """Compare the bad end with the good one, as planned; the first pair shows what there is."""
-        return self._pairs.measure(
-            self._line.last,
-            "the ends",
-            lambda workers: plan or self._collected(workers),
-            self._followed.known,
-            ends=True,
+        return self._measure(
+            self._line.last, "the ends", lambda workers: plan or self._collected(workers), ends=True
         )
 
-    def _collected(self, workers: Workers) -> Plan:
+    def _collected(self, workers: Workers) -> Plan | None:
         """Take the names of the benchmarks, and plan the first pair."""
-        refused, choice, names = workers.refusals(), workers.choice(), workers.benchmarks
-        if not names:
-            raise UsageError(NO_DEFAULT if choice else workers.no_benchmarks())
-        self._journal.names, self._journal.notes = names, [*workers.notes, *refused, *choice]
-        plan = self._plan_ends()
-        assert plan
-        return plan
+        self._journal.names, self._journal.notes = workers.chosen(), workers.notes()
+        return self._plan_ends()
 
-    def _measure(self, position: int, names: list[str]) -> Measured | None:
-        """Measure a candidate."""
+    def _measure_within(self, position: int, names: list[str]) -> Measured:
+        """Measure a candidate between the ends."""
         self._watcher.update({}, self._spent_seconds, 0.0)  # which only knows the ends' time
         usual_seconds = self._spent_seconds / max(len(self._journal.measured), 1)
         at_most_seconds = min(self._left_seconds, self._followed.left * MOST_PAIRS * usual_seconds)
         left, at_most = units.count(self._followed.left, "candidate"), units.duration(at_most_seconds)
         what = f"{left} left, at most {at_most}: {self._line.candidates[position].name}"
         plan = Plan(self._followed.seconds(names))
-        return self._pairs.measure(position, what, lambda _: plan, self._followed.known)
+        return self._measure(position, what, lambda _: plan)
+
+    def _measure(
+        self, position: int, what: str, plan: Callable[[Workers], Plan | None], *, ends: bool = False
+    ) -> Measured:
+        """Time benchmarks of a candidate beside candidate 0.
+
+        Raises:
+            UsageError: candidate 0 cannot be measured, or the ends import nothing from a candidate.
+        """
+        begin = RealTime.seconds()
+        base = self._ready.get(0)
+        try:
+            head = self._ready.get(position)
+        except UnbuildableError as error:
+            if ends:
+                raise
+            return Measured(RealTime.seconds() - begin, position=position, broken=str(error))
+        self._ready.forget((0, position))
+        seconds = RealTime.seconds() - begin
+        inspections = self._inspections.setdefault(position, {})
+        before = set(inspections)
+        workers, found = self._pairs.measure(
+            base,
+            head,
+            inspections,
+            plan,
+            lambda name, found: ends and self._ends is not None and self._ends.take(name, found),
+            about=f"{what}: ",
+            spared=() if ends else ("head",),
+            known=partial(self._followed.known, position),
+        )
+        if ends:
+            workers.check_trees()
+        return Measured(
+            seconds + found.start_seconds,
+            found.visits,
+            found.failures,
+            found.settled_seconds,
+            position,
+            ends,
+            None if workers.names else workers.broken,
+            {
+                name: (Seen.of(one.sides[0]), Seen.of(one.sides[1]))
+                for name, one in inspections.items()
+                if name not in before
+            },
+        )
 
     def _keep(self, one: Measured) -> None:
         """Save a pair, and take it."""
@@ -168,10 +216,27 @@ class Session:
                 self._line.candidates[high],
                 tuple(self._line.causes(low, high)),
                 changes,
-                self._pairs.compare(low, high, list(changes)) if inspected else {},
+                self._inspected(low, high, list(changes)) if inspected else {},
             )
             for (low, high), changes in found.items()
         ]
+
+    def _inspected(self, low: int, high: int, names: Sequence[str]) -> dict[str, Inspections]:
+        """Inspect benchmarks in two candidates; those that cannot be inspected are left out.
+
+        Raises:
+            UsageError: a candidate cannot be built.
+        """
+        found: dict[str, Inspections] = {}
+        sides = self._ready.get(low), self._ready.get(high)
+        with self._pairs.started(*sides, {}, spared=SIDES) as workers:
+            for name in names:
+                if workers.broken:
+                    break
+                one = workers.inspect(name)
+                if isinstance(one, Inspections):
+                    found[name] = one
+        return found
 
     @property
     def _left_seconds(self) -> float:

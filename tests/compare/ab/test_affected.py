@@ -6,8 +6,9 @@ from functools import reduce
 import pytest
 
 from gnnbench.compare.ab import affected
+from gnnbench.compare.ab.processes import Setting
 from gnnbench.errors import UsageError
-from tests.compare.ab.workers import prepared, write
+from tests.compare.ab.workers import Watcher, prepared, write
 
 OLD = """
 LIMIT = 3
@@ -88,12 +89,11 @@ def run(tmp_path):
         (tmp_path / name / "thing.py").write_text(text)
     write(tmp_path, SUITE)
     base, head = (prepared(name, tmp_path / name, SIDE=name) for name in ("base", "head"))
-    lines = []
+    watcher = Watcher()
 
-    def inspect(*arguments, **options):
-        words = arguments or ("test_suite.py",)
-        told = {"say": lines.append, "step": lines.append}
-        return affected.run(base, head, words, tmp_path, 60, **told, **options), lines
+    def inspect():
+        setting = Setting(arguments=("test_suite.py",), folder=tmp_path, timeout_seconds=60)
+        return affected.run(base, head, setting, watcher), watcher.said
 
     return inspect
 
@@ -127,8 +127,8 @@ def test_every_benchmark_is_changed_or_the_same_or_unknown_with_its_reason(run):
     skipped, several = found.notes
     assert skipped == "skipped on both sides, and left out: 2 benchmarks"
     assert several.endswith("only the first counts; give each a test of its own: test_suite.py::test_last")
-    restarts = [line for line in lines if line.endswith("restarting both sides")]
-    assert len(restarts) == 1, "only the side that died"
+    (restart,) = lines
+    assert restart.endswith("restarting both sides"), "only where a side died"
     saved = json.loads(json.dumps(found.as_json()))
     assert saved["summary"] == {"changed": 3, "same": 2, "unknown": 5}
     calls = next(one for one in saved["benchmarks"] if "calls" in one["id"])

@@ -5,7 +5,7 @@ import psutil
 import pytest
 
 from gnnbench.compare.ab import coordinator
-from gnnbench.compare.ab.coordinator import Budget
+from gnnbench.compare.ab.coordinator import TimedSetting
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 from tests.compare.ab.workers import Watcher, prepared, write
@@ -46,8 +46,17 @@ def watcher():
 
 
 def judge(sides, watcher, seconds, total=None, **options):
-    budget, thresholds = Budget(seconds, total, 60.0), Thresholds(0.03)
-    return coordinator.run(*sides, ["test_suite.py"], Path.cwd(), thresholds, budget, watcher, 1, **options)
+    setting = TimedSetting(
+        arguments=["test_suite.py"],
+        folder=Path.cwd(),
+        timeout_seconds=60.0,
+        seed=1,
+        thresholds=Thresholds(0.03),
+        per_benchmark_seconds=seconds,
+        total_seconds=total,
+        **options,
+    )
+    return coordinator.run(*sides, setting, watcher)
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import statistics
 
 import pytest
 
-from gnnbench.compare.ab.turns import Size, no_benchmark
-from gnnbench.compare.ab.visit import Visit
+from gnnbench.compare.ab.turns import no_benchmark
+from gnnbench.compare.ab.visit import Size, Visit
 from gnnbench.compare.ab.worker import _fake_machine
 from gnnbench.cpu import cores
 from gnnbench.measure.clock import Call
@@ -97,7 +97,7 @@ def name(test):
 
 
 def pids(pair):
-    return [one.pid for one in pair.processes.children.values()]
+    return [one.pid for one in pair.children.values()]
 
 
 class Noted(random.Random):
@@ -125,7 +125,7 @@ def test_turns_of_drawn_order_on_one_core_each(folder, monkeypatch):
         assert pair.broken is None
         assert {name("test_good"), name("test_only_in_base")} < set(pair.names)
         assert pair.declared == set(pair.names) - {name("test_no_benchmark")}
-        assert pair.choice() == []
+        assert pair.notes() == []
         found = pair.visit(name("test_good"), 0.5)
         assert isinstance(found, Visit)
         assert len(found.base_ns) == len(found.head_ns) >= 5
@@ -150,7 +150,7 @@ def test_turns_of_drawn_order_on_one_core_each(folder, monkeypatch):
         assert (len(once.base_ns), once.rounds) == (1, 1)
         assert "fresh ones are needed" in pair.visit(name("test_once"), 10).text
         assert pair.broken is None
-        assert pair.processes.fake_seconds is None
+        assert not pair.shared.simulated
         groups = pids(pair)
     assert all(map(is_gone, groups))
     base, head = ((folder / f"drawn-{one}").read_text() for one in ("base", "head"))
@@ -198,7 +198,7 @@ def test_a_file_that_one_side_cannot_collect(tmp_path):
     write(tmp_path, "import mine\ndef test_it(benchmark): benchmark(sum, [1])\n")
     with workers(tmp_path, side(other)) as pair:
         assert pair.refused == {"base": {"test_suite.py": "RuntimeError: too old"}, "head": {}}
-        assert pair.processes.loaded == {"base": ("mine",), "head": ()}
+        assert pair.loaded == {"base": ("mine",), "head": ()}
         expected = "base: has no such test: test_suite.py cannot be collected: RuntimeError: too old"
         assert pair.visit(name("test_it"), 0).text == expected
 
@@ -218,7 +218,7 @@ def test_a_known_slowdown_under_one_drift_of_both_sides(folder):
         found = pair.visit(name("test_good"), 2)
         # As the simulated machine counts them.
         assert 2 < found.seconds < 2.4
-        assert pair.processes.fake_seconds == pytest.approx(found.seconds)
+        assert pair.shared.fake_seconds == pytest.approx(found.seconds)
     assert 1e6 < max(found.base_ns) > 1.5 * min(found.base_ns)
     ratios = [head / base for base, head in zip(found.base_ns, found.head_ns, strict=True)]
     assert statistics.median(ratios) == pytest.approx(1.1, rel=0.05)
@@ -292,5 +292,5 @@ def test_the_newer_side_says_which_benchmarks_are_default(tmp_path, base, option
     sides = side(SIDE="base", **base), side(SIDE="head", LEFT_OUT="test_b")
     with workers(folder, *sides, arguments=("test_suite.py", *options)) as pair:
         assert pair.benchmarks == [name(one) for one in names]
-        assert bool(pair.choice()) == (not options)
+        assert len(pair.notes()) == (not options)
         assert isinstance(pair.visit(name("test_b"), 0.01), Visit), "it can be named all the same"

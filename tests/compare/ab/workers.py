@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from gnnbench.compare.ab.pair import Workers
-from gnnbench.compare.ab.processes import Processes
+from gnnbench.compare.ab.processes import Setting, Shared
 from gnnbench.compare.ab.worker import Worker
 from gnnbench.variants.child import Child
 from gnnbench.variants.import_roots import Trees
@@ -54,11 +54,9 @@ def write(folder, text, name="test_suite.py"):
 def workers(folder, base=None, head=None, *, arguments=("test_suite.py",), seed=0, **options):
     logs = folder / "logs"
     logs.mkdir(exist_ok=True)
-    sizes, inspections = options.pop("sizes", {}), options.pop("inspections", {})
-    time_all = options.pop("time_all", True)
-    options = {"rng": random.Random(seed), "timeout_seconds": 60, **options}
-    processes = Processes(base or side(), head or side(), arguments, folder=folder, logs=logs, **options)
-    return Workers(processes, options["rng"], sizes, inspections, time_all=time_all)
+    setting = Setting(arguments=arguments, folder=folder, timeout_seconds=60, time_all=True)
+    shared = Shared(setting, logs, **{"rng": random.Random(seed), **options})
+    return Workers(base or side(), head or side(), shared, {})
 
 
 def process(folder, *arguments, trees=(), **variables):

@@ -4,17 +4,15 @@ import pytest
 
 from gnnbench.compare.ab.visit import NotTimed, Visit
 from gnnbench.compare.bisect import journal as module
-from gnnbench.compare.bisect.journal import Journal, key
+from gnnbench.compare.bisect.journal import BisectSetting, Journal, key
 from gnnbench.compare.bisect.line import Candidate, Line
 from gnnbench.compare.bisect.measured import Measured, Seen
-from gnnbench.compare.bisect.pairs import Setting
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 
 PAIR = Measured(
-    3,
-    ends=False,
-    start_seconds=1.25,
+    1.25,
+    position=3,
     settled_seconds=0.5,
     seen={"a": (Seen("x y", "n=1"), Seen(None, ""))},
     visits={"a": Visit((1.5, 2.25), (3.0, 4.0), 10, 0.125)},
@@ -77,8 +75,10 @@ def test_where_the_disk_is_full_the_last_state_stays(tmp_path, monkeypatch):
 def test_a_state_belongs_to_the_ends_the_setting_and_the_suite_as_it_is(tmp_path):
     def name(end="git:a", *arguments, effect=0.03, **more):
         line = Line("commit", (Candidate("good", "git:good"), Candidate("bad", end)))
-        setting = Setting(arguments, tmp_path, tmp_path, Thresholds(effect), 60.0, 60.0, 60.0, 0, **more)
-        return key(line, setting)
+        limits = {"per_benchmark_seconds": 60.0, "timeout_seconds": 60.0, "thresholds": Thresholds(effect)}
+        return key(
+            line, BisectSetting(arguments=arguments, folder=tmp_path, cache=tmp_path, **limits, **more)
+        )
 
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "test_a.py").write_text("1")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gnnbench.compare.bisect import lines, releases, run
+from gnnbench.compare.bisect.journal import BisectSetting
 from gnnbench.compare.bisect.line import Candidate, Cause, Move
-from gnnbench.compare.bisect.pairs import Setting
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 from tests.cli.test_bisect import bisect, saved
@@ -115,7 +115,14 @@ def test_within_a_package_s_step_are_its_releases_and_within_a_release_s_the_com
     assert [one.cause.title for one in commits.candidates[1:]] == ["change 1", "change 2"]
     assert pins(commits)[0] > {"pip:alpha==1"}
     stage = result(line, findings=[finding(line, 1, 2, a=1.2), finding(line, 0, 2, a=1.3)]).stages[0]
-    setting = Setting(("suite", "-x"), folder, folder, Thresholds(0.03), 1.0, 1.0, 60.0, 0)
+    setting = BisectSetting(
+        arguments=("suite", "-x"),
+        folder=folder,
+        cache=folder,
+        thresholds=Thresholds(0.03),
+        per_benchmark_seconds=1.0,
+        timeout_seconds=60.0,
+    )
     inside = [(commits, ("test_a.py::a", "suite", "-x"))]
     assert list(run._closer(stage, setting, known, Watcher())) == inside
     assert list(run._closer(stage, setting, {"thing": "nowhere"}, watcher := Watcher())) == []

@@ -4,9 +4,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from gnnbench.compare.bisect.journal import Journal
+from gnnbench.compare.ab.pairs import Pairs
+from gnnbench.compare.bisect.journal import BisectSetting, Journal
 from gnnbench.compare.bisect.line import Candidate, Cause, Line, Ready
-from gnnbench.compare.bisect.pairs import Pairs, Setting
 from gnnbench.compare.bisect.session import Session
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
@@ -45,16 +45,24 @@ class Bisection:
 
     def setting(self, total_seconds=1e6):
         folder = self.folder
-        return Setting(("test_a.py",), folder, folder, Thresholds(0.03), 60.0, total_seconds, 60.0, 0)
+        return BisectSetting(
+            arguments=("test_a.py",),
+            folder=folder,
+            cache=folder,
+            thresholds=Thresholds(0.03),
+            per_benchmark_seconds=60.0,
+            total_seconds=total_seconds,
+            timeout_seconds=60.0,
+        )
 
     def run(self, total_seconds=1e6, watcher=None):
         watcher, setting = watcher or self.watcher, self.setting(total_seconds)
         with (
             Journal.held(self.folder / "cache", "one", 7, fresh=False) as journal,
+            Pairs(setting, watcher) as pairs,
             Ready(self.prepare) as ready,
         ):
-            pairs = Pairs(ready, setting, self.folder, watcher, journal.seed)
-            return Session(self.line, pairs, journal, setting, watcher).run()
+            return Session(self.line, ready, pairs, journal, setting, watcher).run()
 
 
 @pytest.fixture
@@ -126,7 +134,8 @@ def test_a_good_end_that_does_not_start_is_tried_twice(bisection):
 
 def test_what_cannot_be_inspected_is_not_compared(bisection):
     made = bisection(OLD, NEW | {"inspect c": "no"}, BROKEN, names="abcd")
-    with Ready(made.prepare) as ready:
-        pairs = Pairs(ready, made.setting(), made.folder, made.watcher, 0)
-        assert pairs.compare(0, 1, ["a", "b", "c", "d"]).keys() == {"a"}
-        assert pairs.compare(0, 2, ["a"]) == {}
+    setting = made.setting()
+    with Pairs(setting, made.watcher) as pairs, Ready(made.prepare) as ready:
+        session = Session(made.line, ready, pairs, None, setting, made.watcher)
+        assert session._inspected(0, 1, ["a", "b", "c", "d"]).keys() == {"a"}
+        assert session._inspected(0, 2, ["a"]) == {}

@@ -1,0 +1,108 @@
+"""Both sides whose instructions are counted, as processes that answer; the real count is a nightly test."""
+
+import tempfile
+
+import pytest
+
+from gnnbench.compare.ab import instructions
+from gnnbench.compare.ab.pairs import Pairs
+from gnnbench.compare.ab.processes import Setting
+from gnnbench.compare.ab.turns import no_benchmark
+from gnnbench.compare.comparison import Compared, Comparison
+from gnnbench.compare.result import Result, Side
+from gnnbench.compare.verdict import Judgement, Thresholds
+from gnnbench.errors import UsageError
+from gnnbench.measure.instructions import hardware
+from tests.compare.ab.answers import answering, done
+from tests.compare.ab.workers import Watcher, is_gone, prepared
+
+FRAMES = {"answer": "frames", "names": ["a:f", None], "numbers": [100, 900], "files": []}
+COUNTED = {"answer": "counted", "totals": [2000, 2000], "files": [], "capability": "avx2"}
+
+
+@pytest.fixture
+def sides(tmp_path, monkeypatch):
+    """Return a function that sets what both sides answer; on exit, no file of theirs is left."""
+    files = tmp_path / "files"
+    files.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(files))
+    monkeypatch.setattr(hardware, "why_not", lambda: "")  # the processor counts: no valgrind is started
+    yield lambda names, base, head: answering(monkeypatch, tmp_path, names, base=base, head=head)
+    assert not list(files.iterdir())
+
+
+def setting(folder):
+    return Setting(arguments=["test_a.py"], folder=folder, timeout_seconds=60)
+
+
+def test_a_benchmark_is_counted_and_why_another_is_not(sides, tmp_path):
+    answers = {
+        "run ended": done("raised: KeyError"),
+        "run skipped": done("not here", skipped=True),
+        "run no benchmark": done(),
+        "count held": {"answer": "not counted", "reason": "benchmark.pedantic asks for one round"},
+        "count raised": done("raised: OSError"),
+        "count changes": COUNTED,
+        "frames changes": done("raised: ValueError"),
+        "next fails": done("raised afterwards"),
+        "next twice": [{"answer": "ready"}, done()],
+    }
+    names = [key.partition(" ")[2] for key in answers]
+    sides(names, answers, {"count twice": COUNTED, "frames twice": FRAMES})
+    with (
+        Pairs(setting(tmp_path), Watcher()) as pairs,
+        pairs.started(prepared("."), prepared("."), {}, counter=hardware.Hardware.name) as workers,
+    ):
+        groups = [one.pid for one in workers.children.values()]
+        told = {name: workers.count(name) for name in (*dict.fromkeys(names), "unknown")}
+        base, head = told.pop("twice")  # a second call of `benchmark` is held too, and let go
+        assert (base.total, head.total, head.frames["a:f"]) == (1000, 2000, 900)
+        assert told.pop("no benchmark") == no_benchmark("")
+        assert {name: (one.kind, one.text) for name, one in told.items()} == {
+            "ended": ("failed", "base: raised: KeyError"),
+            "skipped": ("failed", "base: not here"),
+            "held": ("failed", "base: benchmark.pedantic asks for one round"),
+            "raised": ("failed", "base: raised: OSError"),
+            "changes": ("failed", "base: raised: ValueError"),
+            "fails": ("failed", "base: raised afterwards"),
+            "unknown": ("failed", "base and head: has no such test"),
+        }
+        assert workers.loaded == {"base": ("package",), "head": ("package",)}
+    assert all(map(is_gone, groups))
+
+
+def count(folder, names, *trees):
+    watcher = Watcher()
+    base, head = (prepared(text, *trees) for text in ("path:old", "path:new"))
+    rows = [Compared(name, Judgement("undecided", "a reason"), None) for name in names]
+    found = Result("ab", Side.of(base), Side.of(head), Comparison(rows, None), Thresholds(0.03))
+    return instructions.counted(found, base, head, setting(folder), watcher), watcher.steps
+
+
+def test_both_sides_are_counted_until_one_dies(sides, tmp_path):
+    names = ["more", "same", "not in head", "once", "dies", "never"]
+    once = {"count once": {"answer": "not counted", "reason": "asks for one round"}}
+    more = {"count more": COUNTED, "frames more": FRAMES, "run not in head": done("no", skipped=True)}
+    sides(names, once, {**more, **once, "count dies": "no"})
+    found, steps = count(tmp_path, names, tmp_path)
+    changes = {row.fullname: row.work.instructions for row in found.rows if row.work.instructions}
+    assert {name: (one.base, one.head) for name, one in changes.items()} == {"more": (1000, 2000)}
+    assert found.rows[0].notes == found.rows[0].work.notes()
+    *left_out, ended = found.notes
+    assert left_out == [
+        "instructions not counted: not in head: head: no",
+        "instructions not counted: once: base: asks for one round",
+    ]
+    assert ended.startswith(
+        "instructions of 2 benchmarks not counted: head: ended with exit status 1 while counting"
+    )
+    assert [text for text, _ in steps[1:3]] == [
+        "counting instructions of benchmark 1 of 6: more",
+        "counting instructions of benchmark 2 of 6: same",
+    ]
+
+
+def test_a_side_of_which_nothing_is_imported_is_refused(sides, tmp_path):
+    sides(["a"], {}, {"loaded": []})
+    with pytest.raises(UsageError, match="head: the benchmarks import no package of path:new"):
+        count(tmp_path, ["a"], tmp_path)
