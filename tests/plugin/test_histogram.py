@@ -90,10 +90,11 @@ def test_a_quiet_run_draws_pytest_benchmark_s_groups_without_benchmarks_of_faile
 @pytest.mark.parametrize(
     ("options", "lines"), [(["-n", "1"], 1), (["-k", "without"], 1), (["--collect-only"], 0)]
 )
-def test_without_times_there_is_no_picture_and_a_line_unless_tests_are_only_collected(folder, options, lines):
-    result, found = draw(folder, *options)
-    assert (result.returncode, found) == (0, {})
-    assert result.stdout.count("benchmark-histogram: no benchmark was timed") == lines
+def test_without_times_there_is_no_picture_and_a_line_unless_tests_are_only_collected(known, options, lines):
+    known.makepyfile(test_suite=SUITE)
+    result = known.runpytest_inprocess(*SHORT, *options, "--benchmark-histogram=p")
+    assert (result.ret, [*known.path.glob("*.svg")]) == (0, [])
+    assert str(result.stdout).count("benchmark-histogram: no benchmark was timed") == lines
 
 
 def test_a_prefix_that_cannot_be_written_is_one_line(folder):

@@ -1,4 +1,4 @@
-"""Real pytest runs of projects with settings of their own, on the simulated machine."""
+"""Pytest runs of projects with settings of their own, on the simulated machine."""
 
 import json
 import re
@@ -9,7 +9,7 @@ import pytest
 from gnnbench.plugin.timing import timing_of
 from gnnbench.variants.collected import whole_folders
 from tests.plugin import recorded
-from tests.suite import run, run_kernels
+from tests.suite import run_kernels
 
 SUITE = """
 import pytest
@@ -56,27 +56,28 @@ def write(folder, suite, rules):
         (folder / name).write_text(text)
 
 
-def test_a_time_above_the_limit_of_the_last_rule_in_force_that_matches_fails_a_plain_run(tmp_path):
-    write(tmp_path, SUITE, RULES)
+def test_a_time_above_the_limit_of_the_last_rule_in_force_that_matches_fails_a_plain_run(known, monkeypatch):
+    write(known.path, SUITE, RULES)
     noise = {**recorded.QUIET, "sigma": 0.01, "process_sigma": 0}
-    words = ("--gnn-layouts", "sample", "--benchmark-json=run.json")
-    result = run(*words, cwd=tmp_path, **recorded.machine(tmp_path, 3, noise, **TIMES))
-    assert result.returncode == 1
-    assert "1 failed, 4 passed" in result.stdout
-    lines = [line for line in result.stdout.splitlines() if "above max_time = 5.00 ms" in line]
+    for name, value in recorded.machine(known.path, 3, noise, **TIMES).items():
+        monkeypatch.setenv(name, value)
+    result = known.runpytest_inprocess("--gnn-layouts", "sample", "--benchmark-json=run.json")
+    result.assert_outcomes(failed=1, passed=4)
+    said = str(result.stdout)
+    lines = [line for line in result.outlines if "above max_time = 5.00 ms" in line]
     assert lines[0].startswith("7.9")  # the first decile of times about 8 ms
     assert lines[0].endswith("(rule 1 of gnnbench.toml)")
     assert lines[1].startswith("FAILED test_suite.py::test_sum[2]")
-    rows = re.findall(r"^ *[\d.]+ [mµ]s .* test_suite\.py::(\S+)$", result.stdout, re.MULTILINE)
+    rows = re.findall(r"^ *[\d.]+ [mµ]s .* test_suite\.py::(\S+)$", said, re.MULTILINE)
     assert rows == list(TIMES), "the one that fails, too, in the order of the tests"
-    assert "benchmark: 4 tests" not in result.stdout, "pytest-benchmark's table has the same rows"
-    saved = json.loads((tmp_path / "run.json").read_text())
+    assert "benchmark: 4 tests" not in said, "pytest-benchmark's table has the same rows"
+    saved = json.loads((known.path / "run.json").read_text())
     assert len(saved["benchmarks"]) == 4
     rule = {"number": 1, "benchmarks": "*test_sum*", "max_time_seconds": 0.005}
     settings = saved["gnnbench"]["settings"]
     assert (settings["file"], settings["defaults"], settings["rules"][0]) == ("gnnbench.toml", {}, rule)
-    assert result.stdout.splitlines().count(EXPIRED) == 1
-    assert result.stdout.splitlines().count(IDLE) == result.stdout.count("matches no benchmark") == 1
+    assert result.outlines.count(EXPIRED) == 1
+    assert result.outlines.count(IDLE) == said.count("matches no benchmark") == 1
 
 
 def test_rules_that_match_nothing_are_named_where_the_whole_suite_is_collected(pytester):
@@ -92,13 +93,13 @@ def test_rules_that_match_nothing_are_named_where_the_whole_suite_is_collected(p
     assert "matches no benchmark" not in skipped
 
 
-def test_the_median_of_what_pytest_benchmark_times_itself(tmp_path):
+def test_the_median_of_what_pytest_benchmark_times_itself(known):
     """Its clock is the real one here, and no call takes less than a nanosecond."""
     rule = '[[rules]]\nbenchmarks = "{}"\nmax_time = "1 {}"\n'
-    write(tmp_path, SUITE, rule.format("*", "s") + rule.format("*[1]", "ns"))
-    result = run("--benchmark-max-time=0.01", cwd=tmp_path)
-    assert "1 failed, 4 passed" in result.stdout
-    assert "above max_time = 1.00 ns (rule 2 of gnnbench.toml)" in result.stdout
+    write(known.path, SUITE, rule.format("*", "s") + rule.format("*[1]", "ns"))
+    result = known.runpytest_inprocess("--benchmark-max-time=0.01")
+    result.assert_outcomes(failed=1, passed=4)
+    assert "above max_time = 1.00 ns (rule 2 of gnnbench.toml)" in str(result.stdout)
 
 
 @pytest.mark.parametrize(

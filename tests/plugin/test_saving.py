@@ -65,8 +65,8 @@ def measured(pytester, suite, *options):
     return saved, str(result.stdout)
 
 
-def test_numbers_that_json_lacks_are_texts_of_the_parameters_that_the_test_ids_have(pytester):
-    saved, _ = measured(pytester, NUMBERS)
+def test_numbers_that_json_lacks_are_texts_of_the_parameters_that_the_test_ids_have(known):
+    saved, _ = measured(known, NUMBERS)
     entries = json.loads(saved.read_text(), parse_constant=pytest.fail)["benchmarks"]
     assert [one["extra_info"]["bounds"][1] for one in entries] == ["nan", "inf", 1.5]
     assert {one["extra_info"]["bounds"][0] for one in entries} == {"-inf"}
@@ -74,13 +74,13 @@ def test_numbers_that_json_lacks_are_texts_of_the_parameters_that_the_test_ids_h
         assert one.params["x"] == name.partition("[")[2].removesuffix("]")
 
 
-def test_a_saved_run_is_the_only_new_file_and_has_the_next_free_number(pytester):
-    storage = pytester.path / ".benchmarks"
-    measured(pytester, ONE, "--benchmark-save=mine")
+def test_a_saved_run_is_the_only_new_file_and_has_the_next_free_number(known):
+    storage = known.path / ".benchmarks"
+    measured(known, ONE, "--benchmark-save=mine")
     (folder,) = storage.iterdir()
     assert [path.name for path in folder.iterdir()] == ["0001_mine.json"]
     (folder / ".unfinished-0002").mkdir()  # by a process that saves now, or was killed
-    measured(pytester, ONE, "--benchmark-save=mine")
+    measured(known, ONE, "--benchmark-save=mine")
     assert {path.name for path in folder.glob("*.json")} == {"0001_mine.json", "0003_mine.json"}
 
 

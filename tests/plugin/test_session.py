@@ -22,15 +22,6 @@ def run(**given):
     return Run(Options.parse(device="cpu", **given))
 
 
-def test_unavailable_graphs_are_replaced_where_they_are_used():
-    found = run()
-    assert [name.id for name in found.graphs(["rmat:5", "cora"])] == ["rmat:5", "cora:synthetic"]
-    assert found.datasets.keys() == {"rmat:5", "cora:synthetic"}
-    assert [name.id for name in found.graphs()] == ["cora:synthetic", "ogbn-arxiv:synthetic@0.1"]
-    (notice,) = found.notices
-    assert notice.startswith("cora is not in the data folder and cannot be downloaded")
-
-
 def test_a_benchmark_of_a_record_is_asked_for_on_its_operation_s_own_graphs(monkeypatch):
     assert asks_for(run(), None)
     assert not asks_for(run(), SPEC)

@@ -3,41 +3,19 @@
 import json
 import sys
 
-import pytest
-
 from gnnbench import codec
-from gnnbench.measure.sources import Tree
 from gnnbench.plugin import timing
 from gnnbench.plugin.choice import choice_of
 from gnnbench.plugin.timing import timing_of
-from gnnbench.results import run_file
 from gnnbench.results.parts import RunPart
-from tests.plugin.recorded import Project
-from tests.suite import SHORT
-from tests.variants import repositories
-
-FILES = {
-    "kernels.py": "total = sum\n",
-    "perf/inputs.py": "NUMBERS = [1, 2]\n",
-    "perf/conftest.py": "",
-    "perf/test_suite.py": (
-        "from inputs import NUMBERS\nfrom kernels import total\n"
-        "def test_total(benchmark):\n    benchmark(total, NUMBERS)\n"
-    ),
-}
+from tests.plugin.recorded import collected
 
 
-@pytest.mark.nightly
-def test_the_run_file_says_where_the_code_came_from(tmp_path, monkeypatch):
-    """The suite has a helper in a folder whose name is not a usual one."""
-    repositories.without_settings(monkeypatch)
-    project = Project.make(tmp_path / "project", FILES)
-    result = project.measured("perf", "--gnn-layouts", "one", *SHORT)
-    assert result.returncode == 0, result.stdout
-    assert project.content()["gnnbench"]
-    commit = project.git("rev-parse", "HEAD")
-    (tree,) = run_file.read(project.saved).sources.trees
-    assert tree == Tree(".", commit, 0, ("kernels",), compiled=False)
+def test_the_folder_of_the_tests_is_no_part_of_the_code_that_is_measured(pytester):
+    """Whatever its name; tests/measure/test_sources.py has what that leaves."""
+    pytester.mkdir("perf").joinpath("test_suite.py").write_text("def test_one(benchmark):\n    pass\n")
+    (item,) = collected(pytester, "", "perf")
+    assert timing_of(item.config)._suite >= {"perf", "test_suite"}
 
 
 def test_without_torch_only_a_memory_error_is_to_run_out_of_memory(monkeypatch):

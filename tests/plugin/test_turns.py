@@ -37,7 +37,7 @@ FILES = {
     "conftest.py": "",
     "benchmarks/helper.py": "def twice(numbers):\n    return 2 * numbers\n",
     "benchmarks/test_library.py": SUITE,
-    ".gitignore": "__pycache__\nbaselines\n",
+    ".gitignore": "__pycache__\nbaselines\nonce.json\n",
 }
 TEST = "benchmarks/test_library.py::test_first"
 TIMES = {"test_first": 1e-3, "test_second": 1e-3}
@@ -62,11 +62,6 @@ class Project(recorded.Project):
         given = {**self.machine(**times), **(variables or {})}
         return self.measured("benchmarks", *arguments, **given), self.comparisons()
 
-    def record(self):
-        words = ("baseline", "record", "--processes", "2", "--", "benchmarks")
-        result = gnnbench(*words, cwd=self.folder, **self.machine())
-        assert result.returncode == 0, result.stderr
-
     def worktrees(self):
         return self.git("worktree", "list").splitlines()[1:], list(self.cache.rglob("worktrees/gnnbench-*"))
 
@@ -74,8 +69,7 @@ class Project(recorded.Project):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     project = Project.make(tmp_path_factory.mktemp("whole") / "project", FILES)
-    (project.folder / "baselines").mkdir()
-    project.record()
+    recorded.save(project.folder, recorded.measure(project.folder, "benchmarks", **project.machine()), 2)
     return project.folder
 
 
