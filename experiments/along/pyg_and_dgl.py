@@ -19,7 +19,7 @@ from gnnbench.compare import along
 from gnnbench.compare.axis import Axis
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.report import along as along_document
-from gnnbench.report import document
+from gnnbench.report import markdown_text
 from gnnbench.results import run_file
 from gnnbench.results.run_file import RunFile
 from gnnbench.workloads.operations import OPERATIONS
@@ -58,7 +58,7 @@ def block(runs: list[RunFile]) -> str:
         parts = [_of(run, core=chosen) for run in runs]
         if parts[0].benchmarks:
             found = along.compare(parts, Axis("platform", "pyg"), thresholds)
-            text += f"\n## {title}\n\n{document.markdown(along_document.document(found, thresholds))}"
+            text += f"\n## {title}\n\n{markdown_text.markdown(along_document.document(found, thresholds))}"
     return text
 
 

@@ -70,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
     from ..compare.ab import coordinator, instructions
     from ..compare.settle import allowed
     from ..report import causes, markdown, verdicts
+    from ..report.document import Note
     from ..results import accepted
 
     shard = None if options.shard is None else Shard.parse(options.shard)
@@ -101,15 +102,8 @@ def run(options: argparse.Namespace) -> int:
     found = replace(_repeatable(found.settled(intended), options), path=options.json or Path())
     comparison = found.comparison
     try:
-        verdicts.write(
-            comparison,
-            streams.write_rendered,
-            streams.width(),
-            colour=sys.stdout.isatty(),
-            causes=causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None),
-        )
-        for note in found.all_notes():
-            streams.say(note)
+        told = causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None)
+        streams.show([*verdicts.document(comparison, told), *map(Note, found.all_notes())])
         if found.interrupted:
             left = sum(not (row.counts and row.counts.decided) for row in found.rows)
             streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")
@@ -118,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.flush()
     finally:  # also if the output was closed
         _save(options.json, json.dumps(found.as_json(), indent=1) + "\n")
-        _save(options.markdown, markdown.write([markdown.section(found)]))
+        _save(options.markdown, markdown.write([found]))
     if found.interrupted:
         return INTERRUPTED
     if shard and not comparison.rows:

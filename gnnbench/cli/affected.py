@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
             for name, one in found.benchmarks.items():
                 print("\n".join(shown.explanation(name, one)))
         else:
-            shown.write(found, streams.write_rendered, streams.width(), colour=sys.stdout.isatty())
+            streams.show(shown.document(found, streams.width()))
         for note in found.notes:
             streams.say(note)
         if not found.benchmarks:

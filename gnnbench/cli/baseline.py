@@ -5,10 +5,8 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from operator import itemgetter
 from typing import TYPE_CHECKING
-
-from rich.markup import escape
-from rich.table import Table
 
 from .. import units
 from ..errors import UsageError
@@ -79,19 +77,17 @@ def _store(options: argparse.Namespace) -> "RecordStore":
 
 
 def _list(options: argparse.Namespace) -> int:
-    console = streams.console()
+    from ..report.document import Column, Table
+
     store = _store(options)
     records = store.records()
     if not records:
         streams.say(f"there are no records in {store.root}; make one: gnnbench baseline record")
+    titles = ("record", "name", "processes", "benchmarks", "commit", "reason")
+    columns = [Column(title, "text") for title in titles]
     for name in store.environments():
-        console.print(f"[bold]{escape(name)}[/bold]")
-        table = Table(box=None, pad_edge=False)
-        for column in ("record", "name", "processes", "benchmarks", "commit", "reason"):
-            table.add_column(column, overflow="fold")
-        for record in (record for record in records if record.environment == name):
-            table.add_row(record.id, escape(record.name), *_summary(record))
-        console.print(table)
+        found = [record for record in records if record.environment == name]
+        streams.show([Table(name, columns, [(one.id, one.name, *_summary(one)) for one in found])])
     return 0
 
 
@@ -99,11 +95,11 @@ def _summary(record: "Record") -> tuple[str, ...]:
     try:
         runs = record.read()
     except UsageError as error:
-        return str(len(record.files)), "", "", escape(f"cannot be used: {error}")
+        return str(len(record.files)), "", "", f"cannot be used: {error}"
     reason = runs[0].part.record.reason if runs[0].part.record else ""
     if runs[0].shard:
         reason = "; ".join(filter(None, (f"shard {runs[0].shard}", reason)))
-    return str(len(runs)), str(len(runs[0].benchmarks)), (runs[0].commit or "")[:10], escape(reason)
+    return str(len(runs)), str(len(runs[0].benchmarks)), (runs[0].commit or "")[:10], reason
 
 
 def _known(store: "RecordStore", name: str | None) -> None:
@@ -126,7 +122,8 @@ def _chosen(options: argparse.Namespace, store: "RecordStore") -> str | None:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from ..report import labels
+    from ..report.document import Column, tables
+    from ..report.names import specs_of
 
     store = _store(options)
     records = store.records(_chosen(options, store))
@@ -145,16 +142,9 @@ def _show(options: argparse.Namespace) -> int:
     )
     for key, value in (runs[0].environment or {}).items():
         streams.say(f"  {key}: {json.dumps(value)}", indent="    ")
-    console = streams.console()
-    for group in labels.groups(labels.specs_of(runs[0].benchmarks.values())):
-        console.print()
-        console.print(group.heading())
-        table = group.table()
-        table.add_column("time", justify="right", no_wrap=True)
-        table.add_column("spread", justify="right", no_wrap=True)
-        for name in group.cells:
-            table.add_row(*group.row(name), *_times(runs, name))
-        console.print(table)
+    times = {name: _times(runs, name) for name in runs[0].benchmarks}
+    columns = [Column(name, "number", itemgetter(place)) for place, name in enumerate(("time", "spread"))]
+    streams.show(tables(specs_of(runs[0].benchmarks.values()), columns, times))
     return 0
 
 

@@ -98,6 +98,7 @@ def run(options: argparse.Namespace) -> int:
     from ..compare.bisect.journal import BisectSetting
     from ..files import cache_folder
     from ..report import bisect as shown
+    from ..report.document import Note
     from ..variants.builds import Build
 
     if options.output is not None:
@@ -132,7 +133,7 @@ def run(options: argparse.Namespace) -> int:
     texts[options.markdown] = shown.markdown(found)
     texts.pop(None, None)
     try:
-        shown.write(found, streams.write_rendered, streams.width(), colour=sys.stdout.isatty())
+        streams.show([*shown.document(found), Note(shown.summary(found))])
         unfinished = found.stages[-1].unfinished
         if unfinished == "interrupted":
             streams.say("interrupted; the same command continues")

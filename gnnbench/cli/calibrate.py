@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections import Counter
 from dataclasses import asdict, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -152,22 +153,21 @@ class _CalibrationProgress(Progress):
 
 def _show(known: "Calibration") -> None:
     from ..compare.calibration import SIZES
-    from ..report import labels
+    from ..report.document import Column, Note, tables
     from ..report.names import spec_of
 
-    console = streams.console()
-    streams.say("slowdowns injected, and in how many runs each was found:")
-    for group in labels.groups({name: spec_of(name) for name in known.names}):
-        console.print()
-        console.print(group.heading())
-        table = group.table()
-        for heading in (*(f"{size:.0%}" for size in SIZES), "finds"):
-            table.add_column(heading, justify="right", no_wrap=True)
-        for name in group.cells:
-            rates = known.found(name)
-            cells = [f"{rates[size].count}/{rates[size].of}" if size in rates else "" for size in SIZES]
-            table.add_row(*group.row(name), *cells, _finds(known, name))
-        console.print(table)
+    rates = {name: known.found(name) for name in known.names}
+    cells = {
+        name: [
+            *(f"{found[size].count}/{found[size].of}" if size in found else "" for size in SIZES),
+            _finds(known, name),
+        ]
+        for name, found in rates.items()
+    }
+    titles = (*(f"{size:.0%}" for size in SIZES), "finds")
+    columns = [Column(title, "number", itemgetter(place)) for place, title in enumerate(titles)]
+    said = Note("slowdowns injected, and in how many runs each was found:")
+    streams.show([said, *tables({name: spec_of(name) for name in cells}, columns, cells)])
     wrong, runs = known.false_positives()
     if wrong.of:
         streams.say(

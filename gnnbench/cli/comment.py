@@ -59,10 +59,10 @@ def run(options: argparse.Namespace) -> int:
         target = github.PullRequest.parse(root, options.repository, options.pull_request, token)
         if reason := packages.missing(github.PACKAGES):
             raise UsageError(f"--pull-request: {reason}")
-    sections = [markdown.section(result.read(path)) for path in options.results]
+    results = [result.read(path) for path in options.results]
     marker = github.marker(options.title)
     most = markdown.MOST_CHARACTERS - len(marker) - 2
-    text = markdown.write(sections, options.title, options.details_url, most)
+    text = markdown.write(results, options.title, options.details_url, most)
     if options.output:
         save(options.output, f"{text}\n{marker}\n", options.results)
     elif not target:

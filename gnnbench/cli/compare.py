@@ -94,25 +94,16 @@ def _show(result: "Result", changes: "Sequence[str]", *, as_markdown: bool) -> N
         changes: lines on what changed between the sides.
         as_markdown: whether to print Markdown.
     """
-    from ..report import causes, markdown
-    from ..report import verdicts as verdict_table
+    from ..report import causes, markdown, verdicts
+    from ..report.document import Note
 
     if as_markdown:
         noted = replace(result, notes=(*changes, *result.notes))
-        sys.stdout.write(markdown.write([markdown.section(noted)]))
+        sys.stdout.write(markdown.write([noted]))
         return
-    for line in changes:
-        streams.say(line)
-    verdict_table.write(
-        result.comparison,
-        streams.write_rendered,
-        streams.width(),
-        colour=sys.stdout.isatty(),
-        causes=causes.told(result.comparison.rows, lambda _: result.repeat),
-    )
-    for note in result.notes:
-        streams.say(note)
-    streams.say(verdict_table.result(result.comparison))
+    table = verdicts.document(result.comparison, causes.of_result(result))
+    last = verdicts.result(result.comparison)
+    streams.show([*map(Note, changes), *table, *map(Note, (*result.notes, last))])
 
 
 def _check_versions(side: "Sequence[RunFile]") -> None:

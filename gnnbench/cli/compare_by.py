@@ -16,7 +16,7 @@ def run(options: argparse.Namespace) -> int:
     from ..compare.axis import Axis
     from ..compare.verdict import Thresholds
     from ..report import along as along_document
-    from ..report import csv_text, document
+    from ..report import csv_text, markdown_text
     from ..results import run_file
 
     if options.rest:
@@ -37,10 +37,9 @@ def run(options: argparse.Namespace) -> int:
     elif options.format == "csv":
         sys.stdout.write(csv_text.of_along(found))
     elif options.format == "markdown":
-        sys.stdout.write(document.markdown(along_document.document(found, thresholds)))
+        sys.stdout.write(markdown_text.markdown(along_document.document(found, thresholds)))
     else:
-        shown = along_document.document(found, thresholds)
-        streams.write_rendered(document.terminal(shown, streams.width(), colour=sys.stdout.isatty()))
+        streams.show(along_document.document(found, thresholds))
     compared = [row for row in found.rows if row.judgement.ratio is not None]
     verdicts = {row.judgement.verdict for row in found.rows}
     unsure = options.strict and verdicts & {"undecided", "incomparable"}

@@ -190,17 +190,17 @@ class AbProgress(Progress):
 def _standing(
     decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float
 ) -> list[str | Table]:
-    from ..report import labels
-    from ..report.names import spec_of
+    from ..report.console import Folded
+    from ..report.names import short, spec_of
 
     waiting = {name: one for name, one in decisions.items() if not one.decided}
-    names = labels.short({name: spec_of(name) for name in decisions})
+    names = short({name: spec_of(name) for name in decisions})
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column()
     for _ in range(3):
         table.add_column(no_wrap=True, justify="right")
     for name in list(waiting)[:_MOST_SHOWN]:
-        table.add_row(labels.Folded(names[name]), *_cells(waiting[name])[:3])
+        table.add_row(Folded(names[name]), *_cells(waiting[name])[:3])
     more = len(waiting) - _MOST_SHOWN
     done = len(decisions) - len(waiting)
     line = (

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from ..errors import printable
 
 if TYPE_CHECKING:
-    from ..report.console import Console
+    from ..report.document import Document
 
 _SUBSTITUTE = "gnnbench.substitute"
 _PLAIN = {
@@ -104,11 +104,11 @@ def say(line: str, stream: TextIO | None = None, *, indent: str = "  ") -> None:
     print(wrapped(line, width(stream), indent), file=stream)
 
 
-def console() -> "Console":
-    """Return what prints tables on standard output, in a pipe without breaking lines."""
-    from ..report.console import UNLIMITED, Console
+def show(document: "Document") -> None:
+    """Print a document."""
+    from ..report.console import terminal
 
-    return Console(width=width() or UNLIMITED)
+    write_rendered(terminal(document, width(), colour=sys.stdout.isatty()))
 
 
 def _substitute(error: UnicodeError) -> tuple[str, int]:

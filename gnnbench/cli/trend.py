@@ -52,6 +52,7 @@ def run(options: argparse.Namespace) -> int:
     """Read the run files, find steps, print them, and return the exit code."""
     from .. import packages, units
     from ..compare.trend import history, result, sources
+    from ..report.document import Note
     from ..report.trend import table
 
     if options.output and (reason := packages.missing(_PACKAGES)):
@@ -72,8 +73,7 @@ def run(options: argparse.Namespace) -> int:
 
         save(options.output, page.html(found, refused, page.addresses_of(found, Path.cwd())), paths)
     encoding = sys.stdout.encoding or "utf-8"
-    streams.write_rendered(table.text(found, streams.width(), encoding, colour=sys.stdout.isatty()))
-    streams.say(table.headline(found))
+    streams.show([*table.document(found, encoding), Note(table.headline(found))])
     if options.output:
         print(f"{options.output}: {units.size(options.output.stat().st_size)}")
     return exit_code(found, options.settings)

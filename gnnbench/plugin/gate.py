@@ -15,7 +15,7 @@ from ..compare.comparison import Compared
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
 from ..measure import extra_info
-from ..report import causes, verdicts
+from ..report import causes, console, verdicts
 from ..report.lines import wrapped
 from ..results import accepted, counter_baseline
 from ..results.benchmark import part_of
@@ -115,13 +115,10 @@ class Gate:
                 writing.say(terminalreporter, line)
         if self._judged and self._judged.comparison.rows and not run_of(self._config).options.dry_run:
             rows, whole = self._judged.comparison.rows, not run_of(self._config).options.shard
-            verdicts.write(
-                self._judged.comparison,
-                terminalreporter.write,
-                writing.width(terminalreporter),
-                colour=terminalreporter.hasmarkup,
-                causes=causes.told(rows, self._judged.repeat, whole=whole, failures=True),
-            )
+            told = causes.told(rows, self._judged.repeat, whole=whole, failures=True)
+            document = verdicts.document(self._judged.comparison, told)
+            width, colour = writing.width(terminalreporter), terminalreporter.hasmarkup
+            terminalreporter.write(console.terminal(document, width, colour=colour))
         for line in self._lines:
             writing.say(terminalreporter, line)
         for line in self._failures:

@@ -1,32 +1,20 @@
 """What a session prints: header, progress lines, tables and summary."""
 
-import io
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import pytest
-from rich.markup import escape
 
 from .. import environment, units
 from ..errors import one_line
 from ..measure import extra_info
 from ..profile.hooks import profiling_of
-from ..report import scaling
-from ..report.console import Console
+from ..report import console, scaling
+from ..report.document import Note
 from ..report.lines import wrapped
-from ..report.table import (
-    SHORT_DIRECTION,
-    TableRow,
-    grouped,
-    half_width,
-    heading,
-    notes,
-    reading,
-    remarks,
-    tables,
-    times,
-)
+from ..report.names import SHORT_DIRECTION, grouped, heading
+from ..report.table import TableRow, document, half_width, notes, reading, remarks, times
 from ..results import counter_baseline
 from ..results.benchmark import part_of
 from ..results.parts import NOT_TIMED
@@ -215,20 +203,13 @@ class SessionProgress:
 def _summarize_ours(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
     """Write the tables, a few notes, and how many benchmarks were checked, timed and skipped."""
     rows = [entry["row"] for entry in records if entry["row"]]
-    text = io.StringIO()
-    width = reporter._tw.fullwidth  # noqa: SLF001
-    console = Console(file=text, width=width, force_terminal=reporter.hasmarkup)
-    for title, table in tables(rows).items():
-        console.print(f"\n[bold]{escape(title)}[/bold]")
-        console.print(table)
     threads = environment.collect(device="cpu").threads
     found = [*reading(rows), *notes(rows), *scaling.lines(rows, threads)]
     if len(found) > _NOTES and reporter.verbosity <= 0:
         found[_NOTES - 1 :] = [f"{len(found) - _NOTES + 1} more notes: -v shows them"]
-    for note in found:
-        text.write(f"{wrapped(note, writing.width(reporter))}\n")
+    tables, colour = document(rows), reporter.hasmarkup
     reporter.ensure_newline()
-    reporter.write(text.getvalue())
+    reporter.write(console.terminal([*tables, *map(Note, found)], writing.width(reporter), colour=colour))
     counted = [entry for entry in records if entry["counted"]]
     if counted:
         lines = _counted(counted, reporter.config)

@@ -1,18 +1,14 @@
 """What a change affects, as text: `gnnbench affected`."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
-
-from rich.markup import escape
-from rich.table import Table
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from .. import units
 from ..compare.ab.affected import AffectedResult, Inspected
 from ..measure.fingerprint.difference import Difference
-from . import labels, memory
-from .console import Printout
-from .labels import Labels
-from .names import spec_of
+from . import memory
+from .document import Column, Document, Note, Table, table
+from .names import groups, spec_of
 
 _FEWEST_CHARACTERS = 24
 """Width of the column of functions, at least."""
@@ -20,38 +16,25 @@ _WIDTH_IN_A_PIPE = 80
 """Functions are listed up to this width where the output is not a terminal."""
 
 
-def write(found: AffectedResult, out: Callable[[str], Any], width: int | None, *, colour: bool) -> None:
-    """Write a line for each affected benchmark, in a table for each heading.
+def document(found: AffectedResult, width: int | None) -> Document:
+    """Return a line for each affected benchmark, in a table for each heading.
 
     Args:
         found: the result.
-        out: writes a text.
         width: characters per line; None: the output is not a terminal.
-        colour: whether the output shows colours.
     """
-    printout = Printout(width, colour=colour)
     shown = {name: one for name, one in found.benchmarks.items() if one.status != "same"}
-    for group in labels.groups({name: spec_of(name) for name in shown}):
-        printout.show()
-        printout.show(group.heading())
-        printout.show(_table(group, shown, width or _WIDTH_IN_A_PIPE))
-    if shown:
-        printout.show()
-    out(printout.text)
+    blocks: list[Table | Note] = []
+    for names in groups({name: spec_of(name) for name in shown}):
+        widths = [max(map(len, column)) for column in zip(names.columns, *names.cells.values(), strict=True)]
+        left = max((width or _WIDTH_IN_A_PIPE) - sum(widths) - len(widths), _FEWEST_CHARACTERS)
+        blocks.append(table(names, [Column("changed", "text", partial(_changed, width=left))], shown))
+    return [*blocks, Note("")] if blocks else []
 
 
-def _table(group: Labels, found: Mapping[str, Inspected], width: int) -> Table:
-    rows = (group.columns, *group.cells.values())
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    left = max(width - sum(widths) - len(widths), _FEWEST_CHARACTERS)
-    table = group.table()
-    table.add_column("changed", overflow="fold", min_width=_FEWEST_CHARACTERS)
-    for name in group.cells:
-        one = found[name]
-        difference = one.inspections.work.changed
-        changed = _fitted(*difference.main(), left) if difference else f"not compared: {one.unknown}"
-        table.add_row(*group.row(name), escape(changed))
-    return table
+def _changed(one: Inspected, width: int) -> str:
+    difference = one.inspections.work.changed
+    return _fitted(*difference.main(), width) if difference else f"not compared: {one.unknown}"
 
 
 def _fitted(sentence: str, names: Sequence[str], width: int) -> str:

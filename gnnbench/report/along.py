@@ -6,8 +6,8 @@ from .. import units
 from ..compare.along import Along, Mean, Row
 from ..compare.axis import Pair
 from ..compare.verdict import Reason, Thresholds
-from .document import Column, Document, Table
-from .table import SHORT_DIRECTION, grouped, shared_place
+from .document import Column, Document, Note, Table
+from .names import SHORT_DIRECTION, grouped, shared_place
 from .verdicts import ORDER
 
 _NAMES = {"operation": "operation", "direction": "dir", "platform": "on"}
@@ -29,7 +29,7 @@ def document(found: Along, thresholds: Thresholds) -> Document:
     if found.means:
         columns = (Column(""), *_NUMBERS[1:], Column("benchmarks", "text"))
         tables.append(Table("", columns, [_mean(found, mean) for mean in found.means], MEANS))
-    return Document(tables, notes(found, thresholds))
+    return [*tables, *map(Note, notes(found, thresholds))]
 
 
 def _table(heading: str, groups: list[list[Row]], found: Along) -> Table:

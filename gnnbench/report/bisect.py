@@ -1,79 +1,43 @@
 """What a bisection found, as text and Markdown."""
 
 import shlex
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from .. import units
 from ..compare.bisect.line import Cause
 from ..compare.bisect.result import Bisected, BisectResult, Finding
-from . import labels
-from .console import Printout
-from .labels import Labels
-from .markdown_text import cell, code, prose
+from . import markdown_text
+from .document import Column, Document, Heading, Note, Table, tables
+from .markdown_text import code, prose
 from .names import spec_of
 
 _MOST_CAUSES = 10
 """Candidates of a range that are listed."""
 _MOST_UNMEASURED = 5
 _NOUNS = {"commit": "commit", "release": "release", "package": "step"}
-_COLUMNS = ("ratio", "interval")
-"""Of the tables, after the names."""
+_COLUMNS = (
+    Column("ratio", "ratio", lambda change: (change.ratio, True)),
+    Column("interval", "interval", lambda change: change.bounds),
+)
 
 
-def write(found: BisectResult, out: Callable[[str], Any], width: int | None, *, colour: bool) -> None:
-    """Write the answer.
-
-    Args:
-        found: the result.
-        out: writes a text.
-        width: characters per line; None: the output is not a terminal.
-        colour: whether the output shows colours.
-    """
-    printout = Printout(width, colour=colour)
+def document(found: BisectResult) -> Document:
+    """Return what changed the benchmarks: each cause with its benchmarks, and notes."""
+    blocks: list[Heading | Table | Note] = []
     for stage in found.stages:
         for finding in stage.findings:
-            for line in ("", *heading(finding)):
-                printout.say(line)
-            for names in labels.groups({name: spec_of(name) for name in finding.changes}):
-                table = names.table()
-                for column in _COLUMNS:
-                    table.add_column(column, justify="right", no_wrap=True)
-                for name in names.cells:
-                    table.add_row(*names.row(name), *_cells(finding, name))
-                printout.show(names.heading())
-                printout.show(table)
-            for line in (*_changed(finding), f"repeat: {found.command(finding)}"):
-                printout.say(line)
-        for line in ("", *_notes(stage)) if stage.findings else _notes(stage):
-            printout.say(line)
-    printout.say(summary(found))
-    out(printout.text)
+            first, *others = heading(finding)
+            specs = {name: spec_of(name) for name in finding.changes}
+            blocks += [Heading(first), *map(Note, others), *tables(specs, _COLUMNS, finding.changes)]
+            blocks += [*map(Note, _changed(finding)), Note("repeat", found.command(finding))]
+        blocks += map(Note, ("", *_notes(stage)) if stage.findings else _notes(stage))
+    return blocks
 
 
 def markdown(found: BisectResult) -> str:
     """Return the answer in GitHub's Markdown."""
-    lines = [f"**{prose(summary(found))}**", "", f"{code(found.good)} → {code(found.bad)}"]
-    for stage in found.stages:
-        for finding in stage.findings:
-            first, *others = heading(finding)
-            lines += ["", f"#### {prose(first)}", *(f"- {prose(line.strip())}" for line in others), ""]
-            names = Labels.of({name: spec_of(name) for name in finding.changes})
-            lines += [f"| {' | '.join((*names.columns, *_COLUMNS))} |"]
-            lines += [f"|{'---|' * len(names.columns)}{'---:|' * len(_COLUMNS)}"]
-            for name, shown in names.cells.items():
-                lines.append(f"| {' | '.join((*map(cell, shown), *_cells(finding, name)))} |")
-            lines += ["", *(f"- {prose(line)}" for line in _changed(finding))]
-            command = found.command(finding)
-            lines += [f"- repeat: {code(command, most=len(command))}"]
-        lines += ["", *(f"- {prose(line)}" for line in _notes(stage))]
-    return "\n".join(lines) + "\n"
-
-
-def _cells(finding: Finding, name: str) -> tuple[str, str]:
-    """Return the cells of a benchmark, by _COLUMNS."""
-    change = finding.changes[name]
-    return units.ratio(change.ratio, changed=True), units.interval(*change.bounds)
+    ends = f"{code(found.good)} → {code(found.bad)}"
+    return f"**{prose(summary(found))}**\n\n{ends}\n\n{markdown_text.markdown(document(found))}"
 
 
 def heading(finding: Finding) -> Iterator[str]:
@@ -84,9 +48,9 @@ def heading(finding: Finding) -> Iterator[str]:
     what = units.count(len(finding.causes), _NOUNS[finding.causes[0].kind])
     yield f"one of {what} after {finding.before.name}, up to {finding.after.name}:"
     for cause in finding.causes[:_MOST_CAUSES]:
-        yield f"  {_named(cause)}"
+        yield _named(cause)
     if (more := len(finding.causes) - _MOST_CAUSES) > 0:
-        yield f"  and {more} more"
+        yield f"and {more} more"
 
 
 def _named(cause: Cause) -> str:

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 
 from ..profile.record import ProfileRecord
-from .table import SHORT_DIRECTION, inputs
+from .names import SHORT_DIRECTION, inputs
 from .view import Bar, Breakdown, BreakdownPart
 
 _KINDS = ("phases", "layers")

@@ -8,30 +8,24 @@ from typing import Any
 
 from ..compare.along import Along
 from ..compare.comparison import Comparison
-from ..compare.verdict import Judgement
 from ..errors import printable
-from .labels import specs_of
+from .document import chosen
+from .names import specs_of
+from .verdicts import COLUMNS
 
-_NUMBERS = ("ratio", "low", "high", "own_low", "own_high")
+_ALONG = (("ratio", "low", "high", "own_low", "own_high", "head_ns"), ("verdict", "reason", "notes"))
+"""The columns of verdicts in a comparison along an axis, before and behind its own."""
 
 
 def of_comparison(found: Comparison) -> str:
     """Write the verdicts of two sides; the fields of specs are columns."""
     specs = specs_of(found.rows)
+    columns = chosen(COLUMNS, "csv", found.rows)
     return text(
         row_of(
             {"benchmark": row.fullname},
             {} if (spec := specs[row.fullname]) is None else asdict(spec),
-            {
-                **_ratios(row.judgement),
-                "minimum_detectable_effect": row.judgement.minimum_detectable_effect,
-                "head_ns": _nanoseconds(row.seconds),
-                "base_processes": row.judgement.base_processes,
-                "head_processes": row.judgement.head_processes,
-                "verdict": row.judgement.verdict,
-                "reason": row.judgement.reason,
-                "notes": "; ".join(row.notes),
-            },
+            {column.title: column.of(row) for column in columns},
         )
         for row in found.rows
     )
@@ -39,18 +33,19 @@ def of_comparison(found: Comparison) -> str:
 
 def of_along(found: Along) -> str:
     """Write the rows of a comparison along an axis; the fields of benchmarks are columns."""
+    first, last = (
+        [column for column in COLUMNS if "csv" in column.outputs and column.title in names]
+        for names in _ALONG
+    )
     return text(
         row_of(
             {"benchmark": row.pair.fullname, "base_benchmark": row.pair.base},
             {**row.pair.fields, found.field: row.pair.value, f"base_{found.field}": found.base},
             {
-                **_ratios(row.judgement),
-                "head_ns": _nanoseconds(row.seconds),
-                "base_ns": _nanoseconds(row.base_seconds),
+                **{column.title: column.of(row) for column in first},
+                "base_ns": None if row.base_seconds is None else row.base_seconds * 1e9,
                 "processes": row.judgement.head_processes,
-                "verdict": row.judgement.verdict,
-                "reason": row.judgement.reason,
-                "notes": "; ".join(row.notes),
+                **{column.title: column.of(row) for column in last},
             },
         )
         for row in found.rows
@@ -79,11 +74,3 @@ def text(rows: Iterable[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(found)
     return printable(out.getvalue())
-
-
-def _ratios(found: Judgement) -> dict[str, float | None]:
-    return {name: getattr(found, name) for name in _NUMBERS}
-
-
-def _nanoseconds(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds * 1e9

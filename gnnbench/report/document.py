@@ -1,33 +1,80 @@
-"""A document of tables and notes, and how it is written: in a terminal, or as GitHub's Markdown.
+"""What all outputs are made of: tables of values, headings, notes and commands.
 
-Who makes a document gives values; each writer cleans names and texts, which may come from files.
+Who makes a document gives values; each writer cleans names and texts, which may come from files. The writers
+are in `console.py` (terminal), `markdown_text.py`, `csv_text.py` and, for pages, `templates/tables.html`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import Any, Literal
 
-from rich.table import Table as RichTable
-from rich.text import Text
-
 from .. import units
-from .console import Printout
-from .labels import Folded
-from .markdown_text import cell, code, prose
-from .names import clean
-from .verdicts import styled
+from ..compare.memory import MemoryChange
+from ..workloads.spec import Spec
+from .names import Labels, groups
 
-Kind = Literal["name", "text", "time", "ratio", "interval", "verdict"]
-_SHOWN: Mapping[Kind, Callable[[Any], str]] = {
-    "time": units.seconds,
-    "ratio": lambda value: units.ratio(value[0], changed=value[1]),
-    "interval": lambda bounds: units.interval(*bounds),
+Kind = Literal[
+    "name",
+    "text",
+    "number",
+    "time",
+    "ratio",
+    "interval",
+    "verdict",
+    "effect",
+    "fraction",
+    "size",
+    "count",
+    "memory",
+    "shown",
+]
+Output = Literal["terminal", "markdown", "page", "csv"]
+EVERYWHERE = ("terminal", "markdown", "page", "csv")
+_LARGEST_EFFECT = 10.0
+"""Largest minimum detectable effect that is shown exactly, as a fraction."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a cell shows."""
+
+    text: str
+    sort: float | None = None
+    """What a page sorts by; None: the text."""
+    style: str = ""
+    """The verdict in whose colour it is, or how it is marked; empty: it is not."""
+
+
+def _ratio(found: tuple[float, bool]) -> Shown:
+    value, changed = found
+    return Shown(units.ratio(value, changed=changed), value)
+
+
+def _memory(found: MemoryChange) -> Shown:
+    if not found.changed:
+        return Shown("")
+    more = found.head_bytes - found.base_bytes
+    style = "ignored" if found.excused else "slower" if found.is_more else "faster"
+    return Shown(f"{'+' if found.is_more else '-'}{units.size(abs(more))}", more, style)
+
+
+def effect(value: float) -> str:
+    """Write a minimum detectable effect: `4.1%`, `over 1000%`."""
+    return units.fraction(value) if value <= _LARGEST_EFFECT else f"over {units.fraction(_LARGEST_EFFECT)}"
+
+
+_KINDS: Mapping[Kind, Callable[[Any], Shown]] = {
+    "time": lambda seconds: Shown(units.seconds(seconds), seconds),
+    "ratio": _ratio,
+    "interval": lambda bounds: Shown(units.interval(*bounds), bounds[0]),
+    "verdict": lambda word: Shown(word, None, word),
+    "effect": lambda value: Shown(effect(value), value),
+    "fraction": lambda value: Shown(units.fraction(value), value),
+    "size": lambda count: Shown(units.size(count), count),
+    "count": lambda number: Shown(str(number), number),
+    "memory": _memory,
 }
 """How a value is shown. A ratio comes with whether it surely differs from 1, an interval is its bounds."""
-_SHORT = ("dir", "on")
-"""Columns of names that are never broken."""
-_LONGEST_NOTE = 2000
 
 
 @dataclass(frozen=True)
@@ -36,13 +83,29 @@ class Column:
 
     title: str
     kind: Kind = "name"
+    of: Callable[[Any], Any] = lambda row: row
+    """Returns the value for a row; None: the cell is empty."""
+    outputs: Collection[str] = EVERYWHERE
+    """Of `Output`."""
+    seldom: bool = False
+    """Whether a table leaves it out if all its cells are empty."""
     once: bool = False
     """Whether a terminal leaves it empty where all such columns repeat the row above."""
+    aside: bool = False
+    """Whether a narrow page leaves it out."""
 
     @property
     def is_number(self) -> bool:
         """Whether it is aligned right."""
-        return self.kind in ("time", "ratio", "interval")
+        return self.kind not in ("name", "text", "verdict", "shown")
+
+    def shown(self, value: Any) -> Shown:
+        """Return what the cell of a value shows; names and texts are as they are in the file."""
+        if value is None or value == "":
+            return Shown("")
+        if isinstance(value, Shown):
+            return value
+        return _KINDS.get(self.kind, lambda text: Shown(str(text)))(value)
 
 
 @dataclass(frozen=True)
@@ -57,74 +120,55 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Document:
-    """Tables, and notes below them."""
+class Heading:
+    """The heading of what follows."""
 
-    tables: Sequence[Table]
-    notes: Sequence[str]
-
-
-def _text(column: Column, value: Any) -> str:
-    return "" if value is None else str(_SHOWN.get(column.kind, str)(value))
+    text: str
 
 
-def terminal(document: Document, width: int | None, *, colour: bool) -> str:
-    """Write a document for a terminal.
+@dataclass(frozen=True)
+class Note:
+    """A line below a table, or a command and what it does."""
+
+    text: str
+    command: str = ""
+
+
+Document = Sequence[Table | Heading | Note]
+
+
+def chosen(columns: Sequence[Column], output: Output, rows: Collection[Any]) -> list[Column]:
+    """Return the columns of an output, without the seldom ones that are empty in all rows."""
+    there = [column for column in columns if output in column.outputs]
+    seldom = [column for column in there if column.seldom or output == "page"]
+    empty = [column for column in seldom if not any(column.shown(column.of(row)).text for row in rows)]
+    return [column for column in there if column not in empty]
+
+
+def table(
+    names: Labels, columns: Sequence[Column], found: Mapping[str, Any], output: Output = "terminal"
+) -> Table:
+    """Return a table of benchmarks: their names, and the columns.
 
     Args:
-        document: the document.
-        width: characters per line; None: the output is not a terminal, and no line is broken.
-        colour: whether the output shows colours.
+        names: of the benchmarks in it.
+        columns: all columns after the names; those of this output are taken.
+        found: the row of each benchmark, by fullname.
+        output: where the table is shown.
     """
-    printout = Printout(width, colour=colour)
-    for table in document.tables:
-        printout.show()
-        printout.show(Text(clean(table.sentence or table.heading), "bold"))
-        header = not table.sentence
-        drawn = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=header)
-        for column in table.columns:
-            whole = column.is_number or column.kind == "verdict" or column.title in _SHORT
-            right = column.is_number and header
-            drawn.add_column(clean(column.title), justify="right" if right else "left", no_wrap=whole)
-        once, above = [column.once for column in table.columns], None
-        for row in table.rows:
-            names = list(compress(row, once))
-            shown = [
-                None if names == above and hide else value for value, hide in zip(row, once, strict=True)
-            ]
-            drawn.add_row(*map(_styled, table.columns, shown))
-            above = names
-        printout.show(drawn)
-    for note in document.notes:
-        printout.say(clean(note, _LONGEST_NOTE))
-    return printout.text
+    shown = chosen(columns, output, [found[name] for name in names.cells])
+    rows = [(*cells, *(column.of(found[name]) for column in shown)) for name, cells in names.cells.items()]
+    return Table(names.shared, (*map(Column, names.columns), *shown), rows)
 
 
-def _styled(column: Column, value: Any) -> str | Folded:
-    text = _text(column, value)
-    if column.kind == "verdict":
-        return styled(text) if text else ""
-    return Folded(clean(text)) if column.kind in ("name", "text") else text
+def tables(
+    specs: Mapping[str, Spec | None], columns: Sequence[Column], found: Mapping[str, Any]
+) -> list[Table]:
+    """Return a table of benchmarks for each graph, width, types and device, and one for those without a spec.
 
-
-def markdown(document: Document) -> str:
-    """Write a document as GitHub's Markdown."""
-    lines: list[str] = []
-    for table in document.tables:
-        if table.sentence:
-            lines += [f"{table.sentence.capitalize()}:", ""]
-        elif table.heading:
-            lines += [code(table.heading), ""]
-        lines.append(_row(prose(column.title) for column in table.columns))
-        lines.append(f"|{'|'.join('---:' if column.is_number else '---' for column in table.columns)}|")
-        for row in table.rows:
-            cells = [(column, _text(column, value)) for column, value in zip(table.columns, row, strict=True)]
-            lines.append(
-                _row(cell(text) if column.kind == "name" and text else text for column, text in cells)
-            )
-        lines.append("")
-    return "\n".join([*lines, *(f"- {prose(note)}" for note in document.notes)]) + "\n"
-
-
-def _row(cells: Any) -> str:
-    return f"| {' | '.join(cells)} |"
+    Args:
+        specs: of the benchmarks with a row, by fullname.
+        columns: the columns after the names.
+        found: the row of each benchmark, by fullname.
+    """
+    return [table(names, columns, found) for names in groups(specs)]

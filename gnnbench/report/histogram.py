@@ -14,10 +14,9 @@ from ..results.benchmark import part_of
 from ..workloads.spec import DIRECTIONS, Spec
 from .charts import spread
 from .charts.common import distinct
-from .names import clean, in_lines, titles
+from .names import SHORT_DIRECTION, clean, in_lines, titles
 from .pictures import Picture
 from .style import SLIDE
-from .table import SHORT_DIRECTION
 from .table import times as times_of
 
 Entry = Mapping[str, Any]

@@ -2,22 +2,19 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
 
 from .. import units
-from ..compare.comparison import Compared, Comparison
+from ..compare.comparison import Compared
 from ..compare.result import Result
-from ..compare.verdict import Judgement, Thresholds
+from ..compare.verdict import Judgement
 from ..errors import UsageError
-from . import causes, labels, memory, verdicts
+from . import causes, document, memory, verdicts
 from .causes import BENCHMARKS, Told, apart, notes_of
 from .headline import headline
-from .labels import Labels
-from .markdown_text import cell, code, prose
-from .names import LONGEST
-from .table import grouped
+from .markdown_text import CHANGED, code, prose, table
+from .names import LONGEST, Labels, grouped, specs_of
 
 MOST_CHARACTERS = 65_536
 """GitHub's limit for a comment."""
@@ -25,70 +22,20 @@ _SHORTEST = 20
 """Fewest characters of a row or a note."""
 _FEW = 20
 """Up to this many rows, none is folded."""
-_WIDEST = 20
-"""Longest number, in characters; a longer one is shown as `?`."""
-_UNBREAKABLE = str.maketrans(" -", "\N{NO-BREAK SPACE}\N{NON-BREAKING HYPHEN}")
 _NAMED = 3
 """Notes shown per benchmark."""
-_CHANGED = ("slower", "accepted", "faster")
-_ORDER = (*_CHANGED, "undecided", "incomparable", "ignored", "same")
-_COLUMNS = ("verdict", "ratio", "interval", "time")
-_NUMBERS = 3
-"""The last of them, which are aligned right."""
-
-
-@dataclass(frozen=True)
-class Section:
-    """One result."""
-
-    comparison: Comparison
-    thresholds: Thresholds
-    base: str
-    """Description of the older side."""
-    head: str
-    machine: str = ""
-    """GPU or processor."""
-    notes: tuple[str, ...] = ()
-    """Notes on the whole result."""
-    source: str = ""
-    """Name of the complete file."""
-    causes: tuple[Told, ...] = ()
-    """What slower benchmarks have in common."""
-
-
-def section(found: Result) -> Section:
-    """Return the section of a result."""
-    first = []
-    if found.shard:
-        first.append(f"only a part of the benchmarks: shard {found.shard}")
-    if found.interrupted:
-        first.append("interrupted: benchmarks without a verdict by then are undecided")
-    return Section(
-        found.comparison,
-        found.thresholds,
-        found.base.title,
-        found.head.title,
-        machine=_machine(found.environment or {}),
-        notes=(*first, *found.all_notes()),
-        source=found.path.name,
-        causes=tuple(causes.of_result(found)),
-    )
-
-
-def _machine(environment: Mapping[str, Any]) -> str:
-    """Return the name of an environment's GPU, or of its processor."""
-    gpu = environment.get("gpu")
-    name = gpu.get("name") if isinstance(gpu, Mapping) else None
-    return str(name or environment.get("cpu") or "")
+_ORDER = (*CHANGED, "undecided", "incomparable", "ignored", "same")
+_COLUMNS = sorted(verdicts.COLUMNS, key=lambda column: column.kind != "verdict")
+"""The verdict comes first: a comment is often narrow."""
 
 
 def write(
-    sections: Sequence[Section], title: str = "", details_url: str = "", most: int = MOST_CHARACTERS
+    results: Sequence[Result], title: str = "", details_url: str = "", most: int = MOST_CHARACTERS
 ) -> str:
     """Write results: a summary, a table that begins with the changed benchmarks, and folded details.
 
     Args:
-        sections: one per result.
+        results: the results.
         title: title of the results.
         details_url: link to the full report, already checked.
         most: most characters; what does not fit is left out, with a line that says how much.
@@ -96,7 +43,7 @@ def write(
     Raises:
         UsageError: even the shortest form is too long.
     """
-    parts = [_excerpt(section) for section in sections]
+    parts = list(map(_excerpt, results))
 
     def render(rows: int) -> str:
         return _render(parts, title, details_url, rows)
@@ -106,7 +53,7 @@ def write(
         return text
     low = 0
     if _size(render(low)) > most:
-        raise UsageError(f"{len(sections)} results do not fit into {most:,} characters; write fewer at once")
+        raise UsageError(f"{len(results)} results do not fit into {most:,} characters; write fewer at once")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if _size(render(middle)) <= most else (low, middle)
@@ -115,21 +62,31 @@ def write(
 
 @dataclass(frozen=True)
 class _Excerpt:
-    section: Section
+    result: Result
     rows: list[Compared]
     """Changed benchmarks first."""
     names: Labels
+    causes: Sequence[Told]
     same_code: str
     """Line on the benchmarks that run the same code and have no row; empty: there are none."""
     remarks: list[str]
 
+    @property
+    def machine(self) -> str:
+        """The name of the GPU, or of the processor."""
+        environment = self.result.environment or {}
+        gpu = environment.get("gpu")
+        name = gpu.get("name") if isinstance(gpu, Mapping) else None
+        return str(name or environment.get("cpu") or "")
 
-def _excerpt(section: Section) -> _Excerpt:
-    found, same_code = verdicts.divided(section.comparison.rows)
-    place = {row.fullname: number for number, one in enumerate(section.causes) for row in one.cause.rows}
+
+def _excerpt(result: Result) -> _Excerpt:
+    found, same_code = verdicts.divided(result.rows)
+    told = causes.of_result(result)
+    place = {row.fullname: number for number, one in enumerate(told) for row in one.cause.rows}
     rows = sorted(found, key=lambda row: _rank(row, place.get(row.fullname, len(place))))
-    names = Labels.of(labels.specs_of(rows))
-    return _Excerpt(section, rows, names, same_code, _remarks(section, rows, names))
+    names = Labels.of(specs_of(rows))
+    return _Excerpt(result, rows, names, told, same_code, _remarks(result, rows, names, told))
 
 
 def _size(text: str) -> int:
@@ -139,18 +96,18 @@ def _size(text: str) -> int:
 
 def _render(parts: Sequence[_Excerpt], title: str, details_url: str, most: int) -> str:
     """Write at most `most` rows and `most` notes of each section."""
-    together = [row for part in parts for row in part.section.comparison.rows]
-    shared = [part.section.comparison.shared for part in parts if part.section.comparison.shared]
+    together = [row for part in parts for row in part.result.rows]
+    shared = [part.result.comparison.shared for part in parts if part.result.comparison.shared]
     several = len(parts) > 1
     worst = next((one for one in shared if one.verdict == "slower" or not several), None)
     lines = [_verdict(together, worst) + (f" · {prose(title)}" if title else "")]
     for part in parts:
-        section = part.section
+        result = part.result
         if several:
-            alike = sum(other.section.machine == section.machine for other in parts) > 1
-            names = (section.machine, section.source if alike else "")
+            alike = sum(other.machine == part.machine for other in parts) > 1
+            names = (part.machine, result.path.name if alike else "")
             lines += ["", f"#### {' · '.join(map(code, filter(None, names)))}"]
-            lines += ["", _verdict(section.comparison.rows, section.comparison.shared)]
+            lines += ["", _verdict(result.rows, result.comparison.shared)]
         lines += ["", *_section(part, details_url, most, name_machine=not several)]
     if details_url:
         lines += ["", f"[Full report]({details_url})"]
@@ -164,18 +121,18 @@ def _verdict(rows: Sequence[Compared], shared: Judgement | None) -> str:
 
 
 def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool) -> list[str]:
-    section, rows, remarks = part.section, part.rows, part.remarks
+    result, rows, remarks = part.result, part.rows, part.remarks
     kept = rows[:most]
     changed = [row for row in kept if _is_changed(row)]
     shown = kept if len(rows) <= _FEW else changed
     folded = kept[len(shown) :]
-    told = section.causes[:most]
+    told = part.causes[:most]
     why = [line for one in told for line in _cause(one, part.names)]
     remain = [(row, notes) for row in changed if (notes := _notes(row, told))]
     why += [f"- {_name(part.names, row)}: {_joined(notes)}" for row, notes in remain]
-    place = f", on {code(section.machine)}" if section.machine and name_machine else ""
+    place = f", on {code(part.machine)}" if part.machine and name_machine else ""
     shared = f": {code(part.names.shared)}" if part.names.shared else ""
-    lines = [f"{prose(section.base)} → {prose(section.head)}{place}{shared}"]
+    lines = [f"{prose(result.base.title)} → {prose(result.head.title)}{place}{shared}"]
     if shown:
         lines += ["", *_table(shown, part.names)]
     if why:
@@ -194,8 +151,8 @@ def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool)
         where = (
             f"[the full report]({details_url})"
             if details_url
-            else code(section.source)
-            if section.source
+            else code(result.path.name)
+            if result.path.name
             else ""
         )
         lines += [
@@ -206,11 +163,11 @@ def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool)
     lines += ["", "<details>", f"<summary>{what} and how to read this</summary>", ""]
     if folded:
         lines += [*_table(folded, part.names), ""]
-    return [*lines, *remarks[:most], *_key(section), "", "</details>"]
+    return [*lines, *remarks[:most], *_key(result), "", "</details>"]
 
 
 def _is_changed(row: Compared) -> bool:
-    return row.judgement.verdict in _CHANGED or bool(memory.cell(row.memory))
+    return row.judgement.verdict in CHANGED or bool(row.memory and row.memory.changed)
 
 
 def _notes(row: Compared, told: Sequence[Told]) -> tuple[str, ...]:
@@ -241,27 +198,9 @@ def _rank(row: Compared, cause: int) -> tuple[bool, int, int, float]:
 
 
 def _table(rows: Sequence[Compared], names: Labels) -> list[str]:
-    shows_memory = any(memory.cell(row.memory) for row in rows)
-    shows_effect = any(verdicts.sees(row.judgement) for row in rows)
-    more = (*(("sees",) if shows_effect else ()), *(("memory",) if shows_memory else ()))
-    columns = (*names.columns, *_COLUMNS, *more)
-    count = _NUMBERS + len(more)
-    alignments = ["---"] * (len(columns) - count) + ["---:"] * count
-    lines = [f"| {' | '.join(columns)} |", f"|{'|'.join(alignments)}|"]
-    for row in rows:
-        time, ratio, interval, verdict = verdicts.cells(row)
-        verdict = f"**{verdict}**" if verdict in _CHANGED else verdict
-        effect = (verdicts.sees(row.judgement),) if shows_effect else ()
-        last = (_memory(row),) if shows_memory else ()
-        numbers = (*map(_number, (ratio, interval, time, *effect)), *last)
-        cells = *map(cell, names.cells[row.fullname]), verdict, *numbers
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
-
-
-def _memory(row: Compared) -> str:
-    text = _number(memory.cell(row.memory))
-    return f"**{text}**" if text else ""
+    cells = {row.fullname: names.cells[row.fullname] for row in rows}
+    found = {row.fullname: row for row in rows}
+    return table(document.table(replace(names, cells=cells), _COLUMNS, found, "markdown"))
 
 
 def _name(names: Labels, row: Compared) -> str:
@@ -269,12 +208,7 @@ def _name(names: Labels, row: Compared) -> str:
     return code(" ".join(names.cells[row.fullname]))
 
 
-def _number(text: str) -> str:
-    """Prevent line breaks within a number."""
-    return text.translate(_UNBREAKABLE) if len(text) <= _WIDEST else "?"
-
-
-def _remarks(section: Section, rows: Sequence[Compared], names: Labels) -> list[str]:
+def _remarks(result: Result, rows: Sequence[Compared], names: Labels, told: Sequence[Told]) -> list[str]:
     """Return the folded notes: on unchanged benchmarks, what else changed in others, the whole result."""
     by_row = []
     for row in rows:
@@ -282,17 +216,19 @@ def _remarks(section: Section, rows: Sequence[Compared], names: Labels) -> list[
         unsure = verdict in ("undecided", "incomparable")
         reasons = [reason] if unsure else verdicts.reasons(row.judgement)
         # Those of changed ones are below the table.
-        above = _notes(row, section.causes) if _is_changed(row) else ()
-        others = (note for note in notes_of(row, section.causes) if note not in above)
+        above = _notes(row, told) if _is_changed(row) else ()
+        others = (note for note in notes_of(row, told) if note not in above)
         by_row.append((_name(names, row), [prose(note) for note in (*reasons, *others) if note]))
-    whole = map(prose, (*verdicts.remarks_on_all(section.comparison), *section.notes))
+    first = [f"only a part of the benchmarks: shard {result.shard}"] if result.shard else []
+    first += ["interrupted: benchmarks without a verdict by then are undecided"] if result.interrupted else []
+    whole = map(prose, (*verdicts.remarks_on_all(result.comparison), *first, *result.all_notes()))
     return [f"- {line}" for line in chain(grouped(by_row), filter(None, whole))]
 
 
-def _key(section: Section) -> list[str]:
-    thresholds = section.thresholds
+def _key(result: Result) -> list[str]:
+    thresholds = result.thresholds
     family, own = units.level(thresholds.family_level), units.level(thresholds.own_level)
-    effect = prose(verdicts.effect(thresholds, (row.fullname for row in section.comparison.rows)))
+    effect = prose(verdicts.effects(thresholds, (row.fullname for row in result.rows)))
     return [
         f"- ratio: the second side's time divided by the first's; interval: simultaneous {family} interval",
         f"- slower, faster: the simultaneous interval excludes 1, and the change is at least {effect}",

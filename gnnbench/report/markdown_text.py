@@ -1,4 +1,4 @@
-"""Quote foreign text in GitHub's Markdown so that it shows as it is.
+"""Documents in GitHub's Markdown, in which foreign text is quoted so that it shows as it is.
 
 Outside code, GitHub turns mentions, issue numbers, commit hashes and URLs into links, :emoji: into pictures
 and $...$ into formulas. So everything but plain English words and numbers is written as code.
@@ -6,8 +6,11 @@ and $...$ into formulas. So everything but plain English words and numbers is wr
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from itertools import groupby
+from typing import Any
 
+from .document import Column, Document, Heading, Note, Table
 from .lines import folded
 
 NAME_CHARACTERS = 200
@@ -17,6 +20,12 @@ CELL_CHARACTERS = 60
 _MUCH = 4000
 """A longer text is cut in the middle before anything else, to save time."""
 
+CHANGED = ("slower", "accepted", "faster")
+"""Verdicts that are bold."""
+_WIDEST = 20
+"""Longest number, in characters; a longer one is shown as `?`."""
+_UNBREAKABLE = str.maketrans(" -", "\N{NO-BREAK SPACE}\N{NON-BREAKING HYPHEN}")
+
 _WORD = re.compile(r"""[("']?[A-Za-z]{1,40}(?:['-][A-Za-z]{1,40})*[)"']?[.,;:!?]?""")
 _NUMBER = re.compile(r"\(?[+-]?\d{1,6}(?:(?:\.\d{1,6})?[%x]?[,;:]?|\.\d{1,6}[%x]?\)?[.,;:]?|[%x]\)?[.,;:]?)")
 _CLOSING = re.compile(r"\d{1,6}\)[.,;:]?")
@@ -24,6 +33,54 @@ _CLOSING = re.compile(r"\d{1,6}\)[.,;:]?")
 _HASH = re.compile(r"\W*[0-9a-fA-F]{7,}\W*")
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
 _RUN = re.compile("`+")
+
+
+def markdown(document: Document) -> str:
+    """Write a document."""
+    parts: list[list[str]] = []
+    for kind, blocks in groupby(document, type):
+        for block in blocks if kind is not Note else ():
+            match block:
+                case Table():
+                    if block.sentence:
+                        parts.append([f"{block.sentence.capitalize()}:"])
+                    elif block.heading:
+                        parts.append([code(block.heading)])
+                    parts.append(table(block))
+                case Heading():
+                    parts.append([f"#### {prose(block.text)}"])
+        if kind is Note:
+            notes = [_note(block) if block.text else "" for block in blocks if isinstance(block, Note)]
+            parts.append(["\n".join(notes).strip("\n")])
+    return "\n\n".join("\n".join(lines) for lines in parts if lines != [""]) + "\n"
+
+
+def _note(note: Note) -> str:
+    command = f": {code(note.command, most=len(note.command))}" if note.command else ""
+    return f"- {prose(note.text)}{command}"
+
+
+def table(found: Table) -> list[str]:
+    """Return the lines of a table."""
+    return [
+        _row(prose(column.title) for column in found.columns),
+        f"|{'|'.join('---:' if column.is_number else '---' for column in found.columns)}|",
+        *(_row(map(_cell, found.columns, row)) for row in found.rows),
+    ]
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(column: Column, value: Any) -> str:
+    shown = column.shown(value)
+    text = shown.text
+    if column.kind == "name" and text:
+        return cell(text)
+    if column.is_number:
+        text = text.translate(_UNBREAKABLE) if len(text) <= _WIDEST else "?"
+    return f"**{text}**" if shown.style in CHANGED else text
 
 
 def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> str:

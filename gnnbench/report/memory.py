@@ -6,26 +6,7 @@ from .. import units
 from ..compare.comparison import Compared
 from ..compare.memory import ACCEPTED, MemoryChange, MemoryVerdict
 
-_COLOURS: dict[MemoryVerdict, str] = {"more memory": "red", "less memory": "green"}
-
-
-def cell(found: MemoryChange | None) -> str:
-    """Return the difference of the peaks, `+3.9 MiB`; empty: the sides do not differ by enough."""
-    if found is None or not found.changed:
-        return ""
-    return f"{'+' if found.is_more else '-'}{units.size(abs(found.head_bytes - found.base_bytes))}"
-
-
-def styled(found: MemoryChange | None) -> str:
-    """Return the cell in its colour, in rich's markup."""
-    text = cell(found)
-    style = "dim" if found and found.excused else _COLOURS[found.verdict] if found and text else ""
-    return f"[{style}]{text}[/{style}]" if style else text
-
-
-def style(found: MemoryChange) -> str:
-    """Return the class of the cell in a page."""
-    return "ignored" if found.excused else "slower" if found.is_more else "faster"
+_CHANGED: tuple[MemoryVerdict, ...] = ("more memory", "less memory")
 
 
 def sentence(found: MemoryChange) -> str:
@@ -51,4 +32,4 @@ def notes(found: MemoryChange | None) -> tuple[str, ...]:
 def counted(rows: Iterable[Compared]) -> str:
     """Count what changed: `2 more memory, 1 less memory`; empty: nothing did."""
     words = [row.memory.verdict for row in rows if row.memory and row.memory.changed]
-    return ", ".join(f"{words.count(word)} {word}" for word in _COLOURS if word in words)
+    return ", ".join(f"{words.count(word)} {word}" for word in _CHANGED if word in words)

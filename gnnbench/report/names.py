@@ -1,12 +1,16 @@
 """Names from files of unknown origin: made safe to show, and shortened to what differs."""
 
+import os
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
 
-from ..workloads.spec import DIRECTIONS, Spec
-from .table import SHORT_DIRECTION, inputs, shared_place
+from .. import units
+from ..workloads.spec import BACKWARD, DIRECTIONS, FORWARD, FORWARD_BACKWARD, STEP, TRAIN, Spec
 
+SHORT_DIRECTION = {FORWARD: "fwd", FORWARD_BACKWARD: "f+b", BACKWARD: "bwd", STEP: "step", TRAIN: "train"}
 _LONGEST = 300
 """Most characters of a name."""
 LONGEST = 2000
@@ -17,6 +21,8 @@ _PART = re.compile(r"[^/:_,.\-\[]*[/:_,.\-\[]*")
 """A part of a long word, which may end a line."""
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Unicode categories that control a terminal or the direction of text, or are no characters."""
+_NAMED = 4
+"""A note names at most this many benchmarks; otherwise it has their number."""
 _ID = re.compile(
     rf"\[([\w.]+)-({'|'.join(DIRECTIONS)})-(\w+)-(\w+)-(int\d+)-([^\[\]]+)-(\d{{1,9}})-(cpu|cuda)\]$",
     re.ASCII,
@@ -68,6 +74,16 @@ def spec_of(fullname: str) -> Spec | None:
     return Spec(operation, direction, platform, dtype, index_dtype, dataset, int(hidden), device)
 
 
+def inputs(spec: Spec) -> tuple[str, ...]:
+    """Return a spec's graph, width, types and device."""
+    return spec.dataset, f"hidden {spec.hidden}", spec.dtype, spec.index_dtype, spec.device
+
+
+def heading(spec: Spec) -> str:
+    """Return the heading of a spec's table."""
+    return " · ".join(inputs(spec))
+
+
 def titles(names: Sequence[str], specs: Sequence[Spec | None]) -> tuple[list[tuple[str, str]], str]:
     """Return title and context of each benchmark, and what all have in common.
 
@@ -97,3 +113,99 @@ def titles(names: Sequence[str], specs: Sequence[Spec | None]) -> tuple[list[tup
 
 def _context(spec: Spec) -> tuple[str, ...]:
     return spec.platform, *inputs(spec)
+
+
+class _Named(Protocol):
+    @property
+    def fullname(self) -> str: ...
+    @property
+    def spec(self) -> Spec | None: ...
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The names of benchmarks in one table."""
+
+    columns: tuple[str, ...]
+    cells: Mapping[str, tuple[str, ...]]
+    """One per column, by the benchmark's fullname; as they are in the file, so possibly with escapes."""
+    shared: str
+    """Graph, width, types and device of all; if names are ids, the folder or file that all begin with."""
+
+    @classmethod
+    def of(cls, specs: Mapping[str, Spec | None]) -> Self:
+        """Choose the columns: ids if a benchmark has no spec, or if two differ in their ids only.
+
+        Args:
+            specs: by fullname.
+        """
+        own = {name: spec for name, spec in specs.items() if spec}
+        all_inputs = [inputs(spec) for spec in own.values()]
+        varying = [len(set(values)) > 1 for values in zip(*all_inputs, strict=True)]
+        cells = {
+            name: (spec.operation, SHORT_DIRECTION[spec.direction], spec.platform, *_some(spec, varying))
+            for name, spec in own.items()
+        }
+        if cells and len(set(cells.values())) == len(specs):
+            columns = ("operation", "dir", "on", *(("input",) if any(varying) else ()))
+            alike = (value for value, differs in zip(all_inputs[0], varying, strict=True) if not differs)
+            return cls(columns, cells, " · ".join(alike))
+        place = shared_place(list(specs))
+        return cls(("benchmark",), {name: (name.removeprefix(place),) for name in specs}, place)
+
+
+def _some(spec: Spec, varying: list[bool]) -> tuple[str, ...]:
+    """Return what tells a benchmark's input from others', if anything does."""
+    text = " · ".join(value for value, differs in zip(inputs(spec), varying, strict=True) if differs)
+    return (text,) if text else ()
+
+
+def groups(specs: Mapping[str, Spec | None]) -> list[Labels]:
+    """Return the names of each table: one for each graph, width, types and device, and one for ids."""
+    found: dict[tuple[str, ...], dict[str, Spec | None]] = {}
+    for name, spec in specs.items():
+        found.setdefault(inputs(spec) if spec else (), {})[name] = spec
+    return [Labels.of(group) for group in found.values()]
+
+
+def short(specs: Mapping[str, Spec | None]) -> dict[str, str]:
+    """Return the name of each benchmark in a sentence, by fullname: `spmm_sum f+b pyg`."""
+    own = {name: spec for name, spec in specs.items() if spec}
+    others = {name: spec for name, spec in specs.items() if not spec}
+    return {
+        name: clean(" ".join(cells))
+        for part in (own, others)
+        for name, cells in Labels.of(part).cells.items()
+    }
+
+
+def specs_of(benchmarks: Iterable[_Named]) -> dict[str, Spec | None]:
+    """Return the spec of each benchmark by fullname: the saved one, or that in its id."""
+    return {one.fullname: one.spec or spec_of(one.fullname) for one in benchmarks}
+
+
+def grouped(remarks: Iterable[tuple[str, Sequence[str]]], benchmarks: int | None = None) -> list[str]:
+    """Return each remark once, with the names or the number of its benchmarks.
+
+    Args:
+        remarks: name and remarks of each benchmark.
+        benchmarks: their number; remarks on all of them have "all benchmarks" instead of names.
+    """
+    found: dict[str, list[str]] = {}
+    for name, notes in remarks:
+        for note in notes:
+            found.setdefault(note, []).append(name)
+    return [f"{note}: {_subjects(names, benchmarks)}" for note, names in found.items()]
+
+
+def _subjects(names: Sequence[str], benchmarks: int | None) -> str:
+    if len(names) == benchmarks and benchmarks > 1:
+        return "all benchmarks"
+    return ", ".join(dict.fromkeys(names)) if len(names) <= _NAMED else units.count(len(names), "benchmark")
+
+
+def shared_place(names: Sequence[str]) -> str:
+    """Return the folder, file or class that all names begin with; something of each name is left."""
+    common = os.path.commonprefix([name[:-1] for name in names])  # noqa: RUF071 - "::" separates too
+    common = common.partition("[")[0]  # parameters may hold anything
+    return common[: max(common.rfind("/") + 1, common.rfind("::") + 2 if "::" in common else 0)]

@@ -5,6 +5,7 @@ from typing import Any
 from .. import units
 from ..measure.counter_changes import Counters
 from . import layouts, memory, verdicts
+from .document import effect
 from .names import LONGEST, clean
 from .view import BenchmarkView
 
@@ -75,8 +76,8 @@ def facts(one: BenchmarkView) -> list[tuple[str, str]]:
         found.append(("verdict", f"{judged.verdict}: {judged.reason}"))
         if judged.own_low is not None:
             found.append(("per-benchmark interval", units.interval(judged.own_low, judged.own_high, 3)))
-        if effect := verdicts.sees(judged):
-            found.append(("minimum detectable effect", effect))
+        if (detectable := verdicts.sees(judged)) is not None:
+            found.append(("minimum detectable effect", effect(detectable)))
         if judged.base_processes or judged.head_processes:
             found.append(("processes", f"{judged.base_processes} older, {judged.head_processes} newer"))
     if one.memory:

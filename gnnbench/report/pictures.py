@@ -9,8 +9,8 @@ from typing import Any, Literal
 from .. import units
 from . import layouts, wording
 from .charts import distribution, forest, phases, platforms, times
+from .names import heading, inputs
 from .style import Style
-from .table import heading, inputs
 from .verdicts import divided
 from .view import BenchmarkView, Breakdown, JudgedBy, View
 

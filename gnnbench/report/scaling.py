@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from .. import units
 from ..workloads.operations import OPERATIONS
-from .table import SHORT_DIRECTION, TableRow, inputs
+from .names import SHORT_DIRECTION, inputs
+from .table import TableRow
 
 _THREADS = re.compile(r"(.+)_(1|2|all)_threads?")
 _WORKERS = re.compile(r"(.+?)(_first)?_(\d+)_workers")

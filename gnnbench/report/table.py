@@ -1,12 +1,8 @@
 """The tables at the end of a run: one row per benchmark, and notes."""
 
-import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-
-from rich.markup import escape
-from rich.table import Table
 
 from .. import units
 from ..cpu import CONTENDED
@@ -14,15 +10,24 @@ from ..measure.measurement import Measurement
 from ..results.parts import BenchmarkPart
 from ..workloads.least_work import Limit
 from ..workloads.operations import OPERATIONS
-from ..workloads.spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN, Spec
-
-SHORT_DIRECTION = {FORWARD: "fwd", FORWARD_BACKWARD: "f+b", BACKWARD: "bwd", STEP: "step", TRAIN: "train"}
+from ..workloads.spec import Spec
+from .document import Column, Shown, Table
+from .names import SHORT_DIRECTION, grouped, heading
 
 NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time"
 _DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
 _CLOCK_SET = "measurements without a positive time were left out, as if the clock was set: run again"
 _TO_DO = (_DISTURBED, NO_INTERVAL, _CLOCK_SET)
 """Notes about which a reader can do something; they come first."""
+_COLUMNS = (
+    *(Column(name, once=True) for name in ("operation", "dir")),
+    Column("on"),
+    Column("time", "time"),
+    *(Column(name, "number") for name in ("±", "ratio")),
+    Column("limit", "fraction"),
+    Column("peak", "size"),
+    *(Column(name, "count") for name in ("ops", "sync")),
+)
 _READING = (
     (
         "±: half-width of the 95% interval; ratio: time / the fastest platform's, ~: not separated, their "
@@ -33,9 +38,6 @@ _READING = (
         "gnnbench compare --by platform run-*.json"
     ),
 )
-
-_NAMED = 4
-"""A note names at most this many benchmarks; otherwise it has their number."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,10 @@ class TableRow:
         """The half-width, as in `1.2%`; `?`: too few blocks for both bounds."""
         return half_width(self.seconds, self.low, self.high)
 
-    def is_above(self, other: "TableRow") -> bool:
-        """Return whether both intervals are known, and this one lies above the other."""
-        return self.low is not None and other.high is not None and self.low > other.high
+    def ratio(self, fastest: "TableRow") -> str:
+        """Write the ratio of its time to another's; `~`: the intervals overlap, or one is not known."""
+        is_above = self.low is not None and fastest.high is not None and self.low > fastest.high
+        return f"{'' if is_above else '~'}{units.ratio(self.seconds / fastest.seconds)}"
 
 
 def times(measured: Measurement) -> tuple[float, float | None, float | None]:
@@ -126,54 +129,27 @@ def _compiled(part: BenchmarkPart) -> list[str]:
     return [f"torch.compile made {graphs}, with {again}{broken}"]
 
 
-def inputs(spec: Spec) -> tuple[str, ...]:
-    """Return a spec's graph, width, types and device."""
-    return spec.dataset, f"hidden {spec.hidden}", spec.dtype, spec.index_dtype, spec.device
-
-
-def heading(spec: Spec) -> str:
-    """Return the heading of a spec's table."""
-    return " · ".join(inputs(spec))
-
-
-def tables(rows: Iterable[TableRow]) -> dict[str, Table]:
+def document(rows: Iterable[TableRow]) -> list[Table]:
     """Return a table for each heading; the fastest platform of an operation is bold."""
     groups: dict[str, dict[tuple[str, str], list[TableRow]]] = {}
     for row in rows:
-        key = (row.spec.operation, row.spec.direction)
+        key = (row.spec.operation, SHORT_DIRECTION[row.spec.direction])
         groups.setdefault(heading(row.spec), {}).setdefault(key, []).append(row)
-    return {title: _table(list(operations.values())) for title, operations in groups.items()}
+    return [
+        Table(title, _COLUMNS, [cells for key, ones in found.items() for cells in _cells(key, ones)])
+        for title, found in groups.items()
+    ]
 
 
-def _table(operations: Sequence[Sequence[TableRow]]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in ("operation", "dir", "on"):
-        table.add_column(name, no_wrap=True)
-    for name in ("time", "±", "ratio", "limit", "peak", "ops", "sync"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for rows in operations:
-        fastest = min(rows, key=lambda row: row.seconds)
-        for row in rows:
-            time = units.seconds(row.seconds)
-            table.add_row(
-                escape(row.spec.operation) if row is rows[0] else "",
-                SHORT_DIRECTION[row.spec.direction] if row is rows[0] else "",
-                row.spec.platform,
-                f"[bold]{time}[/bold]" if len(rows) > 1 and row is fastest else time,
-                row.interval,
-                _ratio(row, fastest) if len(rows) > 1 else "",
-                "" if row.limit is None else units.fraction(row.limit),
-                "" if row.peak_bytes is None else units.size(row.peak_bytes),
-                "" if row.operators is None else str(row.operators),
-                "" if row.host_reads is None else str(row.host_reads),
-            )
-    return table
-
-
-def _ratio(row: TableRow, fastest: TableRow) -> str:
-    if row is fastest:
-        return "best"
-    return f"{'' if row.is_above(fastest) else '~'}{units.ratio(row.seconds / fastest.seconds)}"
+def _cells(names: tuple[str, str], rows: Sequence[TableRow]) -> Iterator[tuple[object, ...]]:
+    """Yield the cells of each platform of an operation."""
+    fastest = min(rows, key=lambda row: row.seconds)
+    for row in rows:
+        style = "fastest" if len(rows) > 1 and row is fastest else ""
+        time = Shown(units.seconds(row.seconds), row.seconds, style)
+        ratio = "best" if row is fastest else row.ratio(fastest)
+        counts = row.limit, row.peak_bytes, row.operators, row.host_reads
+        yield *names, row.spec.platform, time, row.interval, ratio if len(rows) > 1 else None, *counts
 
 
 def reading(rows: Sequence[TableRow]) -> list[str]:
@@ -206,30 +182,3 @@ def notes(rows: Sequence[TableRow]) -> list[str]:
         for row in rows
     )
     return sorted(grouped(remarks, len(rows)), key=lambda line: not line.startswith(_TO_DO))
-
-
-def grouped(remarks: Iterable[tuple[str, Sequence[str]]], benchmarks: int | None = None) -> list[str]:
-    """Return each remark once, with the names or the number of its benchmarks.
-
-    Args:
-        remarks: name and remarks of each benchmark.
-        benchmarks: their number; remarks on all of them have "all benchmarks" instead of names.
-    """
-    found: dict[str, list[str]] = {}
-    for name, notes in remarks:
-        for note in notes:
-            found.setdefault(note, []).append(name)
-    return [f"{note}: {_subjects(names, benchmarks)}" for note, names in found.items()]
-
-
-def _subjects(names: Sequence[str], benchmarks: int | None) -> str:
-    if len(names) == benchmarks and benchmarks > 1:
-        return "all benchmarks"
-    return ", ".join(dict.fromkeys(names)) if len(names) <= _NAMED else units.count(len(names), "benchmark")
-
-
-def shared_place(names: Sequence[str]) -> str:
-    """Return the folder, file or class that all names begin with; something of each name is left."""
-    common = os.path.commonprefix([name[:-1] for name in names])  # noqa: RUF071 - "::" separates too
-    common = common.partition("[")[0]  # parameters may hold anything
-    return common[: max(common.rfind("/") + 1, common.rfind("::") + 2 if "::" in common else 0)]

@@ -1,35 +1,21 @@
-"""Verdicts as tables and text."""
+"""Verdicts as documents and text; the columns of all tables of verdicts."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
-
-from rich.table import Table
 
 from .. import units
 from ..compare.comparison import Compared, Comparison
 from ..compare.verdict import Judgement, Thresholds
-from . import labels, memory
+from . import memory
 from .causes import Told, notes_of
-from .console import Printout
+from .document import Column, Document, Note, Shown, effect, tables
 from .headline import headline
-from .labels import Labels
-from .table import grouped
+from .names import grouped, short, specs_of
 
-_COLOURS = {
-    "slower": "red",
-    "accepted": "cyan",
-    "faster": "green",
-    "same": "",
-    "undecided": "yellow",
-    "incomparable": "yellow",
-    "ignored": "dim",
-}
+ORDER = ("slower", "accepted", "faster", "same", "undecided", "incomparable", "ignored")
 _SELDOM = ("accepted", "ignored")
 """Verdicts that are counted only if there are any."""
-_MOST_SEEN = 10.0
-"""Largest minimum detectable effect that is shown exactly, as a fraction."""
-ORDER = tuple(_COLOURS)
 
 
 class _Judged(Protocol):
@@ -52,83 +38,78 @@ def divided(benchmarks: Iterable[_AnyJudged]) -> tuple[list[_AnyJudged], str]:
     return shown, f"{count} same: {runs} the same code" if count else ""
 
 
-def write(
-    found: Comparison,
-    out: Callable[[str], Any],
-    width: int | None,
-    *,
-    colour: bool,
-    causes: Sequence[Told] = (),
-) -> None:
-    """Write a table for each heading, the line on benchmarks that run the same code, notes, and causes.
+def _judged(name: str) -> Callable[[Any], Any]:
+    """Return what returns a field of a row's judgement; None: it has none."""
+    return lambda row: row.judgement and getattr(row.judgement, name)
+
+
+def _ratio(row: Any) -> tuple[float, bool] | None:
+    found = row.judgement
+    return (found.ratio, found.changed) if found and found.ratio is not None else None
+
+
+def _interval(row: Any) -> tuple[float, float] | None:
+    found = row.judgement
+    return (found.low, found.high) if found and found.low is not None else None
+
+
+def _spread(row: Any) -> float | Shown | None:
+    """Return the larger half-width of the time's interval as a fraction of it; `?`: a bound is missing."""
+    found = row.time
+    if found is None:
+        return None
+    if found.low_seconds is None or found.high_seconds is None:
+        return Shown("?")
+    width: float = max(found.high_seconds - found.seconds, found.seconds - found.low_seconds)
+    return width / found.seconds
+
+
+_TABLES = ("terminal", "markdown", "page")
+COLUMNS = (
+    Column("time", "time", lambda row: row.seconds, _TABLES),
+    Column("±", "fraction", _spread, ("page",), aside=True),
+    Column("ratio", "ratio", _ratio, _TABLES),
+    Column("interval", "interval", _interval, _TABLES, aside=True),
+    *(
+        Column(name, "fraction", _judged(name), ("csv",))
+        for name in ("ratio", "low", "high", "own_low", "own_high")
+    ),
+    Column("minimum_detectable_effect", "fraction", _judged("minimum_detectable_effect"), ("csv",)),
+    Column("head_ns", "time", lambda row: None if row.seconds is None else row.seconds * 1e9, ("csv",)),
+    *(Column(name, "count", _judged(name), ("csv",)) for name in ("base_processes", "head_processes")),
+    Column("verdict", "verdict", _judged("verdict")),
+    Column("reason", "text", _judged("reason"), ("csv",)),
+    Column("sees", "effect", lambda row: sees(row.judgement), ("terminal", "markdown"), seldom=True),
+    Column("memory", "memory", lambda row: row.memory, _TABLES, seldom=True),
+    Column("limit", "fraction", lambda row: row.limit and row.limit.fraction, ("page",), aside=True),
+    Column("peak", "size", lambda row: row.peak_bytes, ("page",), aside=True),
+    Column("operators", "count", lambda row: row.counters and row.counters.operators, ("page",), aside=True),
+    Column("notes", "text", lambda row: "; ".join(row.notes), ("csv",)),
+)
+"""What tables of verdicts say of a benchmark after its name, in this order.
+
+A row is `Compared`, or `BenchmarkView` on a page. CSV has raw numbers, with units in the columns' names.
+"""
+
+
+def document(found: Comparison, causes: Sequence[Told] = ()) -> Document:
+    """Return a table for each heading, the line on benchmarks that run the same code, notes, and causes.
 
     Args:
         found: the verdicts.
-        out: writes a text.
-        width: characters per line; None: the output is not a terminal.
-        colour: whether the output shows colours.
         causes: of slower benchmarks.
     """
     shown, same_code = divided(found.rows)
-    rows = {row.fullname: row for row in shown}
-    printout = Printout(width, colour=colour)
-    for group in labels.groups(labels.specs_of(shown)):
-        printout.show()
-        printout.show(group.heading())
-        printout.show(_table(group, rows))
-    names = labels.short(labels.specs_of(shown))
+    specs = specs_of(shown)
+    names = short(specs)
     of_causes = (line for one in causes for line in one.lines(names))
-    for line in filter(None, (same_code, *notes(found, causes), *of_causes)):
-        printout.say(line)
-    out(printout.text)
+    lines = filter(None, (same_code, *notes(found, causes), *of_causes))
+    return [*tables(specs, COLUMNS, {row.fullname: row for row in shown}), *map(Note, lines)]
 
 
-def _table(group: Labels, rows: Mapping[str, Compared]) -> Table:
-    table = group.table()
-    for name in ("time", "ratio", "interval"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    shows_effect = any(sees(rows[name].judgement) for name in group.cells)
-    if shows_effect:
-        table.add_column("sees", justify="right", no_wrap=True)
-    shows_memory = any(memory.cell(rows[name].memory) for name in group.cells)
-    if shows_memory:
-        table.add_column("memory", justify="right", no_wrap=True)
-    for name in group.cells:
-        row = rows[name]
-        time, ratio, interval, verdict = cells(row)
-        numbers = [time, ratio, interval, styled(verdict)]
-        if shows_effect:
-            numbers.append(sees(row.judgement))
-        if shows_memory:
-            numbers.append(memory.styled(row.memory))
-        table.add_row(*group.row(name), *numbers)
-    return table
-
-
-def styled(verdict: str) -> str:
-    """Return a verdict in its colour, in rich's markup."""
-    style = _COLOURS[verdict]
-    return f"[{style}]{verdict}[/{style}]" if style else verdict
-
-
-def cells(row: Compared) -> tuple[str, str, str, str]:
-    """Return a row's time, ratio, interval and verdict as text."""
-    found = row.judgement
-    return (
-        "" if row.seconds is None else units.seconds(row.seconds),
-        units.ratio(found.ratio, changed=found.changed),
-        units.interval(found.low, found.high),
-        found.verdict,
-    )
-
-
-def sees(found: Judgement) -> str:
-    """Write the minimum detectable effect of an undecided benchmark: `4.1%`, `over 1000%`; else nothing."""
-    effect = found.minimum_detectable_effect
-    if effect is None or found.verdict != "undecided":
-        return ""
-    return units.fraction(effect) if effect <= _MOST_SEEN else f"over {units.fraction(_MOST_SEEN)}"
+def sees(found: Judgement) -> float | None:
+    """Return the minimum detectable effect of an undecided benchmark; None: it is decided, or not known."""
+    return found.minimum_detectable_effect if found.verdict == "undecided" else None
 
 
 def notes(found: Comparison, causes: Sequence[Told] = ()) -> list[str]:
@@ -139,7 +120,7 @@ def notes(found: Comparison, causes: Sequence[Told] = ()) -> list[str]:
         causes: those that are shown too; what they say is left out.
     """
     rows, _ = divided(found.rows)
-    names = labels.short(labels.specs_of(rows))
+    names = short(specs_of(rows))
     remarks = []
     for row in rows:
         judgement = row.judgement
@@ -174,7 +155,7 @@ def remarks_on_all(found: Comparison) -> list[str]:
     return lines
 
 
-def effect(thresholds: Thresholds, names: Iterable[str]) -> str:
+def effects(thresholds: Thresholds, names: Iterable[str]) -> str:
     """Write the minimum effect of interest: `3.0%`, or `3.0% (10% by rule 2 of pyproject.toml)`."""
     rules = thresholds.rules
     found = dict.fromkeys(rule for name in names if (rule := rules.rule("effect", name)))
@@ -216,8 +197,8 @@ def sentence(row: Compared, *, drifted: bool = False, in_turns: bool = False) ->
     pairs = units.count(found.head_processes, "pair")
     processes = f"{found.base_processes} in the baseline, {found.head_processes} now"
     text += f"; {found.reason}; {f'{pairs} of processes' if in_turns else f'processes: {processes}'}"
-    if effect := sees(found):
-        text += f"; minimum detectable effect: {effect}"
+    if (detectable := sees(found)) is not None:
+        text += f"; minimum detectable effect: {effect(detectable)}"
     of_memory = memory.notes(row.memory)
     # The verdict that fails comes first.
     first = (*of_memory, text) if row.needs_more_memory and found.verdict != "slower" else (text, *of_memory)

@@ -16,6 +16,7 @@ from ..workloads.least_work import Limit
 from ..workloads.spec import Spec
 from .causes import Told
 from .measured import Measured, ProcessBlocks, processes_of, time_of
+from .page import fragment
 
 _SHORT_COMMIT = 10
 
@@ -43,6 +44,11 @@ class BenchmarkView:
     def label(self) -> str:
         """Title and context."""
         return f"{self.title} {self.context}".strip()
+
+    @property
+    def fragment(self) -> str:
+        """Id of its row in a page."""
+        return fragment(self.fullname)
 
     @property
     def judgement(self) -> Judgement | None:

@@ -7,17 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .. import units
 from . import drawing, memory, page, wording
 from .causes import BENCHMARKS, Told
 from .charts import distribution
-from .names import LONGEST
+from .document import Column, Shown, Table, chosen
+from .names import LONGEST, grouped
 from .numbers import Numbers, notes
 from .pictures import Picture, pictures, side_by_side
 from .style import PAGE
-from .table import grouped
-from .verdicts import ORDER, divided, effect, reasons
-from .view import BenchmarkView, Breakdown, BreakdownPart, View
+from .verdicts import COLUMNS, ORDER, divided, effects, reasons
+from .view import BenchmarkView, Breakdown, View
 
+_DEEPEST = 4
+"""Levels of nested ranges that are indented."""
 _MOST_CHANGED = 100
 """Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
 
@@ -39,8 +42,6 @@ def html(view: View) -> str:
     if drawn:
         drawing.prepare()
     numbers = Numbers(rows)
-    moved = _together(wording.moved(view.benchmarks), view.causes)
-    weighed = wording.weighed(view.benchmarks)
     thresholds = view.judged and view.judged.thresholds
     return page.render(
         "report.html",
@@ -49,23 +50,23 @@ def html(view: View) -> str:
         libraries=(drawing.library(),) if drawn else (),
         view=view,
         thresholds=thresholds,
-        effect=thresholds and effect(thresholds, (one.fullname for one in view.benchmarks)),
+        effect=thresholds and effects(thresholds, (one.fullname for one in view.benchmarks)),
         headline=wording.headline(view),
         counts=_counts(view.benchmarks),
         causes=_causes(view),
         same_code=divided(view.benchmarks)[1],
         rows=rows,
-        moved=moved[:_MOST_CHANGED],
-        more_moved=max(len(moved) - _MOST_CHANGED, 0),
-        weighed=weighed[:_MOST_CHANGED],
-        more_weighed=max(len(weighed) - _MOST_CHANGED, 0),
-        memory=memory,
+        most=_MOST_CHANGED,
+        moved=_together(wording.moved(view.benchmarks), view.causes),
+        moved_columns=_moved_columns(view),
+        weighed=wording.weighed(view.benchmarks),
+        weighed_columns=_WEIGHED,
         figures=_figures(view),
         remarks=grouped(_remarks(rows)),
         incomplete=[one for one in view.benchmarks if one.error],
-        columns=_columns(view),
+        columns=chosen(COLUMNS, "page", view.rows),
         platforms=_platforms(view.rows),
-        breakdowns=[(found, _lines(found)) for found in view.breakdowns],
+        breakdowns=[(found, _in_numbers(found)) for found in view.breakdowns],
         choices=_choices(rows),
         numbers=numbers,
         packed=_packed(
@@ -75,14 +76,56 @@ def html(view: View) -> str:
                 "chart": distribution.chart([], [], [], "UNIT", PAGE) if drawn else None,
             }
         ),
-        fragment=fragment,
         wording=wording,
     )
 
 
-def fragment(benchmark: BenchmarkView) -> str:
-    """Return the id of a benchmark's row."""
-    return page.fragment(benchmark.fullname)
+_WHAT_ELSE = "counters are equal, or were not recorded"
+
+
+def _weighed_too(one: BenchmarkView) -> str:
+    """Return why more memory is excused, and what else changed, unless the table of times has it."""
+    excused = [memory.excuse(one.memory)] if one.memory and one.memory.excused else []
+    else_changed = (
+        "see above" if wording.verdict(one) in wording.CHANGED else "; ".join(one.notes) or _WHAT_ELSE
+    )
+    return "; ".join((*excused, else_changed))
+
+
+_WEIGHED = (
+    Column("change", "memory", lambda one: one.memory),
+    Column(
+        "peak",
+        "number",
+        lambda one: " → ".join(map(units.size, (one.memory.base_bytes, one.memory.head_bytes))),
+    ),
+    Column("what else changed", "text", _weighed_too),
+)
+"""The columns of the table of changed memory."""
+
+
+def _moved_columns(view: View) -> list[Column]:
+    """Return the columns of the table of changed times."""
+    judged = view.judged
+    level = f"{units.level(judged.thresholds.family_level)} " if judged and judged.thresholds else ""
+
+    def change(one: BenchmarkView) -> Shown:
+        word = wording.verdict(one)
+        ratio = units.ratio(wording.ratio(one), "" if word == "faster" else "faster", changed=True)
+        return Shown(f"{ratio} {word}", style=word)
+
+    def time(one: BenchmarkView) -> str:
+        seconds = [] if not one.seconds else [one.seconds]
+        if seconds and not (judged and judged.shared):
+            seconds.insert(0, seconds[0] / wording.ratio(one))
+        return " → ".join(map(units.seconds, seconds))
+
+    return [
+        Column("change", "shown", change),
+        Column(f"{level}interval", "text", wording.interval),
+        Column("time", "number", time),
+        Column("what else changed", "text", lambda one: "; ".join(one.notes) or _WHAT_ELSE),
+    ]
 
 
 def _causes(view: View) -> list[tuple[Told, list[BenchmarkView], list[tuple[str, str]]]]:
@@ -138,22 +181,6 @@ def _remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]
     return found
 
 
-def _columns(view: View) -> list[str]:
-    """Return the columns that are not empty."""
-    there = {
-        "time": any(one.seconds for one in view.rows),
-        "spread": any(one.time and one.time.high_seconds for one in view.rows),
-        "ratio": any(one.judgement and one.judgement.ratio for one in view.rows),
-        "interval": any(one.judgement and one.judgement.low for one in view.rows),
-        "verdict": view.judged is not None,
-        "memory": any(one.memory and one.memory.changed for one in view.rows),
-        "limit": any(one.limit for one in view.rows),
-        "peak": any(one.peak_bytes is not None for one in view.rows),
-        "operators": any(one.counters for one in view.rows),
-    }
-    return [name for name, present in there.items() if present]
-
-
 def _choices(benchmarks: Sequence[BenchmarkView]) -> dict[str, list[str]]:
     """Return the filters that have at least two values."""
     found = {
@@ -170,45 +197,29 @@ def _values(values: Any) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def _platforms(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str], list[Any]]]:
-    """Return title, platforms and rows of each table; a row has one benchmark per platform."""
+def _platforms(benchmarks: Sequence[BenchmarkView]) -> list[Table]:
+    """Return a table for each graph and types; a row is an operation, with a time for each platform."""
     found = []
     for title, rows in side_by_side(benchmarks).items():
         names = _values(one.spec.platform for ones in rows.values() for one in ones if one.spec)
-        lines = [
-            (
-                what,
-                [
-                    next((one for one in ones if one.spec and one.spec.platform == name), None)
-                    for name in names
-                ],
-            )
-            for what, ones in rows.items()
-        ]
-        found.append((title, names, lines))
+        times = {
+            what: {one.spec.platform: one.seconds for one in ones if one.spec} for what, ones in rows.items()
+        }
+        columns = [Column("operation"), *(Column(name, "time") for name in names)]
+        found.append(Table(title, columns, [(what, *map(one.get, names)) for what, one in times.items()]))
     return found
 
 
-def _lines(found: Breakdown) -> list[tuple[str, int, list[BreakdownPart | None]]]:
-    """Return the rows of a breakdown's table: name, depth, and one part per bar."""
+def _in_numbers(found: Breakdown) -> Table:
+    """Return the table of a breakdown: its ranges, and the time of each in each bar."""
     keys = list(dict.fromkeys((part.name, part.depth) for bar in found.bars for part in bar.parts))
-    return [
-        (
-            name,
-            depth,
-            [
-                _sum([one for one in bar.parts if (one.name, one.depth) == (name, depth)])
-                for bar in found.bars
-            ],
-        )
-        for name, depth in keys
-    ]
-
-
-def _sum(parts: Sequence[BreakdownPart]) -> BreakdownPart | None:
-    if not parts:
-        return None
-    first = parts[0]
-    return BreakdownPart(
-        first.name, sum(one.seconds for one in parts), sum(one.self_seconds for one in parts), first.depth
-    )
+    rows: list[tuple[object, ...]] = []
+    for name, depth in keys:
+        parts = [
+            [one.seconds for one in bar.parts if (one.name, one.depth) == (name, depth)] for bar in found.bars
+        ]
+        style = f"depth{min(depth, _DEEPEST)}"
+        rows.append((Shown(name, style=style), *(sum(seconds) if seconds else None for seconds in parts)))
+    rows.append((Shown("the rest"), *(bar.rest_seconds for bar in found.bars)))
+    rows.append((Shown("the whole"), *(bar.seconds for bar in found.bars)))
+    return Table("", [Column("range", "shown"), *(Column(bar.label, "time") for bar in found.bars)], rows)

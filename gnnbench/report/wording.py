@@ -7,8 +7,7 @@ from .. import units
 from ..compare.verdict import Judgement
 from .headline import headline as main_result
 from .headline import times
-from .measured import Measured
-from .table import SHORT_DIRECTION
+from .names import SHORT_DIRECTION
 from .view import BenchmarkView, JudgedBy, View
 
 CHANGED = ("slower", "accepted", "faster")
@@ -109,13 +108,6 @@ def whole(shared: Judgement) -> str:
     bounds = units.interval(shared.low, shared.high)
     numbers = units.ratio(shared.ratio, changed=shared.changed), f"({bounds})" if bounds else ""
     return ", ".join(filter(None, (" ".join(filter(None, numbers)), shared.reason)))
-
-
-def spread(time: Measured | None) -> float | None:
-    """Return the larger half-width of the interval as a fraction of the time; None: a bound is missing."""
-    if time is None or time.low_seconds is None or time.high_seconds is None:
-        return None
-    return max(time.high_seconds - time.seconds, time.seconds - time.low_seconds) / time.seconds
 
 
 def _verdicts(benchmarks: Sequence[BenchmarkView], judged: JudgedBy) -> str:

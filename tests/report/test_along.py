@@ -4,7 +4,8 @@ from gnnbench.compare import along
 from gnnbench.compare.axis import Axis
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.report import along as tables
-from gnnbench.report import document
+from gnnbench.report.console import terminal
+from gnnbench.report.markdown_text import markdown
 from gnnbench.results import run_file
 from tests.gfm import render
 from tests.report import contents
@@ -19,7 +20,7 @@ def compared(folder, *files, by="platform"):
 
 
 def shown(found, width=80):
-    return document.terminal(tables.document(found, THRESHOLDS), width, colour=False)
+    return terminal(tables.document(found, THRESHOLDS), width, colour=False)
 
 
 def words(text):
@@ -42,7 +43,7 @@ def test_platforms_stand_side_by_side_in_80_columns_and_in_markdown(tmp_path):
     assert lines[6].endswith(" slower")
     assert any(line.startswith("dgl / pyg 1.9") and line.endswith("2 benchmarks: 2 slower") for line in lines)
     assert "5 processes of one run" in lines
-    page = render(document.markdown(tables.document(found, THRESHOLDS)))
+    page = render(markdown(tables.document(found, THRESHOLDS)))
     assert page.rows[0] == ["operation", "dir", "platform", "time", "ratio", "interval", "verdict"]
     assert len(page.rows) == 1 + 8 + 1 + 3
     assert page.rows[4][:3] == ["op0", "fwd", "dgl"]
@@ -99,6 +100,6 @@ def test_names_of_files_do_not_control_output(tmp_path, escape):
     entries = (entry(f"b{n}", seed=n) | {"params": {"n": f"{n}{escape}", escape: 1}} for n in range(2))
     found = compared(tmp_path, content(*entries), by="n")
     assert "\x1b" not in shown(found)
-    page = render(document.markdown(tables.document(found, THRESHOLDS)))
+    page = render(markdown(tables.document(found, THRESHOLDS)))
     assert "@someone" not in page.plain
     assert "script" not in page.tags

@@ -2,6 +2,8 @@ from gnnbench.compare.ab.inspections import Inspections
 from gnnbench.compare.comparison import Work
 from gnnbench.measure.counter_changes import CounterChange
 from gnnbench.report import bisect
+from gnnbench.report.console import terminal
+from gnnbench.report.document import Note
 from tests.compare.bisect.results import commits, finding, result
 
 LINE = commits(14)
@@ -10,21 +12,19 @@ NAMED = [f"commit {one.short} (2026-01-31): {one.title}" for one in LINE.causes(
 
 
 def printed(found):
-    texts = []
-    bisect.write(found, texts.append, None, colour=False)
-    return "".join(texts).splitlines()
+    return terminal([*bisect.document(found), Note(bisect.summary(found))], None, colour=False).splitlines()
 
 
 def test_a_range_names_its_first_ten_candidates_and_counts_the_others():
     found = result(LINE, "slower", findings=[finding(LINE, 0, 12, a=1.5), finding(LINE, 12, 14, a=1.1)])
     lines = printed(found)
     first = lines.index(f"one of 12 commits after good, up to {SHORT[11]}:")
-    assert lines[first + 1 : first + 12] == [*(f"  {one}" for one in NAMED[:10]), "  and 2 more"]
+    assert lines[first + 1 : first + 12] == [*NAMED[:10], "and 2 more"]
     second = lines.index(f"one of 2 commits after {SHORT[11]}, up to {SHORT[13]}:")
-    assert lines[second + 1 : second + 3] == [f"  {one}" for one in NAMED[12:]]
+    assert lines[second + 1 : second + 3] == NAMED[12:]
     assert "more" not in lines[second + 3]
     text = bisect.markdown(found)
-    assert f"#### one of 12 commits after good, up to `{SHORT[11]}`:\n- commit " in text
+    assert f"#### one of 12 commits after good, up to `{SHORT[11]}`:\n\n- commit " in text
     assert text.count("- and 2 more\n") == 1
 
 
@@ -37,6 +37,7 @@ def test_a_finding_has_its_benchmarks_what_differs_and_the_command_that_repeats_
     assert printed(found) == [
         "",
         NAMED[3],
+        "",
         "test_a.py::",
         "benchmark ratio  interval",
         "a         1.50x 1.40-1.60",
@@ -56,10 +57,12 @@ def test_a_finding_has_its_benchmarks_what_differs_and_the_command_that_repeats_
         "",
         f"#### commit `{SHORT[3]} (2026-01-31)`: change 4",
         "",
+        "`test_a.py::`",
+        "",
         "| benchmark | ratio | interval |",
         "|---|---:|---:|",
-        "| `a` | 1.50x | 1.40-1.60 |",
-        "| `b` | 1.20x | 1.10-1.30 |",
+        "| `a` | 1.50x | 1.40\N{NON-BREAKING HYPHEN}1.60 |",
+        "| `b` | 1.20x | 1.10\N{NON-BREAKING HYPHEN}1.30 |",
         "",
         "- counters: +2 `aten::mm`",
         f"- repeat: `{command}`",

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -6,11 +7,11 @@ from hypothesis import strategies as st
 
 from gnnbench.compare.comparison import Compared, Comparison, Work
 from gnnbench.compare.repeat import Repeat
+from gnnbench.compare.result import Result, Side
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.measure.fingerprint.difference import Difference
-from gnnbench.report import causes
-from gnnbench.report.markdown import MOST_CHARACTERS, Section, write
+from gnnbench.report.markdown import MOST_CHARACTERS, write
 from tests.gfm import hostile, render
 
 SAME = Judgement("same", "the 95% interval lies within 3.0%", 1.001, 0.99, 1.01, 0.995, 1.005, 0.02)
@@ -30,10 +31,11 @@ def section(*rows, shared=None, **changes):
         "base": "git:main (1a2b3c4d)",
         "head": ".",
         "machine": "AMD EPYC",
-        "source": "ab.json",
+        "path": Path("ab.json"),
         **changes,
     }
-    return Section(Comparison(list(rows), shared), Thresholds(0.03), **parts)
+    sides, machine = (Side(parts.pop(name)) for name in ("base", "head")), parts.pop("machine")
+    return Result("ab", *sides, Comparison(list(rows), shared), Thresholds(0.03), {"cpu": machine}, **parts)
 
 
 def suite(count, name="test_a.py::b[{}]"):
@@ -82,7 +84,7 @@ def changed(name, *functions, ratio=1.3, notes=()):
 
 def with_causes(*rows):
     repeat = Repeat("git:main", ".", ("git:main", "git:HEAD"))
-    return section(*rows, causes=tuple(causes.told(rows, lambda _: repeat)))
+    return section(*rows, repeat=repeat)
 
 
 def test_what_slower_benchmarks_share_is_one_entry_with_its_commands():
@@ -115,6 +117,9 @@ def test_what_slower_benchmarks_share_is_one_entry_with_its_commands():
 
 
 @given(names=st.lists(hostile, min_size=1, max_size=3, unique=True), function=hostile)
+_RESULTS = st.lists(_ROWS, max_size=25, unique_by=lambda row: row.fullname)
+
+
 @settings(deadline=None)
 def test_names_in_causes_and_commands_are_text(names, function):
     page = render(write([with_causes(*(changed(f"test_a.py::{name}", function) for name in names))]))
@@ -165,9 +170,9 @@ def test_a_small_result_is_one_table():
     assert page.rows[1] == [
         "b",
         "slower",
+        "1.00\N{NO-BREAK SPACE}ms",
         "1.31x",
         "1.20\N{NON-BREAKING HYPHEN}1.42",
-        "1.00\N{NO-BREAK SPACE}ms",
     ]
 
 
@@ -254,10 +259,13 @@ _ROWS = st.builds(
 )
 
 
+_RESULTS = st.lists(_ROWS, max_size=25, unique_by=lambda row: row.fullname)
+
+
 @settings(deadline=None)
-@given(st.lists(_ROWS, max_size=25), hostile, hostile, hostile, hostile, st.lists(hostile, max_size=3))
+@given(_RESULTS, hostile, hostile, hostile, hostile, st.lists(hostile, max_size=3))
 def test_nothing_that_others_wrote_is_more_than_text(rows, base, head, machine, title, notes):
-    parts = [section(*rows, base=base, head=head, machine=machine, source=base, notes=tuple(notes))] * 2
+    parts = [section(*rows, base=base, head=head, machine=machine, path=Path(base), notes=tuple(notes))] * 2
     page = render(write(parts, title=title))
     assert set(page.tags) <= {*KNOWN, "h4"}
     assert not page.attributes

@@ -2,7 +2,7 @@ from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.result import Result, Side
 from gnnbench.compare.verdict import Judgement, Thresholds
-from gnnbench.report import markdown, memory, verdicts
+from gnnbench.report import console, markdown, memory, verdicts
 
 MIB = 2**20
 SAME = Judgement("same", "a reason", 1.0, 0.99, 1.01, 0.995, 1.005, 0.02)
@@ -17,9 +17,7 @@ ROWS = [
 
 
 def written(rows, width=80):
-    texts = []
-    verdicts.write(Comparison(rows, None), texts.append, width, colour=False)
-    return "".join(texts)
+    return console.terminal(verdicts.document(Comparison(rows, None)), width, colour=False)
 
 
 def test_the_column_and_its_notes_are_there_if_a_peak_changed():
@@ -47,7 +45,8 @@ def test_a_sentence_begins_with_what_fails_and_changes_are_counted():
 
 
 def test_a_comment_names_and_shows_first_what_needs_more():
-    text = markdown.write([markdown.Section(Comparison(ROWS, None), Thresholds(0.03), "old", "new")])
+    sides = Side("old"), Side("new")
+    text = markdown.write([Result("ab", *sides, Comparison(ROWS, None), Thresholds(0.03))])
     assert text.startswith("**1 of 4 benchmarks needs more memory**: 4 same\n")
     table = [line for line in text.splitlines() if line.startswith("| ")]
     assert table[0].endswith("| memory |")
@@ -69,8 +68,8 @@ def test_a_page_has_what_changed_in_a_table_of_its_own(report):
     table = text[text.index("Changed memory") :]
     table = table[: table.index("</table>")].replace("<wbr>", "")
     assert table.index(">test_b<") < table.index(">test_e<") < table.index(">test_c<")
-    assert '<td class="slower" data-name="change">+4.0 MiB</td>' in table
-    assert '<td class="faster" data-name="change">-6.0 MiB</td>' in table
+    assert '<td class="slower" data-name="change" data-v="4.194e+06">+4.0 MiB</td>' in table
+    assert '<td class="faster" data-name="change" data-v="-6.291e+06">-6.0 MiB</td>' in table
     assert "4.0 MiB → 8.0 MiB" in table
     assert "ignored: known &lt;b&gt;; " in table
     assert "Changed memory" not in report({**content, "benchmarks": content["benchmarks"][:1]}).read_text()

@@ -1,6 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
-from gnnbench.report.names import clean, in_lines, spec_of, titles
+from gnnbench.report.console import terminal
+from gnnbench.report.document import Column, table
+from gnnbench.report.names import Labels, clean, groups, in_lines, short, spec_of, titles
 from gnnbench.workloads.spec import Spec
 
 
@@ -59,3 +63,93 @@ def test_a_long_name_is_broken_at_words_and_keeps_both_ends():
     assert long[-1].endswith("the last one")
     assert max(map(len, long)) == 20
     assert in_lines("", 10) == [""]
+
+
+SPEC = Spec("add_remaining_self_loops", "forward_backward", "sparse", "float32", "int64", "cora", 256, "cpu")
+OTHER = replace(SPEC, operation="spmm_sum", direction="forward", platform="pyg")
+
+
+def of(*specs):
+    return {f"benchmarks/test_a.py::test_a[{spec.id}]": spec for spec in specs}
+
+
+def shown(labels, width):
+    times = dict.fromkeys(labels.cells, 1e-3)
+    text = terminal([table(labels, [Column("time", "time")], times)], width, colour=False)
+    return [line.rstrip() for line in text.splitlines()[2:]]
+
+
+def test_ours_have_columns_and_a_heading():
+    labels = Labels.of(of(SPEC, OTHER))
+    assert labels.columns == ("operation", "dir", "on")
+    assert list(labels.cells.values()) == [
+        ("add_remaining_self_loops", "f+b", "sparse"),
+        ("spmm_sum", "fwd", "pyg"),
+    ]
+    assert labels.shared == "cora · hidden 256 · float32 · int64 · cpu"
+
+
+def test_in_one_table_a_further_column_has_the_inputs_that_differ():
+    specs = of(SPEC, replace(SPEC, dataset="pubmed"), replace(SPEC, dataset="pubmed", hidden=64))
+    labels = Labels.of(specs)
+    assert labels.columns == ("operation", "dir", "on", "input")
+    assert [cells[-1] for cells in labels.cells.values()] == [
+        "cora · hidden 256",
+        "pubmed · hidden 256",
+        "pubmed · hidden 64",
+    ]
+    assert labels.shared == "float32 · int64 · cpu"
+    assert [group.shared for group in groups(specs)] == [
+        "cora · hidden 256 · float32 · int64 · cpu",
+        "pubmed · hidden 256 · float32 · int64 · cpu",
+        "pubmed · hidden 64 · float32 · int64 · cpu",
+    ]
+
+
+def test_others_and_what_columns_cannot_tell_apart_have_ids():
+    others = {"bench/test_a.py::b[x/y::z]": None, "bench/test_b.py::c": None}
+    assert Labels.of(others).columns == ("benchmark",)
+    assert Labels.of(others).shared == "bench/"
+    assert [*Labels.of(others).cells.values()] == [("test_a.py::b[x/y::z]",), ("test_b.py::c",)]
+    mixed = {**of(SPEC), **others}
+    assert Labels.of(mixed).columns == ("benchmark",)
+    assert [group.columns for group in groups(mixed)] == [("operation", "dir", "on"), ("benchmark",)]
+    twice = {"a.py::test_own[1]": SPEC, "a.py::test_own[2]": SPEC}
+    assert [*Labels.of(twice).cells.values()] == [("test_own[1]",), ("test_own[2]",)]
+    assert [*Labels.of({"a/b/": None, "a/b/c": None}).cells.values()] == [("b/",), ("b/c",)]
+    assert groups({}) == []
+
+
+def test_a_sentence_has_short_names():
+    twin = replace(SPEC, dataset="pubmed")
+    assert list(short({**of(SPEC, OTHER), "bench/test_b.py::c": None}).values()) == [
+        "add_remaining_self_loops f+b sparse",
+        "spmm_sum fwd pyg",
+        "c",
+    ]
+    assert list(short(of(SPEC, twin)).values()) == [
+        "add_remaining_self_loops f+b sparse cora",
+        "add_remaining_self_loops f+b sparse pubmed",
+    ]
+
+
+def test_names_are_broken_at_separators_and_whole_in_a_pipe():
+    name = "test_a.py::test_of_a_stranger[float32-some_longer_parameter-2]"
+    labels = Labels.of({name: None, "test_b.py::c": None})
+    assert shown(labels, 44) == [
+        "benchmark                               time",
+        "test_a.py::test_of_a_stranger        1.00 ms",
+        "[float32-some_longer_parameter-2]",
+        "test_b.py::c                         1.00 ms",
+    ]
+    assert f"{name} 1.00 ms" in shown(labels, None)
+    narrow = shown(Labels.of(of(SPEC)), 34)
+    assert narrow[2:] == ["add_remaining_  f+b sparse 1.00 ms", "self_loops"]
+
+
+def test_names_are_text_and_steer_no_terminal():
+    labels = Labels.of({"a::\x1b[2J[bold]b\u202e": None, "a::c": None})
+    (line,) = [line for line in shown(labels, 80) if "2J" in line]
+    assert line.startswith("\ufffd[2J[bold]b\ufffd")
+    hostile = table(Labels.of({"\x1b/a": None, "\x1b/b": None}), [], {"\x1b/a": 1, "\x1b/b": 1})
+    assert "\x1b" not in terminal([hostile], None, colour=False)

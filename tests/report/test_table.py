@@ -1,12 +1,11 @@
-import io
 import re
 from dataclasses import replace
 
-from rich.console import Console
-
 from gnnbench.measure.counter_changes import Counters
 from gnnbench.measure.measurement import Measurement
-from gnnbench.report.table import TableRow, heading, notes, reading, tables
+from gnnbench.report.console import terminal
+from gnnbench.report.names import heading
+from gnnbench.report.table import TableRow, document, notes, reading
 from gnnbench.results.parts import FORMAT_VERSION, BenchmarkPart
 from gnnbench.workloads.least_work import Limit, Rates, Work
 from gnnbench.workloads.spec import Spec
@@ -25,10 +24,8 @@ OURS = BenchmarkPart(
 
 
 def render(*rows, color=False, width=80):
-    file = io.StringIO()
-    (table,) = tables(rows).values()
-    Console(file=file, width=width, highlight=False, force_terminal=color).print(table)
-    return file.getvalue()
+    text = terminal(document(rows), width, colour=color)
+    return text.split("\n", 2)[2]
 
 
 def of(spec=SPEC, **changes):
@@ -120,9 +117,9 @@ def test_notes_name_a_few_benchmarks_and_count_many():
 
 def test_one_table_for_each_graph_width_and_type():
     specs = [SPEC, replace(SPEC, hidden=64), replace(SPEC, dtype="bfloat16"), replace(SPEC, dataset="pubmed")]
-    found = tables(replace(ROW, spec=spec) for spec in (*specs, *specs))
-    assert list(found) == [heading(spec) for spec in specs]
-    assert tables([]) == {}
+    found = document(replace(ROW, spec=spec) for spec in (*specs, *specs))
+    assert [table.heading for table in found] == [heading(spec) for spec in specs]
+    assert document([]) == []
     assert heading(SPEC) == "cora · hidden 256 · float32 · int64 · cpu"
 
 

@@ -2,7 +2,8 @@ from dataclasses import replace
 
 from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.verdict import SAME_CODE, Judgement
-from gnnbench.report.verdicts import count, notes, result, sentence, write
+from gnnbench.report.console import terminal
+from gnnbench.report.verdicts import count, document, notes, result, sentence
 from gnnbench.workloads.spec import Spec
 
 SLOWER = Judgement(
@@ -31,9 +32,7 @@ OURS = f"benchmarks/test_self_loops.py::test_self_loops[{SPEC.id}]"
 
 
 def shown(*rows, shared=None, width=80):
-    text = []
-    write(Comparison(list(rows), shared), text.append, width, colour=False)
-    return "".join(text)
+    return terminal(document(Comparison(list(rows), shared)), width, colour=False)
 
 
 def test_our_own_fit_80_columns_with_a_saved_spec_or_without():

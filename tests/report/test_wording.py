@@ -1,4 +1,5 @@
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -7,8 +8,9 @@ from gnnbench.compare.comparison import Compared
 from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.report.measured import Measured
+from gnnbench.report.verdicts import COLUMNS
 from gnnbench.report.view import BenchmarkView, JudgedBy, View
-from gnnbench.report.wording import headline, moved, ordered, spread, whole
+from gnnbench.report.wording import headline, moved, ordered, whole
 
 RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None, "ignored": 1.3}
 
@@ -82,10 +84,10 @@ def test_rows_begin_with_what_failed_and_then_with_what_changed():
 
 @pytest.mark.parametrize(
     ("bounds", "found"),
-    [((0.98, 1.05), 0.05), ((None, 1.004), None), ((0.99, None), None), ((None, None), None)],
+    [((0.98, 1.05), "5.0%"), ((None, 1.004), "?"), ((0.99, None), "?"), ((None, None), "?")],
 )
 def test_a_spread_needs_both_bounds(bounds, found):
-    assert spread(Measured(1.0, *bounds, 0.99, "first decile")) == (
-        None if found is None else pytest.approx(found)
-    )
-    assert spread(None) is None
+    (column,) = (one for one in COLUMNS if one.title == "±")
+    row = SimpleNamespace(time=Measured(1.0, *bounds, 0.99, "first decile"))
+    assert column.shown(column.of(row)).text == found
+    assert column.shown(column.of(SimpleNamespace(time=None))).text == ""

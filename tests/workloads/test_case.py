@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from gnnbench.report.table import SHORT_DIRECTION
+from gnnbench.report.names import SHORT_DIRECTION
 from gnnbench.workloads.case import gradient_for, pattern
 from gnnbench.workloads.spec import DIRECTIONS, FLOATS, INTEGERS, Spec
 

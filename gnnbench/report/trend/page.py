@@ -9,7 +9,7 @@ from ...compare.trend.result import JudgedSeries, TrendResult
 from ...compare.trend.steps import SHORTEST_SERIES
 from .. import drawing, page
 from ..charts.common import Spec
-from ..names import clean, spec_of, titles
+from ..names import spec_of, titles
 from ..style import Style
 from . import picture, table
 
@@ -48,7 +48,6 @@ def html(result: TrendResult, skipped: Sequence[str], addresses: Mapping[str, st
         figure=lambda one: _figure(one, labels[fragment(one)], dots),
         label=lambda one: labels[fragment(one)],
         fragment=fragment,
-        clean=clean,
         table=table,
     )
 

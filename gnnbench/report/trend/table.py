@@ -1,28 +1,24 @@
 """The tables of `gnnbench trend`, and its words, which the page has too."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.markup import escape
-from rich.table import Table
 
 from ... import units
 from ...compare.trend.history import History, HistoryRun
 from ...compare.trend.result import JudgedSeries, TrendResult, together
 from ...compare.trend.steps import SHORTEST_SERIES, Step
 from ...workloads.spec import Spec
-from .. import labels
-from ..console import Printout
-from ..labels import Labels
-from ..names import clean, spec_of
+from ..document import Column, Document, Heading, Note, Shown, Table, tables
+from ..names import short, spec_of
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII = "_.-:=+*#"
 """Heights for encodings without blocks."""
 _HISTORY = 18
 """Characters of a sparkline."""
-_COLOURS = {"slower": "red", "faster": "green"}
 _SHORT = 7
 """Characters of a commit."""
 _TOGETHER = 3
@@ -31,52 +27,43 @@ _NAMED, _NAMED_MEMORY = 2, 4
 """Most benchmarks that the headline names, and a line on memory."""
 
 
-def text(result: TrendResult, width: int | None, encoding: str, *, colour: bool) -> str:
-    """Write the tables of each environment, the newest steps first, and its notes.
+def document(result: TrendResult, encoding: str) -> Document:
+    """Return the tables of each environment, the newest steps first, and its notes.
 
     Args:
         result: the result.
-        width: characters per line; None: the output is not a terminal.
         encoding: encoding of the output; decides whether sparklines use blocks.
-        colour: whether the output shows colours.
     """
     heights = BLOCKS if BLOCKS.encode(encoding, "ignore") else ASCII
-    printout = Printout(width, colour=colour)
+    columns = [Column(name, "shown", partial(cell, result.effect, heights)) for name, cell in _CELLS.items()]
+    blocks: list[Heading | Table | Note] = []
     for history in result.histories:
-        printout.show(f"\n[bold]{escape(clean(history.environment))}[/bold]", soft_wrap=True)
-        printout.say(span(history))
-        changed = [one for one in result.of(history) if one.steps]
-        changed.sort(key=lambda one: one.steps[-1].at, reverse=True)
-        for number, group in enumerate(labels.groups(_specs(changed))):
-            if number:
-                printout.show()
-            if group.shared:
-                printout.show(group.heading())
-            printout.show(_table(group, changed, result.effect, heights))
-        for note in notes(result, history):
-            printout.say(note)
-    return printout.text
+        changed = sorted((one for one in result.of(history) if one.steps), key=lambda one: -one.steps[-1].at)
+        rows = {one.series.benchmark: one for one in changed}
+        blocks += [Heading(history.environment), Note(span(history)), *tables(_specs(changed), columns, rows)]
+        blocks += map(Note, notes(result, history))
+    return blocks
 
 
-def _table(group: Labels, changed: Sequence[JudgedSeries], effect: float, heights: str) -> Table:
-    """Return the table of a group's benchmarks, with the last step of each."""
-    table = group.table()
-    table.add_column("history", no_wrap=True, width=_HISTORY)
-    table.add_column("change", no_wrap=True)
-    table.add_column("where", no_wrap=True)
-    for one in changed:
-        if one.series.benchmark in group.cells:
-            *earlier, step = one.steps
-            colour = _COLOURS[word(step)]
-            where = [place(step), escape("..".join(commits(one.history, step.previous, step.last)))]
-            where += [units.count(len(earlier), "earlier change")] if earlier else []
-            table.add_row(
-                *group.row(one.series.benchmark),
-                f"{sparkline(one.series.logs, _HISTORY, 2 * effect, heights)}\n{level(step)}",
-                f"[{colour}]{moved(step)}[/{colour}]\n{units.interval(step.low, step.high)}",
-                "\n".join(where),
-            )
-    return table
+def _drawn(effect: float, heights: str, one: JudgedSeries) -> Shown:
+    """Return the history of a benchmark, and the level before and after the last step."""
+    line = sparkline(one.series.logs, _HISTORY, 2 * effect, heights)
+    return Shown(f"{line}\n{level(one.steps[-1])}")
+
+
+def _moved(_effect: float, _heights: str, one: JudgedSeries) -> Shown:
+    step = one.steps[-1]
+    return Shown(f"{moved(step)}\n{units.interval(step.low, step.high)}", style=word(step))
+
+
+def _where(_effect: float, _heights: str, one: JudgedSeries) -> Shown:
+    *earlier, step = one.steps
+    lines = [place(step), "..".join(commits(one.history, step.previous, step.last))]
+    lines += [units.count(len(earlier), "earlier change")] if earlier else []
+    return Shown("\n".join(lines))
+
+
+_CELLS = {"history": _drawn, "change": _moved, "where": _where}
 
 
 def sparkline(values: NDArray[np.float64], width: int, least: float, heights: str) -> str:
@@ -119,7 +106,7 @@ def place(step: Step) -> str:
 
 def commit(run: HistoryRun) -> str:
     """Return the short hash of a run's commit, with `+` if files differed; the date if it has no commit."""
-    short = clean(run.commit[:_SHORT]) if run.commit else run.date[:10]
+    short = run.commit[:_SHORT] if run.commit else run.date[:10]
     return f"{short}+" if run.dirty else short
 
 
@@ -162,7 +149,7 @@ def notes(result: TrendResult, history: History) -> list[str]:
 def _memory(judged: Sequence[JudgedSeries]) -> list[str]:
     """Return a line for each run at which peaks changed, of the last change of each benchmark."""
     changed = [one for one in judged if one.memory]
-    names = labels.short(_specs(changed))
+    names = short(_specs(changed))
     lines: dict[str, list[str]] = {}
     for one in sorted(changed, key=lambda one: one.memory[-1].at, reverse=True):
         step = one.memory[-1]
@@ -187,7 +174,7 @@ def headline(result: TrendResult) -> str:
     slower = {id(one) for one in result.slower}
     changed.sort(key=lambda one: one.history.date(one.steps[-1].at), reverse=True)
     changed.sort(key=lambda one: id(one) not in slower)
-    names = labels.short(_specs(changed))
+    names = short(_specs(changed))
     named = [f"{names[one.series.benchmark]} {moved(one.steps[-1])}" for one in changed]
     now = {0: "none is slower now", 1: "1 is slower now"}.get(len(slower), f"{len(slower)} are slower now")
     return f"{len(changed)} of {of} changed: {units.listed(named, _NAMED)}; {now}{heavier}"

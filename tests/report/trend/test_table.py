@@ -5,12 +5,13 @@ import pytest
 
 from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.trend.steps import MemoryStep
+from gnnbench.report.console import terminal
 from gnnbench.report.trend import table
 from tests.compare.trend.judged import history, judged, result, step
 
 
 def shown(*of, width=80, encoding="utf-8", colour=False):
-    return table.text(result(*of), width, encoding, colour=colour)
+    return terminal(table.document(result(*of), encoding), width, colour=colour)
 
 
 @pytest.fixture
