@@ -117,9 +117,6 @@ def test_what_slower_benchmarks_share_is_one_entry_with_its_commands():
 
 
 @given(names=st.lists(hostile, min_size=1, max_size=3, unique=True), function=hostile)
-_RESULTS = st.lists(_ROWS, max_size=25, unique_by=lambda row: row.fullname)
-
-
 @settings(deadline=None)
 def test_names_in_causes_and_commands_are_text(names, function):
     page = render(write([with_causes(*(changed(f"test_a.py::{name}", function) for name in names))]))
