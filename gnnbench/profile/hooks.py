@@ -56,7 +56,8 @@ class Profiling:
             turn: called before each call; it blocks until this process may run.
         """
         self._kinds, self._repeats, self._store, self._turn = kinds, repeats, store, turn
-        self._root: Path | None = None
+        self.root: Path | None = None
+        """pytest's rootdir."""
         self.saved: dict[str, Saved] = {}
         """The saved profiles by test id."""
         self._unavailable: dict[str, str] = {}
@@ -65,7 +66,7 @@ class Profiling:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Profile instead of timing while the tests run."""
-        self._root = session.config.rootpath
+        self.root = session.config.rootpath
         with seam.replaced(lambda _: self):
             return (yield)
 
@@ -121,7 +122,7 @@ class Profiling:
             made = record.ProfileRecord(
                 id=name,
                 spec=spec,
-                environment=asdict(environment.collect(self._root, device=device)),
+                environment=asdict(environment.collect(self.root, device=device)),
                 repeats=self._repeats,
                 sections=sections,
                 unavailable=unavailable,

@@ -1,22 +1,17 @@
-"""Entry point of a profiling process, which then runs pytest.
-
-It is loaded by file under another package name, as are the workers of `gnnbench ab`. The suite may import
-another version of gnnbench, and the same code must profile both sides of a comparison.
-"""
+"""The worker that profiles each benchmark in place of holding it."""
 
 import signal
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
-from ..variants import outcome
-from ..variants.child_plugins import Overrides
+from ..compare.ab.worker import Worker
 from ..variants.collected import declares, only_marked
-from ..variants.pipe import ClosedError, Link
-from ..variants.startup import begin, run
+from ..variants.import_roots import Trees
+from ..variants.pipe import Link
+from ..variants.startup import run
 from .hooks import Profiling
 from .store import ProfileStore
 
@@ -24,25 +19,29 @@ _TITLE = ("operation", "direction", "platform")
 """Parameters that every title has."""
 
 
-def main() -> NoReturn:
+def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
     """Run pytest and profile what the terms say."""
-    terms, link, trees = begin()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that unfinished profiles are removed
-    telling = _Telling(link, terms)
-    sys.exit(run(trees, telling.profiling, telling))
+    run(trees, ProfilingWorker(terms, link, trees))
 
 
-class _Telling(Overrides):
-    """Reports how the benchmarks end to the parent process."""
+class ProfilingWorker(Worker):
+    """The plugin; it profiles all kinds of a benchmark on `run`, and waits before each call."""
 
-    def __init__(self, link: Link, terms: Mapping[str, Any]) -> None:
-        super().__init__({"gnn_strict": False, "gnn_all": True})
-        self._link = link
+    summarises = True
+
+    def __init__(self, terms: Mapping[str, Any], link: Link, trees: Trees) -> None:
+        super().__init__(link, trees, 0, 0, all_benchmarks=True)
         self._select, self._only = terms["select"], terms["only"]
         store = ProfileStore(Path(terms["folder"]))
-        self.profiling = Profiling(terms["kinds"], terms["repeats"], store, self._turn)
-        self._reports: dict[str, pytest.TestReport] = {}
+        self._profiling = Profiling(terms["kinds"], terms["repeats"], store, self._wait)
         self._marked: list[str] = []
+
+    def _wait(self) -> None:
+        self._ask({"answer": "waits"})
+
+    def _choose(self, _fixture: Any) -> Profiling:
+        return self._profiling
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -60,45 +59,33 @@ class _Telling(Overrides):
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = kept
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        notes = [*self.lines(), *self._marked]
-        self._link.send({"collected": titles(session.items), "notes": notes})
-        self._turn()
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run the tests that the parent process names, unless a file could not be collected."""
+        if session.testsfailed and not session.config.option.continue_on_collection_errors:
+            raise session.Interrupted("a file cannot be collected")
+        self._profiling.root = session.config.rootpath
+        return super().pytest_runtestloop(session)
 
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self._reports = {}
-        self._link.send({"begins": nodeid})
+    def _more_told(self, session: pytest.Session) -> Mapping[str, Any]:
+        return {"titles": titles(session.items), "marked": self._marked}
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self._reports[report.when or ""] = report
-
-    def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        reports = self._reports
-        saved = self.profiling.saved.get(nodeid)
-        failed = next((report for report in reports.values() if report.failed), None)
-        why = outcome.failure(reports)
-        self._link.send(
-            {
-                "ends": nodeid,
-                "folder": str(saved.folder) if saved else None,
-                "unavailable": dict(saved.unavailable) if saved else {},
-                "failed": failed.longreprtext if failed else None,
-                "left_out": None if saved or failed else why.text if why else "it was not profiled",
-            }
-        )
+    def _run(self, session: pytest.Session, item: pytest.Item, then: Any, seed: int) -> dict[str, Any]:
+        """Run a test; return its profile, too, and pytest's text of its failure."""
+        found = super()._run(session, item, then, seed)
+        saved = self._profiling.saved.get(item.nodeid)
+        failed = next((report for report in self._reports.values() if report.failed), None)
+        return {
+            **found,
+            "folder": str(saved.folder) if saved else None,
+            "unavailable": dict(saved.unavailable) if saved else {},
+            "failed": failed.longreprtext if failed else None,
+        }
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         """Report that pytest ended regularly."""
-        self._link.send({"finished": int(exitstatus)})
-
-    def _turn(self) -> None:
-        """Wait, without using CPU, until it is this process's turn."""
-        self._link.send({"waits": True})
-        try:
-            self._link.receive()
-        except ClosedError:
-            pytest.exit("the parent process has ended")
+        self._link.send({"answer": "finished", "status": int(exitstatus)})
 
 
 def named(items: Sequence[pytest.Item], name: str) -> list[pytest.Item]:

@@ -1,20 +1,18 @@
 """Profiles benchmarks in new processes, one per side; the sides take turns call by call."""
 
+import math
 import re
 import signal
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Protocol, Self
+from typing import Any, Protocol, Self
 
 from ..errors import UsageError
 from ..measure.instructions.counter_choice import Watched, counter_name
-from ..variants.child import end
-from ..variants.pipe import ClosedError
-from ..variants.startup import start
+from ..variants.child import Child, DiedError
 
 _SAID = re.compile(r"ERROR: (.+)|!+ _pytest\.outcomes\.Exit: (.+) !+")
 """A line in which pytest gives the reason for an early end."""
@@ -37,6 +35,13 @@ class Ended:
     """pytest's text of the failure."""
     left_out: str | None
     """Why a benchmark that did not fail has no profile."""
+
+    @classmethod
+    def of(cls, name: str, answer: Mapping[str, Any]) -> Self:
+        """Return how a benchmark ended, from its worker's answer."""
+        folder, failed, why = answer["folder"], answer["failed"], answer["failure"]
+        left_out = None if folder or failed else why["text"] if why else "it was not profiled"
+        return cls(name, folder and Path(folder), answer["unavailable"], failed, left_out)
 
 
 @dataclass(frozen=True)
@@ -95,129 +100,126 @@ def run(sides: Sequence[ProfiledSide], wanted: Wanted, progress: ProfileProgress
             wanted and nothing counts them here.
     """
     with ExitStack() as stack:
-        processes = [stack.enter_context(_Process(side, wanted, progress)) for side in sides]
-        for process in processes:
-            process.collect()
-        while any(process.goes_on for process in processes):
-            for process in processes:
-                process.take_turn()
-        return [process.result() for process in processes]
+        processes = [_Process(side, wanted, progress, stack) for side in sides]
+        going = [one.turns() for one in processes]
+        while going:
+            going = [one for one in going if not next(one, True)]
+        return [one.ended for one in processes]
+
+
+class _FinishedError(Exception):
+    """pytest has ended regularly."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
 
 
 class _Process:
-    """The process of one side, and its messages so far."""
+    """The process of one side.
 
-    def __init__(self, side: ProfiledSide, wanted: Wanted, progress: ProfileProgress) -> None:
-        terms = {
-            "kinds": list(wanted.kinds),
-            "repeats": wanted.repeats,
-            "folder": str(wanted.folder.absolute()),
-            "select": wanted.select,
-            "only": list(wanted.only),
-        }
-        self._side, self._progress = side, progress
-        self._ended: list[Ended] = []
-        self._running: str | None = None
-        """Id of the benchmark that is running."""
-        self._status: int | None = None
-        """pytest's exit status; None: it has not ended regularly."""
-        self._count = 0
-        self.goes_on = True
-        with ExitStack() as stack:
-            watched = Watched({}, ())
-            if "instructions" in wanted.kinds:
-                counter = counter_name()
-                watched = Watched.by(counter, Path(stack.enter_context(tempfile.TemporaryDirectory())))
-            self._log = stack.enter_context(tempfile.TemporaryFile())
-            self._process, self._link = start(
-                "profile.launch",
-                terms,
-                wanted.arguments,
-                self._log,
-                trees=side.trees,
-                environment={**watched.environment, **side.environment},
-                under=watched.under,
-            )
-            stack.callback(self._link.close)
-            stack.callback(end, self._process)
-            self._open = stack.pop_all()
+    Args:
+        side: its code and variables.
+        wanted: what to profile.
+        progress: receives events.
+        stack: ends the process.
+    """
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    def __init__(
+        self, side: ProfiledSide, wanted: Wanted, progress: ProfileProgress, stack: ExitStack
     ) -> None:
-        self._open.close()
+        self._side, self._progress = side, progress
+        self.ended: list[Ended] = []
+        """How its benchmarks ended."""
+        files = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gnnbench-profile-")))
+        watched = Watched({}, ())
+        if "instructions" in wanted.kinds:
+            watched = Watched.by(counter_name(), files)
+        self._log = files / "pytest.log"
+        self._child = stack.enter_context(
+            Child(
+                wanted.arguments,
+                environment={**watched.environment, **side.environment},
+                trees=side.trees,
+                folder=Path.cwd(),
+                log=self._log,
+                under=watched.under,
+                module="profile.launch",
+                terms={
+                    "kinds": list(wanted.kinds),
+                    "repeats": wanted.repeats,
+                    "folder": str(wanted.folder.absolute()),
+                    "select": wanted.select,
+                    "only": list(wanted.only),
+                },
+            )
+        )
 
-    def collect(self) -> None:
-        """Let it collect the benchmarks.
-
-        Raises:
-            UsageError: it ended while collecting.
-        """
-        self._follow()
-        if not self.goes_on:
-            self.result()
-
-    def take_turn(self) -> None:
-        """Let it run until it waits for its next turn, or ends."""
-        if self.goes_on:
-            with suppress(ClosedError):  # it was killed; `_follow` notices
-                self._link.send({"goes_on": True})
-            self._follow()
-
-    def _follow(self) -> None:
-        """Read its messages until it waits for a turn, or ends."""
-        try:
-            while (told := self._link.receive()) and "waits" not in told:
-                self._take(told)
-        except ClosedError:
-            self.goes_on = False
-
-    def result(self) -> list[Ended]:
-        """Wait for the process to end, and return how the benchmarks ended.
+    def turns(self) -> Iterator[None]:
+        """Run it to its end; yield when it has collected its benchmarks, and before each call of one.
 
         Raises:
             UsageError: it ended before a benchmark began.
         """
-        status = self._process.wait()
-        if self._status not in _AS_IT_SHOULD:
-            why = _why(status, self._log)
-            if not self._ended and (self._status is not None or not self._running):
-                first, *more = why.split("\n")
-                raise UsageError(f"{self._side.name}: {first}" if self._side.name else first, *more)
-            self._add(Ended(self._running or "pytest", None, {}, why, None))
-        return self._ended
+        running, names = None, []
+        try:
+            told = self._answer()
+            names = told["names"]
+            self._progress.collected(told["titles"], [*told["notes"], *told["marked"]])
+            yield
+            for number, name in enumerate(names, 1):
+                running, then = name, names[number] if number < len(names) else None
+                self._progress.benchmark(self._side, number, len(names), name)
+                answer = self._ask("run", name=name, then=then, seed=0)
+                while answer["answer"] == "waits":
+                    yield
+                    answer = self._ask("go on")
+                running = None
+                self._add(Ended.of(name, answer), len(names))
+            self._child.quit()
+            self._answer()
+        except _FinishedError as finished:
+            if finished.status in _AS_IT_SHOULD and not running:
+                return
+            problem, begun = "", False
+        except DiedError as error:
+            problem, begun = str(error), running is not None
+        why = _why(self._child.status(), problem, self._log.read_text(errors="replace"))
+        if not self.ended and not begun:
+            first, *more = why.split("\n")
+            raise UsageError(f"{self._side.name}: {first}" if self._side.name else first, *more)
+        self._add(Ended(running or "pytest", None, {}, why, None), len(names))
 
-    def _take(self, told: Mapping[str, Any]) -> None:
-        if "collected" in told:
-            self._count = len(told["collected"])
-            self._progress.collected(told["collected"], told["notes"])
-        elif "begins" in told:
-            self._running = told["begins"]
-            self._progress.benchmark(self._side, len(self._ended) + 1, self._count, told["begins"])
-        elif "ends" in told:
-            folder = told["folder"] and Path(told["folder"])
-            self._add(Ended(told["ends"], folder, told["unavailable"], told["failed"], told["left_out"]))
-        else:
-            self._status = told["finished"]
+    def _ask(self, what: str, **more: Any) -> dict[str, Any]:
+        self._child.send({"command": what, **more})
+        return self._answer()
 
-    def _add(self, ended: Ended) -> None:
-        self._running = None
-        self._ended.append(ended)
-        self._progress.benchmark(self._side, len(self._ended), self._count, ended)
+    def _answer(self) -> dict[str, Any]:
+        answer = self._child.answer(math.inf)
+        if answer["answer"] == "finished":
+            raise _FinishedError(answer["status"])
+        return answer
+
+    def _add(self, ended: Ended, count: int) -> None:
+        self.ended.append(ended)
+        self._progress.benchmark(self._side, len(self.ended), count, ended)
 
 
-def _why(status: int, log: IO[bytes]) -> str:
-    """Return why nothing ran: in one line if pytest gives the reason, else with the end of its output."""
-    log.seek(0)
-    lines = log.read().decode(errors="replace").splitlines()
+def _why(status: int | None, problem: str, log: str) -> str:
+    """Return why nothing ran: in one line if pytest gives the reason, else with the end of its output.
+
+    Args:
+        status: the exit status of the process; None: it does not end.
+        problem: what is wrong with it then.
+        log: pytest's output.
+    """
+    lines = log.splitlines()
     if errors := [found[1] or found[2] for line in lines if (found := _SAID.match(line))]:
         return errors[0].removeprefix("gnnbench: ")
-    how = (
-        f"was killed by {signal.Signals(-status).name}"
-        if status < 0
-        else f"ended early with exit status {status}"
-    )
+    if status is None:
+        how = problem
+    elif status < 0:
+        how = f"was killed by {signal.Signals(-status).name}"
+    else:
+        how = f"ended early with exit status {status}"
     return f"pytest {how}\n" + "\n".join(lines[-_TAIL_LINES:])

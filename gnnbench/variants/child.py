@@ -24,6 +24,7 @@ _DOING = {
     "count": "counting its instructions",
     "frames": "dividing its instructions among functions",
     "next": "finishing it",
+    "go on": "profiling",
 }
 _TICK_SECONDS = 1.0
 """How often to check whether the process ended: its children may keep the pipe open."""
@@ -65,6 +66,8 @@ class Child:
         side: int = 0,
         under: Sequence[str] = (),
         apart: bool = False,
+        module: str = "compare.ab.worker",
+        terms: Mapping[str, Any] | None = None,
     ) -> None:
         """Start the process. The calling thread must live as long as the process.
 
@@ -78,15 +81,17 @@ class Child:
             side: 0 or 1.
             under: the command that runs Python, with its arguments; empty: none.
             apart: whether each test runs in a fork of the process that has collected them.
+            module: whose `main` runs there.
+            terms: what it gets in addition; JSON.
         """
         self._log = log
         self._seen_bytes = 0
         self._doing = "starting"
         with log.open("wb") as output:
             self._process, self._link = start(
-                "compare.ab.launch",
+                module,
                 # A variant may have an older gnnbench, which does not know the option.
-                {"pair": pair, "side": side, "all": _ALL in arguments, "apart": apart},
+                {"pair": pair, "side": side, "all": _ALL in arguments, "apart": apart, **(terms or {})},
                 [word for word in arguments if word != _ALL],
                 output,
                 trees=trees,
@@ -100,6 +105,11 @@ class Child:
     def pid(self) -> int:
         """The process id, which is also the id of the process group."""
         return self._process.pid
+
+    def status(self) -> int | None:
+        """Return its exit status, which is negative if a signal killed it; None: it does not end."""
+        _wait(self._process, _END_SECONDS)
+        return self._process.poll()
 
     def ask(self, command: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
         """Send a command and wait for the answer.
@@ -177,8 +187,7 @@ class Child:
         self.stop(_QUIT_SECONDS if kind is None else 0.0)
 
     def _died(self) -> DiedError:
-        _wait(self._process, _END_SECONDS)
-        status = self._process.poll()
+        status = self.status()
         if status is None:
             return DiedError(f"closed its end of the pipe while {self._doing}")
         if status < 0:

@@ -1,5 +1,6 @@
 """Starts a pytest process that talks to this one over two pipes: `start` here, `begin` and `run` there."""
 
+import atexit
 import ctypes
 import json
 import os
@@ -23,10 +24,13 @@ init = sys.argv.pop(1)
 spec = importlib.util.spec_from_file_location("ALIAS", init)
 module = sys.modules["ALIAS"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-from ALIAS.MODULE import main
-main()
+from ALIAS.variants.startup import begin
+given = begin()
+from ALIAS.MODULE import main  # now that the trees are installed, which may have what it imports
+main(*given)
 """.replace("ALIAS", _ALIAS)
-"""Loads this package from its file under another name, so that the suite imports the side's gnnbench."""
+"""Loads this package from its file under another name: the suite imports the side's gnnbench, and the same
+code measures both sides. So all modules that a child process needs import each other relatively."""
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
 
 
@@ -46,8 +50,8 @@ def start(
     The calling thread must live as long as the process.
 
     Args:
-        module: module of this package whose `main` runs.
-        terms: what `begin` returns to it; JSON.
+        module: module of this package whose `main` runs, with what `begin` returns.
+        terms: the first of that; JSON.
         arguments: pytest's arguments; no shell interprets them.
         output: receives what it prints.
         trees: import roots that precede all others; the first that has a package wins.
@@ -100,14 +104,19 @@ def begin() -> tuple[dict[str, Any], Link, Trees]:
     return terms, link, trees
 
 
-def run(trees: Trees, *plugins: object) -> int:
-    """Run pytest with the arguments that `start` was given; return its exit status."""
+def run(trees: Trees, *plugins: object) -> NoReturn:
+    """Run pytest with the arguments that `start` was given, and end the process with its exit status."""
     import pytest
 
     from .child_plugins import CallersTree
 
     sys.argv[0] = str(Path(pytest.__file__).with_name("__main__.py"))
-    return int(pytest.main(sys.argv[1:], plugins=[CallersTree(trees), *plugins]))
+    status = int(pytest.main(sys.argv[1:], plugins=[CallersTree(trees), *plugins]))
+    # pytest has torn the suite down. Skip the interpreter's own tear-down, which takes a second with torch.
+    atexit._run_exitfuncs()  # noqa: SLF001 - there is no public name for it
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def end_group() -> NoReturn:

@@ -5,7 +5,6 @@ import re
 import signal
 import time
 from contextlib import suppress
-from io import BytesIO
 
 import psutil
 import pytest
@@ -139,7 +138,7 @@ def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pyt
     "line", ["ERROR: gnnbench: no such graph", f"{'!' * 9} _pytest.outcomes.Exit: no such graph {'!' * 9}"]
 )
 def test_the_reason_that_pytest_gives_is_a_line(line):
-    assert process._why(4, BytesIO(f"collected\n{line}\nmore".encode())) == "no such graph"
+    assert process._why(4, "", f"collected\n{line}\nmore") == "no such graph"
 
 
 @pytest.fixture

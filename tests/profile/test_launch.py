@@ -3,6 +3,7 @@
 import pytest
 
 from gnnbench.profile import launch
+from gnnbench.variants.import_roots import Trees
 
 SUITE = """
 import pytest
@@ -30,12 +31,12 @@ OTHER = ["test_gat_layer"]
 
 
 class Parent(list):
-    """Is told what goes on, and lets it go on."""
+    """Is told what goes on, and asks for no test."""
 
     send = list.append
 
     def receive(self):
-        return {"goes_on": True}
+        return {"command": "quit"}
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,7 @@ def test_an_operation_is_meant_before_its_first_words_and_these_before_an_expres
     pytester.makepyfile(test_suite=SUITE)
     terms = {"select": None, "only": [], "kinds": ["phases"], "repeats": 1, "folder": str(pytester.path)}
     parent = Parent()
-    telling = launch._Telling(parent, {**terms, **given})
-    assert pytester.inline_run("--collect-only", *arguments, plugins=[telling]).ret == 0
-    assert parent[0] == {"collected": expected, "notes": []}
+    worker = launch.ProfilingWorker({**terms, **given}, parent, Trees([]))
+    pytester.inline_run(*arguments, plugins=[worker])
+    assert parent[0].items() >= {"titles": expected, "notes": []}.items()
+    assert parent[1] == {"answer": "finished", "status": 0}

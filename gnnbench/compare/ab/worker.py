@@ -1,4 +1,4 @@
-"""The pytest plugin of one side of `gnnbench ab`: times the suite's benchmarks on command.
+"""The pytest plugin of a child process: measures the suite's benchmarks on command.
 
 Each command has one answer:
 
@@ -10,6 +10,10 @@ Each command has one answer:
     block      copy the inputs and time some rounds, on one core               block or done
     next       run the test to its end; a plugin may then run it again         done or ready
     quit       end the session                                                 none
+
+A worker that profiles (`profile/launch.py`) answers `run` with `waits`, too: before each call it waits for
+
+    go on      make the next call                                              waits or done
 
 The answer is `done` whenever the test has ended: also if it was skipped, raised, or has no benchmark.
 """
@@ -24,7 +28,7 @@ import traceback
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -45,7 +49,7 @@ from ...variants.collected import (
 )
 from ...variants.import_roots import Trees
 from ...variants.pipe import ClosedError, Link
-from ...variants.startup import end_group
+from ...variants.startup import end_group, run
 from . import slowdown
 from .held import Held, Once, Repeated, Whole
 
@@ -69,6 +73,9 @@ _PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout")
 
 class Worker(Overrides):
     """The plugin, and the instrument that holds each benchmark."""
+
+    summarises = False
+    """Whether pytest prints its summary, which may take a second."""
 
     def __init__(
         self,
@@ -137,41 +144,46 @@ class Worker(Overrides):
         older = "" if config.pluginmanager.has_plugin(outcome.FIXTURES) else outcome.fixtures(config)
         if self._apart:
             _load_libraries(session.items)
+        told = {
+            "answer": "collected",
+            "names": list(items),
+            "declared": declared,
+            "left_out": list(left_out),
+            "notes": self.lines(),
+            "marked": only_marked(items.values()),
+            "refused": {place: f"{reason}{older}" for place, reason in self._refused.items()},
+            "places": list(map(str, config.args)),
+            "folders": whole_folders(config) if self._is_whole else None,
+            "rootdir": os.path.relpath(config.rootpath, config.invocation_params.dir),
+        }
         with seam.replaced(self._choose):
-            command = self._ask(
-                {
-                    "answer": "collected",
-                    "names": list(items),
-                    "declared": declared,
-                    "left_out": list(left_out),
-                    "notes": self.lines(),
-                    "marked": only_marked(items.values()),
-                    "refused": {place: f"{reason}{older}" for place, reason in self._refused.items()},
-                    "places": list(map(str, config.args)),
-                    "folders": whole_folders(config) if self._is_whole else None,
-                    "rootdir": os.path.relpath(config.rootpath, config.invocation_params.dir),
-                }
-            )
             try:
+                command = self._ask({**told, **self._more_told(session)})
                 while command["command"] == "run":
-                    run = self._run_apart if self._apart else self._run
-                    command = self._ask(run(session, items[command["name"]], command["seed"]))
+                    item = items[command["name"]]
+                    # With the parent as the next item, only the function-scoped fixtures are torn down: with
+                    # None all fixtures would be, with the test itself none.
+                    then = items.get(command["then"]) if "then" in command else item.parent
+                    run_it = self._run_apart if self._apart else self._run
+                    command = self._ask(run_it(session, item, then, command["seed"]))
             finally:
-                # Skip the summary, which may take a second and is not read.
-                config.pluginmanager.unregister(name="terminalreporter")
+                if not self.summarises:
+                    config.pluginmanager.unregister(name="terminalreporter")
         return True
 
-    def _run(self, session: pytest.Session, item: pytest.Item, seed: int) -> dict[str, Any]:
-        """Run a test, and return how it ended."""
+    def _more_told(self, _session: pytest.Session) -> Mapping[str, Any]:
+        """Return what else is told of what was collected."""
+        return {}
+
+    def _run(self, session: pytest.Session, item: pytest.Item, then: Any, seed: int) -> dict[str, Any]:
+        """Run a test, and return how it ended; tear down what the next item does not need."""
         try:
             session._setupstate.teardown_exact(item)  # noqa: SLF001 - tear down what only earlier tests need
         except Exception:  # noqa: BLE001 - fixtures of earlier tests may raise anything
             traceback.print_exc()
         _seed(seed)
         self._reports, self._held, self._item = {}, False, item
-        # With the parent as the next item, only the function-scoped fixtures are torn down: with None all
-        # fixtures would be, with the test itself none.
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=item.parent)
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=then)
         self._item = None
         theirs = getattr(item.config, "_benchmarksession", None)
         if theirs is not None:
@@ -183,14 +195,14 @@ class Worker(Overrides):
         found = {"failure": failure and failure._asdict(), "held": self._held}
         return {"answer": "done", **found, "fixture": foreign_fixture(item)}
 
-    def _run_apart(self, session: pytest.Session, item: pytest.Item, seed: int) -> dict[str, Any]:
+    def _run_apart(self, session: pytest.Session, item: pytest.Item, then: Any, seed: int) -> dict[str, Any]:
         """Run a test in a fork, which takes the commands until the test has ended."""
         read, write = os.pipe()
         sys.stdout.flush()
         child = os.fork()
         if not child:
             try:
-                os.write(write, json.dumps(self._run(session, item, seed)).encode())
+                os.write(write, json.dumps(self._run(session, item, then, seed)).encode())
             finally:
                 os.close(write)
                 os._exit(0)
@@ -222,7 +234,7 @@ class Worker(Overrides):
             self._machine.now_seconds = command.get("now") or 0.0
         return command
 
-    def _choose(self, fixture: Any) -> Self | None:
+    def _choose(self, fixture: Any) -> seam.Instrument | None:
         return None if fixture.disabled or self._item is None else self
 
     def measure(self, fixture: Any, call: Call) -> Any:
@@ -261,6 +273,14 @@ class Worker(Overrides):
         again, self._held = self._held and "call" not in self._reports, True
         held.serve(self._ask, again=again)
         return held.result()
+
+
+def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
+    """Run pytest with the plugin."""
+    worker = Worker(
+        link, trees, terms["pair"], terms["side"], all_benchmarks=terms["all"], apart=terms["apart"]
+    )
+    run(trees, worker)
 
 
 def _load_libraries(items: Iterable[pytest.Item]) -> None:
