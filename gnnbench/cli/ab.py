@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     """Time and compare, print the verdicts, and return the exit code."""
     from ..compare.ab import coordinator, instructions
     from ..compare.settle import allowed
-    from ..report import causes, markdown, verdicts
+    from ..report import causes, markdown, verdicts, wording
     from ..report.document import Note
     from ..results import accepted
 
@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
             left = sum(not (row.counts and row.counts.decided) for row in found.rows)
             streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")
         assert found.seconds is not None
-        streams.say(f"{verdicts.result(comparison)}; {units.seconds(found.seconds)}")
+        streams.say(f"{wording.result(comparison)}; {units.seconds(found.seconds)}")
         sys.stdout.flush()
     finally:  # also if the output was closed
         _save(options.json, json.dumps(found.as_json(), indent=1) + "\n")

@@ -94,7 +94,7 @@ def _show(result: "Result", changes: "Sequence[str]", *, as_markdown: bool) -> N
         changes: lines on what changed between the sides.
         as_markdown: whether to print Markdown.
     """
-    from ..report import causes, markdown, verdicts
+    from ..report import causes, markdown, verdicts, wording
     from ..report.document import Note
 
     if as_markdown:
@@ -102,7 +102,7 @@ def _show(result: "Result", changes: "Sequence[str]", *, as_markdown: bool) -> N
         sys.stdout.write(markdown.write([noted]))
         return
     table = verdicts.document(result.comparison, causes.of_result(result))
-    last = verdicts.result(result.comparison)
+    last = wording.result(result.comparison)
     streams.show([*map(Note, changes), *table, *map(Note, (*result.notes, last))])
 
 

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the page and the slides, and return 0, whatever the verdicts are."""
     from .. import packages, units
-    from ..report import composed, names, slides, sources, view_page, wording
+    from ..report import composed, names, slides, sources, view_page
     from ..results import accepted
 
     if reason := packages.missing(_PACKAGES):
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     view = composed.compose(found, thresholds, intended)
     page = view_page.html(view)
     save(options.output, page, options.files)
-    print(names.clean(wording.headline(view), names.LONGEST))
+    print(names.clean(view.headline, names.LONGEST))
     print(f"{options.output}: {units.size(len(page.encode()))}")
     if options.slides:
         print(f"drawing slides in {options.slides}", file=sys.stderr)

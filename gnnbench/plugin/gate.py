@@ -15,7 +15,7 @@ from ..compare.comparison import Compared
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
 from ..measure import extra_info
-from ..report import causes, console, verdicts
+from ..report import causes, console, verdicts, wording
 from ..report.lines import wrapped
 from ..results import accepted, counter_baseline
 from ..results.benchmark import part_of
@@ -175,7 +175,7 @@ class Gate:
                 return
             judged.judge(accepted.find(self._config.rootpath))
             self._lines.extend(judged.lines)
-            self._lines.extend(verdicts.result(judged.comparison).splitlines())
+            self._lines.extend(wording.result(judged.comparison).splitlines())
             self._report(judged, strict=chosen.strict)
         except (UsageError, OSError) as error:
             self._failures.append(str(error))

@@ -84,7 +84,7 @@ class _Histogram:
     def _draw(self, reporter: pytest.TerminalReporter, groups: Sequence[_Group]) -> None:
         """Draw the groups; if a file cannot be written, an OSError says so."""
         from ..report import histogram, slides
-        from ..report.view import environment_facts
+        from ..report.composed import environment_facts
 
         device, gpu = devices.resolve(self._config.getoption("gnn_device") or "auto")
         here = environment.collect(self._config.rootpath, device=device, gpu=gpu)

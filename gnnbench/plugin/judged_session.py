@@ -20,7 +20,7 @@ from ..compare.verdict import Judgement, Thresholds, confirmed
 from ..errors import UsageError
 from ..options import EFFECT
 from ..packages import version
-from ..report import verdicts
+from ..report import wording
 from ..results import left_out
 from ..results.accepted import Accepted
 from ..results.baseline import Record
@@ -292,7 +292,7 @@ class JudgedSession:
         """Return the verdict on a benchmark, its reason, and how to repeat it, on one line."""
         in_turns = row.fullname in self._in_turns
         drifted = self.comparison.shared is not None and not in_turns
-        text = verdicts.sentence(row, drifted=drifted, in_turns=in_turns)
+        text = wording.sentence(row, drifted=drifted, in_turns=in_turns)
         if against := self._against(row):
             text += f" [{'record ' if self._recorded else ''}{against}]"
         if repeat := self.repeat([row.fullname]):

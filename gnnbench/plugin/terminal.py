@@ -10,11 +10,12 @@ from .. import environment, units
 from ..errors import one_line
 from ..measure import extra_info
 from ..profile.hooks import profiling_of
-from ..report import console, scaling
+from ..report import console
 from ..report.document import Note
 from ..report.lines import wrapped
+from ..report.measured import half_width, remarks, times
 from ..report.names import SHORT_DIRECTION, grouped, heading
-from ..report.table import TableRow, document, half_width, notes, reading, remarks, times
+from ..report.table import TableRow, document, notes, reading, scaling
 from ..results import counter_baseline
 from ..results.benchmark import part_of
 from ..results.parts import NOT_TIMED
@@ -204,7 +205,7 @@ def _summarize_ours(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
     """Write the tables, a few notes, and how many benchmarks were checked, timed and skipped."""
     rows = [entry["row"] for entry in records if entry["row"]]
     threads = environment.collect(device="cpu").threads
-    found = [*reading(rows), *notes(rows), *scaling.lines(rows, threads)]
+    found = [*reading(rows), *notes(rows), *scaling(rows, threads)]
     if len(found) > _NOTES and reporter.verbosity <= 0:
         found[_NOTES - 1 :] = [f"{len(found) - _NOTES + 1} more notes: -v shows them"]
     tables, colour = document(rows), reporter.hasmarkup

@@ -6,9 +6,9 @@ from functools import partial
 from .. import units
 from ..compare.ab.affected import AffectedResult, Inspected
 from ..measure.fingerprint.difference import Difference
-from . import memory
 from .document import Column, Document, Note, Table, table
 from .names import groups, spec_of
+from .wording import memory_notes
 
 _FEWEST_CHARACTERS = 24
 """Width of the column of functions, at least."""
@@ -82,7 +82,7 @@ def explanation(name: str, one: Inspected) -> Iterator[str]:
     if changes := one.inspections.work.counters:
         yield "\ncounters"
         yield from (f"  {change.name}: {change.base:,} → {change.head:,}" for change in changes)
-    for note in memory.notes(one.inspections.memory):
+    for note in memory_notes(one.inspections.memory):
         yield f"\n{note}"
 
 

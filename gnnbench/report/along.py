@@ -8,7 +8,7 @@ from ..compare.axis import Pair
 from ..compare.verdict import Reason, Thresholds
 from .document import Column, Document, Note, Table
 from .names import SHORT_DIRECTION, grouped, shared_place
-from .verdicts import ORDER
+from .wording import ORDER
 
 _NAMES = {"operation": "operation", "direction": "dir", "platform": "on"}
 """Fields of a spec that name a benchmark in a table, and their columns."""

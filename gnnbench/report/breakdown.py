@@ -2,13 +2,55 @@
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..profile.record import ProfileRecord
 from .names import SHORT_DIRECTION, inputs
-from .view import Bar, Breakdown, BreakdownPart
 
 _KINDS = ("phases", "layers")
 """Sections of a profile that are trees of ranges."""
+
+
+@dataclass(frozen=True)
+class BreakdownPart:
+    """A range of a profiled call."""
+
+    name: str
+    seconds: float
+    """Mean over the middle half of the repeats, by the time of the whole call."""
+    self_seconds: float
+    """Without nested ranges."""
+    depth: int
+    """Level of nesting, from 1."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A profiled call."""
+
+    label: str
+    """Platform, or "call"."""
+    seconds: float
+    """Sum of the ranges' times without nested ranges, and of the rest."""
+    parts: tuple[BreakdownPart, ...]
+    """Its ranges, depth first."""
+    rest_seconds: float
+    """Time outside of all ranges."""
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """The time of calls by range, with platforms side by side."""
+
+    title: str
+    kind: str
+    """`phases` or `layers`."""
+    bars: tuple[Bar, ...]
+
+    @property
+    def work(self) -> str:
+        """Return what was profiled, without widths and types: `epoch train on cora`."""
+        return self.title.partition(" · ")[0]
 
 
 def of(records: Sequence[ProfileRecord]) -> tuple[Breakdown, ...]:

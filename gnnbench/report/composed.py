@@ -19,8 +19,9 @@ from . import breakdown, causes
 from .causes import Told
 from .names import spec_of, titles
 from .sources import Sources
-from .view import BenchmarkView, JudgedBy, View, environment_facts
+from .view import BenchmarkView, JudgedBy, View
 
+_SHORT_COMMIT = 10
 _Judged = tuple[Sequence[Compared], JudgedBy | None, Sequence[Told], Sequence[str]]
 """The verdicts, by what they were judged, their causes, and lines on what is accepted."""
 
@@ -161,3 +162,27 @@ def _repeat(compared: Mapping[str, Any], in_turns: bool) -> Repeat | None:
     turns = compared.get("turns", ())
     saved = turns[0].get("repeat") if in_turns and len(turns) == 1 else None
     return codec.decode(saved, Repeat) if saved else None
+
+
+def environment_facts(environment: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return name and value of each known field.
+
+    Args:
+        environment: from a file; empty if the file has none.
+    """
+    if not environment:
+        return ()
+    gpu = environment.get("gpu") or {}
+    commit = environment.get("commit")
+    changed = ", with uncommitted changes" if environment.get("dirty") else ""
+    libraries = " · ".join(f"{name} {version}" for name, version in environment.get("libraries") or ())
+    found = {
+        "processor": environment.get("cpu"),
+        "threads": environment.get("threads"),
+        "GPU": gpu.get("name"),
+        "system": environment.get("system"),
+        "Python": environment.get("python"),
+        "libraries": libraries,
+        "commit": commit and f"{str(commit)[:_SHORT_COMMIT]}{changed}",
+    }
+    return tuple((name, str(value)) for name, value in found.items() if value)

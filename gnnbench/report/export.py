@@ -11,8 +11,8 @@ from ..compare.axis import fields_of
 from ..errors import UsageError
 from ..measure.counter_changes import Counters
 from ..results import former_names, left_out, run_file
-from . import csv_text, table
-from .measured import Measured, time_of
+from . import csv_text
+from .measured import NO_INTERVAL, Measured, time_of
 
 REMEDY = "give a run file: one of pytest --benchmark-json, or saved with --benchmark-save-data"
 _LONGEST_NAME = 1024
@@ -99,7 +99,7 @@ def github_action_benchmark(found: Sequence[Exported]) -> list[dict[str, Any]]:
     for one in found:
         value, low, high = one.ns
         entry = {"name": one.name, "unit": "ns", "value": value}
-        facts = [one.time.location, *(note for note in one.time.remarks if note != table.NO_INTERVAL)]
+        facts = [one.time.location, *(note for note in one.time.remarks if note != NO_INTERVAL)]
         if low is not None and high is not None:
             entry["range"] = f"± {max(high - value, value - low):.6g}"
             facts.insert(0, f"{units.level(one.time.level)} interval: {low:.6g} to {high:.6g} ns")

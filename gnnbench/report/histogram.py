@@ -12,12 +12,12 @@ from .. import units
 from ..measure import estimate
 from ..results.benchmark import part_of
 from ..workloads.spec import DIRECTIONS, Spec
-from .charts import spread
+from .charts import times as charts
 from .charts.common import distinct
+from .measured import times as times_of
 from .names import SHORT_DIRECTION, clean, in_lines, titles
 from .pictures import Picture
 from .style import SLIDE
-from .table import times as times_of
 
 Entry = Mapping[str, Any]
 """A benchmark as pytest-benchmark's hook `pytest_benchmark_group_stats` gets it."""
@@ -103,7 +103,7 @@ def _of_group(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
         more = f", part {part} of {parts}" if parts > 1 else f"{finding and ': '}{finding}"
         message = f"{title or shared or 'Times'}{more}"
         text = f"Times of {units.count(len(shown), 'benchmark')}. {message}."
-        draw = partial(spread.chart, shown, unit, lines)
+        draw = partial(charts.spread, shown, unit, lines)
         yield Picture("times", message, " ".join(filter(None, notes)), text, draw)
 
 

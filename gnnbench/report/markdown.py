@@ -10,9 +10,8 @@ from ..compare.comparison import Compared
 from ..compare.result import Result
 from ..compare.verdict import Judgement
 from ..errors import UsageError
-from . import causes, document, memory, verdicts
+from . import causes, document, verdicts, wording
 from .causes import BENCHMARKS, Told, apart, notes_of
-from .headline import headline
 from .markdown_text import CHANGED, code, prose, table
 from .names import LONGEST, Labels, grouped, specs_of
 
@@ -116,7 +115,7 @@ def _render(parts: Sequence[_Excerpt], title: str, details_url: str, most: int) 
 
 def _verdict(rows: Sequence[Compared], shared: Judgement | None) -> str:
     """Return the summary line."""
-    found = headline(rows, shared)
+    found = wording.headline(rows, shared)
     return f"**{found.said}**{f': {found.others}' if found.others else ''}"
 
 
@@ -171,7 +170,7 @@ def _is_changed(row: Compared) -> bool:
 
 
 def _notes(row: Compared, told: Sequence[Told]) -> tuple[str, ...]:
-    return (*memory.notes(row.memory), *apart(row, told))
+    return (*wording.memory_notes(row.memory), *apart(row, told))
 
 
 def _cause(told: Told, names: Labels) -> list[str]:
@@ -214,7 +213,7 @@ def _remarks(result: Result, rows: Sequence[Compared], names: Labels, told: Sequ
     for row in rows:
         verdict, reason = row.judgement.verdict, row.judgement.reason
         unsure = verdict in ("undecided", "incomparable")
-        reasons = [reason] if unsure else verdicts.reasons(row.judgement)
+        reasons = [reason] if unsure else wording.reasons(row.judgement)
         # Those of changed ones are below the table.
         above = _notes(row, told) if _is_changed(row) else ()
         others = (note for note in notes_of(row, told) if note not in above)
@@ -228,7 +227,7 @@ def _remarks(result: Result, rows: Sequence[Compared], names: Labels, told: Sequ
 def _key(result: Result) -> list[str]:
     thresholds = result.thresholds
     family, own = units.level(thresholds.family_level), units.level(thresholds.own_level)
-    effect = prose(verdicts.effects(thresholds, (row.fullname for row in result.rows)))
+    effect = prose(wording.effects(thresholds, (row.fullname for row in result.rows)))
     return [
         f"- ratio: the second side's time divided by the first's; interval: simultaneous {family} interval",
         f"- slower, faster: the simultaneous interval excludes 1, and the change is at least {effect}",

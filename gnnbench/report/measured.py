@@ -1,4 +1,4 @@
-"""The time of a benchmark in a run file, as pages and exports show it."""
+"""What a measurement says: time, interval, facts and notes, as tables, pages and exports show them."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,11 +6,17 @@ from typing import Literal
 import numpy as np
 
 from .. import units
+from ..cpu import CONTENDED
 from ..measure import estimate
+from ..measure.measurement import Measurement
 from ..results.benchmark import Benchmark
-from . import table
 
 Side = Literal["base", "head"]
+NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time"
+_DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
+_CLOCK_SET = "measurements without a positive time were left out, as if the clock was set: run again"
+TO_DO = (_DISTURBED, NO_INTERVAL, _CLOCK_SET)
+"""Notes about which a reader can do something; they come first."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ def time_of(one: Benchmark) -> Measured | None:
     if (growth := one.part.resident_growth_bytes) is not None:
         facts.append(("resident set", f"grows by {units.size(growth)} in a call"))
     level, name = estimate.SHOWN_LEVEL, estimate.NAME
-    return Measured(*table.times(measured), level, name, tuple(facts), tuple(table.remarks(measured)))
+    return Measured(*times(measured), level, name, tuple(facts), tuple(remarks(measured)))
 
 
 def _plain(one: Benchmark) -> Measured | None:
@@ -72,7 +78,7 @@ def _plain(one: Benchmark) -> Measured | None:
     if rounds:
         found = estimate.estimate(np.array(rounds))
         facts = (("rounds", f"{len(rounds):,}"),)
-        remarks = (table.NO_INTERVAL,) if None in (found.low, found.high) else ()
+        remarks = (NO_INTERVAL,) if None in (found.low, found.high) else ()
         name = "first decile of the rounds"
         return Measured(found.location, found.low, found.high, level, name, facts, remarks)
     if one.median_seconds is None:
@@ -91,3 +97,34 @@ def processes_of(one: Benchmark, side: Side) -> tuple[ProcessBlocks, ...]:
         for process in measured.processes
         if process.blocks_ns
     )
+
+
+def times(measured: Measurement) -> tuple[float, float | None, float | None]:
+    """Return the estimate and the bounds of its interval, in seconds, of a measurement with blocks."""
+    assert measured.location_ns
+    low, high = (ns and ns / 1e9 for ns in (measured.low_ns, measured.high_ns))
+    return measured.location_ns / 1e9, low, high
+
+
+def half_width(middle: float, low: float | None, high: float | None) -> str:
+    """Write the larger half-width of an interval as a fraction of the estimate; `?`: a bound is missing."""
+    if low is None or high is None:
+        return "?"
+    return units.fraction(max(high - middle, middle - low) / middle)
+
+
+def remarks(measured: Measurement) -> list[str]:
+    """Return the notes on a measurement."""
+    whole = measured.whole_call
+    found = {
+        _DISTURBED: (measured.contention_share or 0) > CONTENDED,
+        NO_INTERVAL: None in (measured.low_ns, measured.high_ns),
+        _CLOCK_SET: measured.rejected_rounds,
+        f"only timed, so ops, peak and sync are empty: {whole}": whole,
+        f"timed in one place of memory, others may differ: {measured.in_place}": (
+            measured.in_place and not whole
+        ),
+        "changes its inputs, so each call sees other values": measured.changes_inputs,
+    }
+    not_copied = [f"inputs of this type stay in one place of memory: {name}" for name in measured.not_copied]
+    return [*not_copied, *(remark for remark, holds in found.items() if holds)]

@@ -7,12 +7,13 @@ from operator import itemgetter
 from typing import Any, Literal
 
 from .. import units
-from . import layouts, wording
-from .charts import distribution, forest, phases, platforms, times
+from . import numbers
+from .breakdown import Breakdown
+from .charts import distribution, forest, phases, times
 from .names import heading, inputs
 from .style import Style
 from .verdicts import divided
-from .view import BenchmarkView, Breakdown, JudgedBy, View
+from .view import BenchmarkView, JudgedBy, View, moved
 
 Place = Literal["verdicts", "benchmark", "platforms", "phases", "times"]
 
@@ -50,7 +51,7 @@ def pictures(view: View) -> Iterator[Picture]:
         with_ratio = [one for one in shown if one.judgement and one.judgement.ratio]
         if with_ratio:
             yield _forest(view, view.judged, with_ratio, same_code)
-        for benchmark in [one for one in wording.moved(with_ratio) if one.processes][:_MOST_CHANGED]:
+        for benchmark in [one for one in moved(with_ratio) if one.processes][:_MOST_CHANGED]:
             yield _distribution(benchmark)
     groups = side_by_side(view.rows)
     for title, where in zip(groups, graphs(groups), strict=True):
@@ -66,7 +67,7 @@ def side_by_side(benchmarks: Sequence[BenchmarkView]) -> dict[str, dict[str, lis
     found: dict[str, dict[str, list[BenchmarkView]]] = {}
     for one in benchmarks:
         if one.spec and one.seconds:
-            found.setdefault(heading(one.spec), {}).setdefault(wording.subject(one), []).append(one)
+            found.setdefault(heading(one.spec), {}).setdefault(one.subject, []).append(one)
     several = {
         title: {what: ones for what, ones in rows.items() if len(ones) >= _FEWEST_PLATFORMS}
         for title, rows in found.items()
@@ -86,10 +87,10 @@ def graphs(groups: Mapping[str, Mapping[str, Sequence[BenchmarkView]]]) -> list[
 
 
 def _forest(view: View, judged: JudgedBy, benchmarks: Sequence[BenchmarkView], same_code: str) -> Picture:
-    changed = wording.moved(benchmarks)
+    changed = moved(benchmarks)
     there = {one.fullname for one in changed}
     others = sorted(
-        (one for one in benchmarks if one.fullname not in there), key=lambda one: -abs(wording.ratio(one) - 1)
+        (one for one in benchmarks if one.fullname not in there), key=lambda one: -abs(one.ratio - 1)
     )
     known = judged.thresholds
     thin, thick, band = "", "", ""
@@ -107,13 +108,13 @@ def _forest(view: View, judged: JudgedBy, benchmarks: Sequence[BenchmarkView], s
         "Slower: triangle to the right; faster: triangle to the left; same: circle; undecided: diamond; "
         f"incomparable: cross; accepted: square; ignored: triangle up.{f' {same_code}.' if same_code else ''}"
     )
-    text = f"Forest plot of {units.count(len(benchmarks), 'ratio')}. {wording.headline(view)}."
-    return Picture("verdicts", wording.headline(view), note, text, draw, len(benchmarks))
+    text = f"Forest plot of {units.count(len(benchmarks), 'ratio')}. {view.headline}."
+    return Picture("verdicts", view.headline, note, text, draw, len(benchmarks))
 
 
 def _distribution(benchmark: BenchmarkView) -> Picture:
     def draw(style: Style) -> dict[str, Any]:
-        found = layouts.thinned(benchmark, layouts.MOST_POINTS // max(len(benchmark.processes), 1))
+        found = numbers.thinned(benchmark, numbers.MOST_POINTS // max(len(benchmark.processes), 1))
         return distribution.chart(found.rows(), found.interval(benchmark), found.names(), found.unit, style)
 
     note = (
@@ -126,7 +127,7 @@ def _distribution(benchmark: BenchmarkView) -> Picture:
         f"{units.count(sides.count('base'), 'process')} of the older side, "
         f"{sides.count('head')} of the newer."
     )
-    return Picture("benchmark", wording.change(benchmark), note, text, draw)
+    return Picture("benchmark", benchmark.change, note, text, draw)
 
 
 def _platforms(title: str, where: str, rows: dict[str, list[BenchmarkView]]) -> Picture:
@@ -147,7 +148,7 @@ def _platforms(title: str, where: str, rows: dict[str, list[BenchmarkView]]) -> 
             for one in rows[what]
             if one.spec
         ]
-        return platforms.chart(shown, style)
+        return times.platforms(shown, style)
 
     if len(rows) == 1:
         (what,) = rows
@@ -172,9 +173,7 @@ def _times(benchmarks: Sequence[BenchmarkView]) -> Picture:
         return times.chart([_time(one) for one in longest[: style.most_rows]], style)
 
     first = longest[0]
-    message = (
-        f"{wording.subject(first)} takes longest{wording.where(first)}: {units.seconds(_seconds(first))}"
-    )
+    message = f"{first.subject} takes longest{first.where}: {units.seconds(_seconds(first))}"
     note = "Times, with intervals if known; the longest first."
     return Picture(
         "times",

@@ -5,20 +5,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .. import units
-from ..cpu import CONTENDED
-from ..measure.measurement import Measurement
 from ..results.parts import BenchmarkPart
 from ..workloads.least_work import Limit
 from ..workloads.operations import OPERATIONS
 from ..workloads.spec import Spec
 from .document import Column, Shown, Table
-from .names import SHORT_DIRECTION, grouped, heading
+from .measured import TO_DO, half_width, remarks, times
+from .names import SHORT_DIRECTION, grouped, heading, inputs
 
-NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time"
-_DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
-_CLOCK_SET = "measurements without a positive time were left out, as if the clock was set: run again"
-_TO_DO = (_DISTURBED, NO_INTERVAL, _CLOCK_SET)
-"""Notes about which a reader can do something; they come first."""
+_THREADS = re.compile(r"(.+)_(1|2|all)_threads?")
+_WORKERS = re.compile(r"(.+?)(_first)?_(\d+)_workers")
+
+_Texts = dict[tuple[str, ...], dict[str, list[str]]]
+"""For a title and what its benchmarks run on: what is said of each platform."""
 _COLUMNS = (
     *(Column(name, once=True) for name in ("operation", "dir")),
     Column("on"),
@@ -82,37 +81,6 @@ class TableRow:
         """Write the ratio of its time to another's; `~`: the intervals overlap, or one is not known."""
         is_above = self.low is not None and fastest.high is not None and self.low > fastest.high
         return f"{'' if is_above else '~'}{units.ratio(self.seconds / fastest.seconds)}"
-
-
-def times(measured: Measurement) -> tuple[float, float | None, float | None]:
-    """Return the estimate and the bounds of its interval, in seconds, of a measurement with blocks."""
-    assert measured.location_ns
-    low, high = (ns and ns / 1e9 for ns in (measured.low_ns, measured.high_ns))
-    return measured.location_ns / 1e9, low, high
-
-
-def half_width(middle: float, low: float | None, high: float | None) -> str:
-    """Write the larger half-width of an interval as a fraction of the estimate; `?`: a bound is missing."""
-    if low is None or high is None:
-        return "?"
-    return units.fraction(max(high - middle, middle - low) / middle)
-
-
-def remarks(measured: Measurement) -> list[str]:
-    """Return the notes on a measurement."""
-    whole = measured.whole_call
-    found = {
-        _DISTURBED: (measured.contention_share or 0) > CONTENDED,
-        NO_INTERVAL: None in (measured.low_ns, measured.high_ns),
-        _CLOCK_SET: measured.rejected_rounds,
-        f"only timed, so ops, peak and sync are empty: {whole}": whole,
-        f"timed in one place of memory, others may differ: {measured.in_place}": (
-            measured.in_place and not whole
-        ),
-        "changes its inputs, so each call sees other values": measured.changes_inputs,
-    }
-    not_copied = [f"inputs of this type stay in one place of memory: {name}" for name in measured.not_copied]
-    return [*not_copied, *(remark for remark, holds in found.items() if holds)]
 
 
 def _over(limit: Limit | None) -> list[str]:
@@ -181,4 +149,60 @@ def notes(rows: Sequence[TableRow]) -> list[str]:
         (f"{row.spec.operation} {SHORT_DIRECTION[row.spec.direction]} {row.spec.platform}", row.notes)
         for row in rows
     )
-    return sorted(grouped(remarks, len(rows)), key=lambda line: not line.startswith(_TO_DO))
+    return sorted(grouped(remarks, len(rows)), key=lambda line: not line.startswith(TO_DO))
+
+
+def scaling(rows: Sequence[TableRow], session_threads: int) -> list[str]:
+    """Return lines on operations with more threads than one, on batches a second, and on first batches.
+
+    Args:
+        rows: all rows; the end of an operation's name says how many threads or workers it has.
+        session_threads: what `_all_threads` stands for.
+    """
+    return [*_written(_speed_ups(rows, session_threads)), *_written(_throughputs(rows))]
+
+
+def _written(found: _Texts) -> list[str]:
+    several = len({key[1:] for key in found}) > 1
+    written = []
+    for (title, *where), platforms in found.items():
+        texts = [f"{platform} {', '.join(each)}" for platform, each in platforms.items() if each]
+        if texts:
+            suffix = f" ({', '.join(where)})" if several else ""
+            written.append(f"{title}{suffix}: {'; '.join(texts)}")
+    return written
+
+
+def _speed_ups(rows: Sequence[TableRow], session_threads: int) -> _Texts:
+    """Divide the time with one thread by that with more."""
+    found: dict[tuple[str, ...], dict[str, dict[str, float]]] = {}
+    for row in rows:
+        if named := _THREADS.fullmatch(row.spec.operation):
+            operation, threads = named.groups()
+            title = f"speed-up over 1 thread, {operation} {SHORT_DIRECTION[row.spec.direction]}"
+            platforms = found.setdefault((title, *inputs(row.spec)), {})
+            platforms.setdefault(row.spec.platform, {})[threads] = row.seconds
+    names = {"2": "with 2", "all": f"with all {session_threads}"}
+
+    def texts(seconds: dict[str, float]) -> list[str]:
+        more = [threads for threads in names if {"1", threads} <= seconds.keys()]
+        return [f"{units.ratio(seconds['1'] / seconds[one], 'slower')} {names[one]}" for one in more]
+
+    return {
+        key: {platform: texts(seconds) for platform, seconds in platforms.items()}
+        for key, platforms in found.items()
+    }
+
+
+def _throughputs(rows: Sequence[TableRow]) -> _Texts:
+    """Say how many batches a second loaders make, and when the first one is there."""
+    found: _Texts = {}
+    for row in rows:
+        operation, name = OPERATIONS.get(row.spec.operation), _WORKERS.fullmatch(row.spec.operation)
+        if operation and operation.batches and name:
+            loader, first, workers = name.groups()
+            what = "time to the first batch" if first else "batches a second"
+            value = units.seconds(row.seconds) if first else f"{operation.batches / row.seconds:.3g}"
+            texts = found.setdefault((f"{what}, {loader}", *inputs(row.spec)), {})
+            texts.setdefault(row.spec.platform, []).append(f"{value} with {workers} workers")
+    return found

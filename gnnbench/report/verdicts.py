@@ -1,21 +1,15 @@
-"""Verdicts as documents and text; the columns of all tables of verdicts."""
+"""Verdicts as documents; the columns of all tables of verdicts."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from .. import units
 from ..compare.comparison import Compared, Comparison
-from ..compare.verdict import Judgement, Thresholds
-from . import memory
+from ..compare.verdict import Judgement
 from .causes import Told, notes_of
-from .document import Column, Document, Note, Shown, effect, tables
-from .headline import headline
+from .document import Column, Document, Note, Shown, tables
 from .names import grouped, short, specs_of
-
-ORDER = ("slower", "accepted", "faster", "same", "undecided", "incomparable", "ignored")
-_SELDOM = ("accepted", "ignored")
-"""Verdicts that are counted only if there are any."""
+from .wording import memory_notes, reasons, sees, sentence
 
 
 class _Judged(Protocol):
@@ -107,11 +101,6 @@ def document(found: Comparison, causes: Sequence[Told] = ()) -> Document:
     return [*tables(specs, COLUMNS, {row.fullname: row for row in shown}), *map(Note, lines)]
 
 
-def sees(found: Judgement) -> float | None:
-    """Return the minimum detectable effect of an undecided benchmark; None: it is decided, or not known."""
-    return found.minimum_detectable_effect if found.verdict == "undecided" else None
-
-
 def notes(found: Comparison, causes: Sequence[Told] = ()) -> list[str]:
     """Return the notes on rows (why there is no verdict, what else changed), and on all together.
 
@@ -124,18 +113,9 @@ def notes(found: Comparison, causes: Sequence[Told] = ()) -> list[str]:
     remarks = []
     for row in rows:
         judgement = row.judgement
-        said = (*reasons(judgement), *memory.notes(row.memory), *notes_of(row, causes))
+        said = (*reasons(judgement), *memory_notes(row.memory), *notes_of(row, causes))
         remarks.append((names[row.fullname], said))
     return [*grouped(remarks), *remarks_on_all(found)]
-
-
-def reasons(judgement: Judgement) -> list[str]:
-    """Return why there is no verdict by time, or why it is ignored; nothing if the numbers say all."""
-    if judgement.verdict == "ignored":
-        return [f"ignored: {judgement.reason}"]
-    excludes_one = (judgement.low or 0.0) > 1 or (judgement.high or 1.0) < 1
-    unclear = judgement.verdict == "undecided" and excludes_one
-    return [judgement.reason] if unclear or not judgement.judged else []
 
 
 def remarks_on_all(found: Comparison) -> list[str]:
@@ -153,53 +133,3 @@ def remarks_on_all(found: Comparison) -> list[str]:
             f"All benchmarks together: {sentence(Compared('', shared, None))}"
         )
     return lines
-
-
-def effects(thresholds: Thresholds, names: Iterable[str]) -> str:
-    """Write the minimum effect of interest: `3.0%`, or `3.0% (10% by rule 2 of pyproject.toml)`."""
-    rules = thresholds.rules
-    found = dict.fromkeys(rule for name in names if (rule := rules.rule("effect", name)))
-    own = [f"{units.fraction(rule.effect or 0.0)} by {rules.place(rule)}" for rule in found]
-    return units.fraction(thresholds.effect) + (f" ({', '.join(own)})" if own else "")
-
-
-def count(rows: Sequence[Compared]) -> str:
-    """Count the verdicts: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable; 2 more memory`."""
-    found: Counter[str] = Counter(row.judgement.verdict for row in rows)
-    times = ", ".join(
-        f"{found[verdict]} {verdict}" for verdict in ORDER if found[verdict] or verdict not in _SELDOM
-    )
-    return "; ".join(filter(None, (times, memory.counted(rows))))
-
-
-def result(found: Comparison) -> str:
-    """Return the last lines in a terminal: what fails or is known, and the verdicts, counted."""
-    said = f"{headline(found.rows, found.shared).said}\n" if found.rows else ""
-    return said + count(found.rows)
-
-
-def sentence(row: Compared, *, drifted: bool = False, in_turns: bool = False) -> str:
-    """Write a benchmark's verdict and its reason on one line.
-
-    Args:
-        row: the benchmark.
-        drifted: whether a drift was removed: the ratio then does not give the baseline's time.
-        in_turns: whether both sides were timed in pairs of processes.
-    """
-    found = row.judgement
-    text: str = found.verdict
-    if found.low is not None and found.ratio is not None:
-        ratio = units.ratio(found.ratio, "less", 3, changed=found.changed)
-        text += f": {ratio} the baseline's time ({units.interval(found.low, found.high, 3)})"
-    if row.seconds is not None and found.ratio:
-        text += f", {units.seconds(row.seconds)} now"
-        text += "" if drifted else f", {units.seconds(row.seconds / found.ratio)} in the baseline"
-    pairs = units.count(found.head_processes, "pair")
-    processes = f"{found.base_processes} in the baseline, {found.head_processes} now"
-    text += f"; {found.reason}; {f'{pairs} of processes' if in_turns else f'processes: {processes}'}"
-    if (detectable := sees(found)) is not None:
-        text += f"; minimum detectable effect: {effect(detectable)}"
-    of_memory = memory.notes(row.memory)
-    # The verdict that fails comes first.
-    first = (*of_memory, text) if row.needs_more_memory and found.verdict != "slower" else (text, *of_memory)
-    return "; ".join((*first, *row.notes))

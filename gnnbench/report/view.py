@@ -1,11 +1,13 @@
 """The content of a page or slide, independent of the files' formats."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal
+from typing import Literal
 
+from .. import units
 from ..compare.allowed import Allowed
 from ..compare.comparison import Compared
 from ..compare.memory import MemoryChange
@@ -14,11 +16,15 @@ from ..measure.counter_changes import Counters
 from ..results.benchmark import Benchmark
 from ..workloads.least_work import Limit
 from ..workloads.spec import Spec
+from . import wording
+from .breakdown import Breakdown
 from .causes import Told
 from .measured import Measured, ProcessBlocks, processes_of, time_of
+from .names import SHORT_DIRECTION
 from .page import fragment
 
-_SHORT_COMMIT = 10
+CHANGED = ("slower", "accepted", "faster")
+"""Verdicts on a changed time, in the order of `moved`."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,51 @@ class BenchmarkView:
     def judgement(self) -> Judgement | None:
         """None: it has no verdict."""
         return self.row.judgement if self.row else None
+
+    @property
+    def verdict(self) -> str:
+        """Empty: it has none."""
+        return self.judgement.verdict if self.judgement else ""
+
+    @property
+    def ratio(self) -> float:
+        """1: it has none."""
+        return (self.judgement and self.judgement.ratio) or 1.0
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether its time or its memory changed."""
+        return self.verdict in CHANGED or bool(self.memory and self.memory.changed)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is slower, needs more memory or was interrupted."""
+        needs_more = self.memory is not None and self.memory.fails
+        return self.verdict == "slower" or needs_more or bool(self.error)
+
+    @property
+    def subject(self) -> str:
+        """Operation and direction, `gcn_norm f+b`, or the title."""
+        spec = self.spec
+        return f"{spec.operation} {SHORT_DIRECTION[spec.direction]}" if spec else self.title
+
+    @property
+    def where(self) -> str:
+        """The platform, ` on torch`; empty: unknown."""
+        return f" on {self.spec.platform}" if self.spec else ""
+
+    @property
+    def change(self) -> str:
+        """How its time changed: `gcn_norm f+b is 1.12x slower on torch`.
+
+        Of one that is slower than accepted, by how much, and the whole ratio.
+        """
+        if self.verdict == "slower" and (limit := self.allowed):
+            beyond = wording.times(self.verdict, self.ratio / limit.ratio)
+            changed = f"{beyond} than accepted ({units.ratio(self.ratio)} in all)"
+        else:
+            changed = wording.times(self.verdict, self.ratio)
+        return f"{self.subject} is {changed}{self.where}"
 
     @property
     def allowed(self) -> Allowed | None:
@@ -118,48 +169,6 @@ class JudgedBy:
 
 
 @dataclass(frozen=True)
-class BreakdownPart:
-    """A range of a profiled call."""
-
-    name: str
-    seconds: float
-    """Mean over the middle half of the repeats, by the time of the whole call."""
-    self_seconds: float
-    """Without nested ranges."""
-    depth: int
-    """Level of nesting, from 1."""
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A profiled call."""
-
-    label: str
-    """Platform, or "call"."""
-    seconds: float
-    """Sum of the ranges' times without nested ranges, and of the rest."""
-    parts: tuple[BreakdownPart, ...]
-    """Its ranges, depth first."""
-    rest_seconds: float
-    """Time outside of all ranges."""
-
-
-@dataclass(frozen=True)
-class Breakdown:
-    """The time of calls by range, with platforms side by side."""
-
-    title: str
-    kind: str
-    """`phases` or `layers`."""
-    bars: tuple[Bar, ...]
-
-    @property
-    def work(self) -> str:
-        """Return what was profiled, without widths and types: `epoch train on cora`."""
-        return self.title.partition(" · ")[0]
-
-
-@dataclass(frozen=True)
 class View:
     """The whole content."""
 
@@ -185,26 +194,53 @@ class View:
             one for one in self.benchmarks if one.time or not (one.judgement and one.judgement.same_code)
         )
 
+    @property
+    def headline(self) -> str:
+        """The main result, on one line."""
+        if self.kind == "profile":
+            works = dict.fromkeys(found.work for found in self.breakdowns)
+            return f"Where the time of {', '.join(works) or self.source} goes"
+        if not self.benchmarks:
+            return "This file has no benchmarks"
+        others = [one for one in self.benchmarks if one.judgement or not one.error]
+        cut = len(self.benchmarks) - len(others)
+        if all(one.error for one in self.benchmarks):
+            return f"{wording.every(len(self.benchmarks), 'is', 'are')} interrupted"
+        if self.judged:
+            text = _verdicts(others, self.judged)
+        else:
+            text = f"{units.count(len(others), 'benchmark')}, not compared with a baseline"
+        return f"{text}; {cut} interrupted" if cut else text
 
-def environment_facts(environment: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return name and value of each known field.
 
-    Args:
-        environment: from a file; empty if the file has none.
-    """
-    if not environment:
-        return ()
-    gpu = environment.get("gpu") or {}
-    commit = environment.get("commit")
-    changed = ", with uncommitted changes" if environment.get("dirty") else ""
-    libraries = " · ".join(f"{name} {version}" for name, version in environment.get("libraries") or ())
-    found = {
-        "processor": environment.get("cpu"),
-        "threads": environment.get("threads"),
-        "GPU": gpu.get("name"),
-        "system": environment.get("system"),
-        "Python": environment.get("python"),
-        "libraries": libraries,
-        "commit": commit and f"{str(commit)[:_SHORT_COMMIT]}{changed}",
-    }
-    return tuple((name, str(value)) for name, value in found.items() if value)
+def _verdicts(benchmarks: Sequence[BenchmarkView], judged: JudgedBy) -> str:
+    """Return the main result; of what is slower, the largest change."""
+    effect = judged.thresholds.effect if judged.thresholds else None
+    found = wording.headline(benchmarks, judged.shared, effect)
+    changed = moved(benchmarks)
+    slower = sum(one.verdict == "slower" for one in changed)
+    if not slower:
+        return found.whole
+    alone = slower == 1 and not any(one.memory and one.memory.fails for one in benchmarks)
+    return f"{found.said}{':' if alone else ';'} {changed[0].change}"
+
+
+def weighed(benchmarks: Iterable[BenchmarkView]) -> list[BenchmarkView]:
+    """Return the benchmarks whose memory changed, those that need most more first."""
+    added = [
+        (one.memory.head_bytes - one.memory.base_bytes, one)
+        for one in benchmarks
+        if one.memory and one.memory.changed
+    ]
+    return [one for _, one in sorted(added, key=lambda pair: -pair[0])]
+
+
+def moved(benchmarks: Iterable[BenchmarkView]) -> list[BenchmarkView]:
+    """Return slower benchmarks, accepted ones, then faster ones, each with the largest change first."""
+    changed = [one for one in benchmarks if one.verdict in CHANGED]
+    return sorted(changed, key=lambda one: (CHANGED.index(one.verdict), -abs(math.log(one.ratio))))
+
+
+def ordered(benchmarks: Iterable[BenchmarkView]) -> tuple[BenchmarkView, ...]:
+    """Return what failed, then other changes, then the rest, each in the order of the file."""
+    return tuple(sorted(benchmarks, key=lambda one: 0 if one.failed else 1 if one.is_changed else 2))

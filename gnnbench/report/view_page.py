@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import units
-from . import drawing, memory, page, wording
+from . import drawing, page, wording
+from .breakdown import Breakdown
 from .causes import BENCHMARKS, Told
 from .charts import distribution
 from .document import Column, Shown, Table, chosen
@@ -16,8 +17,9 @@ from .names import LONGEST, grouped
 from .numbers import Numbers, notes
 from .pictures import Picture, pictures, side_by_side
 from .style import PAGE
-from .verdicts import COLUMNS, ORDER, divided, effects, reasons
-from .view import BenchmarkView, Breakdown, View
+from .verdicts import COLUMNS, divided
+from .view import CHANGED, BenchmarkView, View, moved, ordered, weighed
+from .wording import ORDER, effects, reasons
 
 _DEEPEST = 4
 """Levels of nested ranges that are indented."""
@@ -37,7 +39,7 @@ class Figure:
 
 def html(view: View) -> str:
     """Return the page: one file that loads nothing else."""
-    rows = wording.ordered(view.rows)
+    rows = ordered(view.rows)
     drawn = any(one.processes for one in rows)
     if drawn:
         drawing.prepare()
@@ -51,15 +53,15 @@ def html(view: View) -> str:
         view=view,
         thresholds=thresholds,
         effect=thresholds and effects(thresholds, (one.fullname for one in view.benchmarks)),
-        headline=wording.headline(view),
+        headline=view.headline,
         counts=_counts(view.benchmarks),
         causes=_causes(view),
         same_code=divided(view.benchmarks)[1],
         rows=rows,
         most=_MOST_CHANGED,
-        moved=_together(wording.moved(view.benchmarks), view.causes),
+        moved=_together(moved(view.benchmarks), view.causes),
         moved_columns=_moved_columns(view),
-        weighed=wording.weighed(view.benchmarks),
+        weighed=weighed(view.benchmarks),
         weighed_columns=_WEIGHED,
         figures=_figures(view),
         remarks=grouped(_remarks(rows)),
@@ -85,10 +87,8 @@ _WHAT_ELSE = "counters are equal, or were not recorded"
 
 def _weighed_too(one: BenchmarkView) -> str:
     """Return why more memory is excused, and what else changed, unless the table of times has it."""
-    excused = [memory.excuse(one.memory)] if one.memory and one.memory.excused else []
-    else_changed = (
-        "see above" if wording.verdict(one) in wording.CHANGED else "; ".join(one.notes) or _WHAT_ELSE
-    )
+    excused = [wording.excuse(one.memory)] if one.memory and one.memory.excused else []
+    else_changed = "see above" if one.verdict in CHANGED else "; ".join(one.notes) or _WHAT_ELSE
     return "; ".join((*excused, else_changed))
 
 
@@ -104,25 +104,29 @@ _WEIGHED = (
 """The columns of the table of changed memory."""
 
 
+def _interval(one: BenchmarkView) -> str:
+    return units.interval(one.judgement.low, one.judgement.high) if one.judgement else ""
+
+
 def _moved_columns(view: View) -> list[Column]:
     """Return the columns of the table of changed times."""
     judged = view.judged
     level = f"{units.level(judged.thresholds.family_level)} " if judged and judged.thresholds else ""
 
     def change(one: BenchmarkView) -> Shown:
-        word = wording.verdict(one)
-        ratio = units.ratio(wording.ratio(one), "" if word == "faster" else "faster", changed=True)
+        word = one.verdict
+        ratio = units.ratio(one.ratio, "" if word == "faster" else "faster", changed=True)
         return Shown(f"{ratio} {word}", style=word)
 
     def time(one: BenchmarkView) -> str:
         seconds = [] if not one.seconds else [one.seconds]
         if seconds and not (judged and judged.shared):
-            seconds.insert(0, seconds[0] / wording.ratio(one))
+            seconds.insert(0, seconds[0] / one.ratio)
         return " → ".join(map(units.seconds, seconds))
 
     return [
         Column("change", "shown", change),
-        Column(f"{level}interval", "text", wording.interval),
+        Column(f"{level}interval", "text", _interval),
         Column("time", "number", time),
         Column("what else changed", "text", lambda one: "; ".join(one.notes) or _WHAT_ELSE),
     ]
@@ -141,8 +145,8 @@ def _causes(view: View) -> list[tuple[Told, list[BenchmarkView], list[tuple[str,
 def _together(moved: Sequence[BenchmarkView], causes: Sequence[Told]) -> list[BenchmarkView]:
     """Order slower benchmarks by their cause, as far as it is known; the others stay behind them."""
     place = {name: number for number, told in enumerate(causes) for name in told.fullnames}
-    slower = [one for one in moved if wording.verdict(one) == "slower"]
-    others = [one for one in moved if wording.verdict(one) != "slower"]
+    slower = [one for one in moved if one.verdict == "slower"]
+    others = [one for one in moved if one.verdict != "slower"]
     return sorted(slower, key=lambda one: place.get(one.fullname, len(causes))) + others
 
 
@@ -166,7 +170,7 @@ def _figures(view: View) -> dict[str, list[Figure]]:
 
 
 def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
-    words = [wording.verdict(one) for one in benchmarks]
+    words = [one.verdict for one in benchmarks]
     return [(verdict, words.count(verdict)) for verdict in ORDER if verdict in words]
 
 
@@ -175,7 +179,7 @@ def _remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]
     found = []
     for one in benchmarks:
         why = reasons(one.judgement) if one.judgement else []
-        in_table = one.notes if wording.is_changed(one) else ()
+        in_table = one.notes if one.is_changed else ()
         said = [f"interrupted: {one.error}", *in_table]
         found.append((one.label, [*why, *(note for note in notes(one) if note not in said)]))
     return found
@@ -184,7 +188,7 @@ def _remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]
 def _choices(benchmarks: Sequence[BenchmarkView]) -> dict[str, list[str]]:
     """Return the filters that have at least two values."""
     found = {
-        "verdict": [word for word in ORDER if any(wording.verdict(one) == word for one in benchmarks)],
+        "verdict": [word for word in ORDER if any(one.verdict == word for one in benchmarks)],
         "platform": _values(one.spec.platform for one in benchmarks if one.spec),
         "graph": _values(one.spec.dataset for one in benchmarks if one.spec),
         "width": _values(str(one.spec.hidden) for one in benchmarks if one.spec),

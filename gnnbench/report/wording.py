@@ -1,106 +1,165 @@
-"""Sentences about benchmarks."""
+"""Verdicts in sentences, the same in terminals, pages and comments."""
 
-import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from .. import units
-from ..compare.verdict import Judgement
-from .headline import headline as main_result
-from .headline import times
-from .names import SHORT_DIRECTION
-from .view import BenchmarkView, JudgedBy, View
+from ..compare.comparison import Compared, Comparison
+from ..compare.memory import ACCEPTED, MemoryChange, MemoryVerdict
+from ..compare.verdict import Judgement, Thresholds
+from .document import effect
 
-CHANGED = ("slower", "accepted", "faster")
-"""Verdicts on a changed time, in the order of `moved`."""
-
-
-def headline(view: View) -> str:
-    """Return the main result of a view, on one line."""
-    if view.kind == "profile":
-        works = dict.fromkeys(found.work for found in view.breakdowns)
-        return f"Where the time of {', '.join(works) or view.source} goes"
-    if not view.benchmarks:
-        return "This file has no benchmarks"
-    if all(one.error for one in view.benchmarks):
-        return f"{_all(len(view.benchmarks))} interrupted"
-    others = [one for one in view.benchmarks if one.judgement or not one.error]
-    cut = len(view.benchmarks) - len(others)
-    if view.judged:
-        text = _verdicts(others, view.judged)
-    else:
-        text = f"{units.count(len(others), 'benchmark')}, not compared with a baseline"
-    return f"{text}; {cut} interrupted" if cut else text
+ORDER = ("slower", "accepted", "faster", "same", "undecided", "incomparable", "ignored")
+_SELDOM = ("accepted", "ignored")
+"""Verdicts that are counted only if there are any."""
+_DECIDED = ("accepted", "faster", "same")
+_OTHERS = (*_DECIDED, "undecided", "incomparable", "ignored")
+"""All verdicts but slower, in the order of a sentence."""
+_CHANGED: tuple[MemoryVerdict, ...] = ("more memory", "less memory")
 
 
-def weighed(benchmarks: Sequence[BenchmarkView]) -> list[BenchmarkView]:
-    """Return the benchmarks whose memory changed, those that need most more first."""
-    changed = [one for one in benchmarks if one.memory and one.memory.changed]
-    return sorted(changed, key=_added_bytes, reverse=True)
+class Judged(Protocol):
+    """A benchmark, as `Compared` or in a page."""
+
+    @property
+    def judgement(self) -> Judgement | None:
+        """None: it has no verdict, and is not counted."""
+
+    @property
+    def memory(self) -> MemoryChange | None:
+        """None: there is no verdict on its memory."""
 
 
-def _added_bytes(benchmark: BenchmarkView) -> int:
-    return benchmark.memory.head_bytes - benchmark.memory.base_bytes if benchmark.memory else 0
+@dataclass(frozen=True)
+class Headline:
+    """The main result."""
+
+    said: str
+    """What the exit code tells too: `2 of 5 benchmarks are slower, 1 needs more memory`."""
+    others: str
+    """The other verdicts, counted: `1 faster, 2 same`; empty: there are none."""
+
+    @property
+    def whole(self) -> str:
+        """Both, on one line."""
+        return f"{self.said}: {self.others}" if self.others else self.said
 
 
-def moved(benchmarks: Sequence[BenchmarkView]) -> list[BenchmarkView]:
-    """Return slower benchmarks, accepted ones, then faster ones, each with the largest change first."""
-    changed = [one for one in benchmarks if verdict(one) in CHANGED]
-    return sorted(changed, key=lambda one: (CHANGED.index(verdict(one)), -abs(math.log(ratio(one)))))
+def headline(
+    rows: Sequence[Judged], shared: Judgement | None = None, effect: float | None = None
+) -> Headline:
+    """Return the main result: what fails; or else what is known not to, and what is not known.
 
-
-def ordered(benchmarks: Iterable[BenchmarkView]) -> tuple[BenchmarkView, ...]:
-    """Return what failed, then other changes, then the rest, each in the order of the file."""
-    return tuple(sorted(benchmarks, key=lambda one: 0 if _failed(one) else 1 if is_changed(one) else 2))
-
-
-def _failed(benchmark: BenchmarkView) -> bool:
-    needs_more = benchmark.memory is not None and benchmark.memory.fails
-    return verdict(benchmark) == "slower" or needs_more or bool(benchmark.error)
-
-
-def is_changed(benchmark: BenchmarkView) -> bool:
-    """Return whether its time or its memory changed."""
-    return verdict(benchmark) in CHANGED or bool(benchmark.memory and benchmark.memory.changed)
-
-
-def verdict(benchmark: BenchmarkView) -> str:
-    """Return its verdict; empty: it has none."""
-    return benchmark.judgement.verdict if benchmark.judgement else ""
-
-
-def ratio(benchmark: BenchmarkView) -> float:
-    """Return its ratio; 1: it has none."""
-    return (benchmark.judgement and benchmark.judgement.ratio) or 1.0
-
-
-def change(benchmark: BenchmarkView) -> str:
-    """Describe a change: `gcn_norm f+b is 1.12x slower on torch`.
-
-    Of one that is slower than accepted, it says by how much, and the whole ratio.
+    Args:
+        rows: the benchmarks; those without a verdict are not counted.
+        shared: the verdict on all benchmarks together, if a drift was removed.
+        effect: minimum effect of interest, to name it.
     """
-    found, whole = verdict(benchmark), ratio(benchmark)
-    if found == "slower" and (limit := benchmark.allowed):
-        changed = f"{times(found, whole / limit.ratio)} than accepted ({units.ratio(whole)} in all)"
-    else:
-        changed = times(found, whole)
-    return f"{subject(benchmark)} is {changed}{where(benchmark)}"
+    words = [one.judgement.verdict for one in rows if one.judgement]
+    if not words:
+        return Headline("No benchmark in the result", "")
+    counts: Counter[str] = Counter(words)
+    more = sum(one.memory is not None and one.memory.fails for one in rows)
+    said = _failed(len(words), counts["slower"], more)
+    others = ", ".join(_counted(counts[word], word, effect) for word in _OTHERS if counts[word])
+    if not said and all(one.judgement.same_code for one in rows if one.judgement):
+        said, others = f"{every(len(words), 'runs', 'run')} the same code", ""
+    elif not said and counts["ignored"] == len(words):
+        said, others = f"{every(len(words), 'is', 'are')} ignored", ""
+    elif not said:
+        said = _not_failed(len(words), counts)
+    if shared and shared.verdict != "same":
+        said = f"All benchmarks together: {_together(shared)}; relative to that, {said[0].lower()}{said[1:]}"
+    return Headline(said, others)
 
 
-def subject(benchmark: BenchmarkView) -> str:
-    """Return operation and direction, `gcn_norm f+b`, or the title."""
-    spec = benchmark.spec
-    return f"{spec.operation} {SHORT_DIRECTION[spec.direction]}" if spec else benchmark.title
+def times(word: str, factor: float) -> str:
+    """Write a ratio of times: `1.10x slower`, `1.25x faster`."""
+    if word in ("slower", "accepted"):
+        return f"{units.ratio(factor, '', changed=True)} slower"
+    return f"{units.ratio(1 / factor, '', changed=True)} faster"
 
 
-def where(benchmark: BenchmarkView) -> str:
-    """Return the platform, ` on torch`; empty: unknown."""
-    return f" on {benchmark.spec.platform}" if benchmark.spec else ""
+def _failed(total: int, slower: int, more: int) -> str:
+    """Say how many are slower or need more memory; empty: none."""
+    of = f"of {units.count(total, 'benchmark')}"
+    needs = "needs more memory" if more == 1 else "need more memory"
+    if slower:
+        return f"{slower} {of} {'is' if slower == 1 else 'are'} slower" + (
+            f", {more} {needs}" if more else ""
+        )
+    return f"{more} {of} {needs}" if more else ""
 
 
-def interval(benchmark: BenchmarkView) -> str:
-    """Return the interval of the ratio; empty: there is none."""
-    found = benchmark.judgement
-    return units.interval(found.low, found.high) if found else ""
+def _not_failed(total: int, counts: Counter[str]) -> str:
+    decided = sum(counts[word] for word in _DECIDED)
+    if not decided:
+        return (
+            "The one benchmark could not be decided"
+            if total == 1
+            else f"None of {total:,} benchmarks could be decided"
+        )
+    beyond = "beyond what is accepted" if counts["accepted"] else "found"
+    among = f"{decided} of " if decided < total else ""
+    return f"No slowdown {beyond} in {among}{units.count(total, 'benchmark')}"
+
+
+def _counted(count: int, word: str, effect: float | None) -> str:
+    within = f" within {units.fraction(effect)}" if word == "same" and effect is not None else ""
+    return f"{count} {word}{within}"
+
+
+def _together(shared: Judgement) -> str:
+    if shared.ratio is not None and shared.verdict in ("slower", "faster"):
+        return times(shared.verdict, shared.ratio)
+    return shared.verdict
+
+
+def every(count: int, one: str, several: str) -> str:
+    """Write how many benchmarks there are, and a verb: `All 3 benchmarks are`."""
+    return f"The one benchmark {one}" if count == 1 else f"All {count:,} benchmarks {several}"
+
+
+def memory_sentence(found: MemoryChange) -> str:
+    """Write a verdict and both peaks: `more memory: 8 MiB beside the inputs, 4 MiB in the base (2.00x)`."""
+    both = found.base_bytes and found.head_bytes
+    ratio = f" ({units.ratio(found.head_bytes / found.base_bytes, 'less')})" if both else ""
+    here, there = units.size(found.head_bytes), units.size(found.base_bytes)
+    excused = f", {excuse(found)}" if found.excused else ""
+    return f"{found.verdict}: {here} beside the inputs, {there} in the base{ratio}{excused}"
+
+
+def excuse(found: MemoryChange) -> str:
+    """Write why more memory does not fail: `ignored: known (rule 1 of a.toml)`, `accepted: a reason`."""
+    text = found.excused or ""
+    return text if text.startswith(ACCEPTED) else f"ignored: {text}"
+
+
+def memory_notes(found: MemoryChange | None) -> tuple[str, ...]:
+    """Return the note of verdict tables, if the memory changed."""
+    return (memory_sentence(found),) if found and found.changed else ()
+
+
+def memory_counted(rows: Iterable[Compared]) -> str:
+    """Count what changed: `2 more memory, 1 less memory`; empty: nothing did."""
+    words = [row.memory.verdict for row in rows if row.memory and row.memory.changed]
+    return ", ".join(f"{words.count(word)} {word}" for word in _CHANGED if word in words)
+
+
+def sees(found: Judgement) -> float | None:
+    """Return the minimum detectable effect of an undecided benchmark; None: it is decided, or not known."""
+    return found.minimum_detectable_effect if found.verdict == "undecided" else None
+
+
+def reasons(judgement: Judgement) -> list[str]:
+    """Return why there is no verdict by time, or why it is ignored; nothing if the numbers say all."""
+    if judgement.verdict == "ignored":
+        return [f"ignored: {judgement.reason}"]
+    excludes_one = (judgement.low or 0.0) > 1 or (judgement.high or 1.0) < 1
+    unclear = judgement.verdict == "undecided" and excludes_one
+    return [judgement.reason] if unclear or not judgement.judged else []
 
 
 def whole(shared: Judgement) -> str:
@@ -110,17 +169,51 @@ def whole(shared: Judgement) -> str:
     return ", ".join(filter(None, (" ".join(filter(None, numbers)), shared.reason)))
 
 
-def _verdicts(benchmarks: Sequence[BenchmarkView], judged: JudgedBy) -> str:
-    """Return the main result; of what is slower, the largest change."""
-    effect = judged.thresholds.effect if judged.thresholds else None
-    found = main_result(benchmarks, judged.shared, effect)
-    changed = moved(benchmarks)
-    slower = sum(verdict(one) == "slower" for one in changed)
-    if not slower:
-        return found.whole
-    alone = slower == 1 and not any(one.memory and one.memory.fails for one in benchmarks)
-    return f"{found.said}{':' if alone else ';'} {change(changed[0])}"
+def effects(thresholds: Thresholds, names: Iterable[str]) -> str:
+    """Write the minimum effect of interest: `3.0%`, or `3.0% (10% by rule 2 of pyproject.toml)`."""
+    rules = thresholds.rules
+    found = dict.fromkeys(rule for name in names if (rule := rules.rule("effect", name)))
+    own = [f"{units.fraction(rule.effect or 0.0)} by {rules.place(rule)}" for rule in found]
+    return units.fraction(thresholds.effect) + (f" ({', '.join(own)})" if own else "")
 
 
-def _all(count: int) -> str:
-    return f"All {count:,} benchmarks are" if count > 1 else "The one benchmark is"
+def count(rows: Sequence[Compared]) -> str:
+    """Count the verdicts: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable; 2 more memory`."""
+    found: Counter[str] = Counter(row.judgement.verdict for row in rows)
+    times = ", ".join(
+        f"{found[verdict]} {verdict}" for verdict in ORDER if found[verdict] or verdict not in _SELDOM
+    )
+    return "; ".join(filter(None, (times, memory_counted(rows))))
+
+
+def result(found: Comparison) -> str:
+    """Return the last lines in a terminal: what fails or is known, and the verdicts, counted."""
+    said = f"{headline(found.rows, found.shared).said}\n" if found.rows else ""
+    return said + count(found.rows)
+
+
+def sentence(row: Compared, *, drifted: bool = False, in_turns: bool = False) -> str:
+    """Write a benchmark's verdict and its reason on one line.
+
+    Args:
+        row: the benchmark.
+        drifted: whether a drift was removed: the ratio then does not give the baseline's time.
+        in_turns: whether both sides were timed in pairs of processes.
+    """
+    found = row.judgement
+    text: str = found.verdict
+    if found.low is not None and found.ratio is not None:
+        ratio = units.ratio(found.ratio, "less", 3, changed=found.changed)
+        text += f": {ratio} the baseline's time ({units.interval(found.low, found.high, 3)})"
+    if row.seconds is not None and found.ratio:
+        text += f", {units.seconds(row.seconds)} now"
+        text += "" if drifted else f", {units.seconds(row.seconds / found.ratio)} in the baseline"
+    pairs = units.count(found.head_processes, "pair")
+    processes = f"{found.base_processes} in the baseline, {found.head_processes} now"
+    text += f"; {found.reason}; {f'{pairs} of processes' if in_turns else f'processes: {processes}'}"
+    if (detectable := sees(found)) is not None:
+        text += f"; minimum detectable effect: {effect(detectable)}"
+    of_memory = memory_notes(row.memory)
+    # The verdict that fails comes first.
+    first = (*of_memory, text) if row.needs_more_memory and found.verdict != "slower" else (text, *of_memory)
+    return "; ".join((*first, *row.notes))

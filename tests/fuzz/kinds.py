@@ -16,7 +16,7 @@ from gnnbench.compare.calibration import CalibrationStore
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import one_line
 from gnnbench.plugin import records
-from gnnbench.report import verdicts
+from gnnbench.report import console, verdicts
 from gnnbench.results import accepted, base, counter_baseline, run_file
 from gnnbench.results.accepted import FILE as ACCEPTED
 from gnnbench.results.baseline import FOLDER, RecordStore
@@ -59,7 +59,7 @@ def _as_benchmark_compare() -> int:
         return 3
     found = base.choose(known, head.benchmarks, ["benchmarks"])
     compared = runs.compare(found.runs, [head], Thresholds(0.03))
-    verdicts.write(compared, sys.stdout.write, 100, colour=False)
+    sys.stdout.write(console.terminal(verdicts.document(compared), 100, colour=False))
     for record in set(found.records.values()):
         run = next(run for run in found.runs if run.path in record.files)
         lines = [*rebuild.differences(run.sources, head.sources), rebuild.variant(run.sources, head.sources)]

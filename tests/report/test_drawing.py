@@ -2,7 +2,7 @@ import pytest
 
 from gnnbench.compare.verdict import Judgement
 from gnnbench.report import drawing
-from gnnbench.report.charts import forest, platforms
+from gnnbench.report.charts import forest, times
 from gnnbench.report.charts.common import distinct, log_axis
 from gnnbench.report.style import PAGE, SLIDE
 
@@ -25,10 +25,10 @@ def test_a_page_has_a_chart_in_two_widths_in_which_a_hostile_name_is_text():
         assert "1.20x slower" in one
         assert least < float(one.partition('width="')[2].partition('"')[0]) <= most
     shown = [{"label": NAME, "platform": NAME, "relative": 1.0, "text": NAME}]
-    assert "<script" not in drawing.inline_svg(platforms.chart(shown, SLIDE), "")
+    assert "<script" not in drawing.inline_svg(times.platforms(shown, SLIDE), "")
     hidden = "a\x1b\u202e\ud800b"
     shown = [{"label": hidden, "platform": hidden, "relative": 1.0, "text": hidden}]
-    assert drawing.inline_svg(platforms.chart(shown, SLIDE), hidden).count("a\ufffd\ufffd\ufffdb") == 4
+    assert drawing.inline_svg(times.platforms(shown, SLIDE), hidden).count("a\ufffd\ufffd\ufffdb") == 4
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import numpy as np
 
-from gnnbench.report.layouts import thinned
+from gnnbench.report.numbers import thinned
 from gnnbench.report.view import BenchmarkView
 from gnnbench.results.benchmark import Benchmark
 

@@ -2,7 +2,7 @@ from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.result import Result, Side
 from gnnbench.compare.verdict import Judgement, Thresholds
-from gnnbench.report import console, markdown, memory, verdicts
+from gnnbench.report import console, markdown, verdicts, wording
 
 MIB = 2**20
 SAME = Judgement("same", "a reason", 1.0, 0.99, 1.01, 0.995, 1.005, 0.02)
@@ -31,17 +31,17 @@ def test_the_column_and_its_notes_are_there_if_a_peak_changed():
 
 
 def test_a_sentence_begins_with_what_fails_and_changes_are_counted():
-    assert verdicts.sentence(ROWS[1]).startswith(
+    assert wording.sentence(ROWS[1]).startswith(
         "more memory: 8.0 MiB beside the inputs, 4.0 MiB in the base (2.00x); same: 1.000x"
     )
-    assert verdicts.sentence(ROWS[2]).endswith(
+    assert wording.sentence(ROWS[2]).endswith(
         "; less memory: 2.0 MiB beside the inputs, 8.0 MiB in the base (0.25x)"
     )
-    assert memory.sentence(MemoryChange("more memory", 0, MIB)).endswith("0 B in the base")
-    assert verdicts.count(ROWS) == (
+    assert wording.memory_sentence(MemoryChange("more memory", 0, MIB)).endswith("0 B in the base")
+    assert wording.count(ROWS) == (
         "0 slower, 0 faster, 4 same, 0 undecided, 0 incomparable; 1 more memory, 1 less memory"
     )
-    assert memory.counted(ROWS[:1]) == ""
+    assert wording.memory_counted(ROWS[:1]) == ""
 
 
 def test_a_comment_names_and_shows_first_what_needs_more():

@@ -2,8 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.report import scaling
-from gnnbench.report.table import TableRow
+from gnnbench.report.table import TableRow, scaling
 from gnnbench.workloads.operations.neighbor_loader import BATCHES
 from gnnbench.workloads.spec import Spec
 
@@ -81,4 +80,4 @@ def row(operation, seconds, **changes):
 )
 def test_operations_are_compared_by_threads_and_loaders_have_batches_a_second(rows, lines):
     """Graphs and types are named where there are several."""
-    assert scaling.lines(rows, 4) == lines
+    assert scaling(rows, 4) == lines

@@ -3,7 +3,8 @@ from dataclasses import replace
 from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.verdict import SAME_CODE, Judgement
 from gnnbench.report.console import terminal
-from gnnbench.report.verdicts import count, document, notes, result, sentence
+from gnnbench.report.verdicts import document, notes
+from gnnbench.report.wording import count, result, sentence
 from gnnbench.workloads.spec import Spec
 
 SLOWER = Judgement(

@@ -6,11 +6,11 @@ import pytest
 from gnnbench.compare.allowed import Allowed
 from gnnbench.compare.comparison import Compared
 from gnnbench.compare.memory import MemoryChange
-from gnnbench.compare.verdict import Judgement, Thresholds
+from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.report.measured import Measured
 from gnnbench.report.verdicts import COLUMNS
-from gnnbench.report.view import BenchmarkView, JudgedBy, View
-from gnnbench.report.wording import headline, moved, ordered, whole
+from gnnbench.report.view import BenchmarkView, JudgedBy, View, moved, ordered
+from gnnbench.report.wording import headline, whole
 
 RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None, "ignored": 1.3}
 
@@ -38,11 +38,11 @@ def view(*verdicts, shared=None):
     ],
 )
 def test_the_headline_names_what_is_slower(verdicts, text):
-    assert headline(view(*verdicts)) == text
+    assert view(*verdicts).headline == text
 
 
 def test_the_headline_begins_with_the_run_as_a_whole():
-    assert headline(view("same", "same", shared=Judgement("slower", "", 1.1))) == (
+    assert view("same", "same", shared=Judgement("slower", "", 1.1)).headline == (
         "All benchmarks together: 1.10x slower; relative to that, no slowdown found in 2 benchmarks: "
         "2 same within 3.0%"
     )
@@ -51,7 +51,7 @@ def test_the_headline_begins_with_the_run_as_a_whole():
 def test_of_what_is_slower_than_accepted_the_headline_says_by_how_much():
     first, second = view("slower", "same").benchmarks
     first = replace(first, row=replace(first.row, allowed=Allowed(1.1, 1.05, 1.15, ("safer",))))
-    found = headline(replace(view("same"), benchmarks=(first, second)))
+    found = replace(view("same"), benchmarks=(first, second)).headline
     assert found == "1 of 2 benchmarks is slower: b0 is 1.09x slower than accepted (1.20x in all)"
 
 
@@ -59,11 +59,11 @@ def test_what_was_cut_short_is_said_beside_verdicts():
     short = tuple(BenchmarkView(name, name, "", error="OOM at 12 GiB") for name in ("c0", "c1"))
     known = view("same", "same")
     text = "No slowdown found in 2 benchmarks: 2 same within 3.0%; 2 interrupted"
-    assert headline(replace(known, benchmarks=(*known.benchmarks, *short))) == text
-    assert headline(replace(known, benchmarks=short)) == "All 2 benchmarks are interrupted"
+    assert replace(known, benchmarks=(*known.benchmarks, *short)).headline == text
+    assert replace(known, benchmarks=short).headline == "All 2 benchmarks are interrupted"
     gone = replace(known.benchmarks[0], row=row("b0", Judgement("incomparable", "vanished")), error="OOM")
     text = "No slowdown found in 1 of 2 benchmarks: 1 same within 3.0%, 1 incomparable"
-    assert headline(replace(known, benchmarks=(known.benchmarks[1], gone))) == text
+    assert replace(known, benchmarks=(known.benchmarks[1], gone)).headline == text
 
 
 def test_the_grounds_of_the_whole():
@@ -91,3 +91,82 @@ def test_a_spread_needs_both_bounds(bounds, found):
     row = SimpleNamespace(time=Measured(1.0, *bounds, 0.99, "first decile"))
     assert column.shown(column.of(row)).text == found
     assert column.shown(column.of(SimpleNamespace(time=None))).text == ""
+
+
+MORE = MemoryChange("more memory", 2**20, 2**22)
+
+
+def rows(*verdicts):
+    return [
+        Compared(f"b{number}", SAME_CODE if verdict == "same code" else Judgement(verdict, "", 1.0), 1e-3)
+        for number, verdict in enumerate(verdicts)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "text"),
+    [
+        ((), "No benchmark in the result"),
+        (("slower", "faster", "same"), "1 of 3 benchmarks is slower: 1 faster, 1 same"),
+        (("slower",), "1 of 1 benchmark is slower"),
+        (("slower", "slower"), "2 of 2 benchmarks are slower"),
+        (("same", "faster"), "No slowdown found in 2 benchmarks: 1 faster, 1 same"),
+        (("accepted", "same"), "No slowdown beyond what is accepted in 2 benchmarks: 1 accepted, 1 same"),
+        (("same", "same", "undecided"), "No slowdown found in 2 of 3 benchmarks: 2 same, 1 undecided"),
+        (("same", "incomparable"), "No slowdown found in 1 of 2 benchmarks: 1 same, 1 incomparable"),
+        (("undecided",) * 4, "None of 4 benchmarks could be decided: 4 undecided"),
+        (
+            ("undecided", "incomparable", "ignored"),
+            "None of 3 benchmarks could be decided: 1 undecided, 1 incomparable, 1 ignored",
+        ),
+        (("undecided",), "The one benchmark could not be decided: 1 undecided"),
+        (("ignored", "ignored"), "All 2 benchmarks are ignored"),
+        (("same code",), "The one benchmark runs the same code"),
+        (("same code", "same code"), "All 2 benchmarks run the same code"),
+        (("same code", "undecided"), "No slowdown found in 1 of 2 benchmarks: 1 same, 1 undecided"),
+    ],
+)
+def test_it_denies_a_slowdown_only_of_what_was_decided(verdicts, text):
+    assert headline(rows(*verdicts)).whole == text
+
+
+def test_more_memory_comes_first_as_it_fails():
+    first, second = rows("undecided", "same")
+    found = headline([replace(first, memory=MORE), second])
+    assert (found.said, found.others) == ("1 of 2 benchmarks needs more memory", "1 same, 1 undecided")
+    (slower,) = rows("slower")
+    assert headline([slower, replace(second, memory=MORE)]).said == (
+        "1 of 2 benchmarks is slower, 1 needs more memory"
+    )
+    excused = replace(second, memory=replace(MORE, excused="known"))
+    assert headline([excused]).said == "No slowdown found in 1 benchmark"
+
+
+def test_the_effect_says_what_same_means():
+    assert headline(rows("same"), effect=0.05).others == "1 same within 5.0%"
+
+
+@pytest.mark.parametrize(
+    ("shared", "text"),
+    [
+        (
+            Judgement("slower", "", 1.1),
+            "All benchmarks together: 1.10x slower; relative to that, no slowdown",
+        ),
+        (
+            Judgement("faster", "", 0.8),
+            "All benchmarks together: 1.25x faster; relative to that, no slowdown",
+        ),
+        (
+            Judgement("undecided", "", 1.1),
+            "All benchmarks together: undecided; relative to that, no slowdown found in 2",
+        ),
+        (
+            Judgement("incomparable", ""),
+            "All benchmarks together: incomparable; relative to that, no slowdown",
+        ),
+        (Judgement("same", "", 1.0), "No slowdown found in 2 benchmarks"),
+    ],
+)
+def test_a_change_of_all_comes_first(shared, text):
+    assert headline(rows("same", "same"), shared).said.startswith(text)

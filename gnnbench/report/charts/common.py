@@ -1,9 +1,10 @@
-"""Common parts of charts: axes, scales, sizes. Charts are Vega-Lite specs made with altair."""
+"""Common parts of charts: axes, scales, named rows. Charts are Vega-Lite specs made with altair."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..names import in_lines
 from ..style import Style
 
 if TYPE_CHECKING:
@@ -14,6 +15,10 @@ Spec = dict[str, Any]
 Row = Mapping[str, Any]
 
 _FEWEST_TICKS = 3
+_GAP = 0.5
+"""Least space between the texts of two rows, in font sizes."""
+_MARKS = 1.8
+"""Height of the marks below a name, in font sizes."""
 
 
 def rows_of(rows: Iterable[Row]) -> "alt.Chart":
@@ -69,3 +74,101 @@ def finished(layers: "Iterable[alt.Chart]", style: Style) -> Spec:
 
     spec: Spec = alt.layer(*layers).properties(width=style.width).to_dict()
     return {**spec, "config": style.config()}
+
+
+class Rows:
+    """Places of names, marks and values, in pixels.
+
+    A name is at the left of its marks, and the value at their right. In a narrow chart both are above them.
+    """
+
+    def __init__(self, names: Sequence[str], values: Sequence[str], style: Style) -> None:
+        """Place the rows.
+
+        Args:
+            names: names, from the top; at least one.
+            values: the value of each row, or an empty text.
+            style: the style.
+        """
+        self._style = style
+        beside = self._width(values)
+        room = style.whole - beside if style.narrow else style.label_width
+        lines = [in_lines(name, int(room / style.letter)) for name in names]
+        self._left = 0.0 if style.narrow else self._width(line for name in lines for line in name)
+        self.width = style.whole - self._left - (0 if style.narrow else beside)
+        """Width between the axes."""
+        heights = [self._height(name) for name in lines]
+        stretch = max(style.least_height / sum(heights), 1.0)
+        self.height = 0
+        self._places: list[dict[str, Any]] = []
+        for name, value, height in zip(lines, values, heights, strict=True):
+            bottom = round(self.height + stretch * height)
+            text = {"name": "\n".join(name), "value": value}
+            self._places.append(text | self._placed(len(name), self.height, bottom))
+            self.height = bottom
+
+    def row(self, number: int) -> dict[str, Any]:
+        """Return the fields of a row's data that say where it is: its middle `y`, its `top` and `bottom`."""
+        return {key: self._places[number][key] for key in ("y", "top", "bottom")}
+
+    def y(self, field: str = "y") -> "alt.Y":
+        """Return the vertical axis, which shows nothing but keeps room for the names."""
+        import altair as alt
+
+        return alt.Y(
+            f"{field}:Q",
+            scale=alt.Scale(domain=[0, self.height], reverse=True, nice=False, zero=False),
+            axis=alt.Axis(
+                labels=False, ticks=False, domain=False, grid=False, title=None, minExtent=self._left
+            ),
+        )
+
+    def chart(self, *layers: "alt.Chart") -> Spec:
+        """Return the chart of these layers, with names, values, and lines that lead to the marks."""
+        import altair as alt
+
+        style = self._style
+        base = rows_of(self._places)
+        lines = base.mark_rule(color=style.line).encode(x=alt.value(0), x2=alt.value(self.width), y=self.y())
+        apart = 0 if style.narrow else style.font_size / 2
+        names = base.mark_text(align="left" if style.narrow else "right", dx=-apart, lineBreak="\n").encode(
+            x=alt.value(0), y=self.y("name_y"), text="name:N"
+        )
+        values = base.mark_text(align="right" if style.narrow else "left", dx=apart).encode(
+            x=alt.value(self.width), y=self.y("value_y"), text="value:N"
+        )
+        return {
+            **finished((lines, *layers, names, values), style),
+            "width": self.width,
+            "height": self.height,
+        }
+
+    def _height(self, name: Sequence[str]) -> float:
+        """Return the least height of a row."""
+        style = self._style
+        lines = len(name) * style.line_height + _GAP * style.font_size
+        return lines + _MARKS * style.font_size if style.narrow else max(lines, style.row)
+
+    def _placed(self, lines: int, top: int, bottom: int) -> dict[str, float]:
+        """Return where the parts of a row are."""
+        style = self._style
+        text = lines * style.line_height
+        if not style.narrow:
+            middle = (top + bottom) / 2
+            first = middle - (text - style.line_height) / 2
+            return {"name_y": first, "value_y": middle, "y": middle, "top": top, "bottom": bottom}
+        marks = _MARKS * style.font_size
+        start = (top + bottom - text - marks) / 2
+        first, below = start + style.line_height / 2, start + text
+        return {
+            "name_y": first,
+            "value_y": first,
+            "y": below + marks / 2,
+            "top": below,
+            "bottom": below + marks,
+        }
+
+    def _width(self, texts: Iterable[str]) -> float:
+        """Return the width of the widest text and its distance from the marks."""
+        longest = max(map(len, texts), default=0)
+        return longest * self._style.letter + self._style.font_size if longest else 0.0

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from ... import units
 from ...compare.verdict import Judgement
 from ..style import VERDICT_SHAPES, Style
-from .common import Spec, log_axis, rows_of, scale
-from .rows import Rows
+from .common import Rows, Spec, log_axis, rows_of, scale
 
 _FARTHEST = math.log(4)
 """Bounds farther than this from their ratio, as log ratio, do not widen the axis."""

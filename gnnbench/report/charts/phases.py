@@ -7,8 +7,8 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from ... import units
+from ..breakdown import Bar, Breakdown
 from ..style import PARTS, REST_FILL, Style
-from ..view import Bar, Breakdown
 from .common import Spec, distinct, rows_of, scale
 
 if TYPE_CHECKING:

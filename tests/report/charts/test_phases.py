@@ -7,9 +7,9 @@ import pytest
 from gnnbench.codec import decode
 from gnnbench.profile.record import ProfileRecord
 from gnnbench.report import breakdown, drawing
+from gnnbench.report.breakdown import Bar, Breakdown, BreakdownPart
 from gnnbench.report.charts import phases
 from gnnbench.report.style import PAGE, SLIDE
-from gnnbench.report.view import Bar, Breakdown, BreakdownPart
 from tests.report import contents
 
 # Name, depth and time without inner ranges, in hundredths of a second.

@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import pytest
 
-from gnnbench.report.charts.rows import Rows
+from gnnbench.report.charts.common import Rows
 from gnnbench.report.style import PAGE, PHONE, SLIDE
 
 LONG = "conv_cached f+b pyg · ogbn-arxiv · hidden 256 · float64"
