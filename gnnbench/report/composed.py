@@ -6,24 +6,22 @@ from typing import Any
 
 from .. import codec, json_io, units
 from ..codec import Level
-from ..compare.comparison import Compared
+from ..compare.comparison import Compared, Comparison
 from ..compare.repeat import Repeat
-from ..compare.result import Result, of_runs
+from ..compare.result import Result, Side, of_runs
 from ..compare.verdict import Judgement, Thresholds
-from ..profile.record import ProfileRecord
 from ..results.accepted import Accepted
 from ..results.left_out import by_file
 from ..results.run_file import RunFile
 from ..settings import Settings
 from . import breakdown, causes
-from .causes import Told
 from .names import spec_of, titles
 from .sources import Sources
-from .view import BenchmarkView, JudgedBy, View
+from .view import BenchmarkView, Judged, View
 
 _SHORT_COMMIT = 10
-_Judged = tuple[Sequence[Compared], JudgedBy | None, Sequence[Told], Sequence[str]]
-"""The verdicts, by what they were judged, their causes, and lines on what is accepted."""
+_ITSELF = Side("")
+"""The newer side, where it is the file of the page."""
 
 
 def compose(sources: Sources, thresholds: Thresholds, accepted: Accepted) -> View:
@@ -39,56 +37,44 @@ def compose(sources: Sources, thresholds: Thresholds, accepted: Accepted) -> Vie
     """
     main = sources.first
     try:
+        breakdowns = breakdown.of(sources.profiles)
+        if main is None:
+            names = dict.fromkeys(one.id for one in sources.profiles)
+            facts = environment_facts(sources.profiles[0].environment)
+            return View("profile", ", ".join(names), breakdowns=breakdowns, facts=facts)
         if isinstance(main, Result):
-            view = _of_result(main)
-        elif main:
-            judged = _against(main, sources.base, thresholds, accepted) if sources.base else _saved(main)
-            view = _of_run(main, sources.base, *judged)
+            parts = _of_result(main)
         else:
-            view = _of_profiles(sources.profiles)
-        return replace(view, breakdowns=breakdown.of(sources.profiles))
+            judged = _against(main, sources.base, thresholds, accepted) if sources.base else _saved(main)
+            parts = _of_run(main, sources.base, judged)
+        return replace(parts, source=main.path.name, breakdowns=breakdowns)
     except json_io.DAMAGE as error:
         json_io.refuse(sources.path, f"damaged: {json_io.damage(error)}", "save it again")
 
 
-def _of_profiles(found: Sequence[ProfileRecord]) -> View:
-    names = dict.fromkeys(one.id for one in found)
-    return View("profile", ", ".join(names), facts=environment_facts(found[0].environment))
-
-
 def _of_result(found: Result) -> View:
     benchmarks, common = _benchmarks(found.rows)
-    judged = JudgedBy(found.thresholds, found.base.title, found.head.title, found.comparison.shared)
-    facts: tuple[tuple[str, str], ...] = ()
+    facts: list[tuple[str, str]] = []
     if found.environment is not None:
-        facts = (("took", f"{found.seconds:,.0f} s"), *_busy(found), *environment_facts(found.environment))
+        busy = found.contention_share
+        facts.append(("took", f"{found.seconds:,.0f} s"))
+        facts += [] if busy is None else [("CPU time of other programs", units.fraction(busy))]
+        facts += environment_facts(found.environment)
     notes = found.all_notes()
     if found.interrupted:
         text = "The comparison was interrupted: benchmarks without a verdict by then are undecided."
         notes = (text, *notes)
-    told = tuple(causes.of_result(found))
-    return View(found.command, found.path.name, common, benchmarks, judged, told, facts=facts, notes=notes)
+    judged = Judged(found, found.thresholds, tuple(causes.of_result(found)))
+    return View(found.command, "", common, benchmarks, judged, facts=tuple(facts), notes=notes)
 
 
-def _busy(found: Result) -> tuple[tuple[str, str], ...]:
-    """Return how much other programs used the processor, if it is known."""
-    share = found.contention_share
-    return () if share is None else (("CPU time of other programs", units.fraction(share)),)
-
-
-def _of_run(
-    run: RunFile,
-    base: Sequence[RunFile],
-    rows: Sequence[Compared],
-    judged: JudgedBy | None,
-    told: Sequence[Told],
-    lines: Sequence[str],
-) -> View:
-    benchmarks, common = _benchmarks(rows, run, base)
+def _of_run(run: RunFile, base: Sequence[RunFile], judged: Judged | None) -> View:
+    benchmarks, common = _benchmarks(judged.result.rows if judged else (), run, base)
     taken = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
     facts = (*taken, *environment_facts(run.environment or {}))
-    notes = (*lines, *by_file((one.path, one.left_out) for one in (run, *base)))
-    return View("run", run.path.name, common, benchmarks, judged, tuple(told), facts=facts, notes=notes)
+    left_out = by_file((one.path, one.left_out) for one in (run, *base))
+    notes = (*(judged.result.notes if judged else ()), *left_out)
+    return View("run", "", common, benchmarks, judged, facts=facts, notes=notes)
 
 
 def _benchmarks(
@@ -116,37 +102,35 @@ def _benchmarks(
     return found, common
 
 
-def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds, accepted: Accepted) -> _Judged:
+def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds, accepted: Accepted) -> Judged:
     """Return verdicts of a run against others."""
-    found = of_runs(base, [run], thresholds, accepted)
-    told = causes.told(found.rows, lambda _: found.repeat, whole=run.shard is None)
-    return (
-        found.rows,
-        JudgedBy(thresholds, found.base.title, shared=found.comparison.shared),
-        told,
-        found.notes,
+    found = replace(
+        of_runs(base, [run], thresholds, accepted), head=_ITSELF, shard=str(run.shard) if run.shard else None
     )
+    return Judged(found, thresholds, tuple(causes.of_result(found)))
 
 
-def _saved(run: RunFile) -> _Judged:
-    """Return the verdicts of `--benchmark-compare` that were saved with a run."""
+def _saved(run: RunFile) -> Judged | None:
+    """Return the verdicts of `--benchmark-compare` that were saved with a run; None: there are none."""
     found = {name: saved for name, one in run.benchmarks.items() if (saved := one.part.comparison)}
     if not found:
-        return [], None, [], []
+        return None
     rows = [_compared(name, one) for name, one in found.items()]
-    compared = run.part.compared
+    compared = run.part.compared or {}
     in_turns = {name for name, one in found.items() if one.get("in_turns")}
-    told = causes.told(rows, lambda names: _repeat(compared or {}, in_turns.issuperset(names)), whole=False)
+    told = causes.told(rows, lambda names: _repeat(compared, in_turns.issuperset(names)), whole=False)
     records = sorted({str(one["against"]) for one in found.values() if one.get("against") is not None})
-    base = f"record {', '.join(records)}" if records else "other runs"
-    if not compared:
-        return rows, JudgedBy(None, base), told, []
-    effect, family, own = (
-        codec.decode(compared[name], Level) for name in ("effect", "family_level", "own_level")
-    )
-    thresholds = Thresholds(effect, family, own, rules=Settings.from_json(run.part.settings))
-    shared = None if compared["shared"] is None else Judgement.from_json(compared["shared"])
-    return rows, JudgedBy(thresholds, base, shared=shared), told, []
+    base = Side(f"record {', '.join(records)}" if records else "other runs")
+    thresholds, shared = None, None
+    if compared:
+        effect, family, own = (
+            codec.decode(compared[name], Level) for name in ("effect", "family_level", "own_level")
+        )
+        thresholds = Thresholds(effect, family, own, rules=Settings.from_json(run.part.settings))
+        shared = None if compared["shared"] is None else Judgement.from_json(compared["shared"])
+    unknown = Thresholds(0.0)
+    result = Result("compare", base, _ITSELF, Comparison(rows, shared), thresholds or unknown)
+    return Judged(result, thresholds, tuple(told))
 
 
 def _compared(name: str, saved: Mapping[str, Any]) -> Compared:

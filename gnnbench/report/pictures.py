@@ -13,7 +13,7 @@ from .charts import distribution, forest, phases, times
 from .names import heading, inputs
 from .style import Style
 from .verdicts import divided
-from .view import BenchmarkView, JudgedBy, View, moved
+from .view import BenchmarkView, Judged, View, moved
 
 Place = Literal["verdicts", "benchmark", "platforms", "phases", "times"]
 
@@ -86,7 +86,7 @@ def graphs(groups: Mapping[str, Mapping[str, Sequence[BenchmarkView]]]) -> list[
     ]
 
 
-def _forest(view: View, judged: JudgedBy, benchmarks: Sequence[BenchmarkView], same_code: str) -> Picture:
+def _forest(view: View, judged: Judged, benchmarks: Sequence[BenchmarkView], same_code: str) -> Picture:
     changed = moved(benchmarks)
     there = {one.fullname for one in changed}
     others = sorted(

@@ -11,6 +11,7 @@ from .. import units
 from ..compare.allowed import Allowed
 from ..compare.comparison import Compared
 from ..compare.memory import MemoryChange
+from ..compare.result import Result
 from ..compare.verdict import Judgement, Thresholds
 from ..measure.counter_changes import Counters
 from ..results.benchmark import Benchmark
@@ -155,17 +156,20 @@ class BenchmarkView:
 
 
 @dataclass(frozen=True)
-class JudgedBy:
-    """Thresholds and sides of the verdicts."""
+class Judged:
+    """Verdicts, and what is known of them."""
 
+    result: Result
+    """Its newer side has no text if it is the file of the page."""
     thresholds: Thresholds | None
     """None: the verdicts were saved without them."""
-    base: str
-    """Description of the older side."""
-    head: str = ""
-    """Description of the newer side; empty: the file itself."""
-    shared: Judgement | None = None
-    """Verdict on all benchmarks together, if a drift was removed."""
+    causes: tuple[Told, ...] = ()
+    """Those of most benchmarks first."""
+
+    @property
+    def shared(self) -> Judgement | None:
+        """Verdict on all benchmarks together, if a drift was removed."""
+        return self.result.comparison.shared
 
 
 @dataclass(frozen=True)
@@ -178,10 +182,8 @@ class View:
     shared: str = ""
     """Graph, width and types that all benchmarks have in common."""
     benchmarks: tuple[BenchmarkView, ...] = ()
-    judged: JudgedBy | None = None
+    judged: Judged | None = None
     """None: there are no verdicts."""
-    causes: tuple[Told, ...] = ()
-    """Those of most benchmarks first."""
     breakdowns: tuple[Breakdown, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     """Place and time of the measurement: name and value."""
@@ -213,7 +215,7 @@ class View:
         return f"{text}; {cut} interrupted" if cut else text
 
 
-def _verdicts(benchmarks: Sequence[BenchmarkView], judged: JudgedBy) -> str:
+def _verdicts(benchmarks: Sequence[BenchmarkView], judged: Judged) -> str:
     """Return the main result; of what is slower, the largest change."""
     effect = judged.thresholds.effect if judged.thresholds else None
     found = wording.headline(benchmarks, judged.shared, effect)

@@ -59,7 +59,7 @@ def html(view: View) -> str:
         same_code=divided(view.benchmarks)[1],
         rows=rows,
         most=_MOST_CHANGED,
-        moved=_together(moved(view.benchmarks), view.causes),
+        moved=_together(moved(view.benchmarks), view.judged.causes if view.judged else ()),
         moved_columns=_moved_columns(view),
         weighed=weighed(view.benchmarks),
         weighed_columns=_WEIGHED,
@@ -136,7 +136,7 @@ def _causes(view: View) -> list[tuple[Told, list[BenchmarkView], list[tuple[str,
     """Return each cause with the benchmarks to name, and the commands to show."""
     known = {one.fullname: one for one in view.benchmarks}
     found = []
-    for told in view.causes:
+    for told in view.judged.causes if view.judged else ():
         shown = [known[row.fullname] for row in told.cause.rows[:BENCHMARKS]]
         found.append((told, shown, [one for one in told.commands if len(one[1]) <= LONGEST]))
     return found

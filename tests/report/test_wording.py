@@ -4,12 +4,13 @@ from types import SimpleNamespace
 import pytest
 
 from gnnbench.compare.allowed import Allowed
-from gnnbench.compare.comparison import Compared
+from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.memory import MemoryChange
+from gnnbench.compare.result import Result, Side
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.report.measured import Measured
 from gnnbench.report.verdicts import COLUMNS
-from gnnbench.report.view import BenchmarkView, JudgedBy, View, moved, ordered
+from gnnbench.report.view import BenchmarkView, Judged, View, moved, ordered
 from gnnbench.report.wording import headline, whole
 
 RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None, "ignored": 1.3}
@@ -24,9 +25,9 @@ def view(*verdicts, shared=None):
         BenchmarkView(name := f"b{number}", name, "", row=row(name, Judgement(verdict, "", RATIOS[verdict])))
         for number, verdict in enumerate(verdicts)
     )
-    return View(
-        "run", "run.json", benchmarks=benchmarks, judged=JudgedBy(Thresholds(0.03), "5 runs", shared=shared)
-    )
+    side = Side("5 runs")
+    result = Result("compare", side, side, Comparison([], shared), Thresholds(0.03))
+    return View("run", "run.json", benchmarks=benchmarks, judged=Judged(result, result.thresholds))
 
 
 @pytest.mark.parametrize(
