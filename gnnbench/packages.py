@@ -10,6 +10,10 @@ from .errors import one_line
 
 _FROM_SOURCE = "pip install --no-build-isolation"
 
+DRAWING = ("altair", "vl_convert")
+PAGES = ("jinja2", *DRAWING)
+"""Packages that charts and pages need."""
+
 INSTALL = {
     "torch_scatter": f"{_FROM_SOURCE} torch_scatter",
     "torch_sparse": f"{_FROM_SOURCE} torch_scatter torch_sparse",
@@ -17,7 +21,7 @@ INSTALL = {
     "dgl": "pip install 'gnnbench[dgl]'",
     "aiohttp": "pip install 'gnnbench[github]'",
     "shtab": "pip install 'gnnbench[completion]'",
-    **dict.fromkeys(("jinja2", "altair", "vl_convert"), "pip install 'gnnbench[report]'"),
+    **dict.fromkeys(PAGES, "pip install 'gnnbench[report]'"),
 }
 """Package: its install command, if that is not `pip install PACKAGE`."""
 

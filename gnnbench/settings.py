@@ -6,7 +6,7 @@ a default.
 """
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from fnmatch import fnmatchcase
@@ -19,6 +19,7 @@ from . import codec, units
 from .codec import Count, Level, Positive
 from .errors import UsageError, unknown_name
 from .files import above, read_whole
+from .json_io import clipped
 
 FILES = ("pyproject.toml", "gnnbench.toml")
 RULES = "rules"
@@ -226,9 +227,7 @@ def parse(file: Path, table: Mapping[str, Any]) -> Settings:
 
 def _rule(file: Path, number: int, table: Mapping[str, Any]) -> Rule:
     place = f"{file}: rule {number}"
-    for key in table:
-        if key not in _READERS:
-            raise _prefixed(place, unknown_name("key", key, _READERS))
+    check_keys(place, table, _READERS)
     if _REQUIRED not in table:
         raise UsageError(f'{place} has no key {_REQUIRED}; add the ids it is about, as in "*spmm*cora*"')
     if not table.keys() - {_REQUIRED, "until"}:
@@ -251,8 +250,14 @@ def shown(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def _prefixed(place: str, error: UsageError) -> UsageError:
-    return UsageError(f"{place}: {error}")
+def check_keys(place: str, table: Mapping[str, Any], known: Collection[str]) -> None:
+    """Refuse a table of a file with a key that is not known.
+
+    Raises:
+        UsageError: it has one; the message begins with the place.
+    """
+    if unknown := next((key for key in table if key not in known), None):
+        raise UsageError(f"{place}: {unknown_name('key', clipped(unknown), known)}")
 
 
 def _text(given: Any) -> str | None:

@@ -1,6 +1,6 @@
 """`gnnbench compare A.json... -- B.json...`: compares saved run files as `--benchmark-compare` does.
 
-With `--by`, it compares the benchmarks of one run: see `compare_by`.
+With `--by`, it compares the benchmarks of one run.
 """
 
 import argparse
@@ -9,15 +9,24 @@ import sys
 from argparse import SUPPRESS
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..files import real_path, save
-from . import compare_by, streams
-from .common import add_effect, add_strict, exit_code, say_left_out, thresholds_of
+from . import streams
+from .common import (
+    NOT_JUDGED,
+    NOTHING_SLOWER,
+    add_effect,
+    add_strict,
+    effect_of,
+    exit_code,
+    say_left_out,
+    thresholds_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..compare.result import Result
     from ..results.run_file import RunFile
@@ -52,17 +61,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare, print the verdicts, and return the exit code."""
-    if options.by is not None:
-        return compare_by.run(options)
+    paths = [real_path(path) for path in (*options.base, *map(Path, options.rest))]
+    if twice := next((path for path in paths if paths.count(path) > 1), None):
+        raise UsageError(f"{twice} is named twice; name each run file once")
+    return _two_sides(options, paths) if options.by is None else _along(options, paths)
+
+
+def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     from ..compare.result import of_runs
     from ..report import csv_text
     from ..results import accepted, record_fingerprints
 
     if not options.rest:
         raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
-    paths = [real_path(path) for path in (*options.base, *map(Path, options.rest))]
-    if twice := next((path for path in paths if paths.count(path) > 1), None):
-        raise UsageError(f"{twice} is named twice; name each run file once")
     head, base = map(record_fingerprints.read, (map(Path, options.rest), options.base))
     say_left_out((run.path, run.left_out) for run in (*base, *head))
     for side in (base, head):
@@ -73,17 +84,54 @@ def run(options: argparse.Namespace) -> int:
     found = result.comparison
     if not found.rows:
         raise UsageError("these files contain no benchmarks")
-    content = json.dumps(result.as_json(), indent=1) + "\n"
-    if options.json:
-        save(options.json, content, paths)
-    if options.format == "json":
-        sys.stdout.write(content)
-    elif options.format == "csv":
-        sys.stdout.write(csv_text.of_comparison(found))
-    else:
+    if not _saved(options, result.as_json(), paths, lambda: csv_text.of_comparison(found)):
         result = replace(result, path=options.json or Path())
         _show(result, _changes(base[0], head[0]), as_markdown=options.format == "markdown")
     return exit_code(found, strict=options.strict)
+
+
+def _along(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
+    """Compare the benchmarks of one run: nothing within a run is a regression."""
+    from ..compare import along
+    from ..compare.axis import Axis
+    from ..compare.verdict import Thresholds
+    from ..report import along as along_document
+    from ..report import csv_text, markdown_text
+    from ..results import run_file
+
+    if options.rest:
+        raise UsageError("--by compares within one run: name its files without --, one for each process")
+    axis = Axis.parse(options.by)
+    thresholds = Thresholds(effect_of(options))
+    runs = [run_file.read(path) for path in options.base]
+    say_left_out((run.path, run.left_out) for run in runs)
+    found = along.compare(runs, axis, thresholds)
+    content = found.as_json(thresholds, options.base)
+    if not _saved(options, content, paths, lambda: csv_text.of_along(found)):
+        shown = along_document.document(found, thresholds)
+        if options.format == "markdown":
+            sys.stdout.write(markdown_text.markdown(shown))
+        else:
+            streams.show(shown)
+    compared = [row for row in found.rows if row.judgement.ratio is not None]
+    verdicts = {row.judgement.verdict for row in found.rows}
+    unsure = options.strict and verdicts & {"undecided", "incomparable"}
+    return NOTHING_SLOWER if compared and not unsure else NOT_JUDGED
+
+
+def _saved(
+    options: argparse.Namespace,
+    content: "Mapping[str, Any]",
+    paths: "Sequence[Path]",
+    as_csv: "Callable[[], str]",
+) -> bool:
+    """Save the result, print it as JSON or CSV if that is asked for, and tell whether it was."""
+    text = json.dumps(content, indent=1) + "\n"
+    if options.json:
+        save(options.json, text, paths)
+    if options.format in ("json", "csv"):
+        sys.stdout.write(text if options.format == "json" else as_csv())
+    return options.format in ("json", "csv")
 
 
 def _show(result: "Result", changes: "Sequence[str]", *, as_markdown: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from .. import __version__, settings, signals
+from .. import __version__, option_defaults, settings, signals
 from ..errors import UsageError, one_line
 from ..options import OPTIONS
 from ..packages import missing
@@ -21,7 +21,6 @@ from . import (
     comment,
     compare,
     completion,
-    defaults,
     export,
     init,
     merge,
@@ -31,10 +30,9 @@ from . import (
     submit,
     trend,
 )
-from .common import NOTHING_SLOWER
+from .common import INTERRUPTED, NOTHING_SLOWER
 
 WRONG_USAGE = 2
-INTERRUPTED = 130
 
 _COMMANDS = {
     init: "set up a repository: settings, a first benchmark and a workflow, shown before they are written",
@@ -91,9 +89,9 @@ def _run(words: list[str]) -> int:
     finally:
         sys.stdout.flush()  # --help raises SystemExit, whatever the settings are
     found = settings.find(Path.cwd())
-    defaults.take(parser, found)
+    option_defaults.take(parser, found)
     options = parser.parse_args(words[:end])
-    defaults.fill(options)
+    option_defaults.fill(options)
     options.rest, options.settings = words[end + 1 :], found
     try:
         status: int = options.run(options)

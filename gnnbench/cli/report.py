@@ -8,8 +8,6 @@ from ..errors import UsageError
 from ..files import save
 from .common import NOTHING_SLOWER, add_effect, say_left_out, thresholds_of
 
-_PACKAGES = ("jinja2", "altair", "vl_convert")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
@@ -43,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     from ..report import composed, names, slides, sources, view_page
     from ..results import accepted
 
-    if reason := packages.missing(_PACKAGES):
+    if reason := packages.missing(packages.PAGES):
         raise UsageError(reason)
     thresholds = thresholds_of(options)
     intended = accepted.find(Path.cwd())

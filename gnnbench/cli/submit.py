@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Submit the jobs, say where the result will be, and return the exit code."""
-    from ..cluster import slurm
     from ..compare import result
+    from ..variants import slurm
 
     jobs = slurm.submit(options.rest, options.shards, options.output, options.sbatch, wait=options.wait)
     if not options.wait:

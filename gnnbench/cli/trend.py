@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ..compare.trend.result import TrendResult
 
 NEWEST = 1000
-_PACKAGES = ("jinja2", "altair", "vl_convert")
-"""Packages that a page needs."""
 _NAMED = 3
 """How many unusable files are named; more are counted."""
 _LONGEST = 1000
@@ -55,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     from ..report.document import Note
     from ..report.trend import table
 
-    if options.output and (reason := packages.missing(_PACKAGES)):
+    if options.output and (reason := packages.missing(packages.PAGES)):
         raise UsageError(reason)
     effect = effect_of(options)
     paths = sources.find(options.runs)

@@ -18,7 +18,7 @@ from ..profile.hooks import Profiling
 from ..profile.store import ProfileStore
 from ..results import baseline
 from ..variants import variant
-from ..variants.collected import IN_PLACE, WHOLE_CALL
+from ..variants.collected import IN_PLACE, WHOLE_CALL, declares
 from ..variants.outcome import FIXTURES
 from ..workloads import cells as selection
 from . import choice, fixtures, histogram
@@ -30,7 +30,6 @@ from .session import (
     MARKER,
     attached,
     given,
-    has_benchmark,
     is_ours,
     run_of,
     spec_of,
@@ -224,7 +223,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         import torch
 
         torch.cuda.set_device(gpu)
-    if has_benchmark(item) and config.getoption("gnn_counters") and not ours:
+    if declares(item) and config.getoption("gnn_counters") and not ours:
         stop(f"--gnn-counters works with gnnbench's own benchmarks only; leave out {item.nodeid}", config)
     if ours:
         from ..workloads import needs

@@ -26,7 +26,7 @@ def take_over(config: pytest.Config) -> None:
     prefixes = config.getoption("benchmark_histogram", None)
     if not prefixes:
         return
-    if reason := packages.missing(("altair", "vl_convert")):
+    if reason := packages.missing(packages.DRAWING):
         raise writing.usage_error(f"--benchmark-histogram: {reason}")
     config.option.benchmark_histogram = []
     config.pluginmanager.register(_Histogram(config, prefixes[-1]), "gnnbench-histogram")

@@ -5,9 +5,9 @@ from collections.abc import Generator
 import pytest
 
 from .. import units
-from ..variants.collected import unmatched, whole_folders
+from ..variants.collected import declares, unmatched, whole_folders
 from . import writing
-from .session import has_benchmark, seconds_of, settings_of
+from .session import seconds_of, settings_of
 from .timing import timing_of
 
 GATE = "gnnbench-gate"
@@ -33,7 +33,7 @@ class Limits:
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Remember a benchmark."""
-        if has_benchmark(item):
+        if declares(item):
             self._names.add(item.nodeid)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -42,7 +42,7 @@ class Limits:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Remember whether the rules matter."""
-        self._collected = any(map(has_benchmark, session.items))
+        self._collected = any(map(declares, session.items))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(

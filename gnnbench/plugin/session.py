@@ -173,11 +173,6 @@ def places(config: pytest.Config) -> list[str]:
     ]
 
 
-def has_benchmark(item: pytest.Item) -> bool:
-    """Return whether a test uses pytest-benchmark's fixture."""
-    return "benchmark" in getattr(item, "fixturenames", ())
-
-
 def ours_of(item: pytest.Item) -> dict[str, Any]:
     """Return gnnbench's part of the `extra_info` of a test's benchmark; empty: there is none."""
     return extra_info.part(getattr(_fixture(item), "extra_info", None))

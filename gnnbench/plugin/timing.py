@@ -19,12 +19,12 @@ from ..measure.seam import Instrument, check_pytest_benchmark, replaced
 from ..measure.stopping import TimeBudget
 from ..results import left_out
 from ..results.parts import FORMAT_VERSION
-from ..variants.collected import IN_PLACE, WHOLE_CALL, marked
+from ..variants.collected import IN_PLACE, WHOLE_CALL, declares, marked
 from ..variants.import_roots import LEFT, left
 from . import writing
 from .choice import choice_of
 from .saving import Saving
-from .session import OUT_OF_MEMORY, has_benchmark, here, is_ours, places, run_of, settings_of, stop
+from .session import OUT_OF_MEMORY, here, is_ours, places, run_of, settings_of, stop
 
 if TYPE_CHECKING:
     from ..measure.sources import Sources
@@ -62,7 +62,7 @@ class Timing:
     def instrument(self, item: pytest.Item) -> Instrument | None:
         """Return what measures a test's benchmark; None: pytest-benchmark times it."""
         config = self._config
-        if not has_benchmark(item):
+        if not declares(item):
             return None
         whole_call = marked(item, WHOLE_CALL)
         if config.getoption("gnn_growth"):
@@ -96,7 +96,7 @@ class Timing:
     def _weighing(self, item: pytest.Item) -> bool:
         """Return whether a rule limits the memory of a test's benchmark."""
         rule = settings_of(self._config).rule("max_memory_bytes", item.nodeid)
-        return has_benchmark(item) and rule is not None
+        return declares(item) and rule is not None
 
     def sources(self) -> "Sources":
         """Return where the code that was imported so far came from."""
@@ -116,7 +116,7 @@ class Timing:
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember the deselected benchmarks."""
-        self._deselected += [item.nodeid for item in items if has_benchmark(item)]
+        self._deselected += [item.nodeid for item in items if declares(item)]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

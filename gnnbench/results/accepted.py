@@ -2,7 +2,7 @@
 
 import datetime as dt
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from .. import codec, json_io
-from ..errors import UsageError, unknown_name
+from ..errors import UsageError
 from ..files import above, save
-from ..settings import read_toml
+from ..settings import check_keys, read_toml
 from . import former_names
 
 FILE = Path("baselines") / "accepted.toml"
@@ -110,7 +110,7 @@ def read(file: Path) -> Accepted:
         UsageError: it cannot be read, or an entry is wrong; the message is one line.
     """
     content, raw = read_toml(file, _MAX_BYTES)
-    _check_keys(f"{file}", content, [_LIST])
+    check_keys(f"{file}", content, [_LIST])
     try:
         tables = codec.decode(former_names.renewed(content.get(_LIST, []), raw), list[dict[str, Any]])
     except ValueError:
@@ -122,7 +122,7 @@ def _entry(file: Path, number: int, table: dict[str, Any]) -> Entry:
     named = table.get("benchmark")
     place = f"{file}: entry {number}{f' ({json_io.clipped(named)})' if isinstance(named, str) else ''}"
     table.pop(_FORMER, None)
-    _check_keys(place, table, _KEYS)
+    check_keys(place, table, _KEYS)
     of_memory = "more_bytes" in table and table.keys().isdisjoint(_OF_TIME)
     try:
         found = codec.decode(table | dict.fromkeys(_OF_TIME if of_memory else (), 1.0), Entry)
@@ -132,11 +132,6 @@ def _entry(file: Path, number: int, table: dict[str, Any]) -> Entry:
     if not found.low <= found.ratio <= found.high:
         raise UsageError(f"{place}: ratio must lie between low and high; correct it, {_AGAIN}")
     return replace(found, reason=" ".join(found.reason.split()), number=number)
-
-
-def _check_keys(place: str, table: Mapping[str, Any], known: Collection[str]) -> None:
-    if unknown := next((key for key in table if key not in known), None):
-        raise UsageError(f"{place}: {unknown_name('key', json_io.clipped(unknown), known)}")
 
 
 def write(old: Accepted, new: Sequence[Entry], replaced: Collection[int] = ()) -> None:

@@ -14,11 +14,10 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from ..errors import UsageError, one_line
-from ..files import hold
+from ..files import UNFINISHED, hold
 from .command import call, last_line
 from .variant import UnbuildableError, is_local, is_pinned
 
-_UNFINISHED = ".unfinished-"
 _KEPT_DAYS = 2
 """Days; a run that began yesterday may still use yesterday's overlay."""
 
@@ -63,7 +62,7 @@ def overlay(
             if not folder.is_dir():
                 step(f"installing {asked}")
                 with tempfile.TemporaryDirectory(
-                    dir=overlays, prefix=_UNFINISHED, ignore_cleanup_errors=True
+                    dir=overlays, prefix=UNFINISHED, ignore_cleanup_errors=True
                 ) as temporary:
                     made = Path(temporary, "overlay")
                     _install(requirements, paths, made, dependencies, root)
@@ -148,7 +147,7 @@ def _clear(overlays: Path, today: date) -> None:
     oldest = (today - timedelta(days=_KEPT_DAYS)).isoformat()
     for folder in overlays.iterdir():
         dated = re.match(r"\d{4}-\d\d-\d\d(?=-)", folder.name)
-        if folder.name.startswith(_UNFINISHED) or (dated and dated[0] < oldest):
+        if folder.name.startswith(UNFINISHED) or (dated and dated[0] < oldest):
             shutil.rmtree(folder, ignore_errors=True)
 
 

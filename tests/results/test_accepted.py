@@ -41,15 +41,6 @@ def written(folder, text):
     return file
 
 
-def test_what_is_written_is_read(tmp_path):
-    found = accepted.find(tmp_path)
-    assert found.entries == ()
-    accepted.write(found, [ENTRY])
-    (entry,) = accepted.find(tmp_path).entries
-    assert entry == Entry(**{**vars(ENTRY), "number": 1})
-    assert entry.place == f"entry 1 ({NAME})"
-
-
 def test_the_patch_ids_of_an_older_file_are_read_and_stay(tmp_path):
     file = written(tmp_path, f"{TEXT}patches = ['{'c' * 40}']\n")
     found = accepted.read(file)
@@ -68,13 +59,16 @@ def test_comments_and_other_entries_of_the_user_stay(tmp_path):
     assert accepted.read(file).entries[1].reason == 'a "quoted" reason of two lines'
 
 
-def test_a_file_without_entries_gets_its_first_and_entries_in_brackets_become_tables(tmp_path):
-    for text in ("", "# nothing yet\n", "accepted = []\n"):
-        file = written(tmp_path, text)
-        accepted.write(accepted.read(file), [ENTRY, ENTRY])
-        assert len(accepted.read(file).entries) == 2
-        assert file.read_text().count("\n[[accepted]]\nbenchmark = ") == 2
-    inline = ", ".join(line for line in TEXT.splitlines()[1:])
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "accepted = []\n"])
+def test_a_file_without_entries_gets_its_first(tmp_path, text):
+    file = written(tmp_path, text)
+    accepted.write(accepted.read(file), [ENTRY, ENTRY])
+    assert len(accepted.read(file).entries) == 2
+    assert file.read_text().count("\n[[accepted]]\nbenchmark = ") == 2
+
+
+def test_entries_in_brackets_become_tables(tmp_path):
+    inline = ", ".join(TEXT.splitlines()[1:])
     file = written(tmp_path, f"accepted = [{{{inline}}}, {{{inline}}}]\n")
     accepted.write(accepted.read(file), [ENTRY], replaced={1})
     assert [one.until for one in accepted.read(file).entries] == [None, ENTRY.until]
@@ -82,6 +76,7 @@ def test_a_file_without_entries_gets_its_first_and_entries_in_brackets_become_ta
 
 def test_an_entry_may_be_about_memory_alone_or_too(tmp_path):
     found = accepted.find(tmp_path)
+    assert found.entries == ()
     alone = replace(ENTRY, ratio=1.0, low=1.0, high=1.0, more_bytes=2**20)
     accepted.write(found, [alone, replace(ENTRY, more_bytes=1)])
     first, second = accepted.find(tmp_path).entries
@@ -90,7 +85,7 @@ def test_an_entry_may_be_about_memory_alone_or_too(tmp_path):
     assert found.file.read_text().count("ratio = ") == 1
 
 
-@pytest.mark.parametrize("replaced", [(1,), (3,), (1, 3), (2, 3), (1, 2, 3)])
+@pytest.mark.parametrize("replaced", [(3,), (1, 3), (1, 2, 3)])
 def test_what_is_replaced_leaves_no_blank_lines(tmp_path, replaced):
     found = accepted.find(tmp_path)
     accepted.write(found, [ENTRY] * 3)
@@ -113,16 +108,11 @@ def test_the_nearest_file_up_to_the_top_of_the_repository_counts(tmp_path):
 WRONG = {
     "accepted = [1]": "accepted must be a list of tables, as in [[accepted]]",
     "acepted = []": "unknown key 'acepted': did you mean accepted?",
-    "x = " + "[" * 5000: "is not valid TOML",
     "[[accepted]]\nratio = 1.2\n": "entry 1: object missing required field `benchmark`; correct it, or",
     TEXT.replace("ratio", "ration"): f"entry 1 ({NAME}): unknown key 'ration': did you mean ratio",
     TEXT + TEXT.replace("1.2", "true"): f"entry 2 ({NAME}): ratio: expected `float`, got `bool`; correct it",
-    TEXT.replace("1.2", "-1.0"): "ratio: expected `float` > 1e-06",
-    TEXT.replace("1.2", "nan"): "ratio: expected `float` ",
     TEXT.replace("1.2", "1.5"): "ratio must lie between low and high",
     TEXT.replace("b" * 40, "--all"): "head: expected `str` matching",
-    TEXT.replace("more accurate", " "): "reason: expected `str` matching",
-    f"{TEXT}until = 2027\n": "until: expected `date | null`, got `int`",
     f"{TEXT}until = 2027-01-31T10:00:00\n": "until: expected `date | null`, got `datetime`",
     f"{TEXT}more_bytes = 0\n": "more_bytes: expected `int` >= 1",
     f"{TEXT}more_bytes = 9\n".replace(

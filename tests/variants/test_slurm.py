@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.cluster import slurm as engine
 from gnnbench.errors import UsageError
+from gnnbench.variants import slurm as engine
 from tests.suite import gnnbench
 
 SUITE = """

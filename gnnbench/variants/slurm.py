@@ -1,7 +1,14 @@
-"""Submits a command to Slurm: an array job with a task for each shard, and a job that merges their files."""
+"""Submits a command to Slurm: an array job with a task for each shard, and a job that merges their files.
 
+`python -m gnnbench.variants.slurm COMMAND` runs a command that ends when its parent process does. If a node's
+slurmstepd is killed, Slurm runs the job again, but leaves its processes alone. They would disturb the timings
+of the second run, and both would write the same file.
+"""
+
+import ctypes
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +16,11 @@ from pathlib import Path
 
 from ..errors import UsageError
 from ..files import write_whole
-from ..variants.command import call, last_line
+from .command import call, last_line
 
 _TASK = '"$SLURM_ARRAY_TASK_ID"'
+_SET_PARENT_DEATH_SIGNAL = 1
+"""PR_SET_PDEATHSIG of <linux/prctl.h>; a program that is started in this place keeps it."""
 _SHARD_SCRIPT = """\
 #!/bin/bash
 #SBATCH --job-name=gnnbench
@@ -21,7 +30,7 @@ _SHARD_SCRIPT = """\
 #SBATCH --requeue
 #SBATCH --open-mode=append
 # Written by gnnbench submit. A shard has a machine for itself: another job would disturb the timings.
-exec {python} -P -m gnnbench.cluster.bound {command}
+exec {python} -P -m gnnbench.variants.slurm {command}
 """
 _MERGE_SCRIPT = """\
 #!/bin/bash
@@ -121,3 +130,14 @@ def _sbatch(*words: str) -> str:
         reason = last_line(answer.stderr) or f"it ended with {answer.returncode}"
         raise UsageError(f"sbatch submitted nothing: {reason.removeprefix('sbatch: ')}")
     return job  # with --wait, its exit status is that of the job
+
+
+def _become(command: Sequence[str]) -> None:
+    """Replace this process by a command that ends when the parent process does."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL))
+    os.execvp(command[0], command)  # noqa: S606 - the user's own command
+
+
+if __name__ == "__main__":
+    _become(sys.argv[1:])

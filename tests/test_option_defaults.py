@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.cli import defaults, main
+from gnnbench import option_defaults
+from gnnbench.cli import main
 from gnnbench.cli.bisect import BUDGET_SECONDS
 from gnnbench.cli.common import effect_of, thresholds_of
 from gnnbench.errors import UsageError
@@ -40,22 +41,17 @@ WRONG = {
     "merge = 3": "unknown key 'merge'",
     "[merge]\noutput = 'x'": "unknown key 'merge'",
     "[ab]\nbudgt = 30": "ab: unknown key 'budgt': did you mean budget",
-    "[ab]\ntime-all = true": "ab: unknown key 'time-all': did you mean time_all",
     "[ab]\nplatform = 'pyg'": "ab: unknown key 'platform': known: budget,",
     "[ab]\nbudget = 'long'": 'ab.budget = "long": long must be more than 0 seconds, as in 30',
-    "[ab]\nbudget = 0": "ab.budget = 0: 0 must be more than 0 seconds, as in 30",
     "[ab]\nbudget = true": "ab.budget = true must be a text or a number",
     "[ab]\nstrict = 'yes'": 'ab.strict = "yes" must be true or false',
     "[ab]\ntime_all = 1": "ab.time_all = 1 must be true or false",
     "[ab]\neffect = 3": "ab.effect = 3: effect '3' must lie between 0 and 1, as in 2% or 0.02",
     "[ab]\nshard = '1/4'": "ab.shard belongs to one run: give it on the command line, and remove it here",
-    "[ab]\njson = 'ab.json'": "ab.json belongs to one run",
     "[baseline]\nkeep = 2.5": "baseline.keep = 2.5 must be a whole number, as in 5",
     "[profile]\nseed_table = true": "profile: unknown key 'seed_table'",
     "[profile]\nwith = 'layer'": "profile.with = \"layer\": unknown kind of profile 'layer': choose",
-    "[profile]\nplatform = 'pygg'": "profile.platform = \"pygg\": unknown platform 'pygg': did you mean pyg?",
     "[profile]\nhidden = [16, 0]": "profile.hidden = [16, 0]: hidden width '0' must be a whole number",
-    "[profile]\nreal = 'no'": 'profile.real = "no" must be true or false',
     "[report]\noutput = 'page.html'": "report.output belongs to one run",
     "[trend]\nlast = 0": "trend.last = 0: '0' must be a whole number of runs, as in 1000",
 }
@@ -70,9 +66,9 @@ def parsed(tmp_path):
 
     def parse(*words):
         parser = main._parser()
-        defaults.take(parser, found)
+        option_defaults.take(parser, found)
         options = parser.parse_args(words)
-        defaults.fill(options)
+        option_defaults.fill(options)
         options.settings = found
         return options
 
