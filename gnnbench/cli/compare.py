@@ -28,7 +28,7 @@ from .common import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..compare.result import Result
+    from ..report.document import Document
     from ..results.run_file import RunFile
 
 
@@ -69,7 +69,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     from ..compare.result import of_runs
-    from ..report import csv_text
+    from ..report import causes, csv_text, markdown, verdicts, wording
+    from ..report.document import Note
     from ..results import accepted, record_fingerprints
 
     if not options.rest:
@@ -84,9 +85,21 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     found = result.comparison
     if not found.rows:
         raise UsageError("these files contain no benchmarks")
-    if not _saved(options, result.as_json(), paths, lambda: csv_text.of_comparison(found)):
-        result = replace(result, path=options.json or Path())
-        _show(result, _changes(base[0], head[0]), as_markdown=options.format == "markdown")
+    result = replace(result, path=options.json or Path())
+    changes = _changes(base[0], head[0])
+    noted = replace(result, notes=(*changes, *result.notes))
+    _give(
+        options,
+        paths,
+        result.as_json(),
+        lambda: [
+            *map(Note, changes),
+            *verdicts.document(found, causes.of_result(result)),
+            *map(Note, (*result.notes, wording.result(found))),
+        ],
+        csv=lambda: csv_text.of_comparison(found),
+        markdown=lambda: markdown.write([noted]),
+    )
     return exit_code(found, strict=options.strict)
 
 
@@ -106,52 +119,36 @@ def _along(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     runs = [run_file.read(path) for path in options.base]
     say_left_out((run.path, run.left_out) for run in runs)
     found = along.compare(runs, axis, thresholds)
-    content = found.as_json(thresholds, options.base)
-    if not _saved(options, content, paths, lambda: csv_text.of_along(found)):
-        shown = along_document.document(found, thresholds)
-        if options.format == "markdown":
-            sys.stdout.write(markdown_text.markdown(shown))
-        else:
-            streams.show(shown)
+    shown = along_document.document(found, thresholds)
+    _give(
+        options,
+        paths,
+        found.as_json(thresholds, options.base),
+        lambda: shown,
+        csv=lambda: csv_text.of_along(found),
+        markdown=lambda: markdown_text.markdown(shown),
+    )
     compared = [row for row in found.rows if row.judgement.ratio is not None]
     verdicts = {row.judgement.verdict for row in found.rows}
     unsure = options.strict and verdicts & {"undecided", "incomparable"}
     return NOTHING_SLOWER if compared and not unsure else NOT_JUDGED
 
 
-def _saved(
+def _give(
     options: argparse.Namespace,
-    content: "Mapping[str, Any]",
     paths: "Sequence[Path]",
-    as_csv: "Callable[[], str]",
-) -> bool:
-    """Save the result, print it as JSON or CSV if that is asked for, and tell whether it was."""
+    content: "Mapping[str, Any]",
+    document: "Callable[[], Document]",
+    **forms: "Callable[[], str]",
+) -> None:
+    """Save the result if that is asked for, and print it: as a document, or in the form that is asked for."""
     text = json.dumps(content, indent=1) + "\n"
     if options.json:
         save(options.json, text, paths)
-    if options.format in ("json", "csv"):
-        sys.stdout.write(text if options.format == "json" else as_csv())
-    return options.format in ("json", "csv")
-
-
-def _show(result: "Result", changes: "Sequence[str]", *, as_markdown: bool) -> None:
-    """Print the verdicts.
-
-    Args:
-        result: the verdicts.
-        changes: lines on what changed between the sides.
-        as_markdown: whether to print Markdown.
-    """
-    from ..report import causes, markdown, verdicts, wording
-    from ..report.document import Note
-
-    if as_markdown:
-        noted = replace(result, notes=(*changes, *result.notes))
-        sys.stdout.write(markdown.write([noted]))
-        return
-    table = verdicts.document(result.comparison, causes.of_result(result))
-    last = wording.result(result.comparison)
-    streams.show([*map(Note, changes), *table, *map(Note, (*result.notes, last))])
+    if options.format:
+        sys.stdout.write(text if options.format == "json" else forms[options.format]())
+    else:
+        streams.show(document())
 
 
 def _check_versions(side: "Sequence[RunFile]") -> None:
