@@ -39,6 +39,10 @@ class Diagnosis:
     required: bool = False
 
 
+def _note(what: str, detail: str, remedy: str = "") -> Diagnosis:
+    return Diagnosis(what, "note", detail, remedy)
+
+
 def examine(data_root: Path | None, cache: Path, folder: Path) -> Iterator[Diagnosis]:
     """Yield findings about packages, devices, folders and disturbances of timings.
 
@@ -56,7 +60,7 @@ def examine(data_root: Path | None, cache: Path, folder: Path) -> Iterator[Diagn
             yield _package(package, required=needed and package in _PYG)
         else:
             detail = "not installed; no benchmark in this project uses gnnbench's fixtures, which need it"
-            yield Diagnosis(package, "note", detail, install_command(package))
+            yield _note(package, detail, install_command(package))
     here = environment.collect()
     yield _cuda(here.gpu)
     if not devices.why_no_cuda():
@@ -92,9 +96,8 @@ def _package(package: str, *, required: bool) -> Diagnosis:
             package, "missing", f"{found} does not import: {reason}", install_command(package), required
         )
     if package == "dgl" and uses_stand_in():
-        return Diagnosis(
+        return _note(
             package,
-            "note",
             f"{found}; message passing works; graphbolt (data loading) does not, as it has no binary for "
             f"torch {version('torch')}",
         )
@@ -110,14 +113,13 @@ def _built_without_cuda() -> Iterator[Diagnosis]:
             continue
         if reason:
             what, _, remedy = reason.partition(": ")
-            yield Diagnosis(f"{platform.name} on CUDA", "note", what, remedy)
+            yield _note(f"{platform.name} on CUDA", what, remedy)
 
 
 def _data(data_root: Path | None) -> Diagnosis:
     if data_root is None:
-        return Diagnosis(
+        return _note(
             "data",
-            "note",
             "no folder of real data sets",
             "set GNNBENCH_DATA to one; otherwise data is downloaded or a synthetic stand-in is used",
         )
@@ -135,11 +137,10 @@ def _cache(cache: Path) -> Diagnosis:
 
 def _cuda(gpu: Gpu | None) -> Diagnosis:
     if why_not := devices.why_no_cuda():
-        return Diagnosis("cuda", "note", f"not available: {why_not}")
+        return _note("cuda", f"not available: {why_not}")
     if gpu is None:
-        return Diagnosis(
+        return _note(
             "cuda",
-            "note",
             f"CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES')} names no GPU of this machine",
             "choose one that nvidia-smi -L lists",
         )
@@ -172,40 +173,35 @@ def _system(here: Environment) -> str:
 
 def _processor_disturbances(here: Environment) -> Iterator[Diagnosis]:
     if here.wait_policy.upper() != "PASSIVE":
-        yield Diagnosis(
+        yield _note(
             "idle threads",
-            "note",
             f"OMP_WAIT_POLICY is {here.wait_policy or 'unset'}: idle OpenMP threads spin and disturb timings",
             "gnnbench sets it to PASSIVE for the suite; export OMP_WAIT_POLICY=PASSIVE for your own scripts",
         )
     if here.quota_cores is not None and here.quota_cores < here.threads:
-        yield Diagnosis(
+        yield _note(
             "CPU quota",
-            "note",
             f"limits {here.threads} threads to the CPU time of {here.quota_cores:g} cores: the system pauses "
             "them for milliseconds when it is used up",
             f"export OMP_NUM_THREADS={max(1, int(here.quota_cores))}, or raise the container's limit",
         )
     if environment.read("sys/devices/system/cpu/smt/active") == "1":
-        yield Diagnosis(
+        yield _note(
             "hyperthreads",
-            "note",
             "two threads may share a core",
             "export OMP_PLACES=cores OMP_PROC_BIND=close, and use at most one thread per core",
         )
     if here.governor not in ("", "performance"):
-        yield Diagnosis(
+        yield _note(
             "governor",
-            "note",
             f"{here.governor}: the clock changes with the load",
             "sudo cpupower frequency-set -g performance",
         )
     if here.boost:
         intel = environment.read("sys/devices/system/cpu/intel_pstate/no_turbo")
         switch = "1 | sudo tee {}/intel_pstate/no_turbo" if intel else "0 | sudo tee {}/cpufreq/boost"
-        yield Diagnosis(
+        yield _note(
             "turbo",
-            "note",
             "the clock depends on temperature and on how many cores are busy",
             f"echo {switch.format('/sys/devices/system/cpu')}",
         )
@@ -214,19 +210,14 @@ def _processor_disturbances(here: Environment) -> Iterator[Diagnosis]:
 def _system_disturbances(here: Environment) -> Iterator[Diagnosis]:
     load = psutil.getloadavg()[0]
     if load > here.cores / 4:
-        yield Diagnosis(
-            "load", "note", f"{load:.1f} on {here.cores} cores in the last minute", "stop other programs"
-        )
+        yield _note("load", f"{load:.1f} on {here.cores} cores in the last minute", "stop other programs")
     if " hypervisor" in (environment.read("proc/cpuinfo") or ""):
-        yield Diagnosis(
-            "virtual machine", "note", "other machines on the host change its speed", "use gnnbench ab"
-        )
+        yield _note("virtual machine", "other machines on the host change its speed", "use gnnbench ab")
     if psutil.swap_memory().used > 2**28:
-        yield Diagnosis("swap", "note", "in use: memory is short", "free memory before measuring")
+        yield _note("swap", "in use: memory is short", "free memory before measuring")
     if here.huge_pages == "always":
-        yield Diagnosis(
+        yield _note(
             "huge pages",
-            "note",
             "always: arrays get large or small pages by chance, so times have two modes",
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
         )
@@ -246,42 +237,35 @@ def _gpu_disturbances(gpu: Gpu) -> Iterator[Diagnosis]:
         kinds = (ask("ComputeRunningProcesses"), ask("GraphicsRunningProcesses"))
         others = sorted({process.pid for found in kinds for process in found or ()})
     if reasons is not None and not reasons & pynvml.nvmlClocksEventReasonUserDefinedClocks:
-        yield Diagnosis(
+        yield _note(
             "GPU clocks",
-            "note",
             f"not locked, as far as the driver reports: up to {top_mhz} MHz, depending on load and heat",
             "sudo nvidia-smi -lgc MHZ with a clock it can hold; sudo nvidia-smi -rgc afterwards",
         )
     if gpu.power_cap_watts and cap_milliwatts and gpu.power_cap_watts * 1000 < cap_milliwatts:
         default = f"{cap_milliwatts / 1000:.0f}"
-        yield Diagnosis(
+        yield _note(
             "GPU power",
-            "note",
             f"capped at {gpu.power_cap_watts:.0f} W; the default is {default} W",
             f"sudo nvidia-smi -pl {default}",
         )
     if others:
-        yield Diagnosis(
-            "GPU load", "note", f"used by process {', '.join(map(str, others))}", "wait, or stop them"
-        )
+        yield _note("GPU load", f"used by process {', '.join(map(str, others))}", "wait, or stop them")
     if mode not in (None, pynvml.NVML_COMPUTEMODE_DEFAULT):
-        yield Diagnosis(
+        yield _note(
             "compute mode",
-            "note",
             "only one process may use the GPU at a time; gnnbench ab needs two",
             "sudo nvidia-smi -c DEFAULT",
         )
     if persistent == pynvml.NVML_FEATURE_DISABLED:
-        yield Diagnosis(
+        yield _note(
             "persistence",
-            "note",
             "off: the driver unloads between runs, and the GPU's settings are lost",
             "sudo nvidia-smi -pm 1",
         )
     if gpu.mig:
-        yield Diagnosis(
+        yield _note(
             "MIG",
-            "note",
             "the GPU is divided into slices that share its power and clock",
             "keep the other slices idle",
         )
