@@ -112,20 +112,20 @@ def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
         raise UsageError(f"{path} cannot be written ({error.strerror})") from None
 
 
-def check_writable(path: Path, remedy: str = "choose another file") -> None:
+def check_writable(path: Path) -> None:
     """Check that a file can be written, before measuring what will go into it.
 
     Raises:
-        UsageError: it is a folder, or its folder is not writable; the message ends with the remedy.
+        UsageError: it is a folder, or its folder is not writable.
     """
     try:
         is_folder = path.is_dir()
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.stem}-"):
             pass
     except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}): {remedy}") from None
+        raise UsageError(f"{path} cannot be written ({error.strerror}): choose another file") from None
     if is_folder:
-        raise UsageError(f"{path} cannot be written (it is a folder): {remedy}")
+        raise UsageError(f"{path} cannot be written (it is a folder): choose another file")
 
 
 @contextmanager

@@ -13,7 +13,6 @@ from gnnbench.compare.verdict import Thresholds
 from gnnbench.profile import record
 from gnnbench.report import composed, sources
 from gnnbench.results import counter_baseline, fitness, run_file
-from gnnbench.results.accepted import FILE, Accepted
 from gnnbench.results.baseline import RecordStore
 
 DATA = Path(__file__).with_name("data") / "5603223"
@@ -94,7 +93,7 @@ def test_a_history_and_a_page(suite, capsys):
     files = sorted(suite.glob("baselines/timings/*/*/*.json"))
     assert ran(capsys, "report", "run.json", *files, "profile", "-o", "page.html")[0] == 0
     together = sources.read([Path("run.json"), *files, Path("profile")])
-    view = composed.compose(together, Thresholds(0.03), Accepted(FILE))
+    view = composed.compose(together, Thresholds(0.03))
     (phases,) = view.breakdowns
     assert phases.title == "add_remaining_self_loops fwd on cora · hidden 256 · float32 · int64 · cpu"
     assert phases.bars[0].seconds == pytest.approx(418.3e-6, rel=1e-3)

@@ -289,8 +289,9 @@ class Year:
         self.counts["seconds"] += round(schedule.spent_seconds)
         rows = [Compared(name, one.judgement, None) for name, one in schedule.decisions().items()]
         found, spent = Comparison(rows, None), schedule.spent_seconds
-        result = Result("ab", *map(Side.of, sides), found, ab.THRESHOLDS, self.environment, spent)
-        return result.settled(entries)
+        thresholds = replace(ab.THRESHOLDS, accepted=entries)
+        result = Result("ab", *map(Side.of, sides), found, thresholds, self.environment, spent)
+        return result.settled()
 
     def _gate(self, number: int, start: int, record: str) -> None:
         """Compare a commit of main with the record of its window, and count."""

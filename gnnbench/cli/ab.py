@@ -68,10 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Time and compare, print the verdicts, and return the exit code."""
     from ..compare.ab import coordinator, instructions
-    from ..compare.settle import allowed
     from ..report import causes, markdown, verdicts, wording
     from ..report.document import Note
-    from ..results import accepted
 
     shard = None if options.shard is None else Shard.parse(options.shard)
     thresholds = thresholds_of(options)
@@ -93,13 +91,11 @@ def run(options: argparse.Namespace) -> int:
         shard=shard,
     )
     _check(options)
-    intended = accepted.find(setting.folder)
     with both_sides(options, setting.arguments) as (base, head, progress):
-        setting = replace(setting, allowed=allowed(intended, base, head))
         found = coordinator.run(base, head, setting, progress)
         if options.instructions and not found.interrupted:
             found = instructions.counted(found, base, head, setting, progress)
-    found = replace(_repeatable(found.settled(intended), options), path=options.json or Path())
+    found = replace(_repeatable(found.settled(), options), path=options.json or Path())
     comparison = found.comparison
     try:
         told = causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None)

@@ -79,15 +79,16 @@ def effect_of(options: argparse.Namespace) -> float:
 
 
 def thresholds_of(options: argparse.Namespace) -> "Thresholds":
-    """Return that effect with the rules of the settings, whose effects give way to one that was typed.
+    """Return that effect with what the project accepts, and its rules: their effects give way to a typed one.
 
     Raises:
-        UsageError: the effect is out of range.
+        UsageError: the effect is out of range, or the file of accepted slowdowns is wrong.
     """
     from ..compare.verdict import Thresholds
+    from ..results import accepted
 
     rules = options.settings if options.effect is None else options.settings.without_effects()
-    return Thresholds(effect_of(options), rules=rules)
+    return Thresholds(effect_of(options), rules=rules, accepted=accepted.find(Path.cwd()))
 
 
 def add_variants(parser: argparse.ArgumentParser) -> None:

@@ -71,7 +71,7 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     from ..compare.result import of_runs
     from ..report import causes, csv_text, markdown, verdicts, wording
     from ..report.document import Note
-    from ..results import accepted, record_fingerprints
+    from ..results import record_fingerprints
 
     if not options.rest:
         raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
@@ -80,8 +80,7 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     for side in (base, head):
         _check_versions(side)
     effect = () if options.effect is None else ("--effect", options.effect)
-    intended = accepted.find(Path.cwd())
-    result = of_runs(base, head, thresholds_of(options), intended, effect)
+    result = of_runs(base, head, thresholds_of(options), effect)
     found = result.comparison
     if not found.rows:
         raise UsageError("these files contain no benchmarks")

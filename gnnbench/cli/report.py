@@ -39,15 +39,13 @@ def run(options: argparse.Namespace) -> int:
     """Write the page and the slides, and return 0, whatever the verdicts are."""
     from .. import packages, units
     from ..report import composed, names, slides, sources, view_page
-    from ..results import accepted
 
     if reason := packages.missing(packages.PAGES):
         raise UsageError(reason)
     thresholds = thresholds_of(options)
-    intended = accepted.find(Path.cwd())
     found = sources.read(options.files)
     say_left_out(found.left_out())
-    view = composed.compose(found, thresholds, intended)
+    view = composed.compose(found, thresholds)
     page = view_page.html(view)
     save(options.output, page, options.files)
     print(names.clean(view.headline, names.LONGEST))

@@ -10,7 +10,6 @@ from .. import codec, json_io, units
 from ..codec import Level, NotNegative
 from ..cpu import CONTENDED
 from ..results import former_names
-from ..results.accepted import Accepted
 from ..results.run_file import RunFile
 from ..settings import Settings
 from ..variants.prepare import Prepared
@@ -116,10 +115,10 @@ class Result:
         """The benchmarks, in the order of collection."""
         return self.comparison.rows
 
-    def settled(self, accepted: Accepted) -> Self:
+    def settled(self) -> Self:
         """Return the result with what is accepted and ignored, and notes on that."""
         sides = self.base.revision, self.head.revision
-        found, lines = settle(self.comparison, self.thresholds, accepted, lambda _: sides)
+        found, lines = settle(self.comparison, self.thresholds, lambda _: sides)
         return replace(self, comparison=found, notes=(*self.notes, *lines))
 
     def all_notes(self) -> tuple[str, ...]:
@@ -163,7 +162,6 @@ def of_runs(
     base: Sequence[RunFile],
     head: Sequence[RunFile],
     thresholds: Thresholds,
-    accepted: Accepted,
     options: tuple[str, ...] = (),
 ) -> Result:
     """Compare the processes of two runs.
@@ -172,12 +170,11 @@ def of_runs(
         base: the older run.
         head: the newer run.
         thresholds: of the verdicts.
-        accepted: the project's accepted slowdowns.
         options: those that a command which compares again must have too.
     """
     judged, again = runs.compare(base, head, thresholds), repeat.of_runs(base[0], head[0], options)
     sides = Side.of_runs(base), Side.of_runs(head)
-    return Result("compare", *sides, judged, thresholds, repeat=again).settled(accepted)
+    return Result("compare", *sides, judged, thresholds, repeat=again).settled()
 
 
 def kind(content: Any) -> Kind | None:

@@ -66,7 +66,7 @@ _LINES: dict[_State, str] = {
 
 
 def settle(
-    found: Comparison, thresholds: Thresholds, accepted: Accepted, sides: Callable[[str], Sides]
+    found: Comparison, thresholds: Thresholds, sides: Callable[[str], Sides]
 ) -> tuple[Comparison, list[str]]:
     """Return the verdicts with what is accepted and ignored, and lines on entries that matter otherwise.
 
@@ -75,8 +75,7 @@ def settle(
 
     Args:
         found: the verdicts as if nothing was excused.
-        thresholds: of the verdicts, with the rules.
-        accepted: the project's accepted slowdowns.
+        thresholds: of the verdicts, with the rules and the accepted slowdowns.
         sides: returns the commits that a benchmark was compared at.
     """
     rows: list[Compared] = []
@@ -84,8 +83,8 @@ def settle(
     noticed: dict[_State, list[Entry]] = defaultdict(list)
     for raw in found.rows:
         own = thresholds.of(raw.fullname)
-        ours = [one for one in accepted.entries if one.benchmark == raw.fullname]
-        states = {one: _state(one, accepted, *sides(raw.fullname)) for one in ours}
+        ours = [one for one in thresholds.accepted.entries if one.benchmark == raw.fullname]
+        states = {one: _state(one, thresholds.accepted, *sides(raw.fullname)) for one in ours}
         entries = [one for one in ours if states[one] == "in force"]
         row = _ignoring(_accepting(raw, entries, own), thresholds.rules)
         rows.append(row)

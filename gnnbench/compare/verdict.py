@@ -12,6 +12,8 @@ from scipy import special
 
 from .. import codec, units
 from ..codec import Count, Positive
+from ..results.accepted import NONE as NOTHING_ACCEPTED
+from ..results.accepted import Accepted
 from ..settings import NONE, Settings
 
 _WIDEST = 700.0  # exp() of more overflows
@@ -42,6 +44,8 @@ class Thresholds:
     """Power at the minimum detectable effect."""
     rules: Settings = NONE
     """What the project sets for single benchmarks."""
+    accepted: Accepted = NOTHING_ACCEPTED
+    """The project's accepted slowdowns."""
 
     def of(self, name: str) -> Self:
         """Return the thresholds of one benchmark: a rule may set its effect."""

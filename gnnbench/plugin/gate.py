@@ -159,6 +159,7 @@ class Gate:
             passed = {item.nodeid for item in self._withheld.tests}
             left_out = self._timed().keys() | self._deselected
             collected = {item.nodeid for item in session.items}
+            thresholds = replace(thresholds, accepted=accepted.find(self._config.rootpath))
             judged = JudgedSession(self._config, thresholds, self._timed(), passed)
             if isinstance(self._base, Variant):
                 judged.add_variant(self._base)
@@ -173,7 +174,7 @@ class Gate:
             if chosen.dry_run:
                 self._lines.extend(judged.plan())
                 return
-            judged.judge(accepted.find(self._config.rootpath))
+            judged.judge()
             self._lines.extend(judged.lines)
             self._lines.extend(wording.result(judged.comparison).splitlines())
             self._report(judged, strict=chosen.strict)

@@ -22,7 +22,6 @@ from ..options import EFFECT
 from ..packages import version
 from ..report import wording
 from ..results import left_out
-from ..results.accepted import Accepted
 from ..results.baseline import Record
 from ..results.run_file import RunFile
 from ..variants import rebuild, variant
@@ -114,11 +113,8 @@ class JudgedSession:
         lines.append(f"dry run: {same} with the same code")
         return [*lines, f"dry run: the turns would take at most {limit}"] if self._groups else lines
 
-    def judge(self, accepted: Accepted) -> None:
+    def judge(self) -> None:
         """Time in turns, and in new processes what cannot be timed in turns; set `comparison`.
-
-        Args:
-            accepted: the project's accepted slowdowns.
 
         Raises:
             UsageError: a new process failed, or the variant cannot be built.
@@ -131,7 +127,6 @@ class JudgedSession:
             self._thresholds,
             len(judged),
             self._options.budget_seconds,
-            accepted,
         )
         for one in self._turns:
             if one.result is not None:
@@ -153,7 +148,7 @@ class JudgedSession:
             self._judge_machine(self._recorded)
         head = Revision.of_runs([self._head])
         self.comparison, lines = settle(
-            self.comparison, self._thresholds, accepted, lambda name: (self._base_of(name), head)
+            self.comparison, self._thresholds, lambda name: (self._base_of(name), head)
         )
         self.lines.extend(lines)
 

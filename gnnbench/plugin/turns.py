@@ -12,12 +12,10 @@ from ..clocks import RealTime
 from ..compare.ab import coordinator
 from ..compare.ab.schedule import Decision
 from ..compare.result import Result
-from ..compare.settle import allowed
 from ..compare.verdict import Thresholds
 from ..errors import UsageError, one_line
 from ..option_defaults import passed_on
 from ..options import TIMEOUT_SECONDS
-from ..results.accepted import Accepted
 from ..variants import variant
 from ..variants.prepare import Prepared, both
 from ..variants.variant import Variant
@@ -63,7 +61,6 @@ def run(
     thresholds: Thresholds,
     judged: int,
     budget_seconds: float,
-    accepted: Accepted,
 ) -> list[Turns]:
     """Time the groups one after the other; an interruption ends the run.
 
@@ -73,7 +70,6 @@ def run(
         thresholds: minimum effect of interest, and the levels for all judged benchmarks together.
         judged: number of benchmarks that need a verdict; those of the groups are among them.
         budget_seconds: time for all groups, without preparing their bases.
-        accepted: the project's accepted slowdowns.
     """
     found: list[Turns] = []
     left_count, left_seconds = sum(len(group.names) for group in groups), budget_seconds
@@ -81,7 +77,7 @@ def run(
         # Each benchmark has an equal part of the family-wise error rate.
         share = len(group.names) / judged
         own = replace(thresholds, family_level=1 - (1 - thresholds.family_level) * share)
-        one = _of(config, group, own, left_seconds * len(group.names) / left_count, accepted)
+        one = _of(config, group, own, left_seconds * len(group.names) / left_count)
         found.append(one)
         left_count -= len(group.names)
         left_seconds -= (one.result.seconds or 0.0) if one.result else 0.0
@@ -90,11 +86,9 @@ def run(
     return found
 
 
-def _of(
-    config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float, accepted: Accepted
-) -> Turns:
+def _of(config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float) -> Turns:
     try:
-        result, base = _timed(config, group, thresholds, seconds, accepted)
+        result, base = _timed(config, group, thresholds, seconds)
     except KeyboardInterrupt:
         return Turns(group, None, failure="interrupted", interrupted=True)
     except UsageError as error:
@@ -105,7 +99,7 @@ def _of(
 
 
 def _timed(
-    config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float, accepted: Accepted
+    config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float
 ) -> tuple[Result, Prepared]:
     arguments = arguments_without(config, "time")
     with (
@@ -125,7 +119,6 @@ def _timed(
             total_seconds=seconds,
             total_option="--gnn-budget",
             only=group.names,
-            allowed=allowed(accepted, base, head),
         )
         return coordinator.run(base, head, setting, progress), base
 

@@ -10,7 +10,6 @@ from ..compare.comparison import Compared, Comparison
 from ..compare.repeat import Repeat
 from ..compare.result import Result, Side, of_runs
 from ..compare.verdict import Judgement, Thresholds
-from ..results.accepted import Accepted
 from ..results.left_out import by_file
 from ..results.run_file import RunFile
 from ..settings import Settings
@@ -24,13 +23,12 @@ _ITSELF = Side("")
 """The newer side, where it is the file of the page."""
 
 
-def compose(sources: Sources, thresholds: Thresholds, accepted: Accepted) -> View:
+def compose(sources: Sources, thresholds: Thresholds) -> View:
     """Return the view of files.
 
     Args:
         sources: the files.
         thresholds: of runs that are compared here.
-        accepted: the accepted slowdowns, for the same.
 
     Raises:
         UsageError: a file is damaged.
@@ -45,7 +43,7 @@ def compose(sources: Sources, thresholds: Thresholds, accepted: Accepted) -> Vie
         if isinstance(main, Result):
             parts = _of_result(main)
         else:
-            judged = _against(main, sources.base, thresholds, accepted) if sources.base else _saved(main)
+            judged = _against(main, sources.base, thresholds) if sources.base else _saved(main)
             parts = _of_run(main, sources.base, judged)
         return replace(parts, source=main.path.name, breakdowns=breakdowns)
     except json_io.DAMAGE as error:
@@ -102,10 +100,10 @@ def _benchmarks(
     return found, common
 
 
-def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds, accepted: Accepted) -> Judged:
+def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> Judged:
     """Return verdicts of a run against others."""
     found = replace(
-        of_runs(base, [run], thresholds, accepted), head=_ITSELF, shard=str(run.shard) if run.shard else None
+        of_runs(base, [run], thresholds), head=_ITSELF, shard=str(run.shard) if run.shard else None
     )
     return Judged(found, thresholds, tuple(causes.of_result(found)))
 

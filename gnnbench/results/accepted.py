@@ -88,6 +88,9 @@ class Accepted:
         return self.file.parents[1]
 
 
+NONE = Accepted(FILE)
+
+
 def find(start: Path) -> Accepted:
     """Read the accepted slowdowns of a project: of the nearest folder, up to the top of the repository.
 

@@ -136,7 +136,7 @@ def _become(command: Sequence[str]) -> None:
     """Replace this process by a command that ends when the parent process does."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL))
-    os.execvp(command[0], command)  # noqa: S606 - the user's own command
+    os.execvp(command[0], list(command))  # noqa: S606 - the user's own command
 
 
 if __name__ == "__main__":

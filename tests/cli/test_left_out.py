@@ -11,7 +11,6 @@ from gnnbench.cli import main
 from gnnbench.compare.trend.digest import Digest
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.report import composed, sources
-from gnnbench.results.accepted import Accepted
 from tests.run_files import content, entry, plain, save
 
 OTHERS = {"test_a.py::b0", "test_a.py::b2"}
@@ -125,7 +124,7 @@ def read_by_all(folder, whole, capsys):
         rows = {one["id"]: one for one in rows}
         assert rows.keys() >= OTHERS
         said.append(err)
-    view = composed.compose(sources.read([path]), Thresholds(0.03), Accepted(path))
+    view = composed.compose(sources.read([path]), Thresholds(0.03))
     assert {one.fullname for one in view.benchmarks if one.seconds} == exported
     said.append("\n".join(view.notes))
     digest = Digest.of(path)

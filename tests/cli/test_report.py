@@ -11,7 +11,6 @@ from gnnbench.cli import main
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.report import composed, sources
-from gnnbench.results.accepted import Accepted
 from tests import svg
 from tests.cli.saved import compared
 from tests.report import contents
@@ -26,7 +25,7 @@ def report(capsys, *arguments):
 
 def viewed(*files):
     """Return what a page of these files shows."""
-    return composed.compose(sources.read(files), Thresholds(0.03), Accepted(files[0]))
+    return composed.compose(sources.read(files), Thresholds(0.03))
 
 
 @pytest.fixture

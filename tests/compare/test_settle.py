@@ -65,7 +65,7 @@ class Repository:
             Revision(tuple(self.git("rev-parse", one) for one in side.split())) for side in (old, new)
         )
         rows = [Compared(name, found, 1.0, memory=memory, notes=("code",)) for name in ("test_a", "test_b")]
-        settled, lines = settle(Comparison(rows, shared), Thresholds(0.03), entries, lambda _: sides)
+        settled, lines = settle(Comparison(rows, shared), Thresholds(0.03, accepted=entries), lambda _: sides)
         assert settled.rows[1] == rows[1], "an entry is about its benchmark"
         return settled.rows[0], lines
 
@@ -203,7 +203,7 @@ SAME = Judgement("same", "the interval lies within 3%", 1.0, 0.98, 1.02, 0.99, 1
 def ruled(*rows, today=TODAY):
     rules = replace(parse(Path("gnnbench.toml"), tomllib.loads(RULES)), today=today)
     thresholds = Thresholds(0.03, rules=rules)
-    return settle(Comparison(list(rows), None), thresholds, Accepted(FILE), lambda _: None)[0]
+    return settle(Comparison(list(rows), None), thresholds, lambda _: None)[0]
 
 
 def row(found, name="test_a", memory=None):

@@ -57,8 +57,9 @@ class Session:
         words = ("--benchmark-compare=.", "--gnn-device=cpu", "--gnn-confirm=0", *arguments)
         self.config = known.parseconfigure(*words)
         self._root, self._patch = known.path, monkeypatch
+        thresholds = Thresholds(0.03, accepted=accepted.find(self._root))
         timed = {name: one["extra_info"] for name, one in entries(versions).items()}
-        self.judged = JudgedSession(self.config, Thresholds(0.03), timed, ())
+        self.judged = JudgedSession(self.config, thresholds, timed, ())
 
     def record(self, versions, then, threads="2", **environment):
         """Save a record of these versions of benchmarks, and take what is saved as the base."""
@@ -87,7 +88,7 @@ class Session:
             return [Turns(one, result if decided else None, base, failure) for one in groups]
 
         self._patch.setattr(turns, "run", run)
-        self.judged.judge(accepted.find(self._root))
+        self.judged.judge()
         return {row.fullname.partition("::")[2]: row for row in self.judged.comparison.rows}
 
 

@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..allowed import Allowed
 from ..comparison import Compared, Comparison
 from ..repeat import Repeat, ends_of
 from ..result import Result, Side
+from ..settle import allowed
 from ..verdict import Thresholds
 from .inspections import Inspections
 from .pair import Workers
@@ -45,8 +46,6 @@ class TimedSetting(Setting):
     """The part of the benchmarks to time, to which the thresholds apply; None: all."""
     only: Sequence[str] | None = None
     """Ids of the benchmarks to time, the most important first; None: all."""
-    allowed: Mapping[str, Allowed] = field(default_factory=dict)
-    """How much slower benchmarks may be."""
 
 
 class Judging:
@@ -56,9 +55,16 @@ class Judging:
         names: the benchmarks, in the order of collection, the most important first.
         setting: how they are judged.
         total_seconds: limit of the time of all together; None: there is none.
+        limits: how much slower benchmarks may be.
     """
 
-    def __init__(self, names: Sequence[str], setting: TimedSetting, total_seconds: float | None) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        setting: TimedSetting,
+        total_seconds: float | None,
+        limits: Mapping[str, Allowed] | None = None,
+    ) -> None:
         self.schedule = Schedule(
             names,
             setting.thresholds,
@@ -66,7 +72,7 @@ class Judging:
             total_seconds,
             np.random.default_rng(setting.seed),
             setting.total_option,
-            setting.allowed,
+            limits,
         )
         """Says what to time next."""
         self.head_logs: dict[str, list[float]] = defaultdict(list)
@@ -243,6 +249,7 @@ class _Session:
         if setting.shard:
             whole, names = len(names), [name for name in names if setting.shard.has(name)]
             self.notes.append(f"shard {setting.shard}: {len(names)} of {units.count(whole, 'benchmark')}")
-        self.judging = Judging(names, setting, setting.total_seconds)
+        limits = allowed(setting.thresholds.accepted, self._base, self._head)
+        self.judging = Judging(names, setting, setting.total_seconds, limits)
         self._update(self.judging)
         return self.judging.schedule.next()
