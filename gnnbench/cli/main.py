@@ -156,7 +156,7 @@ def _list(options: argparse.Namespace) -> int:
             streams.say(line, indent=" " * 9)
         return NOTHING_SLOWER
     folder, cache = data_folder(options.data), cache_folder()
-    listing.write(folder, cache, streams.write_rendered, streams.width(), colour=sys.stdout.isatty())
+    streams.show(listing.document(folder, cache, streams.width()))
     return NOTHING_SLOWER
 
 

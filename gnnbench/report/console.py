@@ -21,6 +21,7 @@ from .names import clean
 UNLIMITED = 10_000
 """Width of a console that is not a terminal: lines are not broken."""
 _STYLES = {
+    "heading": "bold",
     "slower": "red",
     "accepted": "cyan",
     "faster": "green",
@@ -64,32 +65,6 @@ class Console(rich.console.Console):
             yield piece if piece.control else piece._replace(text=printable(piece.text))
 
 
-class Printout:
-    """Tables and lines in the order in which they are added.
-
-    Args:
-        width: characters per line; None: the output is not a terminal, and no line is broken.
-        colour: whether the output shows colours.
-    """
-
-    def __init__(self, width: int | None, *, colour: bool) -> None:
-        self._text, self._width = io.StringIO(), width
-        self._console = Console(file=self._text, width=width or UNLIMITED, force_terminal=colour)
-
-    def show(self, what: RenderableType = "", **options: Any) -> None:
-        """Add what rich formats, such as a table; nothing: an empty line."""
-        self._console.print(what, **options)
-
-    def say(self, line: str) -> None:
-        """Add a line, broken at words where it is longer than the terminal."""
-        self._text.write(f"{wrapped(line, self._width)}\n")
-
-    @property
-    def text(self) -> str:
-        """All of it."""
-        return self._text.getvalue()
-
-
 class Folded:
     """A name in a cell, broken at its natural separators if the column is narrow."""
 
@@ -115,19 +90,21 @@ def terminal(document: Document, width: int | None, *, colour: bool) -> str:
         width: characters per line; None: the output is not a terminal, and no line is broken.
         colour: whether the output shows colours.
     """
-    printout = Printout(width, colour=colour)
+    out = io.StringIO()
+    console = Console(file=out, width=width or UNLIMITED, force_terminal=colour)
     for block in document:
         match block:
             case Table():
-                printout.show()
-                printout.show(Text(clean(block.sentence or block.heading), "bold"))
-                printout.show(_drawn(block))
+                console.print()
+                console.print(Text(clean(block.sentence or block.heading), "bold"))
+                console.print(_drawn(block))
             case Heading():
-                printout.show()
-                printout.show(Text(wrapped(block.text, width), "bold"), soft_wrap=True)
+                console.print()
+                console.print(Text(wrapped(block.text, width), "bold"), soft_wrap=True)
             case Note():
-                printout.say(f"{block.text}: {block.command}" if block.command else block.text)
-    return printout.text
+                text = f"{block.text}: {block.command}" if block.command else block.text
+                out.write(f"{wrapped(text, width)}\n")
+    return out.getvalue()
 
 
 def _drawn(table: Table) -> RichTable:

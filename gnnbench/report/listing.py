@@ -1,12 +1,8 @@
 """What `gnnbench list` shows: data sets, platforms and operations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import shorten
-from typing import Any
-
-from rich.table import Table
-from rich.text import Text
 
 from ..errors import unknown_name
 from ..packages import missing
@@ -15,7 +11,7 @@ from ..workloads.graphs.locate import place
 from ..workloads.operation import Operation
 from ..workloads.operations import FORMER_NAMES, OPERATIONS
 from ..workloads.platforms import PLATFORMS
-from .console import Printout
+from .document import Column, Document, Note, Shown, Table
 from .lines import folded
 
 _GROUPS = (
@@ -36,6 +32,11 @@ _WIDTH_IN_A_PIPE = 80
 """Calls are shortened to this width where the output is not a terminal."""
 _SHORTEST_CALL = 10
 _PLATFORM_WIDTH = max(map(len, PLATFORMS))
+_DATA_SET_COLUMNS = (
+    Column("name"),
+    *(Column(name, "number") for name in ("nodes", "edges", "features", "classes")),
+    *(Column(name, "text") for name in ("here", "from")),
+)
 _DATA_SETS = (
     "planetoid: Yang et al. 2016, through PyG's Planetoid; ogb, ogbg: Hu et al. 2020, through ogb's "
     "loaders; entities: Ristoski et al. 2016, the files of PyG's Entities, with made-up features. aifb has "
@@ -47,32 +48,27 @@ _DATA_SETS = (
 )
 
 
-def write(
-    data_root: Path | None, cache: Path, out: Callable[[str], Any], width: int | None, *, colour: bool
-) -> None:
-    """Write all data sets and platforms, and a line for each operation.
+def document(data_root: Path | None, cache: Path, width: int | None) -> Document:
+    """Return all data sets and platforms, and a line for each operation.
 
     Args:
         data_root: folder of real data sets; None: there is none.
         cache: folder of downloads.
-        out: writes a text.
         width: characters per line; None: the output is not a terminal.
-        colour: whether the output shows colours.
     """
-    printout = Printout(width, colour=colour)
-
-    printout.show(Text("Data sets (--gnn-dataset)", "bold"))
-    printout.show(_datasets(data_root, cache))
-    printout.say(_DATA_SETS)
-    printout.show(Text("\nPlatforms (--gnn-platform)", "bold"))
-    printout.show(_platforms())
-    for platform in PLATFORMS.values():
-        if reason := missing(platform.packages):
-            printout.say(f"{platform.name}: {reason}")
-    printout.show(Text("\nOperations, their platforms, and the call that is timed on the first", "bold"))
-    printout.show(_operations(width or _WIDTH_IN_A_PIPE))
-    printout.say("gnnbench list OPERATION shows the calls on all platforms, and why a platform has none.")
-    out(printout.text)
+    reasons = {one.name: missing(one.packages) for one in PLATFORMS.values()}
+    platforms = [(one.name, one.title, "no" if reasons[one.name] else "yes") for one in PLATFORMS.values()]
+    titles = [Column(name, "text") for name in ("name", "what", "here")]
+    heading = "Operations, their platforms, and the call that is timed on the first"
+    columns = [Column("", "shown") for _ in ("name", *PLATFORMS, "call")]
+    return [
+        Table("Data sets (--gnn-dataset)", _DATA_SET_COLUMNS, list(_datasets(data_root, cache))),
+        Note(_DATA_SETS),
+        Table("Platforms (--gnn-platform)", titles, platforms),
+        *(Note(f"{name}: {reason}") for name, reason in reasons.items() if reason),
+        Table("", columns, list(_operations(width or _WIDTH_IN_A_PIPE)), heading),
+        Note("gnnbench list OPERATION shows the calls on all platforms, and why a platform has none."),
+    ]
 
 
 def operation(name: str) -> Iterator[str]:
@@ -107,37 +103,15 @@ def _described(one: Operation) -> Iterator[str]:
             yield f"  {'':{_PLATFORM_WIDTH}} not with {' and '.join(sorted(limit.where))}: {limit.reason}"
 
 
-def _datasets(data_root: Path | None, cache: Path) -> Table:
-    table = _table()
-    table.add_column("name", no_wrap=True)
-    for column in ("nodes", "edges", "features", "classes"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("here", no_wrap=True)
-    table.add_column("from", no_wrap=True)
-    for dataset in DATASETS.values():
-        table.add_row(
-            dataset.id,
-            *(f"{count:,}" for count in (dataset.nodes, dataset.edges, dataset.features, dataset.classes)),
-            {"data root": "yes", "cache": "cache"}.get(place(dataset, data_root, cache) or "", "no"),
-            dataset.family,
-        )
-    return table
+def _datasets(data_root: Path | None, cache: Path) -> Iterator[tuple[str, ...]]:
+    for one in DATASETS.values():
+        counts = (f"{count:,}" for count in (one.nodes, one.edges, one.features, one.classes))
+        here = {"data root": "yes", "cache": "cache"}.get(place(one, data_root, cache) or "", "no")
+        yield one.id, *counts, here, one.family
 
 
-def _platforms() -> Table:
-    table = _table()
-    for column in ("name", "what", "here"):
-        table.add_column(column)
-    for platform in PLATFORMS.values():
-        table.add_row(platform.name, platform.title, "no" if missing(platform.packages) else "yes")
-    return table
-
-
-def _operations(width: int) -> Table:
-    """Return a line for each operation, below the heading of its group."""
-    table = _table(gap=1, header=False)
-    for _ in ("name", *PLATFORMS, "call"):
-        table.add_column(no_wrap=True)
+def _operations(width: int) -> Iterator[tuple[object, ...]]:
+    """Yield a row for each operation, below the heading of its group."""
     groups: dict[str, list[Operation]] = {group: [] for group in _GROUPS}
     for one in OPERATIONS.values():
         groups.setdefault(one.group, []).append(one)
@@ -145,19 +119,14 @@ def _operations(width: int) -> Table:
     left = max(width - names - sum(len(platform) + 1 for platform in PLATFORMS) - 2, _SHORTEST_CALL)
     for group, found in groups.items():
         if found:
-            table.add_row(Text(group, "bold"))
+            yield Shown(group, style="heading"), *[None] * (len(PLATFORMS) + 1)
         for one in found:
-            platforms = (platform if platform in one.calls else "" for platform in PLATFORMS)
+            platforms = (platform if platform in one.calls else None for platform in PLATFORMS)
             first = next(one.calls[platform].text for platform in PLATFORMS if platform in one.calls)
-            table.add_row(f"  {one.name}", *platforms, Text(_shortened(first, left)))
-    return table
+            yield f"  {one.name}", *platforms, _shortened(first, left)
 
 
 def _shortened(call: str, width: int) -> str:
     """Return as many words of a call as fit; if none does, the beginning of the first."""
     text = shorten(call, width, placeholder=" …")
     return text if text != "…" else f"{folded(call, width - 1)[0]}…"
-
-
-def _table(*, gap: int = 2, header: bool = True) -> Table:
-    return Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), show_header=header)

@@ -1,10 +1,11 @@
 import io
 
 import pytest
-from rich.table import Table
+import rich.table
 from rich.text import Text
 
-from gnnbench.report.console import Console, Printout
+from gnnbench.report.console import Console, terminal
+from gnnbench.report.document import Column, Heading, Note, Table
 
 HOSTILE = "a\x1b[2J\x1b]0;title\u202eb :rocket:"
 LINE = "a line that is too long for a narrow terminal"
@@ -19,7 +20,7 @@ def shown(*what, **options):
 
 def test_no_text_controls_the_terminal():
     assert shown(HOSTILE) == shown(Text(HOSTILE)) == f"{SHOWN}\n"
-    table = Table(box=None, pad_edge=False)
+    table = rich.table.Table(box=None, pad_edge=False)
     table.add_column(HOSTILE)
     table.add_row(HOSTILE)
     assert shown(table) == f"{SHOWN}\n{SHOWN}\n"
@@ -42,12 +43,8 @@ def test_lines_break_where_they_should():
     ("width", "last"), [(None, [LINE]), (30, ["a line that is too long for a", "  narrow terminal"])]
 )
 def test_tables_and_lines_stay_in_order_and_lines_are_broken_in_a_terminal_only(width, last):
-    found = Printout(width, colour=False)
-    found.show("[bold]heading[/bold]")
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_row("left", "right")
-    found.show(table)
-    found.show()
-    found.say(LINE)
-    heading, row, *rest = found.text.splitlines()
-    assert (heading, row.split(), rest) == ("heading", ["left", "right"], ["", *last])
+    table = Table("", [Column("left"), Column("right")], [("left", "right")], "heading")
+    found = terminal([Heading("first"), table, Note(""), Note(LINE)], width, colour=False)
+    blank, first, gap, heading, row, *rest = found.splitlines()
+    assert (blank, first, gap, heading, row.split()) == ("", "first", "", "heading", ["left", "right"])
+    assert rest == ["", *last]

@@ -5,6 +5,7 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.report import listing
+from gnnbench.report.console import terminal
 from gnnbench.workloads.graphs.catalog import DATASETS
 from gnnbench.workloads.graphs.locate import DOWNLOADED
 from gnnbench.workloads.operations import OPERATIONS
@@ -14,9 +15,7 @@ from gnnbench.workloads.platforms import PLATFORMS
 @pytest.fixture
 def render(tmp_path):
     def render(data_root=None, cache=tmp_path / "cache", width=None):
-        texts = []
-        listing.write(data_root, cache, texts.append, width, colour=False)
-        return "".join(texts)
+        return terminal(listing.document(data_root, cache, width), width, colour=False)
 
     return render
 
