@@ -198,6 +198,18 @@ def real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def distinct(paths: Iterable[Path]) -> list[Path]:
+    """Return the real paths of run files.
+
+    Raises:
+        UsageError: two are the same file.
+    """
+    found = list(map(real_path, paths))
+    if twice := next((path for path in found if found.count(path) > 1), None):
+        raise UsageError(f"{twice} is named twice; name each run file once")
+    return found
+
+
 def shown(path: Path) -> Path:
     """Return a path as it is shown: relative to the current folder, if it is in it."""
     here = Path.cwd()

@@ -56,6 +56,11 @@ def read(path: Path, kind: str, max_bytes: int, remedy: str) -> tuple[Any, bytes
     return content, raw
 
 
+def as_text(content: Any) -> str:
+    """Return what is written to a file."""
+    return json.dumps(content, indent=1) + "\n"
+
+
 def refuse(path: Path, reason: str, remedy: str) -> NoReturn:
     """Raise the error for a file that cannot be used.
 

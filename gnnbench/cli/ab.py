@@ -1,7 +1,6 @@
 """`gnnbench ab BASE HEAD [-- PYTEST ARGS]`: times two variants of the code alternately and compares them."""
 
 import argparse
-import json
 import secrets
 import sys
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from .. import units
 from ..errors import UsageError
 from ..files import check_writable, save
+from ..json_io import as_text
 from ..options import OPTIONS
 from ..shard import Shard
 from . import streams
@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
         streams.say(f"{wording.result(comparison)}; {units.seconds(found.seconds)}")
         sys.stdout.flush()
     finally:  # also if the output was closed
-        _save(options.json, json.dumps(found.as_json(), indent=1) + "\n")
+        _save(options.json, as_text(found.as_json()))
         _save(options.markdown, markdown.write([found]))
     if found.interrupted:
         return INTERRUPTED

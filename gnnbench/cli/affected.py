@@ -1,12 +1,12 @@
 """`gnnbench affected BASE HEAD [-- PYTEST ARGS]`: lists the benchmarks whose code a change affects."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 from .. import units
 from ..files import check_writable, save
+from ..json_io import as_text
 from . import streams
 from .common import NOT_JUDGED, add_variants, both_sides, suite
 
@@ -51,5 +51,5 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.flush()
     finally:  # also if the output was closed
         if options.json:
-            save(options.json, json.dumps(found.as_json(), indent=1) + "\n")
+            save(options.json, as_text(found.as_json()))
     return INSPECTED if any(not one.failed for one in found.benchmarks.values()) else NOT_JUDGED

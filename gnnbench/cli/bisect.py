@@ -1,7 +1,6 @@
 """`gnnbench bisect GOOD BAD [-- PYTEST ARGS]`: finds what made benchmarks slower, or faster."""
 
 import argparse
-import json
 import secrets
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from .. import units
 from ..errors import UsageError
 from ..files import check_writable, save
+from ..json_io import as_text
 from ..option_defaults import passed_on
 from . import streams
 from .common import (
@@ -129,7 +129,7 @@ def run(options: argparse.Namespace) -> int:
         found = bisection.run(
             options.good, options.bad, setting, progress, skip=options.skip, repositories=repositories
         )
-    texts = {options.json: json.dumps(found.as_json(), indent=1) + "\n"}
+    texts = {options.json: as_text(found.as_json())}
     texts[options.markdown] = shown.markdown(found)
     texts.pop(None, None)
     try:

@@ -4,7 +4,6 @@ With `--by`, it compares the benchmarks of one run.
 """
 
 import argparse
-import json
 import sys
 from argparse import SUPPRESS
 from dataclasses import replace
@@ -12,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from ..files import real_path, save
+from ..files import distinct, save
+from ..json_io import as_text
 from . import streams
 from .common import (
     NOT_JUDGED,
@@ -61,9 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare, print the verdicts, and return the exit code."""
-    paths = [real_path(path) for path in (*options.base, *map(Path, options.rest))]
-    if twice := next((path for path in paths if paths.count(path) > 1), None):
-        raise UsageError(f"{twice} is named twice; name each run file once")
+    paths = distinct((*options.base, *map(Path, options.rest)))
     return _two_sides(options, paths) if options.by is None else _along(options, paths)
 
 
@@ -141,7 +139,7 @@ def _give(
     **forms: "Callable[[], str]",
 ) -> None:
     """Save the result if that is asked for, and print it: as a document, or in the form that is asked for."""
-    text = json.dumps(content, indent=1) + "\n"
+    text = as_text(content)
     if options.json:
         save(options.json, text, paths)
     if options.format:

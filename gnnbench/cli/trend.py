@@ -1,7 +1,6 @@
 """`gnnbench trend DIR|GLOB`: finds steps in a history of runs."""
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..files import save
+from ..json_io import as_text
 from ..settings import NONE, Settings
 from . import streams
 from .common import NOT_JUDGED, NOTHING_SLOWER, SLOWER, add_effect, effect_of, say_left_out
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     say_left_out((path, one.left_out) for path, one in digests.items())
     found = result.judge(histories, effect, datetime.now(UTC).isoformat(timespec="microseconds"))
     if options.json:
-        save(options.json, json.dumps(result.as_json(found, refused), indent=1) + "\n", paths)
+        save(options.json, as_text(result.as_json(found, refused)), paths)
     if options.output:
         from ..report.trend import page
 

@@ -1,7 +1,6 @@
 """The times of a run in the formats of other tools."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,45 +8,17 @@ from .. import json_io, units
 from ..compare import result
 from ..compare.axis import fields_of
 from ..errors import UsageError
-from ..measure.counter_changes import Counters
 from ..results import former_names, left_out, run_file
 from . import csv_text
-from .measured import NO_INTERVAL, Measured, time_of
+from .measured import NO_INTERVAL, Measured
+from .view import BenchmarkView
 
 REMEDY = "give a run file: one of pytest --benchmark-json, or saved with --benchmark-save-data"
 _LONGEST_NAME = 1024
 """Bencher's limit for the name of a benchmark, in characters."""
 
 
-@dataclass(frozen=True)
-class Exported:
-    """One benchmark of a run."""
-
-    name: str
-    fields: Mapping[str, str]
-    """Of the spec, or pytest's parameters."""
-    time: Measured
-    counters: Counters | None
-    """None: its work was not counted."""
-    contention_share: float | None
-    """None: not recorded."""
-
-    @property
-    def peak_bytes(self) -> int | None:
-        """None: it was not measured."""
-        return self.counters.memory.get("peak_bytes") if self.counters else None
-
-    @property
-    def ns(self) -> tuple[float, float | None, float | None]:
-        """The time, and the bounds of its interval, in nanoseconds."""
-        low, high = (
-            None if bound is None else _nanoseconds(bound)
-            for bound in (self.time.low_seconds, self.time.high_seconds)
-        )
-        return _nanoseconds(self.time.seconds), low, high
-
-
-def read(path: Path) -> tuple[list[Exported], list[str]]:
+def read(path: Path) -> tuple[list[BenchmarkView], list[str]]:
     """Return the benchmarks of a run file that have a time, and lines on what is left out.
 
     Raises:
@@ -57,21 +28,21 @@ def read(path: Path) -> tuple[list[Exported], list[str]]:
     if (kind := result.kind(content)) not in ("run", None):
         json_io.refuse(path, f"not a run file: it is {units.article(f'{kind} file')}", REMEDY)
     run = run_file.parse(path, run_file.check(path, content, raw))
-    found, faults, untimed = {}, list(run.left_out), len(run.part.incomplete)
+    found: list[BenchmarkView] = []
+    faults, untimed = list(run.left_out), len(run.part.incomplete)
     for name, one in run.benchmarks.items():
-        if time := time_of(one):
-            taken = one.part.measurement
-            share = taken.contention_share if taken else None
-            found[name] = Exported(name, fields_of(one)[1], time, one.part.counters, share)
+        view = BenchmarkView(name, name, "", timed=one)
+        if view.time:
+            found.append(view)
         elif not one.fault:
             untimed += 1
     if not found:
         json_io.refuse(path, "; ".join(["no benchmark in it has a time", *faults]), REMEDY)
     lines = [f"{units.count(untimed, 'benchmark')} without a time left out"] if untimed else []
-    return list(found.values()), [*left_out.by_file([(path, faults)]), *lines]
+    return found, [*left_out.by_file([(path, faults)]), *lines]
 
 
-def bencher(found: Sequence[Exported]) -> dict[str, Any]:
+def bencher(found: Sequence[BenchmarkView]) -> dict[str, Any]:
     """Return Bencher Metric Format: measures by name of the benchmark.
 
     The measure `latency` is Bencher's own, in nanoseconds; `peak-memory` is in bytes.
@@ -81,52 +52,65 @@ def bencher(found: Sequence[Exported]) -> dict[str, Any]:
     """
     content: dict[str, Any] = {}
     for one in found:
-        if not one.name.strip() or one.name != one.name.strip() or len(one.name) > _LONGEST_NAME:
-            shown = f"{one.name[:40]}..." if len(one.name) > _LONGEST_NAME else f"'{one.name}'"
+        name, (_, (value, low, high)) = one.fullname, _time(one)
+        if not name.strip() or name != name.strip() or len(name) > _LONGEST_NAME:
+            shown = f"{name[:40]}..." if len(name) > _LONGEST_NAME else f"'{name}'"
             limit = f"1 to {_LONGEST_NAME:,} characters, without spaces at the ends"
             raise UsageError(f"Bencher does not take the name {shown}: a name has {limit}; rename the test")
-        value, low, high = one.ns
         bounds = {} if low is None else {"lower_value": low, "upper_value": high}
-        content[one.name] = {"latency": {"value": value, **bounds}}
+        content[name] = {"latency": {"value": value, **bounds}}
         if one.peak_bytes is not None:
-            content[one.name]["peak-memory"] = {"value": one.peak_bytes}
+            content[name]["peak-memory"] = {"value": one.peak_bytes}
     return content
 
 
-def github_action_benchmark(found: Sequence[Exported]) -> list[dict[str, Any]]:
+def github_action_benchmark(found: Sequence[BenchmarkView]) -> list[dict[str, Any]]:
     """Return the entries of github-action-benchmark's tool `customSmallerIsBetter`."""
     entries: list[dict[str, Any]] = []
     for one in found:
-        value, low, high = one.ns
-        entry = {"name": one.name, "unit": "ns", "value": value}
-        facts = [one.time.location, *(note for note in one.time.remarks if note != NO_INTERVAL)]
+        time, (value, low, high) = _time(one)
+        entry = {"name": one.fullname, "unit": "ns", "value": value}
+        facts = [time.location, *(note for note in time.remarks if note != NO_INTERVAL)]
         if low is not None and high is not None:
             entry["range"] = f"± {max(high - value, value - low):.6g}"
-            facts.insert(0, f"{units.level(one.time.level)} interval: {low:.6g} to {high:.6g} ns")
+            facts.insert(0, f"{units.level(time.level)} interval: {low:.6g} to {high:.6g} ns")
         entries.append({**entry, "extra": "\n".join(facts)})
         if one.peak_bytes is not None:
-            peak = {"name": f"{one.name} (peak memory)", "unit": "bytes", "value": one.peak_bytes}
+            peak = {"name": f"{one.fullname} (peak memory)", "unit": "bytes", "value": one.peak_bytes}
             entries.append(peak)
     return entries
 
 
-def csv(found: Sequence[Exported]) -> str:
+def csv(found: Sequence[BenchmarkView]) -> str:
     """Return a row for each benchmark, with its fields as columns."""
-    return csv_text.text(csv_text.row_of({"benchmark": one.name}, one.fields, _values(one)) for one in found)
+    return csv_text.text(map(_row, found))
 
 
-def _values(one: Exported) -> dict[str, Any]:
-    counters = one.counters
-    return {
-        **dict(zip(("time_ns", "low_ns", "high_ns"), one.ns, strict=True)),
-        "level": one.time.level,
-        "estimate": one.time.location,
-        "contention_share": one.contention_share,
+def _row(one: BenchmarkView) -> dict[str, Any]:
+    time, ns = _time(one)
+    assert one.timed
+    counters, measured = one.counters, one.timed.part.measurement
+    values = {
+        **dict(zip(("time_ns", "low_ns", "high_ns"), ns, strict=True)),
+        "level": time.level,
+        "estimate": time.location,
+        "contention_share": measured and measured.contention_share,
         "peak_bytes": one.peak_bytes,
         "allocated_bytes": counters and counters.memory.get("allocated_bytes"),
         "operators": counters and counters.operators,
         "host_reads": counters and counters.host_reads,
     }
+    return csv_text.row_of({"benchmark": one.fullname}, fields_of(one.timed)[1], values)
+
+
+def _time(one: BenchmarkView) -> tuple[Measured, tuple[float, float | None, float | None]]:
+    """Return a benchmark's time; and again with the bounds of its interval, in nanoseconds."""
+    found = one.time
+    assert found
+    low, high = (
+        None if bound is None else _nanoseconds(bound) for bound in (found.low_seconds, found.high_seconds)
+    )
+    return found, (_nanoseconds(found.seconds), low, high)
 
 
 def _nanoseconds(seconds: float) -> float:

@@ -10,7 +10,7 @@ from ..compare import result
 from ..compare import runs as comparison
 from ..compare.result import Result
 from ..errors import UsageError
-from ..files import real_path
+from ..files import distinct
 from ..profile import record
 from ..profile.record import ProfileRecord
 from ..results import former_names, run_file
@@ -86,11 +86,9 @@ def _base(found: Sequence[tuple[Path, RunFile | Result]]) -> tuple[RunFile, ...]
     """Return all files but the first, as runs of the same environment.
 
     Raises:
-        UsageError: a file is no run, is given twice, or has another environment.
+        UsageError: a file is no run, is named twice, or has another environment.
     """
-    paths = [real_path(path) for path, _ in found]
-    if twice := next((path for path in paths if paths.count(path) > 1), None):
-        raise UsageError(f"{twice} is given twice; give each run once")
+    distinct([path for path, _ in found])
     runs = []
     for path, one in found:
         if isinstance(one, Result):

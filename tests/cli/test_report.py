@@ -197,7 +197,7 @@ def test_files_that_do_not_belong_together_are_one_line(tmp_path, capsys):
         ((here, there), "threads 8 vs 2"),
         ((fast, slow), "threads 8 vs 2); make a page for each"),
         ((here, slow), "make a page for each"),
-        ((here, here), "is given twice"),
+        ((here, here), "is named twice"),
         ((here, alone), "a compare file cannot be compared"),
         ((tmp_path / "none.json",), "cannot be read (No such file or directory)"),
         ((tmp_path / "empty",), "this folder has no profile.json"),
