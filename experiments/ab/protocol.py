@@ -38,7 +38,8 @@ def cost_ms(worker: Child, name: str, blocks: int) -> dict[str, float]:
     """Return the middle milliseconds of a block by where it runs."""
 
     def ask(command: str, **terms: object) -> None:
-        worker.ask({"command": command, "now": None, **terms}, TIMEOUT_SECONDS)
+        worker.send({"command": command, "now": None, **terms})
+        worker.answer(TIMEOUT_SECONDS)
 
     ask("run", name=name, seed=0)
     ask("calibrate")

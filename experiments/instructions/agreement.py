@@ -22,7 +22,7 @@ from pathlib import Path
 from gnnbench.cli.progress import AbProgress
 from gnnbench.compare.ab.instructions import ANSWER_SECONDS
 from gnnbench.compare.ab.pairs import Pairs
-from gnnbench.compare.ab.processes import Setting
+from gnnbench.compare.ab.processes import Setting, Terms
 from gnnbench.compare.ab.visit import NotTimed
 from gnnbench.measure.instructions.counter_choice import counter_name
 from gnnbench.measure.instructions.counting import Instructions
@@ -71,7 +71,7 @@ def counted(arguments: Sequence[str], folder: Path = ROOT) -> Iterator[tuple[str
     with (
         AbProgress() as progress,
         Pairs(setting, progress) as pairs,
-        pairs.started(side, side, {}, counter=counter_name()) as both,
+        pairs.started(Terms(side, side, counter=counter_name())) as both,
     ):
         for name in both.names:
             found = both.count(name)

@@ -5,7 +5,6 @@ import secrets
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .. import units
 from ..errors import UsageError
@@ -26,9 +25,6 @@ from .common import (
     suite,
     thresholds_of,
 )
-
-if TYPE_CHECKING:
-    from ..compare.result import Result
 
 BUDGET_SECONDS = 60.0
 
@@ -79,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             "--gnn-shard does not divide the error rate; give gnnbench ab its own --shard, before --"
         )
+    effect = () if options.effect is None else ("--effect", options.effect)
     setting = coordinator.TimedSetting(
         arguments=suite(options.rest, "gnnbench ab BASE HEAD"),
         folder=Path.cwd(),
@@ -89,13 +86,14 @@ def run(options: argparse.Namespace) -> int:
         per_benchmark_seconds=options.budget,
         total_seconds=options.total_budget,
         shard=shard,
+        options=(*effect, *(("--dependencies",) if options.dependencies else ())),
     )
     _check(options)
     with both_sides(options, setting.arguments) as (base, head, progress):
         found = coordinator.run(base, head, setting, progress)
         if options.instructions and not found.interrupted:
             found = instructions.counted(found, base, head, setting, progress)
-    found = replace(_repeatable(found.settled(), options), path=options.json or Path())
+    found = replace(found.settled(), path=options.json or Path())
     comparison = found.comparison
     try:
         told = causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None)
@@ -132,13 +130,6 @@ def _check(options: argparse.Namespace) -> None:
         counter_name()
     except UsageError as error:
         raise UsageError(f"--instructions: {error}") from None
-
-
-def _repeatable(found: "Result", options: argparse.Namespace) -> "Result":
-    """Return the result with the options that a command which compares again must have too."""
-    effect = () if options.effect is None else ("--effect", options.effect)
-    same = (*effect, *(("--dependencies",) if options.dependencies else ()))
-    return replace(found, repeat=found.repeat and replace(found.repeat, options=same))
 
 
 def _save(file: Path | None, text: str) -> None:

@@ -108,7 +108,7 @@ def _runs(
     everything = len(known.runs) + len(left)
     progress.show("starting the processes of the first run, and collecting")
     start = RealTime.seconds()
-    with prepared(variant.parse("."), Path.cwd(), cache=store.cache, say=progress.say) as here:
+    with prepared(variant.parse("."), Path.cwd(), progress, cache=store.cache) as here:
         for number, planted in enumerate(left, 1):
             what = f"{planted:.0%} slower" if planted else "identical code"
             progress.title = f"run {len(known.runs) + 1} of {everything}, {what}"

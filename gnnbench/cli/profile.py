@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +16,7 @@ from ..profile.kinds import KINDS
 from . import streams
 from .common import INTERRUPTED
 from .profile_session import COMMAND, DEFAULT, EPOCH, SORT, Session
+from .progress import Progress
 
 if TYPE_CHECKING:
     from ..variants.prepare import Prepared
@@ -103,19 +103,14 @@ def _compare_saved(before: Path, after: Path) -> int:
 def _compare_variants(session: Session, texts: Sequence[str]) -> int:
     """Profile two variants, and print their differences."""
     from ..compare.verdict import Thresholds
-    from ..files import cache_folder
     from ..profile import diff, times
     from ..profile.process import ProfiledSide
     from ..variants import variant
-    from ..variants.prepare import prepared
+    from ..variants.prepare import both
 
-    variants = [variant.parse(text) for text in texts]
+    base, head = (variant.parse(text) for text in texts)
     seed = {_HASH_SEED: os.environ.get(_HASH_SEED, "0")}  # the same order of sets on both sides
-    with ExitStack() as stack:
-        made = [
-            stack.enter_context(prepared(one, Path.cwd(), cache=cache_folder(), say=session.say))
-            for one in variants
-        ]
+    with both(base, head, Path.cwd(), Progress()) as made:
         sides = [
             ProfiledSide(name, one.trees, {**seed, **one.environment})
             for name, one in zip(("before", "after"), made, strict=True)
@@ -124,13 +119,13 @@ def _compare_variants(session: Session, texts: Sequence[str]) -> int:
         for side, one, other in ((sides[0], before, after), (sides[1], after, before)):
             for name in (name for name in one if name not in other):
                 session.say(f"{name}: profiled on one side only: {side.name}")
-        both = [name for name in before if name in after]
+        shared = [name for name in before if name in after]
         pairs = [[before, after]]
         every = [profile.record for profile in (*before.values(), *after.values())]
         kind = times.kind_of(every)
-        if both and kind:
+        if shared and kind:
             repeats = max(session.wanted.repeats, times.calls_of(every, kind))
-            wanted = replace(session.wanted, kinds=[kind], repeats=repeats, only=both)
+            wanted = replace(session.wanted, kinds=[kind], repeats=repeats, only=shared)
             for number in range(1, times.PAIRS):
                 session.say(f"timing both alternately: pair {number + 1} of {times.PAIRS}")
                 with TemporaryDirectory() as folder:
@@ -139,7 +134,7 @@ def _compare_variants(session: Session, texts: Sequence[str]) -> int:
     found = times.times_of(records, kind) if kind else {}
     thresholds = Thresholds(EFFECT)
     judgements = times.judge(found, thresholds)
-    for name in both:
+    for name in shared:
         print(f"\n{before[name].record.id}")
         for side, variant_ in zip(sides, made, strict=True):
             print(f"{side.name + ':':7} {_described(variant_)}")
@@ -149,7 +144,7 @@ def _compare_variants(session: Session, texts: Sequence[str]) -> int:
         print(f"saved in {before[name].folder}\n     and {after[name].folder}")
     if judgements:
         print(f"\n{times.note(judgements, thresholds)}")
-    return session.status(both)
+    return session.status(shared)
 
 
 def _described(made: "Prepared") -> str:

@@ -79,6 +79,10 @@ class Progress:
         """Print a message."""
         self.print(f"gnnbench: {text}")
 
+    def step(self, text: str, at_most_seconds: float | None = None) -> None:  # noqa: ARG002
+        """Print the step that begins."""
+        self.say(text)
+
     def show(self, text: str) -> None:
         """Show the current step, in a terminal only."""
         self._text = text

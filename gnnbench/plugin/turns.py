@@ -87,8 +87,27 @@ def run(
 
 
 def _of(config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float) -> Turns:
+    arguments = arguments_without(config, "time")
     try:
-        result, base = _timed(config, group, thresholds, seconds)
+        with (
+            passed_on(settings_of(config), arguments),
+            _Progress(config, group) as progress,
+            signals.as_ctrl_c(),
+            both(group.base, variant.parse(variant.WORKING_TREE), config.rootpath, progress) as (base, head),
+        ):
+            progress.begin(seconds)
+            setting = coordinator.TimedSetting(
+                arguments=arguments,
+                folder=config.invocation_params.dir,
+                timeout_seconds=TIMEOUT_SECONDS,
+                seed=secrets.randbits(32),
+                thresholds=thresholds,
+                per_benchmark_seconds=_UNLIMITED,
+                total_seconds=seconds,
+                total_option="--gnn-budget",
+                only=group.names,
+            )
+            result = coordinator.run(base, head, setting, progress)
     except KeyboardInterrupt:
         return Turns(group, None, failure="interrupted", interrupted=True)
     except UsageError as error:
@@ -96,31 +115,6 @@ def _of(config: pytest.Config, group: Group, thresholds: Thresholds, seconds: fl
     except OSError as error:
         return Turns(group, None, failure=f"{error.filename or 'a file'}: {error.strerror or error}")
     return Turns(group, result, base, interrupted=result.interrupted)
-
-
-def _timed(
-    config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float
-) -> tuple[Result, Prepared]:
-    arguments = arguments_without(config, "time")
-    with (
-        passed_on(settings_of(config), arguments),
-        _Progress(config, group) as progress,
-        signals.as_ctrl_c(),
-        both(group.base, variant.parse(variant.WORKING_TREE), config.rootpath, progress) as (base, head),
-    ):
-        progress.begin(seconds)
-        setting = coordinator.TimedSetting(
-            arguments=arguments,
-            folder=config.invocation_params.dir,
-            timeout_seconds=TIMEOUT_SECONDS,
-            seed=secrets.randbits(32),
-            thresholds=thresholds,
-            per_benchmark_seconds=_UNLIMITED,
-            total_seconds=seconds,
-            total_option="--gnn-budget",
-            only=group.names,
-        )
-        return coordinator.run(base, head, setting, progress), base
 
 
 class _Progress:

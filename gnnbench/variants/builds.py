@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from .. import git
 from ..files import hold
-from .command import call, last_line
+from .command import Listener, call, last_line
 from .variant import UnbuildableError
 from .worktree import Repository
 
@@ -42,12 +42,7 @@ class Build:
 
 @contextmanager
 def built(
-    repository: Repository,
-    commit: str,
-    build: Build,
-    cache: Path,
-    say: Callable[[str], None],
-    step: Callable[[str], None],
+    repository: Repository, commit: str, build: Build, cache: Path, listener: Listener
 ) -> Iterator[Path]:
     """Return the folder of a commit that is checked out with its submodules, and built.
 
@@ -58,8 +53,7 @@ def built(
         commit: the full hash.
         build: how to build it.
         cache: the cache folder; builds are in its `builds`.
-        say: called with folders that cannot be removed.
-        step: called before a slow step.
+        listener: receives slow steps, and folders that cannot be removed.
 
     Raises:
         UnbuildableError: the command or a submodule fails.
@@ -76,12 +70,12 @@ def built(
     with used:
         if not size.exists():
             shutil.rmtree(tree, ignore_errors=True)  # of a run that was killed
-            step(f"building {commit[:10]}: {build.command}")
+            listener.step(f"building {commit[:10]}: {build.command}")
             _make(tree, repository, commit, build.command)
             size.write_text(str(sum(file.lstat().st_size for file in tree.rglob("*"))))
         os.utime(size)
         with hold(builds / ".lock", cache):
-            _clear(builds, build.most_bytes, say)
+            _clear(builds, build.most_bytes, listener)
         yield tree
 
 
@@ -121,7 +115,7 @@ def _git(*arguments: str) -> list[str]:
     return ["git", *git.QUIET, *arguments]
 
 
-def _clear(builds: Path, most_bytes: int, say: Callable[[str], None]) -> None:
+def _clear(builds: Path, most_bytes: int, listener: Listener) -> None:
     """Remove unfinished builds and those that were used longest ago; the caller holds the lock."""
     found = []
     for folder in builds.iterdir():
@@ -140,4 +134,4 @@ def _clear(builds: Path, most_bytes: int, say: Callable[[str], None]) -> None:
                     (folder / _BYTES).unlink(missing_ok=True)
                     shutil.rmtree(folder)
                 except OSError as error:
-                    say(f"{folder} cannot be removed ({error.strerror}); the next run tries again")
+                    listener.say(f"{folder} cannot be removed ({error.strerror}); the next run tries again")

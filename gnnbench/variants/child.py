@@ -15,6 +15,7 @@ from ..errors import one_line
 from .pipe import ClosedError, GarbledError
 from .startup import start
 
+SIDES = ("base", "head")
 _ALL = "--gnn-all"
 _DOING = {
     "run": "setting it up",
@@ -39,15 +40,15 @@ _REASON = re.compile(r"Fatal Python error|\S+: error: ")
 
 
 class DiedError(Exception):
-    """A worker cannot be used any more; the message is one line.
+    """A side cannot be used any more; the message is one line, which names it.
 
     Args:
-        message: the line.
-        side: of the worker, `base` or `head`; empty: it is one alone.
+        side: `base` or `head`; empty: it is one alone.
+        why: in one line.
     """
 
-    def __init__(self, message: str, side: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, side: str, why: str) -> None:
+        super().__init__(f"{side}: {why}" if side else why)
         self.side = side
 
 
@@ -63,7 +64,7 @@ class Child:
         folder: Path,
         log: Path,
         pair: int = 0,
-        side: int = 0,
+        side: str = "",
         under: Sequence[str] = (),
         apart: bool = False,
         module: str = "compare.ab.worker",
@@ -78,20 +79,26 @@ class Child:
             folder: the working directory.
             log: file for its output.
             pair: number of its pair; with the side, it seeds a simulated clock.
-            side: 0 or 1.
+            side: `base` or `head`; empty: it is one alone.
             under: the command that runs Python, with its arguments; empty: none.
             apart: whether each test runs in a fork of the process that has collected them.
             module: whose `main` runs there.
             terms: what it gets in addition; JSON.
         """
-        self._log = log
+        self._log, self._side = log, side
         self._seen_bytes = 0
         self._doing = "starting"
         with log.open("wb") as output:
             self._process, self._link = start(
                 module,
                 # A variant may have an older gnnbench, which does not know the option.
-                {"pair": pair, "side": side, "all": _ALL in arguments, "apart": apart, **(terms or {})},
+                {
+                    "pair": pair,
+                    "side": int(side == SIDES[1]),
+                    "all": _ALL in arguments,
+                    "apart": apart,
+                    **(terms or {}),
+                },
                 [word for word in arguments if word != _ALL],
                 output,
                 trees=trees,
@@ -110,15 +117,6 @@ class Child:
         """Return its exit status, which is negative if a signal killed it; None: it does not end."""
         _wait(self._process, _END_SECONDS)
         return self._process.poll()
-
-    def ask(self, command: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
-        """Send a command and wait for the answer.
-
-        Raises:
-            DiedError: no valid answer came.
-        """
-        self.send(command)
-        return self.answer(timeout_seconds)
 
     def send(self, command: Mapping[str, Any]) -> None:
         """Send a command without waiting for the answer.
@@ -148,16 +146,16 @@ class Child:
             except ClosedError:
                 raise self._died() from None
             except GarbledError as error:
-                raise DiedError(f"sent an invalid answer while {self._doing}: {error}") from None
+                raise DiedError(self._side, f"sent an invalid answer while {self._doing}: {error}") from None
             if found is not None:
                 if "answer" not in found:
                     keys = ascii(", ".join(found))[1:-1][:_LONGEST_LINE]
-                    raise DiedError(f"sent an invalid answer while {self._doing}: {keys}")
+                    raise DiedError(self._side, f"sent an invalid answer while {self._doing}: {keys}")
                 return found
             if self._process.poll() is not None:
                 raise self._died()
             if left <= 0:
-                raise DiedError(f"did not answer for {timeout_seconds:g} s while {self._doing}")
+                raise DiedError(self._side, f"did not answer for {timeout_seconds:g} s while {self._doing}")
 
     def quit(self) -> None:
         """Tell it to tear down and end; do not wait."""
@@ -189,7 +187,7 @@ class Child:
     def _died(self) -> DiedError:
         status = self.status()
         if status is None:
-            return DiedError(f"closed its end of the pipe while {self._doing}")
+            return DiedError(self._side, f"closed its end of the pipe while {self._doing}")
         if status < 0:
             how = f"was killed by {_name(-status)}"
             if -status == signal.SIGKILL:
@@ -197,7 +195,7 @@ class Child:
         else:
             how = f"ended with exit status {status}"
         line = self._last_line()
-        return DiedError(f"{how} while {self._doing}{': ' if line else ''}{line}")
+        return DiedError(self._side, f"{how} while {self._doing}{': ' if line else ''}{line}")
 
     def _last_line(self) -> str:
         """Return the last line of its output since the last command, pytest's progress left out."""

@@ -6,11 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 from ..errors import one_line
 from .child import end
 
 _START_SECONDS = 5.0
+
+
+class Listener(Protocol):
+    """Receives the progress of what takes long."""
+
+    def say(self, text: str) -> None:
+        """Receive a note, or a problem from which the run recovered."""
+
+    def step(self, text: str, at_most_seconds: float | None = None) -> None:
+        """Receive the step that begins, and the longest time that it can take, if known."""
 
 
 @contextmanager

@@ -8,14 +8,14 @@ import shutil
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from ..errors import UsageError, one_line
 from ..files import UNFINISHED, hold
-from .command import call, last_line
+from .command import Listener, call, last_line
 from .variant import UnbuildableError, is_local, is_pinned
 
 _KEPT_DAYS = 2
@@ -26,10 +26,9 @@ def overlay(
     requirements: Sequence[str],
     root: Path,
     cache: Path,
+    listener: Listener,
     *,
     dependencies: bool,
-    say: Callable[[str], None],
-    step: Callable[[str], None],
 ) -> Path:
     """Return a folder with the installed requirements; install them if needed.
 
@@ -37,9 +36,8 @@ def overlay(
         requirements: requirements, archives and folders.
         root: pip's working directory; paths are relative to it.
         cache: the cache folder; overlays are in its `overlays`, from which outdated ones are removed.
+        listener: receives the start of pip, and versions of which another day's run may find others.
         dependencies: also install the requirements' own dependencies.
-        say: called with the versions found, if another day's run may find others.
-        step: called before pip starts.
 
     Raises:
         UsageError: pip cannot install the requirements, or the cache is not writable.
@@ -60,7 +58,7 @@ def overlay(
         with hold(overlays / ".lock", cache):
             _clear(overlays, today)
             if not folder.is_dir():
-                step(f"installing {asked}")
+                listener.step(f"installing {asked}")
                 with tempfile.TemporaryDirectory(
                     dir=overlays, prefix=UNFINISHED, ignore_cleanup_errors=True
                 ) as temporary:
@@ -69,7 +67,7 @@ def overlay(
                     made.rename(folder)
     if not lasting:
         found = ", ".join(f"{name} {version}" for name, version in versions(folder).items())
-        say(f"{asked} resolved to {found} (until the end of {today} UTC)")
+        listener.say(f"{asked} resolved to {found} (until the end of {today} UTC)")
     return folder
 
 

@@ -1,15 +1,15 @@
 """Prepares a variant: import roots and environment variables, removed again after use."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from ..errors import UsageError, one_line
 from ..files import CACHE_VARIABLE, cache_folder, project, real_path
 from ..git import state, tracked
 from .builds import Build, built
+from .command import Listener
 from .import_roots import LEFT
 from .overlay import local_path, overlay, versions
 from .variant import UnbuildableError, Variant
@@ -36,16 +36,6 @@ class Prepared:
     """Folders of other repositories, as the user typed them, and their commits."""
 
 
-class Listener(Protocol):
-    """Receives the progress of what takes long."""
-
-    def say(self, text: str) -> None:
-        """Receive a note, or a problem from which the run recovered."""
-
-    def step(self, text: str, at_most_seconds: float | None = None) -> None:
-        """Receive the step that begins, and the longest time that it can take, if known."""
-
-
 def check(variant: Variant, root: Path) -> None:
     """Check that the commits and folders of a variant exist; nothing is checked out or installed.
 
@@ -69,13 +59,12 @@ def check(variant: Variant, root: Path) -> None:
 def prepared(
     variant: Variant,
     root: Path,
+    listener: Listener,
     *,
     cache: Path,
     dependencies: bool = False,
     apart: bool = False,
     build: Build | None = None,
-    say: Callable[[str], None],
-    step: Callable[[str], None] | None = None,
 ) -> Iterator[Prepared]:
     """Prepare a variant's code and settings, and clean up when the context ends.
 
@@ -96,29 +85,30 @@ def prepared(
     Args:
         variant: the variant to prepare.
         root: the caller's folder.
+        listener: receives slow steps, versions that pip found, and folders that cannot be removed.
         cache: folder for worktrees and overlays.
         dependencies: also install the requirements' own dependencies.
         apart: whether each requirement gets an overlay of its own, which other variants may share.
         build: how to build what is checked out, with its submodules; None: it is not built.
-        say: called with notes: versions that pip found, and folders that cannot be removed.
-        step: called before a slow step; None: `say`.
 
     Raises:
         UsageError: the variant cannot be prepared; the message is one line.
     """
-    root, cache, step = root.resolve(), real_path(cache), step or say
+    root, cache = root.resolve(), real_path(cache)
     with ExitStack() as stack:
 
         def check_out(folder: Path, ref: str, part: str) -> tuple[str, tuple[Path, ...]]:
             repository = Repository.at(folder, part)
             commit = repository.commit(ref)
             name = part.removeprefix("git:")
-            step(f"checking out {commit[:10]}" if ref == commit else f"checking out {name} ({commit[:10]})")
+            listener.step(
+                f"checking out {commit[:10]}" if ref == commit else f"checking out {name} ({commit[:10]})"
+            )
             with _writes(cache):
                 tree = stack.enter_context(
-                    worktree(repository, commit, cache, say)
+                    worktree(repository, commit, cache, listener)
                     if build is None
-                    else built(repository, commit, build, cache, say, step)
+                    else built(repository, commit, build, cache, listener)
                 )
             folder = tree / repository.prefix
             if not folder.is_dir():
@@ -151,7 +141,7 @@ def prepared(
         if variant.pip:
             for requirements in [(one,) for one in variant.pip] if apart else [variant.pip]:
                 with _writes(cache):
-                    beside = overlay(requirements, root, cache, dependencies=dependencies, say=say, step=step)
+                    beside = overlay(requirements, root, cache, listener, dependencies=dependencies)
                 trees += (beside,)
                 installed |= versions(beside)
         yield Prepared(variant.text, trees, dict(variant.env), commit, dirty, installed, checkouts)
@@ -169,14 +159,7 @@ def both(
     with ExitStack() as stack:
         first, second = (
             stack.enter_context(
-                prepared(
-                    one,
-                    root,
-                    cache=cache_folder(),
-                    dependencies=dependencies,
-                    say=listener.say,
-                    step=listener.step,
-                )
+                prepared(one, root, listener, cache=cache_folder(), dependencies=dependencies)
             )
             for one in (base, head)
         )

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 from .. import git
 from ..errors import UsageError
 from ..files import hold
-from .command import call, last_line
+from .command import Listener, call, last_line
 
 if TYPE_CHECKING:
     import subprocess
@@ -73,7 +73,7 @@ class Repository:
 
 
 @contextmanager
-def worktree(repository: Repository, commit: str, cache: Path, say: Callable[[str], None]) -> Iterator[Path]:
+def worktree(repository: Repository, commit: str, cache: Path, listener: Listener) -> Iterator[Path]:
     """Check out a commit while the context lasts.
 
     Each worktree's folder has a lock. The process that uses the worktree holds it, and the system releases
@@ -84,7 +84,7 @@ def worktree(repository: Repository, commit: str, cache: Path, say: Callable[[st
         repository: the repository of the commit.
         commit: the full hash.
         cache: the cache folder; those of killed runs are removed from its `worktrees`.
-        say: called with each folder that cannot be removed.
+        listener: receives each folder that cannot be removed.
 
     Raises:
         UsageError: git cannot check out the commit, or the cache is not writable.
@@ -94,14 +94,14 @@ def worktree(repository: Repository, commit: str, cache: Path, say: Callable[[st
 
     def remove() -> None:
         with hold(lock, cache):
-            _remove(folder, say)
+            _remove(folder, listener)
 
     with ExitStack() as stack:
         # Git cannot add a worktree while it removes the last one.
         with hold(lock, cache):
             for left in worktrees.glob(f"{_PREFIX}*"):
                 with suppress(Timeout), FileLock(left / "used", timeout=0):
-                    _remove(left, say)
+                    _remove(left, listener)
             folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=worktrees))
             used = FileLock(folder / "used", thread_local=False)
             stack.callback(used.release)
@@ -116,7 +116,7 @@ def worktree(repository: Repository, commit: str, cache: Path, say: Callable[[st
         yield tree
 
 
-def _remove(folder: Path, say: Callable[[str], None]) -> None:
+def _remove(folder: Path, listener: Listener) -> None:
     """Remove a worktree, its entry in the repository, and its folder, as far as they exist.
 
     `git worktree prune` would also remove the user's own worktrees on disks that are not mounted, and it
@@ -136,7 +136,7 @@ def _remove(folder: Path, say: Callable[[str], None]) -> None:
                     (shared / "worktrees").rmdir()
         shutil.rmtree(folder)
     except OSError as error:
-        say(f"{folder} cannot be removed ({error.strerror}); the next run tries again")
+        listener.say(f"{folder} cannot be removed ({error.strerror}); the next run tries again")
 
 
 def _git(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -12,6 +12,7 @@ from gnnbench.compare.comparison import Work
 from gnnbench.measure.counter_changes import CounterChange
 from gnnbench.measure.fingerprint.difference import Difference
 from gnnbench.report import affected as report
+from gnnbench.report.console import terminal
 from tests.compare.ab.answers import answering, done
 from tests.compare.ab.workers import write
 from tests.suite import gnnbench
@@ -119,9 +120,8 @@ def test_all_that_differs_is_explained(one, lines):
 def test_what_cannot_be_compared_counts_as_affected():
     unseen = Inspected(Inspections(Work(no_fingerprint="benchmark.pedantic fixes the calls")))
     found = AffectedResult(None, None, {"test_a.py::test_it": unseen}, 1.0)
-    printed = []
-    report.write(found, printed.append, None, colour=False)
-    assert "not compared: benchmark.pedantic fixes the calls" in printed[0]
+    printed = terminal(report.document(found, None), None, colour=False)
+    assert "not compared: benchmark.pedantic fixes the calls" in printed
     assert report.summary(found).endswith(
         "0 run the same code, 1 could not be compared and counts as affected"
     )

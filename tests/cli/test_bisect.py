@@ -12,6 +12,7 @@ import pytest
 from gnnbench.compare.bisect import lines
 from gnnbench.compare.bisect import run as bisection
 from gnnbench.report import bisect as shown
+from gnnbench.report.console import terminal
 from tests.cli.started import start
 from tests.compare.bisect.histories import ALONE, ONE, TWO, content, create, hash_of
 from tests.compare.bisect.results import commits, finding, result
@@ -49,9 +50,7 @@ def history(tmp_path, monkeypatch):
 
 
 def text_of(found):
-    printed = []
-    shown.write(found, printed.append, None, colour=False)
-    return "".join(printed)
+    return terminal(shown.document(found), None, colour=False)
 
 
 def between(folder, good="git:good", bad="git:main", **options):

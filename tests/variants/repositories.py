@@ -22,13 +22,14 @@ _WHO = ("-c", "user.name=A", "-c", "user.email=a@b", "-c", "commit.gpgsign=false
 _HOLDER = """
 import sys, time
 from pathlib import Path
+from types import SimpleNamespace
 from gnnbench.variants.prepare import prepared
 from gnnbench.variants.variant import parse
 
 text, root, cache = sys.argv[1:]
-say = lambda line: print(line, flush=True)
+show = lambda line: print(line, flush=True)
 try:
-    with prepared(parse(text), Path(root), cache=Path(cache), say=say) as made:
+    with prepared(parse(text), Path(root), SimpleNamespace(say=show, step=show), cache=Path(cache)) as made:
         print(made.trees[0], flush=True)
         time.sleep(60)
 except KeyboardInterrupt:  # as the command does: what it unwinds is unwound before the interpreter ends
@@ -44,7 +45,12 @@ class Preparer:
         self.said = []
 
     def __call__(self, text, root, **options):
-        return prepared(parse(text), root, cache=self.cache, say=self.said.append, **options)
+        return prepared(parse(text), root, self, cache=self.cache, **options)
+
+    def say(self, text):
+        self.said.append(text)
+
+    step = say
 
     def fails(self, text, root, message):
         with pytest.raises(UsageError, match=message) as caught, self(text, root):

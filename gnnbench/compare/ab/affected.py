@@ -9,11 +9,12 @@ from ... import codec, units
 from ...clocks import RealTime
 from ...errors import UsageError
 from ...results import left_out
-from ...variants.prepare import Listener, Prepared
+from ...variants.command import Listener
+from ...variants.prepare import Prepared
 from ..result import Side
 from .inspections import Inspections
 from .pairs import Pairs
-from .processes import Setting
+from .processes import Setting, Terms
 from .visit import NotTimed
 
 FORMAT_VERSION = 2
@@ -97,7 +98,7 @@ def run(
     with Pairs(setting, listener) as pairs:
         broken = True
         while broken:
-            with pairs.started(base, head, {}) as workers:
+            with pairs.started(Terms(base, head)) as workers:
                 names = workers.benchmarks
                 if only is not None:
                     names = [_chosen([*names, *workers.left_out], only)]

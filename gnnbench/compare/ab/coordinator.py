@@ -25,7 +25,7 @@ from ..verdict import Thresholds
 from .inspections import Inspections
 from .pair import Workers
 from .pairs import NotStartedError, Pairs, Watcher
-from .processes import Setting
+from .processes import Setting, Terms
 from .schedule import SAME_CODE, Decision, Plan, Schedule
 from .visit import NotTimed, Pair, Visit, sample
 
@@ -46,6 +46,8 @@ class TimedSetting(Setting):
     """The part of the benchmarks to time, to which the thresholds apply; None: all."""
     only: Sequence[str] | None = None
     """Ids of the benchmarks to time, the most important first; None: all."""
+    options: tuple[str, ...] = ()
+    """Options of `gnnbench ab` that a command which compares again must have too."""
 
 
 class Judging:
@@ -136,7 +138,7 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
     start, watch = RealTime.seconds(), Watch()
     interrupted = False
     with Pairs(setting, watcher) as pairs:
-        session = _Session(base, head, setting, watcher, pairs)
+        session = _Session(Terms(base, head), setting, watcher, pairs)
         try:
             while session.pair():
                 pass
@@ -163,15 +165,11 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
 class _Session:
     """The state of a run between its pairs."""
 
-    def __init__(
-        self, base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher, pairs: Pairs
-    ) -> None:
-        self._base, self._head, self._setting = base, head, setting
-        self._watcher, self._pairs = watcher, pairs
+    def __init__(self, terms: Terms, setting: TimedSetting, watcher: Watcher, pairs: Pairs) -> None:
+        self._terms, self._setting, self._watcher, self._pairs = terms, setting, watcher, pairs
         self.judging: Judging | None = None
         """None: nothing was collected yet."""
         self.notes: list[str] = []
-        self._inspections: dict[str, Inspections] = {}
         self._places: tuple[str, ...] = ()
         self._rootdir = "."
 
@@ -181,10 +179,8 @@ class _Session:
         if self.judging and plan is None:
             return False
         try:
-            workers, found = self._pairs.measure(
-                self._base,
-                self._head,
-                self._inspections,
+            _, found = self._pairs.measure(
+                self._terms,
                 lambda workers: plan or self._first_plan(workers),
                 lambda name, found: self.judging is not None and self.judging.take(name, found),
             )
@@ -196,7 +192,6 @@ class _Session:
         assert self.judging
         if not (found.visits or found.failures):
             return False  # the shard has no benchmarks
-        workers.check_trees()
         self.judging.add(found)
         self._update(self.judging)
         return True
@@ -209,7 +204,7 @@ class _Session:
         """Return the benchmarks with the verdicts that were measured."""
         rows = []
         for name, decision in self.judging.decisions().items() if self.judging else ():
-            inspected = self._inspections.get(name, Inspections())
+            inspected = self._terms.inspections.get(name, Inspections())
             logs = self.judging.head_logs.get(name) if self.judging else None
             rows.append(
                 Compared(
@@ -226,16 +221,10 @@ class _Session:
 
     def repeat(self) -> Repeat:
         """Return what commands need that time the benchmarks again."""
-        ends = ends_of(
-            variant.parse(self._base.text),
-            variant.parse(self._head.text),
-            version,
-            clean=not self._head.dirty,
-        )
-        options = tuple(word for word in self._setting.arguments if word not in self._places)
-        return Repeat(
-            self._base.text, self._head.text, ends, pytest=options, places=self._places, rootdir=self._rootdir
-        )
+        base, head = self._terms.base, self._terms.head
+        ends = ends_of(variant.parse(base.text), variant.parse(head.text), version, clean=not head.dirty)
+        words = tuple(word for word in self._setting.arguments if word not in self._places)
+        return Repeat(base.text, head.text, ends, self._setting.options, words, self._places, self._rootdir)
 
     def _first_plan(self, workers: Workers) -> Plan | None:
         """Take the names of the benchmarks, and plan the first pair."""
@@ -249,7 +238,7 @@ class _Session:
         if setting.shard:
             whole, names = len(names), [name for name in names if setting.shard.has(name)]
             self.notes.append(f"shard {setting.shard}: {len(names)} of {units.count(whole, 'benchmark')}")
-        limits = allowed(setting.thresholds.accepted, self._base, self._head)
+        limits = allowed(setting.thresholds.accepted, self._terms.base, self._terms.head)
         self.judging = Judging(names, setting, setting.total_seconds, limits)
         self._update(self.judging)
         return self.judging.schedule.next()

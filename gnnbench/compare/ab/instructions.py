@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 from ...measure.instructions.counter_choice import counter_name
-from ...variants.prepare import Listener, Prepared
+from ...variants.child import SIDES
+from ...variants.command import Listener
+from ...variants.prepare import Prepared
 from ..instructions import InstructionChange
 from ..result import Result
 from .pairs import Pairs
-from .processes import SIDES, Setting
+from .processes import Setting, Terms
 from .visit import NotTimed
 
 ANSWER_SECONDS = 1800.0
@@ -34,8 +36,8 @@ def counted(found: Result, base: Prepared, head: Prepared, setting: Setting, lis
     notes: list[str] = []
     counter, setting = counter_name(), replace(setting, timeout_seconds=ANSWER_SECONDS)
     with Pairs(setting, listener) as pairs:
-        about = f"under {counter}: "
-        with pairs.started(base, head, {}, about=about, spared=SIDES, counter=counter) as workers:
+        terms = Terms(base, head, counter=counter, about=f"under {counter}: ", spared=SIDES)
+        with pairs.started(terms) as workers:
             for number, name in enumerate(names, 1):
                 if workers.broken:
                     break

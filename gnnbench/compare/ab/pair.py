@@ -2,19 +2,18 @@
 
 import math
 import random
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ...clocks import RealTime
 from ...errors import UsageError
 from ...measure.instructions.counting import Instructions
-from ...variants.child import DiedError
+from ...variants.child import SIDES, DiedError
 from ...variants.collected import no_benchmarks
-from ...variants.prepare import Prepared
 from .inspections import Inspections
-from .processes import SIDES, Processes, Shared
-from .turns import Known, Turns, joined
+from .processes import Processes, Shared, Terms
+from .turns import Turns, joined
 from .visit import NotTimed, Visit
 
 _NO_DEFAULT = "none of the selected benchmarks is a default one; give --gnn-all too, after --"
@@ -27,24 +26,13 @@ class Workers(Processes):
     """Both processes. On exit, they have ended, whatever happened.
 
     Args:
-        base: the older side.
-        head: the newer side.
+        terms: what they are started for.
         shared: what all pairs of the run have in common.
-        inspections: what a call does, by benchmark; the first visit of a run adds them.
-        counter: what counts instructions in both; empty: nothing.
     """
 
-    def __init__(
-        self,
-        base: Prepared,
-        head: Prepared,
-        shared: Shared,
-        inspections: MutableMapping[str, Inspections],
-        counter: str = "",
-    ) -> None:
+    def __init__(self, terms: Terms, shared: Shared) -> None:
         self.begin_seconds = RealTime.seconds()
-        super().__init__(base, head, shared, counter)
-        self._inspections = inspections
+        super().__init__(terms, shared)
         # Separate from `rng`: the number of draws depends on the machine.
         self._core_rng = random.Random(shared.rng.randrange(2**32))  # noqa: S311 - turns, not secrets
         self._collected: dict[str, dict[str, Any]] = {}
@@ -99,9 +87,7 @@ class Workers(Processes):
         """Let both tear down, unless something went wrong, and end them."""
         self.stop(_QUIT_SECONDS if kind is None and self.broken is None else 0.0)
 
-    def visit(
-        self, name: str, seconds: float, at_most_seconds: float = math.inf, known: Known | None = None
-    ) -> Visit | NotTimed:
+    def visit(self, name: str, seconds: float, at_most_seconds: float = math.inf) -> Visit | NotTimed:
         """Time a benchmark in turns, or return why it cannot be timed.
 
         After a failure, `broken` says whether more can be visited.
@@ -111,9 +97,8 @@ class Workers(Processes):
             seconds: for the turns, of which there are at least five, without set-up and calibration. If a
                 process can time it only once, it gets one turn, in the first visit of a pair.
             at_most_seconds: with set-up and calibration; fewer turns are enough if five do not end in it.
-            known: whether it need not be timed, asked in its first visit of a run.
         """
-        return self._with_turns(name, lambda turns: turns.visit(seconds, at_most_seconds, known))
+        return self._with_turns(name, lambda turns: turns.visit(seconds, at_most_seconds))
 
     def inspect(self, name: str) -> Inspections | NotTimed:
         """Inspect a call of a benchmark on both sides, or return why it cannot be inspected.
@@ -138,7 +123,7 @@ class Workers(Processes):
             return NotTimed(
                 "failed", "its single round was timed in these processes before: fresh ones are needed"
             )
-        turns = Turns(self, name, self._core_rng, self._inspections)
+        turns = Turns(self, name, self._core_rng)
         try:
             found = do(turns)
         except DiedError as error:

@@ -2,19 +2,17 @@
 
 import random
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
 
 from ...clocks import RealTime
 from ...errors import UsageError
-from ...variants.prepare import Listener, Prepared
-from .inspections import Inspections
+from ...variants.command import Listener
 from .pair import Workers
-from .processes import Setting, Shared
+from .processes import Setting, Shared, Terms
 from .schedule import Decision, Plan
-from .turns import Known
 from .visit import NotTimed, Pair, Visit
 
 _STARTS = 2
@@ -49,38 +47,21 @@ class Pairs(ExitStack):
         """Tests that call `benchmark` more than once."""
 
     @contextmanager
-    def started(
-        self,
-        base: Prepared,
-        head: Prepared,
-        inspections: MutableMapping[str, Inspections],
-        *,
-        about: str = "",
-        spared: Collection[str] = (),
-        counter: str = "",
-    ) -> Iterator[Workers]:
+    def started(self, terms: Terms) -> Iterator[Workers]:
         """Start both sides, once more if one fails to start; end them when the context ends.
 
-        Args:
-            base: the older side.
-            head: the newer side.
-            inspections: what a call does, by benchmark; the first visit of a run adds them.
-            about: what is measured, before each step of the progress.
-            spared: the sides that need not start; the pair is then broken.
-            counter: what counts instructions in both; empty: nothing.
-
         Raises:
-            NotStartedError: a side failed to start again.
+            NotStartedError: a side that must start failed again.
         """
         at_most_seconds = 2 * self.shared.setting.timeout_seconds  # to collect the suite, one after the other
         for left in reversed(range(_STARTS)):
-            workers = Workers(base, head, self.shared, inspections, counter)
+            workers = Workers(terms, self.shared)
             pair = f"the processes of pair {workers.number}"
-            self._listener.step(f"{about}starting {pair}, and collecting", at_most_seconds)
+            self._listener.step(f"{terms.about}starting {pair}, and collecting", at_most_seconds)
             with workers:
-                if not workers.broken or workers.broken_side in spared:
+                if not workers.broken or workers.broken_side in terms.spared:
                     yield workers
-                    self._listener.step(f"{about}ending {pair}")
+                    self._listener.step(f"{terms.about}ending {pair}")
                     break
                 if not left:
                     raise NotStartedError(workers.broken)
@@ -89,50 +70,40 @@ class Pairs(ExitStack):
 
     def measure(
         self,
-        base: Prepared,
-        head: Prepared,
-        inspections: MutableMapping[str, Inspections],
+        terms: Terms,
         plan: Callable[[Workers], Plan | None],
         take: Callable[[str, Visit | NotTimed], bool],
-        *,
-        about: str = "",
-        spared: Collection[str] = (),
-        known: Known | None = None,
     ) -> tuple[Workers, Pair]:
         """Time benchmarks in a new pair, as far as the time of its plan allows.
 
         Args:
-            base: the older side.
-            head: the newer side.
-            inspections: what a call does, by benchmark; the first visit of a run adds them.
+            terms: what the pair is started for.
             plan: says which benchmarks, and for how long, when both sides have started; None: none.
             take: called with each result; returns whether the benchmark needs no timing.
-            about: what is measured, before each step of the progress.
-            spared: the sides that need not start.
-            known: whether a benchmark need not be timed, asked in its first visit of a run.
 
         Returns:
             The processes, which have ended, and what they measured. The price of the pair is all time
             outside its visits, the end of its processes included.
 
         Raises:
-            NotStartedError: a side that is not spared failed to start again.
+            NotStartedError: a side that must start failed again.
+            UsageError: the benchmarks imported nothing from a variant, where both sides must start.
         """
         visits: dict[str, Visit] = {}
         failures: dict[str, NotTimed] = {}
         settled_seconds = 0.0
-        with self.started(base, head, inspections, about=about, spared=spared) as workers:
+        with self.started(terms) as workers:
             planned = Plan({}) if workers.broken else plan(workers) or Plan({})
             begin, of = self._passed(), len(planned.seconds)
             for number, (name, seconds) in enumerate(planned.seconds.items(), 1):
                 if number > 1 and self._passed() - begin > planned.at_most_seconds:
                     break
                 self._listener.step(
-                    f"{about}timing benchmark {number} of {of} in pair {workers.number},"
+                    f"{terms.about}timing benchmark {number} of {of} in pair {workers.number},"
                     f" for {seconds:.1f} s after its set-up: {name}"
                 )
                 visited = RealTime.seconds()
-                found = workers.visit(name, seconds, planned.longest_seconds, known)
+                found = workers.visit(name, seconds, planned.longest_seconds)
                 if isinstance(found, Visit):
                     visits[name] = found
                 else:
@@ -144,6 +115,8 @@ class Pairs(ExitStack):
                     break
         timed = 0.0 if self.shared.simulated else sum(one.seconds for one in visits.values())
         price = RealTime.seconds() - workers.begin_seconds - timed - settled_seconds
+        if (visits or failures) and not terms.spared:
+            workers.check_trees()
         return workers, Pair(price, visits, failures, settled_seconds)
 
     def _passed(self) -> float:

@@ -2,7 +2,7 @@
 
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, MutableMapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,12 +11,14 @@ from typing import Any
 from ...clocks import RealTime
 from ...devices import why_no_cuda
 from ...measure.instructions.counter_choice import Watched
-from ...variants.child import Child, DiedError
+from ...variants.child import SIDES, Child
 from ...variants.prepare import Prepared
+from .inspections import Inspections
 from .visit import Size
 
-SIDES = ("base", "head")
 _HASH_SEED = "PYTHONHASHSEED"
+Known = Callable[[str, Inspections], bool]
+"""Tells whether a benchmark that was just inspected need not be timed, although its sides differ."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,19 +60,37 @@ class Shared:
         return self.fake_seconds if self.simulated else RealTime.seconds()
 
 
+@dataclass(frozen=True)
+class Terms:
+    """What a pair of processes is started for."""
+
+    base: Prepared
+    """The older side."""
+    head: Prepared
+    """The newer side."""
+    inspections: MutableMapping[str, Inspections] = field(default_factory=dict)
+    """What a call does, by benchmark; the first visit of a run adds them."""
+    known: Known | None = None
+    """Asked in the first visit of a run whether a benchmark need not be timed; None: it must be."""
+    counter: str = ""
+    """What counts instructions in both, see `counter_choice.counter_name`; empty: nothing."""
+    about: str = ""
+    """What is measured, before each step of the progress."""
+    spared: Collection[str] = ()
+    """The sides that need not start."""
+
+
 class Processes:
     """The processes of both sides.
 
     Args:
-        base: the older side.
-        head: the newer side.
+        terms: what they are started for.
         shared: what all pairs of the run have in common.
-        counter: what counts instructions in both, see `counter_choice.counter_name`; empty: nothing.
     """
 
-    def __init__(self, base: Prepared, head: Prepared, shared: Shared, counter: str = "") -> None:
-        self.shared, self._given = shared, dict(zip(SIDES, (base, head), strict=True))
-        self._counter = counter
+    def __init__(self, terms: Terms, shared: Shared) -> None:
+        self.terms, self.shared = terms, shared
+        self._given = dict(zip(SIDES, (terms.base, terms.head), strict=True))
         # Both sides iterate over sets in the same order, unless the user sets a hash seed.
         self._hash_seed = os.environ.get(_HASH_SEED, str(shared.rng.randrange(2**32)))
         shared.number += 1
@@ -92,10 +112,10 @@ class Processes:
         setting, logs = self.shared.setting, self.shared.logs
         for side in self.order():
             given, watched = self._given[side], Watched({}, ())
-            if self._counter:
+            if counter := self.terms.counter:
                 files = logs / f"{side}-{self.number}"
                 files.mkdir()
-                watched = Watched.by(self._counter, files)
+                watched = Watched.by(counter, files)
             self.children[side] = Child(
                 setting.arguments,
                 environment={_HASH_SEED: self._hash_seed, **watched.environment, **given.environment},
@@ -103,9 +123,9 @@ class Processes:
                 folder=setting.folder,
                 log=logs / f"{side}-{self.number}.log",
                 pair=self.number,
-                side=SIDES.index(side),
+                side=side,
                 under=watched.under,
-                apart=bool(self._counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
+                apart=bool(counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
             )
         found = {side: self.answer(side) for side in self.order()}
         return {side: found[side] for side in SIDES}
@@ -114,23 +134,17 @@ class Processes:
         """Send a command.
 
         Raises:
-            DiedError: the process has ended; the message names the side.
+            DiedError: the process has ended.
         """
-        try:
-            self.children[side].send({**command, "now": self.shared.fake_seconds})
-        except DiedError as error:
-            raise DiedError(f"{side}: {error}", side) from None
+        self.children[side].send({**command, "now": self.shared.fake_seconds})
 
     def answer(self, side: str) -> dict[str, Any]:
         """Wait for the answer of a side.
 
         Raises:
-            DiedError: there is none; the message names the side.
+            DiedError: there is none.
         """
-        try:
-            answer = self.children[side].answer(self.shared.setting.timeout_seconds)
-        except DiedError as error:
-            raise DiedError(f"{side}: {error}", side) from None
+        answer = self.children[side].answer(self.shared.setting.timeout_seconds)
         self.loaded[side] = tuple(answer["loaded"])
         if answer["now"] is not None:
             self.shared.simulated = True

@@ -1,15 +1,16 @@
 """Times one benchmark in a pair of processes: the sides take turns, a block of rounds each."""
 
 import random
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 from ...measure.instructions.counting import Instructions, read_frames
+from ...variants.child import SIDES
 from ..instructions import InstructionChange
 from .inspections import Inspections
-from .processes import SIDES, Processes
+from .processes import Processes
 from .visit import FEWEST_BLOCKS, NotTimed, Size, Visit
 
 SAME_CODE = NotTimed("same code", "runs the same code")
@@ -20,8 +21,6 @@ _FAR = 20
 """If a side is faster or slower by more than this factor, its rounds have a number of calls of their own."""
 
 _Found = TypeVar("_Found")
-Known = Callable[[str, Inspections], bool]
-"""Tells whether a benchmark that was just inspected need not be timed, although its sides differ."""
 
 
 class _EndedError(Exception):
@@ -35,18 +34,11 @@ class Turns:
         processes: both sides, waiting for a command.
         name: pytest's node id.
         core_rng: draws the core of each turn.
-        inspections: what a call does, by benchmark; the first visit of a run adds them.
     """
 
-    def __init__(
-        self,
-        processes: Processes,
-        name: str,
-        core_rng: random.Random,
-        inspections: MutableMapping[str, Inspections],
-    ) -> None:
+    def __init__(self, processes: Processes, name: str, core_rng: random.Random) -> None:
         self._processes, self._shared, self._name = processes, processes.shared, name
-        self._core_rng, self._inspections = core_rng, inspections
+        self._core_rng, self._inspections = core_rng, processes.terms.inspections
         # In the first visit of a run one side after the other: they may fill the same caches on disk.
         self._together = name in self._shared.sizes
         self._ended: dict[str, NotTimed | None] = {}
@@ -56,19 +48,18 @@ class Turns:
         self.several = False
         """Whether the test calls `benchmark` more than once; the later calls are not timed."""
 
-    def visit(self, seconds: float, at_most_seconds: float, known: Known | None) -> Visit | NotTimed:
+    def visit(self, seconds: float, at_most_seconds: float) -> Visit | NotTimed:
         """Set up, time turns for some seconds, and enough of them to estimate their noise, and tear down.
 
         Args:
             seconds: for the turns.
             at_most_seconds: for set-up and turns; fewer turns are enough if more do not end in this time.
-            known: whether it need not be timed, asked in its first visit of a run.
 
         Raises:
             DiedError: a side cannot be used any more.
         """
         start = self._shared.now()
-        found = self._holding(lambda: self._visited(seconds, start + at_most_seconds, known))
+        found = self._holding(lambda: self._visited(seconds, start + at_most_seconds))
         if isinstance(found, NotTimed):
             return found
         return replace(found, seconds=self._shared.now() - start)
@@ -109,8 +100,8 @@ class Turns:
             return joined(failures)
         return no_benchmark("") if found is None else found
 
-    def _visited(self, seconds: float, end: float, known: Known | None) -> Visit | NotTimed:
-        is_new = self._name not in self._inspections
+    def _visited(self, seconds: float, end: float) -> Visit | NotTimed:
+        is_new, known = self._name not in self._inspections, self._processes.terms.known
         found = self._inspected()
         is_known = is_new and known is not None and known(self._name, found)
         if is_known or (found.same_code and not self._shared.setting.time_all):

@@ -41,9 +41,7 @@ def run(
         UsageError: an end cannot be used, or there is nothing to time.
     """
     folder, cache = setting.folder, setting.cache
-    install = partial(
-        overlay, root=folder, cache=cache, dependencies=False, say=watcher.say, step=watcher.step
-    )
+    install = partial(overlay, root=folder, cache=cache, listener=watcher, dependencies=False)
     stages: list[Bisected] = []
     left_seconds = setting.total_seconds
     with ExitStack() as held:
@@ -75,12 +73,11 @@ def _stage(line: Line, state: Journal, setting: BisectSetting, watcher: Watcher)
         return prepared(
             variant.parse(line.candidates[position].variant),
             setting.folder,
+            watcher,
             cache=setting.cache,
             dependencies=setting.dependencies,
             apart=True,
             build=setting.build,
-            say=watcher.say,
-            step=watcher.step,
         )
 
     setting = replace(setting, seed=state.seed)

@@ -6,12 +6,13 @@ from functools import partial
 from ... import units
 from ...clocks import RealTime
 from ...errors import UsageError
+from ...variants.child import SIDES
 from ...variants.variant import UnbuildableError
 from ..ab.coordinator import Judging
 from ..ab.inspections import Inspections
 from ..ab.pair import Workers
 from ..ab.pairs import Pairs, Watcher
-from ..ab.processes import SIDES
+from ..ab.processes import Terms
 from ..ab.schedule import Decision, Plan
 from .followed import Followed
 from .journal import BisectSetting, Journal
@@ -153,18 +154,19 @@ class Session:
         seconds = RealTime.seconds() - begin
         inspections = self._inspections.setdefault(position, {})
         before = set(inspections)
-        workers, found = self._pairs.measure(
+        terms = Terms(
             base,
             head,
             inspections,
-            plan,
-            lambda name, found: ends and self._ends is not None and self._ends.take(name, found),
+            partial(self._followed.known, position),
             about=f"{what}: ",
             spared=() if ends else ("head",),
-            known=partial(self._followed.known, position),
         )
-        if ends:
-            workers.check_trees()
+        workers, found = self._pairs.measure(
+            terms,
+            plan,
+            lambda name, found: ends and self._ends is not None and self._ends.take(name, found),
+        )
         return Measured(
             seconds + found.start_seconds,
             found.visits,
@@ -228,8 +230,8 @@ class Session:
             UsageError: a candidate cannot be built.
         """
         found: dict[str, Inspections] = {}
-        sides = self._ready.get(low), self._ready.get(high)
-        with self._pairs.started(*sides, {}, spared=SIDES) as workers:
+        terms = Terms(self._ready.get(low), self._ready.get(high), spared=SIDES)
+        with self._pairs.started(terms) as workers:
             for name in names:
                 if workers.broken:
                     break

@@ -6,7 +6,7 @@ import pytest
 
 from gnnbench.compare.ab import instructions
 from gnnbench.compare.ab.pairs import Pairs
-from gnnbench.compare.ab.processes import Setting
+from gnnbench.compare.ab.processes import Setting, Terms
 from gnnbench.compare.ab.turns import no_benchmark
 from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.result import Result, Side
@@ -51,7 +51,7 @@ def test_a_benchmark_is_counted_and_why_another_is_not(sides, tmp_path):
     sides(names, answers, {"count twice": COUNTED, "frames twice": FRAMES})
     with (
         Pairs(setting(tmp_path), Watcher()) as pairs,
-        pairs.started(prepared("."), prepared("."), {}, counter=hardware.Hardware.name) as workers,
+        pairs.started(Terms(prepared("."), prepared("."), counter=hardware.Hardware.name)) as workers,
     ):
         groups = [one.pid for one in workers.children.values()]
         told = {name: workers.count(name) for name in (*dict.fromkeys(names), "unknown")}

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from gnnbench.compare.ab.pair import Workers
-from gnnbench.compare.ab.processes import Setting, Shared
+from gnnbench.compare.ab.processes import Setting, Shared, Terms
 from gnnbench.compare.ab.worker import Worker
 from gnnbench.variants.child import Child
 from gnnbench.variants.import_roots import Trees
@@ -56,11 +56,19 @@ def workers(folder, base=None, head=None, *, arguments=("test_suite.py",), seed=
     logs.mkdir(exist_ok=True)
     setting = Setting(arguments=arguments, folder=folder, timeout_seconds=60, time_all=True)
     shared = Shared(setting, logs, **{"rng": random.Random(seed), **options})
-    return Workers(base or side(), head or side(), shared, {})
+    return Workers(Terms(base or side(), head or side()), shared)
+
+
+class Asked(Child):
+    """A child that is asked one command after the other."""
+
+    def ask(self, command, timeout_seconds):
+        self.send(command)
+        return self.answer(timeout_seconds)
 
 
 def process(folder, *arguments, trees=(), **variables):
-    return Child(
+    return Asked(
         arguments or ("test_suite.py",),
         environment=variables,
         trees=trees,
