@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from gnnbench.cli.progress import AbProgress
+from gnnbench.cli.progress import Progress
 from gnnbench.compare.ab.instructions import ANSWER_SECONDS
 from gnnbench.compare.ab.pairs import Pairs
 from gnnbench.compare.ab.processes import Setting, Terms
@@ -69,7 +69,7 @@ def counted(arguments: Sequence[str], folder: Path = ROOT) -> Iterator[tuple[str
     side = Prepared(".", (), {"PYTHONPATH": str(folder)}, None, False, {})
     setting = Setting(arguments=arguments, folder=folder, timeout_seconds=ANSWER_SECONDS)
     with (
-        AbProgress() as progress,
+        Progress() as progress,
         Pairs(setting, progress) as pairs,
         pairs.started(Terms(side, side, counter=counter_name())) as both,
     ):

@@ -23,7 +23,7 @@ from .common import (
     suite,
     thresholds_of,
 )
-from .progress import AbProgress
+from .progress import Progress
 
 if TYPE_CHECKING:
     from ..compare.bisect.result import BisectResult
@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
         fresh=options.fresh,
     )
     environment.let_idle_threads_sleep()
-    with passed_on(options.settings, arguments), AbProgress() as progress:
+    with passed_on(options.settings, arguments), Progress() as progress:
         found = bisection.run(
             options.good, options.bad, setting, progress, skip=options.skip, repositories=repositories
         )

@@ -13,7 +13,7 @@ from ..files import above
 from ..option_defaults import passed_on
 from ..options import OPTIONS, TIMEOUT_SECONDS
 from . import streams
-from .progress import AbProgress
+from .progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -123,7 +123,7 @@ def add_processes(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def both_sides(
     options: argparse.Namespace, arguments: Sequence[str]
-) -> "Iterator[tuple[Prepared, Prepared, AbProgress]]":
+) -> "Iterator[tuple[Prepared, Prepared, Progress]]":
     """Prepare BASE and HEAD, and show the progress of processes that run them.
 
     Args:
@@ -141,7 +141,7 @@ def both_sides(
     environment.let_idle_threads_sleep()  # the processes do so too
     with (
         passed_on(options.settings, arguments),
-        AbProgress() as progress,
+        Progress() as progress,
         both(base, head, Path.cwd(), progress, dependencies=options.dependencies) as sides,
     ):
         yield *sides, progress

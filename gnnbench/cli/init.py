@@ -89,10 +89,10 @@ def _repository(folder: Path, timeout_seconds: float) -> "Repository":
     """
     from ..adopt.repository import Repository
     from ..variants import fresh
-    from .progress import AbProgress
+    from .progress import Progress
 
     def collect(words: "Sequence[str]") -> "Ending":
-        with AbProgress() as progress, _explained("collecting", timeout_seconds):
+        with Progress() as progress, _explained("collecting", timeout_seconds):
             progress.step("pytest --collect-only", timeout_seconds)
             return fresh.collect(words, folder, timeout_seconds)
 
@@ -216,10 +216,10 @@ def _try(planned: "Plan", timeout_seconds: float) -> None:
     from .. import cpu
     from ..results import run_file
     from ..variants import fresh
-    from .progress import AbProgress
+    from .progress import Progress
 
     watch = cpu.Watch()
-    with AbProgress() as progress, tempfile.TemporaryDirectory() as place:
+    with Progress() as progress, tempfile.TemporaryDirectory() as place:
         output = Path(place, "run.json")
         progress.step(f"pytest {planned.first}", timeout_seconds)
         remedy = "change it" if planned.model else _PACKAGES

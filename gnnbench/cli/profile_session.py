@@ -142,6 +142,10 @@ class _ProfilingProgress(Progress):
         self._titles: Sequence[str] = ()
         self.show("starting pytest")
 
+    def step(self, text: str, at_most_seconds: float | None = None) -> None:  # noqa: ARG002
+        """Print the step that begins."""
+        self.say(text)
+
     def collected(self, titles: Sequence[str], notes: Sequence[str]) -> None:
         """List the benchmarks; those of the second side only if they differ."""
         if titles != self._titles and not self._quiet:

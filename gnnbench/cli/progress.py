@@ -36,7 +36,10 @@ class ErrorConsole(Console):
 
 
 class Progress:
-    """Shows the current step in a terminal, and prints lines.
+    """Shows the current step and the state of each benchmark in a terminal, and prints lines.
+
+    In a pipe, each decision is a line. A step that `step` begins is printed at once, and again after
+    QUIET_SECONDS without a line; one of `show` is not.
 
     Args:
         console: where to show it; None: standard error.
@@ -48,17 +51,29 @@ class Progress:
         self._spinner = Spinner("dots")
         self._live: Live | None = None
         self._text = ""
-        self._line_seconds = clock()
+        self._line_seconds: float | None = None
+        """When a line was printed last."""
+        self._begin_seconds = self._made_seconds = clock()
+        self._at_most_seconds: float | None = None
+        self._is_step = False
+        self._told: set[str] = set()
+        self._where: tuple[Mapping[str, Decision], float, float] = {}, 0.0, 0.0
+        self._updated_seconds = 0.0
+        self._ended = threading.Event()
+        self._ticks = threading.Thread(target=self._tick, daemon=True)
 
     def __enter__(self) -> Self:
         if self.in_terminal:
             self._live = Live(console=self._console, transient=True, get_renderable=self._shown)
             self._live.start()
+        else:
+            self._ticks.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ended.set()
         if self._live:
             self._live.stop()
 
@@ -79,17 +94,14 @@ class Progress:
         """Print a message."""
         self.print(f"gnnbench: {text}")
 
-    def step(self, text: str, at_most_seconds: float | None = None) -> None:  # noqa: ARG002
-        """Print the step that begins."""
-        self.say(text)
-
     def show(self, text: str) -> None:
         """Show the current step, in a terminal only."""
-        self._text = text
+        self._text, self._is_step = text, False
 
     def tell(self) -> None:
         """In a pipe, print the current step, unless a line was printed a short time ago."""
-        quiet_seconds = self._clock() - self._line_seconds
+        first = -QUIET_SECONDS if self._is_step else self._made_seconds
+        quiet_seconds = self._clock() - (first if self._line_seconds is None else self._line_seconds)
         if self._text and not self.in_terminal and quiet_seconds >= QUIET_SECONDS:
             self.say(self._line())
 
@@ -107,47 +119,10 @@ class Progress:
         self.show(title)
         return lambda line: self.show(f"{title}\n  {line}")
 
-    def _line(self) -> str:
-        return self._text
-
-    def _shown(self) -> RenderableType:
-        self._spinner.update(text=Text(self._line()))
-        return self._spinner
-
-
-class AbProgress(Progress):
-    """Shows the current step with its seconds, and the state of each benchmark.
-
-    In a terminal, the interval of each benchmark is below the step. In a pipe, each decision is a line, and
-    the current step is printed at once, and again after QUIET_SECONDS without a line.
-    """
-
-    def __init__(self, console: Console | None = None, clock: Callable[[], float] = RealTime.seconds) -> None:
-        super().__init__(console, clock)
-        self._told: set[str] = set()
-        self._begin_seconds = 0.0
-        self._at_most_seconds: float | None = None
-        self._where: tuple[Mapping[str, Decision], float, float] = {}, 0.0, 0.0
-        self._updated_seconds = 0.0
-        self._line_seconds = -QUIET_SECONDS
-        self._ended = threading.Event()
-        self._ticks = threading.Thread(target=self._tick, daemon=True)
-
-    def __enter__(self) -> Self:
-        if not self.in_terminal:
-            self._ticks.start()
-        return super().__enter__()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._ended.set()
-        super().__exit__(kind, error, trace)
-
     def step(self, text: str, at_most_seconds: float | None = None) -> None:
         """Show the step that begins."""
         self._at_most_seconds, self._begin_seconds = at_most_seconds, self._clock()
-        self.show(text)
+        self._text, self._is_step = text, True
         self.tell()
 
     def update(self, decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> None:
@@ -174,11 +149,12 @@ class AbProgress(Progress):
 
     def _tick(self) -> None:
         while not self._ended.wait(1.0):
-            self.tell()
+            if self._is_step:
+                self.tell()
 
     def _line(self) -> str:
-        if not self._text:
-            return ""
+        if not self._is_step:
+            return self._text
         spent = f"{self._clock() - self._begin_seconds:.0f} s"
         left_seconds = 0.0 if self.in_terminal else self._now[2]
         if self._at_most_seconds:
@@ -188,7 +164,8 @@ class AbProgress(Progress):
         return f"{self._text} ({spent})"
 
     def _shown(self) -> RenderableType:
-        return Group(super()._shown(), *(_standing(*self._now) if self._where[0] else []))
+        self._spinner.update(text=Text(self._line()))
+        return Group(self._spinner, *(_standing(*self._now) if self._where[0] else []))
 
 
 def _standing(

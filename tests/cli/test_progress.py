@@ -4,7 +4,7 @@ import os
 import pytest
 from rich.console import Console
 
-from gnnbench.cli.progress import QUIET_SECONDS, AbProgress, ErrorConsole
+from gnnbench.cli.progress import QUIET_SECONDS, ErrorConsole, Progress
 from gnnbench.compare.ab.schedule import SAME_CODE, Decision
 from gnnbench.compare.verdict import Judgement
 
@@ -29,7 +29,7 @@ def decision(verdict="same"):
 def piped(clock):
     """Return what shows progress in a pipe, not entered: the test says when time has passed."""
     file = io.StringIO()
-    return AbProgress(Console(file=file), clock), file
+    return Progress(Console(file=file), clock), file
 
 
 def test_in_a_pipe_the_first_step_is_told_at_once_with_its_longest_time(clock):
@@ -82,7 +82,7 @@ def test_in_a_pipe_those_that_run_the_same_code_are_one_line(clock):
 def test_in_a_terminal_the_step_and_its_seconds_stand_above_the_benchmarks(clock):
     file = io.StringIO()
     console = Console(file=file, force_terminal=True, width=80, highlight=False)
-    with AbProgress(console, clock) as progress:
+    with Progress(console, clock) as progress:
         progress.step("installing [thing]==1", 60.0)
         decisions = {"a": decision(), "b[x]": decision("undecided"), "c": SAME_CODE}
         progress.update(decisions, 12.0, 48.0)
@@ -103,7 +103,7 @@ def test_in_a_terminal_names_are_short_and_leave_the_numbers_room():
         for platform in ("pyg", "sparse")
     ]
     names.append(f"test_suite.py::test_of_a_stranger[{'some_parameter-' * 5}x]")
-    with AbProgress(console) as progress:
+    with Progress(console) as progress:
         progress.step("timing")
         progress.update({name: decision("undecided") for name in names}, 12.0, 48.0)
     rows = [line.split() for line in file.getvalue().splitlines() if "4 pairs" in line]
@@ -117,7 +117,7 @@ def test_where_nobody_reads_the_command_goes_on(capfd, monkeypatch):
     os.close(read)
     with os.fdopen(write, "w") as closed:
         monkeypatch.setattr("sys.stderr", closed)
-        progress = AbProgress(ErrorConsole())
+        progress = Progress(ErrorConsole())
         progress.say("one")
         progress.say("two")
         os.dup2(os.open(os.devnull, os.O_WRONLY), closed.fileno())  # for what it flushes as it is closed
