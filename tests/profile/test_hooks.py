@@ -103,18 +103,18 @@ def test_every_kind_on_every_platform_leaves_a_record_and_files_for_their_own_re
     assert f"{len(platforms)} benchmarks checked against the reference, none timed" in result.stdout
 
 
-def test_what_is_wrong_is_a_failed_test_and_no_profile(tmp_path):
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_own.py").write_text(
+def test_what_is_wrong_is_a_failed_test_and_no_profile(pytester, monkeypatch):
+    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which collecting would set
+    pytester.makepyfile(
         "import pytest\n"
         "@pytest.mark.operations('twice')\n"
         "def test_twice(case, measure):\n"
         "    measure(lambda x: 3 * x, case.features(), reference=lambda graph, x: 2 * x)\n"
     )
-    found = profile(tmp_path / "p", *SMALL, "--gnn-profile", "phases", cwd=tmp_path)
-    assert found.returncode == 1
-    assert "output is wrong" in found.stdout
-    assert folders(tmp_path / "p") == []
+    found = pytester.runpytest_inprocess(*SMALL, "--gnn-device=cpu", "--gnn-profile=phases")
+    found.assert_outcomes(failed=1)
+    assert "output is wrong" in str(found.stdout)
+    assert not list(pytester.path.rglob("profile.json"))
 
 
 def test_any_suite_is_profiled_and_gets_its_results_and_errors(tmp_path, suite):

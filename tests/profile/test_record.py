@@ -1,12 +1,8 @@
-import json
 from dataclasses import replace
-from functools import reduce
-from operator import getitem
 
 import pytest
 import torch
 
-from gnnbench import codec
 from gnnbench.errors import UsageError
 from gnnbench.profile import kinds, record
 from gnnbench.profile.findings import find
@@ -64,23 +60,6 @@ def refused(tmp_path, text):
 )
 def test_what_is_no_profile_is_refused_with_place_and_reason(tmp_path, text, message):
     assert message in refused(tmp_path, text)
-
-
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        (("sections", "phases", "rows", 0, "total_ns"), "long"),
-        (("sections", "counts", "operators", 0, "count"), -1),
-        (("sections", "phases", "rows", 0, "path"), []),
-        (("findings",), [{"rule": "x"}]),
-        (("repeats",), 0),
-    ],
-)
-def test_what_was_changed_by_hand_is_refused_where_it_was(taken, tmp_path, place, value):
-    changed = codec.encode(taken)
-    *outer, last = place
-    reduce(getitem, outer, changed)[last] = value
-    assert f"damaged at $.{place[0]}" in refused(tmp_path, json.dumps(changed))
 
 
 def test_an_operations_former_name_is_read_as_the_one_of_today(taken, tmp_path):
