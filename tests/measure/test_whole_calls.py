@@ -1,15 +1,14 @@
 """Rounds of one call: those that a suite fixes, and those of whole calls."""
 
-import gc
-
 import pytest
 import torch
 
-from gnnbench.measure.clock import Block, Call, ClockError, HostClock
+from gnnbench.measure.clock import Call, ClockError, HostClock
 from gnnbench.measure.measurement import Measurement
 from gnnbench.measure.pedantic import Pedantic
 from gnnbench.measure.sampler import Effort
 from gnnbench.measure.whole_calls import sample_whole
+from tests.compare.ab.test_held import CallClock
 
 
 def pedantic(target, args=(), setup=None, teardown=None, rounds=1, warmup_rounds=0, iterations=1):
@@ -52,28 +51,9 @@ def test_the_inputs_are_those_that_were_given():
     assert x.sum() == 12
 
 
-class SecondsClock:
-    """Takes so many seconds a call, by its own account."""
-
-    name = "test"
-    resolution_seconds = 1e-9
-
-    def __init__(self, call_seconds):
-        self.call_seconds, self.blocks, self._now = call_seconds, [], 0.0
-
-    def now(self):
-        return self._now
-
-    def block(self, call, rounds, iterations):
-        self.blocks.append((rounds, iterations, gc.isenabled()))
-        call()
-        self._now += self.call_seconds
-        return Block([self.call_seconds])
-
-
 def sampled(call_seconds, max_seconds=0.5, **effort):
     calls = []
-    clock, measurement = SecondsClock(call_seconds), Measurement("test", "one")
+    clock, measurement = CallClock(call_seconds), Measurement("test", "one")
     effort = Effort(0.02, max_seconds, 1e-5, **{"min_rounds": 3, **effort})
     call = Call(lambda x: calls.append(x) or len(calls), ("given",), {})
     result = sample_whole(call, clock, effort, measurement, measurement.add)
@@ -86,7 +66,7 @@ def test_each_round_is_one_call_and_the_last_result_is_returned():
     assert result == len(calls) == 4  # one before the three that are timed
     assert measurement.blocks_ns == [[2e9]] * 3
     assert (measurement.stopped_by, measurement.iterations) == ("time", 1)
-    assert {block[:2] for block in clock.blocks} == {(1, 1)}
+    assert {block[1:3] for block in clock.blocks} == {(1, 1)}
 
 
 def test_short_calls_are_timed_until_the_interval_is_narrow_or_the_time_is_over():
@@ -101,4 +81,4 @@ def test_warm_up_and_garbage_collection_are_as_asked_for():
     _, calls, clock, measurement = sampled(1.0, warmup_iterations=2, disable_gc=True)
     assert len(calls) == 5
     assert measurement.rounds == 3
-    assert [block[2] for block in clock.blocks] == [True] * 2 + [False] * 3
+    assert [block[3] for block in clock.blocks] == [True] * 2 + [False] * 3
