@@ -8,6 +8,7 @@ from gnnbench.compare.ab import coordinator
 from gnnbench.compare.ab.coordinator import TimedSetting
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
+from tests.compare.ab.answers import answering, inspected
 from tests.compare.ab.workers import Watcher, prepared, write
 
 SUITE = """
@@ -70,11 +71,11 @@ def ab(tmp_path, watcher, monkeypatch):
         file.write_text(json.dumps({"benchmarks": seconds, "noise": NOISE}))
         return prepared(f"env:SIDE={name}", GNNBENCH_FAKE_CLOCK=f"7:{file}", **variables)
 
-    def run(suite=SUITE, *, total=None, head_variables=None, **slower):
+    def run(suite, *, head_variables=None, **slower):
         write(tmp_path, suite)
         sides = simulated("base", {}, {}), simulated("head", slower, head_variables or {})
         # Only the simulated times differ.
-        return judge(sides, watcher, 60.0, total, time_all=True)
+        return judge(sides, watcher, 60.0, time_all=True)
 
     yield run
     assert not [
@@ -173,9 +174,20 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     assert left < 600
 
 
-def test_time_that_is_spent_leaves_the_rest_undecided(ab, watcher):
-    """A call of 100 s of the simulated machine's takes all that there is."""
-    found = ab(total=3.0, test_sum=1e5)
+@pytest.fixture
+def answered(tmp_path, monkeypatch, watcher):
+    """Return a function that compares sides which both answer so, of two benchmarks."""
+
+    def run(total=None, **answers):
+        answering(monkeypatch, tmp_path, ["test_a.py::a", "test_a.py::b"], base=answers, head=answers)
+        return judge((prepared("git:old"), prepared("git:new")), watcher, 60.0, total)
+
+    return run
+
+
+def test_time_that_is_spent_leaves_the_rest_undecided(answered, watcher):
+    """A command takes all that there is."""
+    found = answered(3.0, seconds=10.0)
     assert set(verdicts(found).values()) <= {"undecided", "incomparable"}
     assert sum(text.startswith("timing") for text, _ in watcher.steps) == 1
 
@@ -228,8 +240,8 @@ def test_benchmarks_that_run_the_same_code_are_same_and_the_budget_goes_to_the_o
     assert row.notes[0] == "code: changed"
 
 
-def test_where_all_run_the_same_code_one_pair_is_enough(sides, watcher):
-    found = judge((sides[0], sides[0]), watcher, 4.0)
+def test_where_all_run_the_same_code_one_pair_is_enough(answered, watcher):
+    found = answered(inspect=inspected(work="same"))
     assert {one.judgement.reason for one in found.rows} == {"runs the same code"}
     assert sum(text.startswith("starting") for text, _ in watcher.steps) == 1
 
@@ -244,6 +256,3 @@ def test_sides_that_cannot_be_compared_are_refused_in_a_line(sides, watcher):
         judge((nowhere, nowhere), watcher, 2.0)
     (said,) = watcher.said
     assert said.endswith("; restarting both sides"), "once"
-    Path("test_suite.py").write_text("def test_(:\n")
-    with pytest.raises(UsageError, match=r"no benchmarks: .*cannot be collected: .*SyntaxError"):
-        judge((sides[0], sides[0]), watcher, 2.0)
