@@ -12,7 +12,6 @@ from gnnbench.plugin.limits import GATE
 from gnnbench.report.table import TableRow
 from gnnbench.workloads.spec import Spec
 from tests.plugin.recorded import collected
-from tests.sampling import nightly
 from tests.suite import SMALL, run_kernels
 
 OWN = """
@@ -66,15 +65,8 @@ def test_huge_to_build(case, measure):
 TIME = ("--benchmark-max-time", "0.02")
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["-v", "-p", "no:xdist"],
-        nightly(pytest.param(["-n", "2", "-v"])),
-        nightly(pytest.param(["-q"])),
-    ],
-    ids=" ".join,
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("options", [["-v", "-p", "no:xdist"], ["-n", "2", "-v"], ["-q"]], ids=" ".join)
 def test_own_parameters_plain_tests_failures_and_a_stand_in_are_reported_in_every_mode(tmp_path, options):
     (tmp_path / "test_own.py").write_text(OWN + OURS)
     data = ("--gnn-dataset", "cora", "--gnn-hidden", "4", "--gnn-platform", "torch")
