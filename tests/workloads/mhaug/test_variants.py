@@ -79,13 +79,14 @@ def test_every_quantity_is_that_of_dense_matrices(small_graph, variant, platform
 LONG = replace(WIDE, edges=replace(WIDE.edges, sigma=0.05), nodes=replace(WIDE.nodes, sigma=0.05))
 
 
-@pytest.fixture(scope="module", params=[60, pytest.param(1000, marks=pytest.mark.nightly)])
-def published_walk(cora, request):
+@pytest.fixture(scope="module")
+def published_walk(cora):
     """Proposals of the published chain on the real Cora."""
-    return [proposal for *_, proposal in walk(cora, "published", "torch", LONG, request.param)]
+    return [proposal for *_, proposal in walk(cora, "published", "torch", LONG, 1000)]
 
 
-@pytest.mark.parametrize(("variant", "platform"), SLOW_NIGHTLY[1:])
+@pytest.mark.nightly
+@pytest.mark.parametrize(("variant", "platform"), VARIANTS[1:])
 def test_variants_walk_the_published_chains_states(cora, published_walk, variant, platform):
     found = (proposal for *_, proposal in walk(cora, variant, platform, LONG, len(published_walk)))
     accepted = 0
