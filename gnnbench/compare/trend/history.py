@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory import Peaks
-from .digest import BenchmarkDigest, Digest
 from .noise import Array
+from .run_digest import BenchmarkDigest, Digest
 
 COMMIT, DATE = "the commits' dates", "the runs' dates"
 """Orders of runs."""

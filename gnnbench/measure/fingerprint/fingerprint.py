@@ -22,8 +22,8 @@ from .bytecode import Bytecodes
 from .contents import Contents
 from .defaults import Defaults
 from .libraries import extension_modules, libraries
+from .process_settings import settings
 from .recording import Recording, watched_threads
-from .settings import settings
 from .values import Values, module_of
 
 _bytecodes, _defaults = Bytecodes(), Defaults()

@@ -4,8 +4,8 @@ import os
 import pytest
 
 from gnnbench import cpu, environment, json_io
-from gnnbench.compare.trend import sources
-from gnnbench.compare.trend.digest import Digest
+from gnnbench.compare.trend import run_files
+from gnnbench.compare.trend.run_digest import Digest
 from gnnbench.errors import UsageError
 from tests.compare.trend.runs import factors, run, save
 
@@ -31,7 +31,7 @@ def folder(tmp_path, monkeypatch):
     ],
 )
 def test_folders_patterns_and_files(folder, names, found):
-    assert sources.find(names) == [folder / name for name in found]
+    assert run_files.find(names) == [folder / name for name in found]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_folders_patterns_and_files(folder, names, found):
 )
 def test_a_name_of_nothing_is_one_line(folder, name, why):
     with pytest.raises(UsageError, match=why):
-        sources.find([str(folder / "a"), name])
+        run_files.find([str(folder / "a"), name])
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def opened(monkeypatch):
 
 
 def read(paths):
-    return sources.read(paths, lambda *_: None)
+    return run_files.read(paths, lambda *_: None)
 
 
 def test_each_content_is_read_once_whatever_its_name(paths, opened, tmp_path):
@@ -109,8 +109,8 @@ def test_what_cannot_be_used_is_looked_at_again(paths, monkeypatch):
         (environment, "WHERE", environment.WHERE[:-1]),
         (environment, "WHAT", environment.WHAT[:-1]),
         (cpu, "CONTENDED", 0.001),
-        (sources, "__version__", "9.9"),
-        (sources, "FORMER_NAMES", {}),
+        (run_files, "__version__", "9.9"),
+        (run_files, "FORMER_NAMES", {}),
     ],
 )
 def test_where_a_rule_has_changed_files_are_read_again(paths, opened, monkeypatch, module, name, value):
@@ -119,7 +119,7 @@ def test_where_a_rule_has_changed_files_are_read_again(paths, opened, monkeypatc
     opened.clear()
     after, _ = read(paths)
     assert opened == paths
-    assert (after == before) is (module is sources)
+    assert (after == before) is (module is run_files)
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"[1]", b'["here", '])

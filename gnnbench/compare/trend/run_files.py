@@ -19,7 +19,7 @@ from ...measure import estimate
 from ...results import run_file
 from ...results.parts import READABLE
 from ...workloads.operations import FORMER_NAMES
-from .digest import PLAIN, Digest
+from .run_digest import PLAIN, Digest
 
 _FORM = 1
 """Of a cached digest."""

@@ -4,7 +4,7 @@ import math
 import pytest
 
 from gnnbench import codec, environment
-from gnnbench.compare.trend.digest import Digest
+from gnnbench.compare.trend.run_digest import Digest
 from gnnbench.errors import UsageError
 from gnnbench.results import run_file
 from tests.compare.trend.runs import plain, run, save
