@@ -71,7 +71,7 @@ def test_backward(training, measure):
 @pytest.mark.operations("epoch_step")
 def test_step(training, measure):
     """Adam's step on all parameters, with constant gradients; the largest weight is checked."""
-    from gnnbench.workloads.case import gradient_for
+    from gnnbench.workloads.inputs import gradient_for
 
     for parameter in training.model.parameters():
         parameter.grad = gradient_for(parameter)

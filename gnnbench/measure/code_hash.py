@@ -124,6 +124,10 @@ class _Walk:
             scope, name = bindings, first
             for following in rest:
                 inner = scope.get(name)
+                if (
+                    isinstance(inner, ModuleType) and inner.__spec__ is None
+                ):  # stands for one not imported yet
+                    inner = self._import(inner.__name__, None) or inner
                 scope = vars(inner) if isinstance(inner, ModuleType) and self._has(inner) else {}
                 name = following
             if name in scope:

@@ -18,7 +18,7 @@ from ..options import Options
 from ..results import counter_baseline
 from ..variants.collected import WHOLE_CALL, marked
 from ..workloads import operations, platforms
-from ..workloads.operation import Kernel, Result
+from ..workloads.platforms import Kernel, Result
 from ..workloads.spec import FORWARD_BACKWARD, Spec
 from .session import COUNTED, here, run_of, settings_of, stop
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from ..measure.counter_changes import Counters
     from ..workloads.case import Case
+    from ..workloads.definitions import Reference
     from ..workloads.graphs.graph import Graph
     from ..workloads.kept_reference import KeptReference
     from ..workloads.least_work import Rates
-    from ..workloads.reference import Reference
     from ..workloads.training import Training
 
 

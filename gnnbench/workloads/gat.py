@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from .case import Case
 from .graphs.graph import Graph
 from .network import Network, glorot
-from .operation import Kernel
-from .platforms import load
+from .platforms import Kernel, load
 
 HEADS = 8
 

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from ..outputs import parts
-from .case import gradient_for
+from .definitions import Reference
 from .graphs.graph import Graph
+from .inputs import gradient_for
 from .operation import Operation
-from .reference import Reference
 from .view import View, view_of
 
 

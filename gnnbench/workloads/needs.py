@@ -63,7 +63,7 @@ def call_bytes(spec: "Spec", name: "DatasetName") -> int | None:
         spec: the benchmark.
         name: its graph, with a number of nodes.
     """
-    from .reference import CHUNK_BYTES
+    from .definitions import CHUNK_BYTES
     from .view import LARGE
 
     operation = operations.OPERATIONS.get(spec.operation)

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .limits import Limit
+from .platforms import Kernel, Result, load
 from .spec import FORWARD, FORWARD_BACKWARD
 
 if TYPE_CHECKING:
@@ -14,35 +16,26 @@ if TYPE_CHECKING:
     from .least_work import Symbols, Work
 
 
-Result = Callable[..., "Tensor | tuple[Tensor, ...]"]
-"""Takes the output and the inputs of `run`; returns a tensor or several, in the form of the reference's."""
-
-
-class Kernel(NamedTuple):
-    """One platform's implementation of an operation."""
-
-    build: Callable[..., Any]
-    """Takes a `Case` and returns the platform's graph structure; not timed."""
-    run: Callable[..., Any]
-    """The timed function; it takes the structure and the operation's tensors."""
-    result: "Result | None" = None
-    """What of the output the reference is compared with. None: a dense output, or the weights of a graph by
-    their entries, in any order."""
-
-
 class Call(NamedTuple):
-    """The timed library call."""
+    """The timed library call, with the kernel's functions.
+
+    The call must be `module.function(...)`, because `gnnbench profile` wraps attributes of modules.
+    """
 
     text: str
     """Shown by `gnnbench list`."""
-    kernel: Callable[[], Kernel] | None = None
-    """Imports the library and returns the kernel. None: the benchmark itself makes the timed function.
-
-    The kernel must call `module.function(...)`, because `gnnbench profile` wraps attributes of modules.
-    """
+    run: Callable[..., Any] | str = ""
+    """See `Kernel`; or its name in the platform's module. Without it, the benchmark itself makes the timed
+    function."""
     limits: tuple[Limit, ...] = ()
+    build: Callable[..., Any] | str = "structure"
+    """See `Kernel`; or its name in the platform's module."""
+    result: "Result | None" = None
+    """See `Kernel`."""
     one_of: tuple[str, ...] = ()
     """Packages of which it needs one, besides the platform's."""
+    make: Callable[[], Kernel] | None = None
+    """Makes a kernel that keeps objects of the library, instead of `build`, `run` and `result`."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +85,14 @@ class Operation:
 
     def kernel(self, platform: str) -> Kernel:
         """Import a platform's library and return its kernel."""
-        make = self.calls[platform].kernel
-        assert make, f"{self.name} has no kernel: its benchmark makes the timed function"
-        return make()
+        call, module = self.calls[platform], load(platform)
+        if call.make:
+            return call.make()
+        assert call.run, f"{self.name} has no kernel: its benchmark makes the timed function"
+        build, run = (
+            attrgetter(part)(module) if isinstance(part, str) else part for part in (call.build, call.run)
+        )
+        return Kernel(build, run, call.result)
 
     def why_not_on(self, graph: "Graph") -> str | None:
         """Return why it does not run on a graph; None: it does."""

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from ..outputs import UncomparableError, parts
-from .case import Case, gradient_for
+from .case import Case
+from .definitions import Reference, adam_step
+from .inputs import gradient_for
 from .kept_reference import KeptReference, differentiable
 from .layer import Layer
-from .operation import Result
-from .platforms import PlatformModule
-from .reference import Reference, adam_step
+from .platforms import PlatformModule, Result
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 from .view import LARGE, View
 

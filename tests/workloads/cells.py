@@ -11,8 +11,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from gnnbench.workloads import gcn, platforms, training
 from gnnbench.workloads.case import Case
-from gnnbench.workloads.operation import Result
 from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.workloads.platforms import Result
 from gnnbench.workloads.spec import FLOATS, FORWARD_BACKWARD, INTEGERS
 from gnnbench.workloads.verify import MismatchError, verify, with_backward
 from gnnbench.workloads.view import View

@@ -1,49 +1,41 @@
 """AGGNet's aggregate: one column, several hops, with self-loops (Park et al., NeurIPS 2021)."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import definitions, dgl, on_dgl, on_torch
 from ..limits import CSR_PRODUCT
-from ..operation import Call, Kernel, Operation
+from ..operation import Call, Operation
+from ..platforms import Kernel
 from ..spec import FORWARD, FORWARD_BACKWARD
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..graphs.graph import Graph
 
 
 def _torch(hops: int) -> Kernel:
-    from ..platforms.torch import structure
-
-    def run(adjacency: "Tensor", x: "Tensor") -> "Tensor":
+    def run(adjacency: Tensor, x: Tensor) -> Tensor:
         for _ in range(hops):
             x = adjacency @ x
         return x
 
-    return Kernel(partial(structure, self_loops=True), run)
+    return Kernel(partial(on_torch.structure, self_loops=True), run)
 
 
 def _dgl(hops: int) -> Kernel:
-    from ..platforms.dgl import dgl, looped_graph
-
     layer = dgl.nn.GraphConv(1, 1, norm="none", weight=False, bias=False)
 
-    def run(graph: Any, x: "Tensor") -> "Tensor":
+    def run(graph: Any, x: Tensor) -> Tensor:
         for _ in range(hops):
             x = layer(graph, x)
         return x
 
-    return Kernel(looped_graph, run)
+    return Kernel(on_dgl.looped_graph, run)
 
 
-def _reference(hops: int, graph: "Graph", x: "Tensor") -> "Tensor":
+def _reference(hops: int, graph: Graph, x: Tensor) -> Tensor:
     """Return (A + I)^hops x: [N, 1]."""
-    from ..reference import aggregate, looped
-
     for _ in range(hops):
-        x = aggregate(looped(graph)[0], None, x)
+        x = definitions.aggregate(definitions.looped(graph)[0], None, x)
     return x
 
 
@@ -55,7 +47,10 @@ def _least_work(hops: int, m: Symbols) -> Work:
 def _operation(name: str, hops: int, dgl: str, torch: str, *, core: bool = False) -> Operation:
     return Operation(
         name,
-        {"dgl": Call(dgl, partial(_dgl, hops)), "torch": Call(torch, partial(_torch, hops), (CSR_PRODUCT,))},
+        {
+            "dgl": Call(dgl, make=partial(_dgl, hops)),
+            "torch": Call(torch, make=partial(_torch, hops), limits=(CSR_PRODUCT,)),
+        },
         dict.fromkeys(("pyg", "sparse"), "AGGNet is DGL code; see torch for the same sums in PyTorch"),
         directions=(FORWARD, FORWARD_BACKWARD) if core else (FORWARD,),
         core=core,

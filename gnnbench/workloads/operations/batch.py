@@ -1,20 +1,15 @@
 """Many small graphs joined into one, as each step of training on molecules does."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
 
+from ..annotations import Case, DGLGraph, Graph, Tensor
+from ..libraries import dgl, pyg_data, torch
 from ..limits import SPARSE_TENSOR
-from ..operation import Call, Kernel, Operation
+from ..operation import Call, Operation
+from ..platforms import Kernel
 from ..spec import FORWARD
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from torch import Tensor
-    from torch_geometric.data import Data
-
-    from ..case import Case
-    from ..graphs.graph import Graph
-    from ..platforms.dgl import DGLGraph
 
 SIZE = 256
 """Graphs of a batch: the first ones, or all if there are fewer."""
@@ -27,47 +22,43 @@ _BOND_TYPES = 4
 class Molecule(NamedTuple):
     """One of a case's graphs."""
 
-    edge_index: "Tensor"
+    edge_index: Tensor
     """Sources and targets, int [2, e], numbered within the molecule."""
-    x: "Tensor"
+    x: Tensor
     """[n, D]."""
-    bonds: "Tensor"
+    bonds: Tensor
     """A number for each entry: [e]."""
 
 
-def sizes(graph: "Graph") -> "Tensor":
+def sizes(graph: Graph) -> Tensor:
     """Return the numbers of nodes of a batch's graphs: int64 [B]."""
     assert graph.sizes is not None
     return graph.sizes[:SIZE]
 
 
-def membership(graph: "Graph") -> "Tensor":
+def membership(graph: Graph) -> Tensor:
     """Return the number of the graph that each node of a batch belongs to: int64 [n]."""
-    import torch
-
     counts = sizes(graph)
     return torch.arange(len(counts)).repeat_interleave(counts)
 
 
-def _first(graph: "Graph") -> "Tensor":
+def _first(graph: Graph) -> Tensor:
     """Return the first node of each graph of a batch: int64 [B]."""
     return sizes(graph).cumsum(0) - sizes(graph)
 
 
-def edges(graph: "Graph") -> "Tensor":
+def edges(graph: Graph) -> Tensor:
     """Return a batch's sources and targets: int64 [2, e]."""
     return graph.edge_index[:, graph.edge_index[1] < int(sizes(graph).sum())]
 
 
-def bonds(edge_index: "Tensor") -> "Tensor":
+def bonds(edge_index: Tensor) -> Tensor:
     """Return a number from 0 to 3 for each entry, equal in both directions: int64 [e]."""
     return edge_index.sum(0) % _BOND_TYPES
 
 
-def molecules(case: "Case", count: int) -> "Iterator[Molecule]":
+def molecules(case: Case, count: int) -> Iterator[Molecule]:
     """Yield the first graphs, each with memory of its own."""
-    import torch
-
     graph = case.graph
     assert graph.sizes is not None
     last = graph.sizes[:count].cumsum(0)
@@ -84,19 +75,16 @@ def molecules(case: "Case", count: int) -> "Iterator[Molecule]":
         node, start = after, end
 
 
-def pyg_molecules(case: "Case", count: int) -> "list[Data]":
+def pyg_molecules(case: Case, count: int) -> list[Any]:
     """Return the first graphs as PyG's objects."""
-    from torch_geometric.data import Data
-
     return [
-        Data(x=each.x, edge_index=each.edge_index, edge_attr=each.bonds) for each in molecules(case, count)
+        pyg_data.Data(x=each.x, edge_index=each.edge_index, edge_attr=each.bonds)
+        for each in molecules(case, count)
     ]
 
 
-def dgl_molecules(case: "Case", count: int) -> "list[DGLGraph]":
+def dgl_molecules(case: Case, count: int) -> list[DGLGraph]:
     """Return the first graphs as DGL's objects."""
-    from ..platforms.dgl import dgl
-
     found = []
     for each in molecules(case, count):
         graph = dgl.graph(tuple(each.edge_index), num_nodes=len(each.x))
@@ -105,23 +93,18 @@ def dgl_molecules(case: "Case", count: int) -> "list[DGLGraph]":
     return found
 
 
-def _with_matrix(case: "Case", matrix: "Callable[[Molecule], Any]") -> "list[Data]":
+def _with_matrix(case: Case, matrix: Callable[[Molecule], Any]) -> list[Any]:
     """Return the graphs with a matrix in the place of their edges; its rows are targets."""
-    from torch_geometric.data import Data
-
-    return [Data(x=each.x, adj_t=matrix(each)) for each in molecules(case, SIZE)]
+    return [pyg_data.Data(x=each.x, adj_t=matrix(each)) for each in molecules(case, SIZE)]
 
 
-def _on_pyg(
-    build: "Callable[[Case], list[Data]]", entries: "Callable[[Any], tuple[Tensor, Tensor]]"
-) -> Kernel:
+def _on_pyg(build: Callable[[Case], list[Any]], entries: Callable[[Any], tuple[Tensor, Tensor]]) -> Kernel:
     """Return the kernel; `entries` returns a batch's sources and targets [2, e], and numbers [e]."""
-    from torch_geometric import data
 
-    def run(graphs: "list[Data]") -> Any:
-        return data.Batch.from_data_list(graphs)
+    def run(graphs: list[Any]) -> Any:
+        return pyg_data.Batch.from_data_list(graphs)
 
-    def result(batch: Any, _graphs: "list[Data]") -> "tuple[Tensor, ...]":
+    def result(batch: Any, _graphs: list[Any]) -> tuple[Tensor, ...]:
         edge_index, numbers = entries(batch)
         return edge_index, numbers, batch.ptr.diff(), batch.batch, batch.x
 
@@ -133,7 +116,6 @@ def _pyg() -> Kernel:
 
 
 def _sparse() -> Kernel:
-    import torch
     from torch_sparse import SparseTensor
 
     def matrix(each: Molecule) -> SparseTensor:
@@ -141,7 +123,7 @@ def _sparse() -> Kernel:
         size = (len(each.x), len(each.x))
         return SparseTensor(row=target, col=source, value=each.bonds, sparse_sizes=size, is_sorted=True)
 
-    def entries(batch: Any) -> "tuple[Tensor, Tensor]":
+    def entries(batch: Any) -> tuple[Tensor, Tensor]:
         row, column, value = batch.adj_t.coo()
         return torch.stack((column, row)), value
 
@@ -149,16 +131,14 @@ def _sparse() -> Kernel:
 
 
 def _csr() -> Kernel:
-    import torch
-
-    def matrix(each: Molecule) -> "Tensor":
+    def matrix(each: Molecule) -> Tensor:
         source, target = each.edge_index
         pointer = torch.zeros(len(each.x) + 1).to(target)
         pointer[1:] = target.bincount(minlength=len(each.x)).cumsum(0)
         size = (len(each.x), len(each.x))
         return torch.sparse_csr_tensor(pointer, source, each.bonds, size=size, check_invariants=False)
 
-    def entries(batch: Any) -> "tuple[Tensor, Tensor]":
+    def entries(batch: Any) -> tuple[Tensor, Tensor]:
         matrix = batch.adj_t
         degree = matrix.crow_indices().diff()
         row = torch.arange(len(degree)).to(degree).repeat_interleave(degree)
@@ -167,20 +147,13 @@ def _csr() -> Kernel:
     return _on_pyg(lambda case: _with_matrix(case, matrix), entries)
 
 
-def _dgl() -> Kernel:
-    import torch
-
-    from ..platforms.dgl import dgl
-
-    def result(batch: "DGLGraph", _graphs: "list[DGLGraph]") -> "tuple[Tensor, ...]":
-        own = batch.batch_num_nodes()
-        member = torch.arange(len(own)).to(own).repeat_interleave(own)
-        return torch.stack(batch.edges()), batch.edata["w"], own, member, batch.ndata["x"]
-
-    return Kernel(lambda case: dgl_molecules(case, SIZE), dgl.batch, result)
+def _dgl_result(batch: DGLGraph, _graphs: list[DGLGraph]) -> tuple[Tensor, ...]:
+    own = batch.batch_num_nodes()
+    member = torch.arange(len(own)).to(own).repeat_interleave(own)
+    return torch.stack(batch.edges()), batch.edata["w"], own, member, batch.ndata["x"]
 
 
-def reference(graph: "Graph") -> "tuple[Tensor, ...]":
+def reference(graph: Graph) -> tuple[Tensor, ...]:
     """Return edges [2, e], numbers of entries [e], sizes [B], the graph of each node [n], features [n, D]."""
     edge_index, member = edges(graph), membership(graph)
     numbers = bonds(edge_index - _first(graph)[member][edge_index]).double()
@@ -189,31 +162,29 @@ def reference(graph: "Graph") -> "tuple[Tensor, ...]":
 
 _NONE = "plain PyTorch has no batches of graphs"
 
+_operation = partial(Operation, batched=True, directions=(FORWARD,), graphs=MOLECULES, group="batches")
+
 OPERATIONS = (
-    Operation(
+    _operation(
         "batch",
         {
-            "pyg": Call("Batch.from_data_list", _pyg),
-            "sparse": Call("Batch.from_data_list with SparseTensor as adj_t", _sparse, (SPARSE_TENSOR,)),
-            "dgl": Call("dgl.batch", _dgl),
+            "pyg": Call("Batch.from_data_list", make=_pyg),
+            "sparse": Call(
+                "Batch.from_data_list with SparseTensor as adj_t", make=_sparse, limits=(SPARSE_TENSOR,)
+            ),
+            "dgl": Call(
+                "dgl.batch", "dgl.batch", build=lambda case: dgl_molecules(case, SIZE), result=_dgl_result
+            ),
         },
         {"torch": _NONE},
-        directions=(FORWARD,),
         example=True,
         reference=reference,
-        group="batches",
-        graphs=MOLECULES,
-        batched=True,
     ),
-    Operation(
+    _operation(
         "batch_csr",
-        {"pyg": Call("Batch.from_data_list with CSR tensors as adj_t", _csr)},
+        {"pyg": Call("Batch.from_data_list with CSR tensors as adj_t", make=_csr)},
         {"sparse": "its matrices are SparseTensors: see batch", "torch": _NONE, "dgl": "see batch"},
-        directions=(FORWARD,),
         reference=reference,
         default=False,
-        group="batches",
-        graphs=MOLECULES,
-        batched=True,
     ),
 )

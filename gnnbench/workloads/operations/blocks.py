@@ -1,21 +1,15 @@
 """DGL's blocks: drawing them, and making one of given edges."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from ..annotations import Case, Graph, Tensor
+from ..libraries import dgl, on_dgl, sampled, torch
 from ..limits import Limit
-from ..operation import Call, Kernel
+from ..operation import Call
 from . import neighbors
 from .neighbors import Batch, batch_of, sampling
 from .subgraph import drawn
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from torch import Tensor
-
-    from ..case import Case
-    from ..graphs.graph import Graph
-    from ..sampled import Hop
 
 FUSED = Limit(
     "with several threads DGL's NeighborSampler numbers nodes wrongly in int32, from its second batch on",
@@ -24,83 +18,64 @@ FUSED = Limit(
 )
 
 
-def _blocks() -> Kernel:
-    from .. import sampled
-    from ..platforms.dgl import dgl, structure
-
-    def build(case: "Case") -> Batch:
-        return batch_of(
-            case, (dgl.dataloading.NeighborSampler(list(neighbors.FAN_OUTS[::-1])), structure(case))
-        )
-
-    def run(batch: Batch) -> Any:
-        dgl.seed(sampled.SEED)
-        sampler, graph = batch.graph
-        return sampler.sample(graph, batch.seeds)
-
-    def result(output: Any, batch: Batch) -> Any:
-        from ..sampled import whole
-
-        return hops(whole(batch.seeds), output[2])
-
-    return Kernel(build, run, result)
+def _sampler(case: Case) -> Batch:
+    return batch_of(
+        case, (dgl.dataloading.NeighborSampler(list(neighbors.FAN_OUTS[::-1])), on_dgl.structure(case))
+    )
 
 
-def hops(seeds: "Tensor", blocks: "Sequence[Any]") -> "list[Hop]":
+def _sample(batch: Batch) -> Any:
+    dgl.seed(sampled.SEED)
+    sampler, graph = batch.graph
+    return sampler.sample(graph, batch.seeds)
+
+
+def hops(seeds: Tensor, blocks: Sequence[Any]) -> Any:
     """Return what was drawn for int64 seeds, at each hop for all nodes of the last one."""
-    from ..platforms.dgl import dgl
-    from ..sampled import Hop, require, whole
-
     nodes, found = seeds, []
     for block in reversed(blocks):
-        sources, targets = whole(block.srcdata[dgl.NID]), whole(block.dstdata[dgl.NID])
-        require(targets.equal(nodes), "a block's targets are not the sources of the next one")
-        require(sources[: len(targets)].equal(targets), "a block's sources do not begin with its targets")
-        require(len(sources.unique()) == len(sources), "a node has two numbers in a block")
-        source, target = map(whole, block.edges())
-        found.append(Hop(sources[source], targets[target], whole(block.edata[dgl.EID]), targets))
+        sources, targets = sampled.whole(block.srcdata[dgl.NID]), sampled.whole(block.dstdata[dgl.NID])
+        count = len(targets)
+        sampled.require(targets.equal(nodes), "a block's targets are not the sources of the next one")
+        sampled.require(sources[:count].equal(targets), "a block's sources do not begin with its targets")
+        sampled.require(len(sources.unique()) == len(sources), "a node has two numbers in a block")
+        source, target = map(sampled.whole, block.edges())
+        entry = sampled.whole(block.edata[dgl.EID])
+        found.append(sampled.Hop(sources[source], targets[target], entry, targets))
         nodes = sources
     return found
 
 
-def _to_block() -> Kernel:
-    import torch
-
-    from ..platforms.dgl import dgl, structure
-
-    def build(case: "Case") -> Batch:
-        nodes = block_targets(case.graph).to(case.device, case.index_dtype)
-        return Batch(dgl.in_subgraph(structure(case), nodes), nodes)
-
-    def result(block: Any, _batch: Batch) -> "tuple[Tensor, ...]":
-        sources, targets = block.srcdata[dgl.NID], block.dstdata[dgl.NID]
-        source, target = block.edges()
-        ends = torch.stack((sources[source.long()], targets[target.long()]))
-        # The order of the other nodes varies from call to call with several threads.
-        return targets, sources[: len(targets)], sources.sort().values, _sorted(ends)
-
-    return Kernel(build, lambda batch: dgl.to_block(batch.graph, batch.seeds), result)
+def _in_edges(case: Case) -> Batch:
+    nodes = block_targets(case.graph).to(case.device, case.index_dtype)
+    return Batch(dgl.in_subgraph(on_dgl.structure(case), nodes), nodes)
 
 
-def block_targets(graph: "Graph") -> "Tensor":
+def _block(block: Any, _batch: Batch) -> tuple[Tensor, ...]:
+    sources, targets = block.srcdata[dgl.NID], block.dstdata[dgl.NID]
+    source, target = block.edges()
+    ends = torch.stack((sources[source.long()], targets[target.long()]))
+    # The order of the other nodes varies from call to call with several threads.
+    return targets, sources[: len(targets)], sources.sort().values, _sorted(ends)
+
+
+def block_targets(graph: Graph) -> Tensor:
     """Return a random eighth of the nodes, in random order: int64 [N // 8]."""
     return drawn(graph, graph.num_nodes // 8)
 
 
-def block(graph: "Graph") -> "tuple[Tensor, ...]":
+def block(graph: Graph) -> tuple[Tensor, ...]:
     """Return the block of all edges to `block_targets`, with the graph's numbers of nodes.
 
     Returns:
         Targets [n]; the first n sources, which are the targets; all sources, ascending; edges [2, m], sorted.
     """
-    import torch
-
     targets = block_targets(graph)
     edges = graph.edge_index[:, torch.isin(graph.edge_index[1], targets)]
     return targets, targets, torch.cat((edges[0], targets)).unique(), _sorted(edges)
 
 
-def _sorted(edges: "Tensor") -> "Tensor":
+def _sorted(edges: Tensor) -> Tensor:
     """Return edges [2, m] by target, then source."""
     edges = edges[:, edges[0].argsort(stable=True)]
     return edges[:, edges[1].argsort(stable=True)]
@@ -109,7 +84,15 @@ def _sorted(edges: "Tensor") -> "Tensor":
 OPERATIONS = (
     sampling(
         "sample_blocks",
-        {"dgl": Call("dgl.dataloading.NeighborSampler([10, 15])", _blocks, (FUSED,))},
+        {
+            "dgl": Call(
+                "dgl.dataloading.NeighborSampler([10, 15])",
+                _sample,
+                (FUSED,),
+                _sampler,
+                lambda output, batch: hops(sampled.whole(batch.seeds), output[2]),
+            )
+        },
         {
             "pyg": "PyG's sample has both hops in one graph: see sample_neighbors",
             "sparse": "torch_sparse's sample has both hops in one graph: see sample_neighbors",
@@ -118,7 +101,14 @@ OPERATIONS = (
     ),
     sampling(
         "to_block",
-        {"dgl": Call("dgl.to_block", _to_block)},
+        {
+            "dgl": Call(
+                "dgl.to_block",
+                lambda batch: dgl.to_block(batch.graph, batch.seeds),
+                build=_in_edges,
+                result=_block,
+            )
+        },
         {
             "pyg": "NeighborSampler numbers nodes while it draws: see sample_neighbors",
             "sparse": "torch_sparse numbers nodes while it draws: see sample_neighbors",

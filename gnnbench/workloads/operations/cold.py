@@ -3,22 +3,19 @@
 An interpreter that has just started has no caches, so imports and first calls run in fresh ones.
 """
 
+import sys
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..annotations import Case, Graph, Module, Tensor
+from ..libraries import on_pyg, torch
 from ..limits import Limit
-from ..operation import Call, Kernel, Operation
-from ..platforms import PLATFORMS, load
+from ..operation import Call, Operation
+from ..platforms import PLATFORMS, Kernel, load
 from ..spec import FORWARD
 from . import conv
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from ..case import Case
-    from ..graphs.graph import Graph
 
 _LIMITS = tuple(
     Limit(f"what happens once hardly depends on types and device: timed with {usual}", where, raises=False)
@@ -74,32 +71,24 @@ def _in_a_fresh_interpreter(code: str, *arguments: str) -> str:
 
 
 def _import(platform: str) -> Kernel:
-    import sys
-
     load(platform)
     module = PLATFORMS[platform].packages[-1]
 
-    def build(case: "Case") -> "Tensor":
-        import torch
-
+    def build(case: Case) -> Tensor:
         return torch.ones(1, dtype=torch.int64, device=case.device)
 
-    def result(file: str, found: "Tensor") -> "Tensor":
+    def result(file: str, found: Tensor) -> Tensor:
         return found * (file == f"{sys.modules[module].__file__}\n")
 
     return Kernel(build, lambda _: _in_a_fresh_interpreter(_IMPORT.format(module=module)), result)
 
 
-def imported(_graph: "Graph") -> "Tensor":
+def imported(_graph: Graph) -> Tensor:
     """Return 1: the other interpreter has imported the file that this one has."""
-    import torch
-
     return torch.ones(1, dtype=torch.int64)
 
 
 def _first_call(platform: str) -> Kernel:
-    import torch
-
     load(platform)
     is_dgl = platform == "dgl"
     call = _CALL.format(
@@ -109,7 +98,7 @@ def _first_call(platform: str) -> Kernel:
     )
     code = _LAYER + _APPLY[platform] + call
 
-    def run(edge_index: "Tensor", weight: "Tensor", bias: "Tensor", x: "Tensor") -> "Tensor":
+    def run(edge_index: Tensor, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
         with tempfile.TemporaryDirectory(prefix="gnnbench-cold-") as folder:
             given, output = (str(Path(folder, name)) for name in ("given.pt", "output.pt"))
             torch.save({"edge_index": edge_index, "weight": weight, "bias": bias, "x": x}, given)
@@ -124,7 +113,7 @@ def _new_layer(platform: str) -> Kernel:
     module = load(platform)
     kernel = module.convolution(cached=False)
 
-    def run(structure: Any, weight: "Tensor", bias: "Tensor", x: "Tensor") -> "Tensor":
+    def run(structure: Any, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
         found: Tensor = kernel.run(structure, module.layer(weight, bias, cached=False), x)
         return found
 
@@ -132,42 +121,38 @@ def _new_layer(platform: str) -> Kernel:
 
 
 def _compile() -> Kernel:
-    import torch
     from torch._inductor import utils
-
-    from ..platforms import pyg
 
     # Named so from torch 2.8 on.
     fresh_cache = getattr(utils, "fresh_cache", None) or utils.fresh_inductor_cache
 
-    def run(edge_index: "Tensor", layer: "nn.Module", x: "Tensor") -> "Tensor":
+    def run(edge_index: Tensor, layer: Module, x: Tensor) -> Tensor:
         torch.compiler.reset()
         with fresh_cache(), torch.no_grad():
-            found: Tensor = torch.compile(pyg.apply)(edge_index, layer, x)
+            found: Tensor = torch.compile(on_pyg.apply)(edge_index, layer, x)
         return found
 
     return Kernel(lambda case: case.edge_index(), run)
 
 
 def _call(text: str, platform: str, kernel: Any) -> Call:
-    return Call(text, partial(kernel, platform), _LIMITS)
+    return Call(text, make=partial(kernel, platform), limits=_LIMITS)
 
 
 _NO_LAYER = {"torch": "PyTorch has no graph convolution: see conv_cached"}
 
+_operation = partial(Operation, default=False, directions=(FORWARD,), group="first calls")
+
 OPERATIONS = (
-    Operation(
+    _operation(
         "cold_import",
         {
             name: _call(f"import {platform.packages[-1]}", name, _import)
             for name, platform in PLATFORMS.items()
         },
-        directions=(FORWARD,),
-        default=False,
         reference=imported,
-        group="first calls",
     ),
-    Operation(
+    _operation(
         "cold_layer",
         {
             "pyg": _call("import, GCNConv, its first call", "pyg", _first_call),
@@ -175,38 +160,27 @@ OPERATIONS = (
             "dgl": _call("import, GraphConv, its first call", "dgl", _first_call),
         },
         _NO_LAYER,
-        directions=(FORWARD,),
-        default=False,
         reference=conv.reference,
-        group="first calls",
     ),
-    Operation(
+    _operation(
         "cold_compile",
-        {"pyg": Call("torch.compile(GCNConv), first call", _compile, _LIMITS)},
+        {"pyg": Call("torch.compile(GCNConv), first call", make=_compile, limits=_LIMITS)},
         {
             "sparse": "torch.compile does not trace torch_sparse's operators",
             "torch": "PyTorch has no graph convolution: see conv_cached",
             "dgl": "torch.compile does not trace DGL's kernels",
         },
-        directions=(FORWARD,),
-        default=False,
         reference=conv.reference,
-        group="first calls",
     ),
-    Operation(
+    _operation(
         "conv_new_layer",
         {
-            name: call._replace(
-                text=f"{call.text}(...), its first call", kernel=partial(_new_layer, name), limits=call.limits
-            )
+            name: call._replace(text=f"{call.text}(...), its first call", make=partial(_new_layer, name))
             for name, call in conv.OPERATIONS[0].calls.items()
         },
         _NO_LAYER,
-        directions=(FORWARD,),
-        default=False,
         reference=conv.reference,
         reach=2,
         least_work=conv.least_work,
-        group="first calls",
     ),
 )

@@ -2,18 +2,16 @@
 
 from typing import TYPE_CHECKING
 
+from ..annotations import Case, Edges, Graph, Module, Tensor
 from ..least_work import Symbols, Work
-from ..operation import Call, Kernel, Operation
+from ..libraries import gat, on_pyg, torch
+from ..operation import Call, Operation
+from ..platforms import Kernel
 from ..spec import FORWARD_BACKWARD
 from . import conv, gat_conv
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from .. import gat
-    from ..case import Case
-    from ..graphs.graph import Graph
-    from ..platforms.pyg import Edges
+    from ..gat import Parameters
 
 SIZES = 8
 _MOST_NODES = 16384
@@ -26,10 +24,8 @@ def counts(num_nodes: int) -> list[int]:
     return [max(1, largest * part // SIZES) for part in range(1, SIZES + 1)]
 
 
-def _parts(graph: "Graph") -> "list[Graph]":
+def _parts(graph: Graph) -> list[Graph]:
     """Return the parts with the first nodes of a graph and the entries between them."""
-    import torch
-
     return [
         graph.part(torch.arange(count), (graph.edge_index < count).all(dim=0).nonzero().squeeze(1))
         for count in counts(graph.num_nodes)
@@ -37,49 +33,39 @@ def _parts(graph: "Graph") -> "list[Graph]":
 
 
 def _pyg() -> Kernel:
-    import torch
-
-    from ..platforms.pyg import Edges, apply
-
     # Each benchmark compiles for itself. With fullgraph a graph break is an error, and so is a ninth
     # compilation of the function: without it torch.compile would go on uncompiled.
     torch.compiler.reset()
-    compiled = torch.compile(apply, fullgraph=True)
+    compiled = torch.compile(on_pyg.apply, fullgraph=True)
 
-    def build(case: "Case") -> "tuple[Edges, ...]":
+    def build(case: Case) -> tuple[Edges, ...]:
         return tuple(
-            Edges(part.edge_index.to(case.device, case.index_dtype), part.num_nodes)
+            on_pyg.Edges(part.edge_index.to(case.device, case.index_dtype), part.num_nodes)
             for part in _parts(case.graph)
         )
 
-    def run(parts: "tuple[Edges, ...]", layer: "nn.Module", x: "Tensor") -> "Tensor":
+    def run(parts: tuple[Edges, ...], layer: Module, x: Tensor) -> Tensor:
         return torch.cat([compiled(part.edge_index, layer, x[: part.num_nodes]) for part in parts])
 
     return Kernel(build, run)
 
 
-def attention_inputs(case: "Case") -> "tuple[gat.Parameters, Tensor]":
+def attention_inputs(case: Case) -> "tuple[Parameters, Tensor]":
     """Return the parameters of `gat_conv`'s layer, and its features [N, F]."""
-    from .. import gat
-
     values = gat_conv.gat_parameters(case.spec.hidden)
     parameters = values["att_src"], values["att_dst"], values["lin.weight"].t(), values["bias"]
     return gat.Parameters(*map(case.tensor, parameters)), gat_conv.features(case)
 
 
-def convolutions(graph: "Graph", weight: "Tensor", bias: "Tensor", x: "Tensor") -> "Tensor":
+def convolutions(graph: Graph, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
     """Return the graph convolution of each part, one below the other: [sum of nodes, out]."""
-    import torch
-
     return torch.cat([conv.reference(part, weight, bias, x[: part.num_nodes]) for part in _parts(graph)])
 
 
 def attentions(
-    graph: "Graph", source: "Tensor", target: "Tensor", weight: "Tensor", bias: "Tensor", x: "Tensor"
-) -> "Tensor":
+    graph: Graph, source: Tensor, target: Tensor, weight: Tensor, bias: Tensor, x: Tensor
+) -> Tensor:
     """Return the attention layer of each part, see `gat_conv.gat`: [sum of nodes, out]."""
-    import torch
-
     return torch.cat(
         [gat_conv.gat(part, source, target, weight, bias, x[: part.num_nodes]) for part in _parts(graph)]
     )
@@ -108,7 +94,7 @@ _ABSENT = {
 OPERATIONS = tuple(
     Operation(
         name,
-        {"pyg": Call(f"torch.compile({layer})", _pyg)},
+        {"pyg": Call(f"torch.compile({layer})", make=_pyg)},
         _ABSENT,
         directions=(FORWARD_BACKWARD,),
         example=name == "conv_compiled_sizes",

@@ -1,36 +1,22 @@
 """One graph convolution, with normalisation in each call or beforehand (`conv_cached`)."""
 
-from functools import partial
-from typing import TYPE_CHECKING
-
+from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import definitions
 from ..limits import SPARSE_TENSOR
-from ..operation import Call, Kernel, Operation
+from ..operation import Call, Operation
 from ..platforms import load
 
-if TYPE_CHECKING:
-    from torch import Tensor
 
-    from ..graphs.graph import Graph
-
-
-def _kernel(platform: str, *, cached: bool) -> Kernel:
-    return load(platform).convolution(cached=cached)
-
-
-def propagation(graph: "Graph") -> "tuple[Tensor, Tensor]":
+def propagation(graph: Graph) -> tuple[Tensor, Tensor]:
     """Return the entries of D^-1/2 (A + I) D^-1/2: int64 [2, E + N] and float64 [E + N]."""
-    from ..reference import looped, normalized
-
-    entries, ones = looped(graph)
-    return entries, normalized(entries, ones, graph.num_nodes)
+    entries, ones = definitions.looped(graph)
+    return entries, definitions.normalized(entries, ones, graph.num_nodes)
 
 
-def reference(graph: "Graph", weight: "Tensor", bias: "Tensor", x: "Tensor") -> "Tensor":
+def reference(graph: Graph, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
     """Return D^-1/2 (A + I) D^-1/2 (x @ weight) + bias: [N, out]."""
-    from ..reference import aggregate
-
-    return aggregate(*propagation(graph), x @ weight) + bias
+    return definitions.aggregate(*propagation(graph), x @ weight) + bias
 
 
 def least_work(m: Symbols) -> Work:
@@ -51,7 +37,7 @@ def cached_work(m: Symbols) -> Work:
 
 def _call(text: str, platform: str, *, cached: bool) -> Call:
     limits = (SPARSE_TENSOR,) if platform == "sparse" else ()
-    return Call(text, partial(_kernel, platform, cached=cached), limits)
+    return Call(text, limits=limits, make=lambda: load(platform).convolution(cached=cached))
 
 
 OPERATIONS = (

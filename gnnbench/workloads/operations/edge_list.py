@@ -3,21 +3,16 @@
 A list is int [2, M], sources and targets. A sorted list is ordered by source, then by target.
 """
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import definitions, dgl, torch, torch_sparse, utils
 from ..limits import KEY_OVERFLOW, SPARSE_TENSOR, Limit
-from ..operation import Call, Kernel, Operation
+from ..operation import Call, Operation
 from ..spec import FORWARD
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from torch import Tensor
-
-    from ..case import Case
-    from ..graphs.graph import Graph
 
 _TO_SIMPLE = Limit("dgl.to_simple works on the CPU only", frozenset({"cuda"}))
 _SCATTER_ADD = Limit("dgl.to_simple does not sum bfloat16", frozenset({"bfloat16"}))
@@ -26,7 +21,7 @@ _SCATTER_ADD = Limit("dgl.to_simple does not sum bfloat16", frozenset({"bfloat16
 class EdgeList(NamedTuple):
     """A list and the number of nodes."""
 
-    edge_index: "Tensor"
+    edge_index: Tensor
     """int [2, M]."""
     num_nodes: int
 
@@ -36,49 +31,41 @@ class EdgeList(NamedTuple):
         return self.num_nodes, self.num_nodes
 
 
-def shuffled(graph: "Graph") -> "Tensor":
+def shuffled(graph: Graph) -> Tensor:
     """Return all edges in a random order, the same each time: int64 [2, E]."""
-    import torch
-
     return graph.edge_index[:, torch.randperm(graph.num_edges, generator=torch.Generator().manual_seed(0))]
 
 
-def with_duplicates(graph: "Graph") -> "Tensor":
+def with_duplicates(graph: Graph) -> Tensor:
     """Return three quarters of the edges in random order, a third of them twice: int64 [2, E]."""
-    import torch
-
     edges, twice = shuffled(graph), graph.num_edges // 4
     return torch.cat((edges[:, : graph.num_edges - twice], edges[:, :twice]), dim=1)
 
 
-def one_direction(graph: "Graph") -> "Tensor":
+def one_direction(graph: Graph) -> Tensor:
     """Return the edges whose source is less than the target: int64 [2, E / 2]."""
     source, target = graph.edge_index
     return graph.edge_index[:, source < target]
 
 
-def listed(edges: "Callable[[Graph], Tensor]", case: "Case") -> EdgeList:
+def listed(edges: Callable[[Graph], Tensor], case: Case) -> EdgeList:
     """Return a list of the case's graph, with the case's index dtype."""
     return EdgeList(edges(case.graph).to(case.device, case.index_dtype), case.graph.num_nodes)
 
 
-def dgl_graph(edges: "Callable[[Graph], Tensor]", case: "Case") -> Any:
+def dgl_graph(edges: Callable[[Graph], Tensor], case: Case) -> Any:
     """Return a DGLGraph in COO only; edges keep the order of the list."""
-    from ..platforms.dgl import dgl
-
     edge_index, num_nodes = listed(edges, case)
     return dgl.graph(tuple(edge_index), num_nodes=num_nodes)
 
 
-def keys(edges: "Tensor", num_nodes: int) -> "Tensor":
+def keys(edges: Tensor, num_nodes: int) -> Tensor:
     """Return numbers that are in the order of a sorted list: int64 [M]."""
     return edges[0].long() * num_nodes + edges[1]
 
 
-def edges_of(keys: "Tensor", num_nodes: int) -> "Tensor":
+def edges_of(keys: Tensor, num_nodes: int) -> Tensor:
     """Return the edges of `keys`: int64 [2, M]."""
-    import torch
-
     return torch.stack((keys // num_nodes, keys % num_nodes))
 
 
@@ -87,105 +74,44 @@ def unchanged(output: Any, *_inputs: Any) -> Any:
     return output
 
 
-def sparse_list(output: Any, *_inputs: Any) -> "tuple[Tensor, ...]":
+def sparse_list(output: Any, *_inputs: Any) -> tuple[Tensor, ...]:
     """Return the edges of a SparseTensor, and its values if it has any."""
-    import torch
-
     row, column, value = output.coo()
     edges = torch.stack((row, column))
     return (edges,) if value is None else (edges, value)
 
 
-def _coalesce_pyg() -> Kernel:
-    from torch_geometric import utils
-
-    def run(edges: EdgeList, weight: "Tensor") -> "tuple[Tensor, Tensor]":
-        return utils.coalesce(edges.edge_index, weight, edges.num_nodes)
-
-    return Kernel(partial(listed, with_duplicates), run, unchanged)
+def _coalesce_pyg(edges: EdgeList, weight: Tensor) -> tuple[Tensor, Tensor]:
+    return utils.coalesce(edges.edge_index, weight, edges.num_nodes)
 
 
-def _coalesce_sparse() -> Kernel:
-    import torch_sparse
-
-    def run(edges: EdgeList, weight: "Tensor") -> "tuple[Tensor, Tensor]":
-        return torch_sparse.coalesce(edges.edge_index, weight, *edges.size)
-
-    return Kernel(partial(listed, with_duplicates), run, unchanged)
+def _coalesce_sparse(edges: EdgeList, weight: Tensor) -> tuple[Tensor, Tensor]:
+    return torch_sparse.coalesce(edges.edge_index, weight, *edges.size)
 
 
-def _coalesce_torch() -> Kernel:
-    import torch
-
-    def run(edges: EdgeList, weight: "Tensor") -> "Tensor":
-        return torch.sparse_coo_tensor(edges.edge_index, weight, edges.size).coalesce()
-
-    return Kernel(
-        partial(listed, with_duplicates), run, lambda output, *_: (output.indices(), output.values())
-    )
+def _coalesce_torch(edges: EdgeList, weight: Tensor) -> Tensor:
+    return torch.sparse_coo_tensor(edges.edge_index, weight, edges.size).coalesce()
 
 
-def _coalesce_dgl() -> Kernel:
-    import torch
-
-    from ..platforms.dgl import dgl
-
-    def run(graph: Any, weight: "Tensor") -> Any:
-        weighted = graph.local_var()
-        weighted.edata["w"] = weight
-        return dgl.to_simple(weighted, return_counts=None, copy_edata=True, aggregator="sum")
-
-    return Kernel(
-        partial(dgl_graph, with_duplicates),
-        run,
-        lambda output, *_: (torch.stack(output.edges()), output.edata["w"]),
-    )
+def _coalesce_dgl(graph: Any, weight: Tensor) -> Any:
+    weighted = graph.local_var()
+    weighted.edata["w"] = weight
+    return dgl.to_simple(weighted, return_counts=None, copy_edata=True, aggregator="sum")
 
 
-def _undirected_pyg() -> Kernel:
-    from torch_geometric import utils
-
-    return Kernel(
-        partial(listed, one_direction),
-        lambda edges: utils.to_undirected(edges.edge_index, num_nodes=edges.num_nodes),
-        unchanged,
-    )
+def _undirected_sparse_structure(case: Case) -> Any:
+    edges = listed(one_direction, case)
+    return torch_sparse.SparseTensor.from_edge_index(edges.edge_index, sparse_sizes=edges.size)
 
 
-def _undirected_sparse() -> Kernel:
-    import torch_sparse
-
-    def build(case: "Case") -> Any:
-        edges = listed(one_direction, case)
-        return torch_sparse.SparseTensor.from_edge_index(edges.edge_index, sparse_sizes=edges.size)
-
-    return Kernel(build, lambda adjacency: adjacency.to_symmetric(), sparse_list)
-
-
-def _undirected_dgl() -> Kernel:
-    import torch
-
-    from ..platforms.dgl import dgl
-
-    return Kernel(
-        partial(dgl_graph, one_direction),
-        dgl.to_bidirected,
-        lambda output, *_: torch.stack(output.edges()),
-    )
-
-
-def coalesce(graph: "Graph", weight: "Tensor") -> "tuple[Tensor, Tensor]":
+def coalesce(graph: Graph, weight: Tensor) -> tuple[Tensor, Tensor]:
     """Return the distinct edges, sorted, and the sums of their weights."""
-    from ..reference import sums
-
     distinct, number = keys(with_duplicates(graph), graph.num_nodes).unique(return_inverse=True)
-    return edges_of(distinct, graph.num_nodes), sums(number, weight, len(distinct))
+    return edges_of(distinct, graph.num_nodes), definitions.sums(number, weight, len(distinct))
 
 
-def to_undirected(graph: "Graph") -> "Tensor":
+def to_undirected(graph: Graph) -> Tensor:
     """Return the edges of `one_direction` and their reverse, sorted."""
-    import torch
-
     edges = one_direction(graph)
     both = keys(torch.cat((edges, edges.flip(0)), dim=1), graph.num_nodes)
     return edges_of(both.unique(), graph.num_nodes)
@@ -206,10 +132,33 @@ OPERATIONS = (
     Operation(
         "coalesce",
         {
-            "pyg": Call("utils.coalesce", _coalesce_pyg, (KEY_OVERFLOW,)),
-            "sparse": Call("torch_sparse.coalesce", _coalesce_sparse, (SPARSE_TENSOR,)),
-            "torch": Call("torch.sparse_coo_tensor, coalesce", _coalesce_torch),
-            "dgl": Call("dgl.to_simple(aggregator='sum')", _coalesce_dgl, (_TO_SIMPLE, _SCATTER_ADD)),
+            "pyg": Call(
+                "utils.coalesce",
+                _coalesce_pyg,
+                (KEY_OVERFLOW,),
+                partial(listed, with_duplicates),
+                result=unchanged,
+            ),
+            "sparse": Call(
+                "torch_sparse.coalesce",
+                _coalesce_sparse,
+                (SPARSE_TENSOR,),
+                partial(listed, with_duplicates),
+                result=unchanged,
+            ),
+            "torch": Call(
+                "torch.sparse_coo_tensor, coalesce",
+                _coalesce_torch,
+                build=partial(listed, with_duplicates),
+                result=lambda output, *_: (output.indices(), output.values()),
+            ),
+            "dgl": Call(
+                "dgl.to_simple(aggregator='sum')",
+                _coalesce_dgl,
+                (_TO_SIMPLE, _SCATTER_ADD),
+                partial(dgl_graph, with_duplicates),
+                result=lambda output, *_: (torch.stack(output.edges()), output.edata["w"]),
+            ),
         },
         example=True,
         reference=coalesce,
@@ -219,9 +168,27 @@ OPERATIONS = (
     Operation(
         "to_undirected",
         {
-            "pyg": Call("utils.to_undirected", _undirected_pyg, (KEY_OVERFLOW,)),
-            "sparse": Call("SparseTensor.to_symmetric", _undirected_sparse, (SPARSE_TENSOR,)),
-            "dgl": Call("dgl.to_bidirected", _undirected_dgl, (_TO_SIMPLE,)),
+            "pyg": Call(
+                "utils.to_undirected",
+                lambda edges: utils.to_undirected(edges.edge_index, num_nodes=edges.num_nodes),
+                (KEY_OVERFLOW,),
+                partial(listed, one_direction),
+                result=unchanged,
+            ),
+            "sparse": Call(
+                "SparseTensor.to_symmetric",
+                lambda adjacency: adjacency.to_symmetric(),
+                (SPARSE_TENSOR,),
+                _undirected_sparse_structure,
+                result=sparse_list,
+            ),
+            "dgl": Call(
+                "dgl.to_bidirected",
+                "dgl.to_bidirected",
+                (_TO_SIMPLE,),
+                partial(dgl_graph, one_direction),
+                result=lambda output, *_: torch.stack(output.edges()),
+            ),
         },
         {"torch": "plain PyTorch has no operation that adds reverse edges"},
         directions=(FORWARD,),

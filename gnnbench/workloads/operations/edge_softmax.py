@@ -1,17 +1,13 @@
 """The softmax over each node's incoming edges: how graph attention weighs neighbours."""
 
-from typing import TYPE_CHECKING
+from functools import partial
 
+from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import definitions, inputs, torch, torch_scatter, utils
 from ..limits import Limit
-from ..operation import Call, Kernel, Operation
+from ..operation import Call, Operation
 from ..spec import FORWARD_BACKWARD
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..case import Case
-    from ..graphs.graph import Graph
 
 HEADS = 8
 """Scores of each edge."""
@@ -30,72 +26,28 @@ _ROUNDING = Limit(
 _SPARSE = Limit("torch.sparse.softmax does not support bfloat16", frozenset({"bfloat16"}))
 
 
-def scores(case: "Case") -> "Tensor":
+def scores(case: Case) -> Tensor:
     """Return scores around 100 [E, HEADS].
 
     In float32 exp(100) overflows, so the check fails for a softmax that does not subtract the maximum.
     """
-    from ..case import pattern
-
-    return case.tensor(pattern(case.graph.num_edges, HEADS, case.dtype, shift=100))
+    return case.tensor(inputs.pattern(case.graph.num_edges, HEADS, case.dtype, shift=100))
 
 
-def _pyg() -> Kernel:
-    from torch_geometric import utils
-
-    from ..platforms.pyg import numbered_edges
-
-    return Kernel(
-        numbered_edges,
-        lambda graph, score: utils.softmax(score, graph.edge_index[1], num_nodes=graph.num_nodes),
-    )
+def _torch_structure(case: Case) -> tuple[Tensor, tuple[int, int, int]]:
+    return case.edge_index().flip(0), (case.graph.num_nodes, case.graph.num_nodes, HEADS)
 
 
-def _pyg_pointer() -> Kernel:
-    from torch_geometric import utils
-
-    return Kernel(lambda case: case.csr()[0], lambda pointer, score: utils.softmax(score, ptr=pointer))
-
-
-def _sparse() -> Kernel:
-    import torch_scatter
-
-    from ..platforms.pyg import numbered_edges
-
-    return Kernel(
-        numbered_edges,
-        lambda graph, score: torch_scatter.scatter_softmax(
-            score, graph.edge_index[1], dim=0, dim_size=graph.num_nodes
-        ),
-    )
+def _torch(entries: tuple[Tensor, tuple[int, int, int]], score: Tensor) -> Tensor:
+    indices, size = entries
+    matrix = torch.sparse_coo_tensor(indices, score, size, is_coalesced=True, check_invariants=False)
+    return torch.sparse.softmax(matrix, dim=1).values()
 
 
-def _torch() -> Kernel:
-    import torch
-
-    def build(case: "Case") -> tuple["Tensor", tuple[int, int, int]]:
-        return case.edge_index().flip(0), (case.graph.num_nodes, case.graph.num_nodes, HEADS)
-
-    def run(entries: tuple["Tensor", tuple[int, int, int]], score: "Tensor") -> "Tensor":
-        indices, size = entries
-        matrix = torch.sparse_coo_tensor(indices, score, size, is_coalesced=True, check_invariants=False)
-        return torch.sparse.softmax(matrix, dim=1).values()
-
-    return Kernel(build, run)
-
-
-def _dgl() -> Kernel:
-    from ..platforms.dgl import dgl, structure
-
-    return Kernel(structure, dgl.ops.edge_softmax)
-
-
-def reference(graph: "Graph", score: "Tensor") -> "Tensor":
+def reference(graph: Graph, score: Tensor) -> Tensor:
     """Return exp(score) over its sum at the same target: [E, HEADS]."""
-    from ..reference import sums
-
     target = graph.edge_index[1]
-    return score.exp() / sums(target, score.exp(), graph.num_nodes)[target]
+    return score.exp() / definitions.sums(target, score.exp(), graph.num_nodes)[target]
 
 
 def least_work(m: Symbols) -> Work:
@@ -107,32 +59,47 @@ def least_work(m: Symbols) -> Work:
     return Work(m.i * min(m.N + 1, m.E) + m.p * m.s * 2 * values, (4 * m.p - 1) * values)
 
 
+_operation = partial(Operation, group="attention", least_work=least_work, reach=1)
+
 OPERATIONS = (
-    Operation(
+    _operation(
         "edge_softmax",
         {
-            "pyg": Call("utils.softmax by index", _pyg, (_GATHER,)),
-            "sparse": Call("torch_scatter.scatter_softmax", _sparse, (_SCATTER, _ROUNDING)),
-            "torch": Call("torch.sparse.softmax on COO", _torch, (_SPARSE,)),
-            "dgl": Call("dgl.ops.edge_softmax", _dgl, (_ROUNDING,)),
+            "pyg": Call(
+                "utils.softmax by index",
+                lambda graph, score: utils.softmax(score, graph.edge_index[1], num_nodes=graph.num_nodes),
+                (_GATHER,),
+                "numbered_edges",
+            ),
+            "sparse": Call(
+                "torch_scatter.scatter_softmax",
+                lambda graph, score: torch_scatter.scatter_softmax(
+                    score, graph.edge_index[1], dim=0, dim_size=graph.num_nodes
+                ),
+                (_SCATTER, _ROUNDING),
+                "numbered_edges",
+            ),
+            "torch": Call("torch.sparse.softmax on COO", _torch, (_SPARSE,), _torch_structure),
+            "dgl": Call("dgl.ops.edge_softmax", "dgl.ops.edge_softmax", (_ROUNDING,)),
         },
         example=True,
         reference=reference,
-        reach=1,
-        least_work=least_work,
-        group="attention",
     ),
-    Operation(
+    _operation(
         "edge_softmax_ptr",
-        {"pyg": Call("utils.softmax by ptr", _pyg_pointer, (_SEGMENT,))},
+        {
+            "pyg": Call(
+                "utils.softmax by ptr",
+                lambda pointer, score: utils.softmax(score, ptr=pointer),
+                (_SEGMENT,),
+                lambda case: case.csr()[0],
+            )
+        },
         {
             "sparse": "torch_scatter has no softmax by row pointer; PyG's calls its segment_csr: see pyg",
             "torch": "torch.sparse.softmax takes no CSR matrix: see edge_softmax",
             "dgl": "a DGLGraph has both forms: see edge_softmax",
         },
         reference=reference,
-        reach=1,
-        least_work=least_work,
-        group="attention",
     ),
 )

@@ -1,17 +1,15 @@
 """A training epoch of a three-layer GCN, and each of its phases; the code is in `training.py`."""
 
-from typing import TYPE_CHECKING
+from functools import partial
 
+from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import definitions, inputs
+from ..libraries import functional as F
 from ..limits import SPARSE_TENSOR
 from ..operation import Call, Operation
 from ..spec import BACKWARD, FORWARD, STEP, TRAIN
 from . import conv
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..graphs.graph import Graph
 
 _CALLS = {
     "pyg": Call("GCNConv on edge_index"),
@@ -21,39 +19,32 @@ _CALLS = {
 }
 
 
-def logits(graph: "Graph", *tensors: "Tensor") -> "Tensor":
+def logits(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return the GCN's output [N, C]; `tensors` are its weights, its biases and x."""
-    from ..reference import aggregate
-
     *parameters, x = tensors
     depth = len(parameters) // 2
     entries, normalized = conv.propagation(graph)  # once: on large graphs it takes gigabytes
     for index, (weight, bias) in enumerate(zip(parameters[:depth], parameters[depth:], strict=True)):
-        x = aggregate(entries, normalized, (x if index == 0 else x.relu()) @ weight) + bias
+        x = definitions.aggregate(entries, normalized, (x if index == 0 else x.relu()) @ weight) + bias
     return x
 
 
-def loss(graph: "Graph", logits: "Tensor") -> "Tensor":
+def loss(graph: Graph, logits: Tensor) -> Tensor:
     """Return the mean cross-entropy of the training nodes; binary if each has one label per task."""
-    import torch.nn.functional as F
-
     logits, labels = logits[graph.train_mask], graph.y[graph.train_mask]
     if labels.is_floating_point():
         return -F.logsigmoid(logits.where(labels > 0, -logits)).mean()
     return (logits.logsumexp(dim=1) - logits.gather(1, labels.unsqueeze(1)).squeeze(1)).mean()
 
 
-def network_loss(graph: "Graph", *tensors: "Tensor") -> "Tensor":
+def network_loss(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return the GCN's loss; `tensors` are its weights, its biases and x."""
     return loss(graph, logits(graph, *tensors))
 
 
-def first_step(_graph: "Graph", parameter: "Tensor") -> "Tensor":
+def first_step(_graph: Graph, parameter: Tensor) -> Tensor:
     """Return the parameter after Adam's first step with the gradient `gradient_for(parameter)`."""
-    from ..case import gradient_for
-    from ..reference import adam_step
-
-    return adam_step(parameter, gradient_for(parameter))
+    return definitions.adam_step(parameter, inputs.gradient_for(parameter))
 
 
 def forward_work(m: Symbols) -> Work:
@@ -112,25 +103,25 @@ def _on_torch(phase: str) -> dict[str, str]:
     return dict.fromkeys(("pyg", "sparse", "dgl"), reason)
 
 
+_operation = partial(Operation, group="training")
+
 OPERATIONS = (
-    Operation(
+    _operation(
         "epoch",
         _CALLS,
         directions=(TRAIN,),
         core=True,
         reference=network_loss,
         least_work=least_work,
-        group="training",
     ),
-    Operation(
+    _operation(
         "epoch_forward",
         _CALLS,
         directions=(FORWARD,),
         reference=logits,
         least_work=forward_work,
-        group="training",
     ),
-    Operation(
+    _operation(
         "epoch_loss",
         {"torch": Call("nll_loss of log_softmax")},
         _on_torch("loss"),
@@ -138,17 +129,15 @@ OPERATIONS = (
         default=False,
         reference=loss,
         least_work=loss_work,
-        group="training",
     ),
-    Operation(
+    _operation(
         "epoch_backward",
         _CALLS,
         directions=(BACKWARD,),
         reference=network_loss,
         least_work=backward_work,
-        group="training",
     ),
-    Operation(
+    _operation(
         "epoch_step",
         {"torch": Call("torch.optim.Adam")},
         _on_torch("step"),
@@ -156,6 +145,5 @@ OPERATIONS = (
         default=False,
         reference=first_step,
         least_work=step_work,
-        group="training",
     ),
 )

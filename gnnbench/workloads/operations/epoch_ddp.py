@@ -2,60 +2,50 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ..annotations import Case, Graph, Tensor
+from ..libraries import definitions, gcn, sampled, torch
 from ..limits import Limit
 from ..operation import Call, Operation
 from ..spec import TRAIN
 from . import epoch
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..case import Case
-    from ..graphs.graph import Graph
     from ..torchrun import Processes
 
 
-def inputs(case: "Case") -> "tuple[Tensor, ...]":
+def inputs(case: Case) -> tuple[Tensor, ...]:
     """Return what the reference gets: the initial weights, the biases, and x [N, D]."""
-    from .. import gcn
-
     weights, biases = zip(*gcn.initial_weights(gcn.widths(case.graph, case.spec.hidden)), strict=True)
     return *(one.to(case.dtype) for one in (*weights, *biases)), case.graph.x.to(case.dtype)
 
 
-def run(processes: "Processes", *_: "Tensor") -> float:
+def run(processes: "Processes", *_: Tensor) -> float:
     """Train for one epoch in all processes; return the loss before the step."""
     return processes.epoch()
 
 
-def checked(case: "Case") -> Any:
+def checked(case: Case) -> Any:
     """Return a function that returns the loss before and after the first step: [2].
 
     It raises MismatchError if the processes have different parameters after the step.
     """
 
-    def result(value: float, processes: "Processes", *_: "Tensor") -> "Tensor":
-        from ..sampled import require
-
+    def result(value: float, processes: "Processes", *_: Tensor) -> Tensor:
         after, difference = processes.evaluate()
-        require(difference == 0, f"parameters differ by {difference:.3g} between processes")
+        sampled.require(difference == 0, f"parameters differ by {difference:.3g} between processes")
         return case.tensor(_tensor(value, after)).detach()
 
     return result
 
 
-def _tensor(*numbers: float) -> "Tensor":
-    import torch
-
+def _tensor(*numbers: float) -> Tensor:
     return torch.tensor(numbers, dtype=torch.float64)
 
 
-def losses(graph: "Graph", *tensors: "Tensor") -> "Tensor":
+def losses(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return the loss of all training nodes before and after a step of Adam; `tensors` as in `epoch`."""
-    from ..reference import trained
-
     *parameters, x = tensors
-    return trained(parameters, [lambda given: epoch.network_loss(graph, *given, x)])
+    return definitions.trained(parameters, [lambda given: epoch.network_loss(graph, *given, x)])
 
 
 _LIMITS = tuple(

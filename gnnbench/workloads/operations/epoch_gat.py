@@ -1,18 +1,15 @@
 """A training epoch of a two-layer graph attention network; the model is in `gat.py`."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import functional as F
+from ..libraries import gat
 from ..limits import SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
 from ..spec import TRAIN
 from . import epoch, gat_conv
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..graphs.graph import Graph
 
 _ROUNDING = Limit(
     "the terms of the biases' gradients nearly cancel: too inexact in bfloat16",
@@ -21,10 +18,8 @@ _ROUNDING = Limit(
 )
 
 
-def network_loss(graph: "Graph", *tensors: "Tensor") -> "Tensor":
+def network_loss(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return the loss; `tensors` are source, target and weight of both layers, their biases, and x."""
-    import torch.nn.functional as F
-
     source, target, weight, next_source, next_target, next_weight, bias, next_bias, x = tensors
     hidden = F.elu(gat_conv.gat(graph, source, target, weight, bias, x))
     return epoch.loss(graph, gat_conv.gat(graph, next_source, next_target, next_weight, next_bias, hidden))
@@ -38,8 +33,6 @@ def least_work(m: Symbols) -> Work:
     and attention; softmax, LeakyReLU and sums at both ends; features and softmax; bias; in the second layer
     also 2 N A B for its inputs. ELU takes N A forward and N A backward.
     """
-    from .. import gat
-
     layers = [(A, heads, heads * width) for A, heads, width in gat.widths(m.D, m.F, m.C)]
     own = replace(m, P=sum(A * B + 3 * B for A, _, B in layers))
     flops = sum(4 * m.N * A * B + 14 * m.N * B + 12 * m.L * h + 6 * m.L * B for A, h, B in layers)

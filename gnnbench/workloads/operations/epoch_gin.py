@@ -1,21 +1,19 @@
 """A training epoch of GIN on small graphs, joined into batches; the model is in `gin.py`."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
+from ..annotations import Case, Graph, Module, Optimizer, Tensor
+from ..libraries import definitions, dgl, pyg_loader, torch
+from ..libraries import functional as F
 from ..limits import SCATTER_ADD
-from ..operation import Call, Kernel, Operation
+from ..operation import Call, Operation
+from ..platforms import Kernel
 from ..spec import TRAIN
 from .batch import MOLECULES, dgl_molecules, pyg_molecules
 from .pool import SEGMENT_SUM
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from torch import Tensor, nn, optim
-
-    from ..case import Case
-    from ..graphs.graph import Graph
 
 BATCH = 128
 """Graphs of a batch, as in Dwivedi et al. (JMLR 2023)."""
@@ -25,13 +23,13 @@ class _Member(NamedTuple):
     """One of a graph's training graphs, for the reference."""
 
     nodes: slice
-    edge_index: "Tensor"
+    edge_index: Tensor
     """int64 [2, e], numbered within all nodes."""
-    label: "Tensor"
+    label: Tensor
     """int64 []."""
 
 
-def trained_on(graph: "Graph") -> list[int]:
+def trained_on(graph: Graph) -> list[int]:
     """Return the numbers of the training graphs, ascending."""
     assert graph.sizes is not None
     first = graph.sizes.cumsum(0) - graph.sizes
@@ -39,7 +37,7 @@ def trained_on(graph: "Graph") -> list[int]:
     return numbers
 
 
-def _chosen(case: "Case", make: "Callable[[Case, int], list[Any]]") -> "list[tuple[Any, Tensor]]":
+def _chosen(case: Case, make: Callable[[Case, int], list[Any]]) -> list[tuple[Any, Tensor]]:
     """Return a platform's training graphs, on the CPU, and the class of each: int64 []."""
     graph = case.graph
     assert graph.sizes is not None
@@ -49,13 +47,8 @@ def _chosen(case: "Case", make: "Callable[[Case, int], list[Any]]") -> "list[tup
     return [(graphs[number], labels[number]) for number in trained_on(graph)]
 
 
-def _losses(
-    model: "nn.Module", optimizer: "optim.Optimizer", batches: "Iterable[tuple[Any, Tensor, Tensor]]"
-) -> "Tensor":
+def _losses(model: Module, optimizer: Optimizer, batches: Iterable[tuple[Any, Tensor, Tensor]]) -> Tensor:
     """Train with one step for each batch, x [n, D] and labels [B]; return the losses before the steps."""
-    import torch
-    import torch.nn.functional as F
-
     losses = []
     for batch, x, y in batches:
         optimizer.zero_grad(set_to_none=True)
@@ -67,19 +60,15 @@ def _losses(
 
 
 def _kernel(
-    build: "Callable[[Case], list[Any]]",
-    batches: "Callable[[list[Any], Any], Iterable[tuple[Any, Tensor, Tensor]]]",
+    build: Callable[[Case], list[Any]],
+    batches: Callable[[list[Any], Any], Iterable[tuple[Any, Tensor, Tensor]]],
 ) -> Kernel:
     """Return the kernel; `batches` joins graphs on a device, as `_losses` takes them."""
-    import torch
-    import torch.nn.functional as F
 
-    def run(graphs: "list[Any]", model: "nn.Module", optimizer: "optim.Optimizer") -> "Tensor":
+    def run(graphs: list[Any], model: Module, optimizer: Optimizer) -> Tensor:
         return _losses(model, optimizer, batches(graphs, next(model.parameters()).device))
 
-    def result(
-        losses: "Tensor", graphs: "list[Any]", model: "nn.Module", _optimizer: "optim.Optimizer"
-    ) -> "Tensor":
+    def result(losses: Tensor, graphs: list[Any], model: Module, _optimizer: Optimizer) -> Tensor:
         batch, x, y = next(iter(batches(graphs, losses.device)))
         return torch.cat((losses, F.cross_entropy(model(batch, x), y).detach().unsqueeze(0)))
 
@@ -87,16 +76,14 @@ def _kernel(
 
 
 def _pyg() -> Kernel:
-    from torch_geometric import loader
-
-    def build(case: "Case") -> "list[Any]":
+    def build(case: Case) -> list[Any]:
         found = _chosen(case, pyg_molecules)
         for graph, label in found:
             graph.y = label
         return [graph for graph, _ in found]
 
-    def batches(graphs: "list[Any]", device: Any) -> "Iterable[tuple[Any, Tensor, Tensor]]":
-        for one in loader.DataLoader(graphs, BATCH):
+    def batches(graphs: list[Any], device: Any) -> Iterable[tuple[Any, Tensor, Tensor]]:
+        for one in pyg_loader.DataLoader(graphs, BATCH):
             batch = one.to(device)
             yield batch, batch.x, batch.y
 
@@ -104,9 +91,7 @@ def _pyg() -> Kernel:
 
 
 def _dgl() -> Kernel:
-    from ..platforms.dgl import dgl
-
-    def batches(graphs: "list[Any]", device: Any) -> "Iterable[tuple[Any, Tensor, Tensor]]":
+    def batches(graphs: list[Any], device: Any) -> Iterable[tuple[Any, Tensor, Tensor]]:
         for graph, y in dgl.dataloading.GraphDataLoader(graphs, batch_size=BATCH):
             batch = graph.to(device)
             yield batch, batch.ndata["x"], y.to(device)
@@ -114,7 +99,7 @@ def _dgl() -> Kernel:
     return _kernel(lambda case: _chosen(case, dgl_molecules), batches)
 
 
-def logits(members: "Sequence[_Member]", x: "Tensor", parameters: "Sequence[Tensor]") -> "Tensor":
+def logits(members: Sequence[_Member], x: Tensor, parameters: Sequence[Tensor]) -> Tensor:
     """Return the network's output for some graphs: [B, C].
 
     Each convolution is relu(relu((x + sum over neighbours) W + b) W' + b'); then come each graph's mean and a
@@ -125,10 +110,6 @@ def logits(members: "Sequence[_Member]", x: "Tensor", parameters: "Sequence[Tens
         x: features of all nodes, float64 [N, D].
         parameters: the matrices [in, out] in order, then the biases.
     """
-    import torch
-
-    from ..reference import aggregate, sums
-
     half = len(parameters) // 2
     matrices, biases = parameters[:half], parameters[half:]
     sizes = torch.tensor([len(x[each.nodes]) for each in members])
@@ -137,21 +118,15 @@ def logits(members: "Sequence[_Member]", x: "Tensor", parameters: "Sequence[Tens
     entries = torch.cat([each.edge_index + by for each, by in zip(members, shift, strict=True)], dim=1)
     h = torch.cat([x[each.nodes] for each in members])
     for index in range(0, half - 1, 2):
-        h = h + aggregate(entries, None, h)
+        h = h + definitions.aggregate(entries, None, h)
         for matrix, bias in zip(matrices[index : index + 2], biases[index : index + 2], strict=True):
             h = (h @ matrix + bias).relu()
     member = torch.arange(len(members)).repeat_interleave(sizes)
-    return sums(member, h, len(members)) / sizes.unsqueeze(1) @ matrices[-1] + biases[-1]
+    return definitions.sums(member, h, len(members)) / sizes.unsqueeze(1) @ matrices[-1] + biases[-1]
 
 
-def losses(graph: "Graph", *parameters: "Tensor") -> "Tensor":
+def losses(graph: Graph, *parameters: Tensor) -> Tensor:
     """Return the loss of each batch before its step, and of the first one after all: [S + 1]."""
-    from functools import partial
-
-    import torch
-
-    from ..reference import trained
-
     assert graph.sizes is not None
     first = [0, *graph.sizes.cumsum(0).tolist()]
     # Entries are sorted by target.
@@ -163,20 +138,20 @@ def losses(graph: "Graph", *parameters: "Tensor") -> "Tensor":
         members.append(_Member(nodes, own, graph.y[nodes.start]))
     x = graph.x.double()
 
-    def loss(batch: "Sequence[_Member]", parameters: "Sequence[Tensor]") -> "Tensor":
+    def loss(batch: Sequence[_Member], parameters: Sequence[Tensor]) -> Tensor:
         found = logits(batch, x, parameters).log_softmax(dim=1)
         return -sum(row[each.label] for row, each in zip(found, batch, strict=True)) / len(batch)
 
     batches = [members[start : start + BATCH] for start in range(0, len(members), BATCH)]
-    return trained(parameters, [partial(loss, batch) for batch in batches])
+    return definitions.trained(parameters, [partial(loss, batch) for batch in batches])
 
 
 OPERATIONS = (
     Operation(
         "epoch_gin",
         {
-            "pyg": Call("DataLoader, GINConv, global_mean_pool", _pyg, (SCATTER_ADD,)),
-            "dgl": Call("GraphDataLoader, GINConv, mean_nodes", _dgl, (SEGMENT_SUM,)),
+            "pyg": Call("DataLoader, GINConv, global_mean_pool", make=_pyg, limits=(SCATTER_ADD,)),
+            "dgl": Call("GraphDataLoader, GINConv, mean_nodes", make=_dgl, limits=(SEGMENT_SUM,)),
         },
         {
             "sparse": "batches of SparseTensors: see batch",

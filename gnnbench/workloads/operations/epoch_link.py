@@ -1,19 +1,16 @@
 """A training epoch of link prediction: GraphSAGE, and all edges against as many drawn pairs."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
+from ..annotations import Case, Graph, Network, Optimizer, Tensor
+from ..libraries import definitions, dgl, sage, sampled, torch, training, utils
+from ..libraries import functional as F
 from ..limits import SCATTER_ADD
 from ..operation import Call, Operation
 from ..spec import TRAIN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from torch import Tensor, optim
-
-    from ..case import Case
-    from ..graphs.graph import Graph
-    from ..network import Network
+from .epoch_sage import convolution
 
 WIDTH = 64
 """Of a node's embedding."""
@@ -24,25 +21,18 @@ _FEWEST = 0.9
 class _Library(NamedTuple):
     """How a library draws pairs and scores them."""
 
-    draw: "Callable[[Any], Tensor]"
+    draw: Callable[[Any], Tensor]
     """Returns as many pairs without an edge as there are edges, the same in each call: int [2, m]."""
-    score: "Callable[[Any, Tensor, Tensor], Tensor]"
+    score: Callable[[Any, Tensor, Tensor], Tensor]
     """Returns z_s . z_t of each edge and of each pair: [E + m]."""
 
 
 def _pyg() -> _Library:
-    import random
-
-    import torch
-    from torch_geometric import utils
-
-    from ..sampled import SEED
-
-    def draw(edge_index: "Tensor") -> "Tensor":
-        random.seed(SEED)  # PyG draws with Python's generator
+    def draw(edge_index: Tensor) -> Tensor:
+        random.seed(sampled.SEED)  # PyG draws with Python's generator
         return utils.negative_sampling(edge_index)
 
-    def score(edge_index: "Tensor", pairs: "Tensor", z: "Tensor") -> "Tensor":
+    def score(edge_index: Tensor, pairs: Tensor, z: Tensor) -> Tensor:
         source, target = torch.cat((edge_index, pairs), dim=1)
         return (z[source] * z[target]).sum(dim=1)
 
@@ -50,16 +40,11 @@ def _pyg() -> _Library:
 
 
 def _dgl() -> _Library:
-    import torch
-
-    from ..platforms.dgl import dgl
-    from ..sampled import SEED
-
-    def draw(graph: Any) -> "Tensor":
-        dgl.seed(SEED)
+    def draw(graph: Any) -> Tensor:
+        dgl.seed(sampled.SEED)
         return torch.stack(dgl.sampling.global_uniform_negative_sampling(graph, graph.num_edges()))
 
-    def score(graph: Any, pairs: "Tensor", z: "Tensor") -> "Tensor":
+    def score(graph: Any, pairs: Tensor, z: Tensor) -> Tensor:
         negative = dgl.graph(tuple(pairs), num_nodes=graph.num_nodes())
         scores = [dgl.ops.u_dot_v(one, z, z) for one in (graph, negative)]
         return torch.cat(scores).squeeze(1)
@@ -70,28 +55,19 @@ def _dgl() -> _Library:
 _LIBRARIES = {"pyg": _pyg, "dgl": _dgl}
 
 
-def _loss(library: _Library, structure: Any, pairs: "Tensor", model: "Network", x: "Tensor") -> "Tensor":
+def _loss(library: _Library, structure: Any, pairs: Tensor, model: Network, x: Tensor) -> Tensor:
     """Return the binary cross-entropy of all edges and of the drawn pairs."""
-    import torch.nn.functional as F
-
     scores = library.score(structure, pairs, model(structure, x))
     labels = scores.new_zeros(len(scores))
     labels[: len(scores) - pairs.size(1)] = 1
     return F.binary_cross_entropy_with_logits(scores, labels)
 
 
-def prepare(case: "Case") -> "tuple[Callable[..., Any], Any, Network, Tensor, optim.Optimizer]":
+def prepare(case: Case) -> tuple[Callable[..., Any], Any, Network, Tensor, Optimizer]:
     """Return the timed function and its inputs: an epoch, the graph, the network, x [N, D] and Adam."""
-    import torch
-
-    from .. import sage
-    from ..training import LEARNING_RATE
-
     library = _LIBRARIES[case.spec.platform]()
 
-    def run(
-        structure: Any, model: "Network", x: "Tensor", optimizer: "optim.Optimizer"
-    ) -> "tuple[Tensor, Tensor]":
+    def run(structure: Any, model: Network, x: Tensor, optimizer: Optimizer) -> tuple[Tensor, Tensor]:
         optimizer.zero_grad(set_to_none=True)
         pairs = library.draw(structure)
         value = _loss(library, structure, pairs, model, x)
@@ -100,17 +76,15 @@ def prepare(case: "Case") -> "tuple[Callable[..., Any], Any, Network, Tensor, op
         return value, pairs
 
     model = sage.build(case, _parameters(case))
-    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    optimizer = torch.optim.Adam(model.parameters(), lr=training.LEARNING_RATE)
     return run, sage.kernel(case.spec.platform).build(case), model, case.node_features(), optimizer
 
 
-def _parameters(case: "Case") -> Any:
-    from .. import sage
-
+def _parameters(case: Case) -> Any:
     return sage.initial_parameters(case.graph, case.spec.hidden, out=WIDTH)
 
 
-def checked(case: "Case") -> "Callable[..., Tensor]":
+def checked(case: Case) -> Callable[..., Tensor]:
     """Return a function that checks an epoch's pairs and its loss.
 
     It returns what `reference` returns: the loss, and that after the step, each over the one that float64
@@ -119,22 +93,23 @@ def checked(case: "Case") -> "Callable[..., Tensor]":
     """
 
     def result(
-        output: "tuple[Tensor, Tensor]", structure: Any, model: "Network", x: "Tensor", _: "optim.Optimizer"
-    ) -> "Tensor":
-        import torch
-
-        from ..reference import trained
-        from ..sampled import has_edges, require, whole
-
+        output: tuple[Tensor, Tensor], structure: Any, model: Network, x: Tensor, _: Optimizer
+    ) -> Tensor:
         library, graph = _LIBRARIES[case.spec.platform](), case.graph
         value, pairs = output
-        source, target = whole(pairs)
-        require(not has_edges(graph, source, target).any(), "a drawn pair is an edge")
-        require(not (source == target).any(), "a drawn pair is a node with itself")
-        require(len((source * graph.num_nodes + target).unique()) == len(source), "a pair was drawn twice")
-        require(_FEWEST * graph.num_edges <= len(source) <= graph.num_edges, "too few pairs were drawn")
+        source, target = sampled.whole(pairs)
+        sampled.require(not sampled.has_edges(graph, source, target).any(), "a drawn pair is an edge")
+        sampled.require(not (source == target).any(), "a drawn pair is a node with itself")
+        sampled.require(
+            len((source * graph.num_nodes + target).unique()) == len(source), "a pair was drawn twice"
+        )
+        sampled.require(
+            _FEWEST * graph.num_edges <= len(source) <= graph.num_edges, "too few pairs were drawn"
+        )
         flat = [tensor for layer in _parameters(case) for tensor in layer]
-        expected = trained(flat, [lambda parameters: loss(graph, whole(pairs), parameters)])
+        expected = definitions.trained(
+            flat, [lambda parameters: loss(graph, sampled.whole(pairs), parameters)]
+        )
         after = _loss(library, structure, pairs, model, x)
         found = torch.stack((value, after)).detach()
         return (found.double() / expected.to(found.device)).to(found)
@@ -142,16 +117,11 @@ def checked(case: "Case") -> "Callable[..., Tensor]":
     return result
 
 
-def loss(graph: "Graph", pairs: "Tensor", parameters: "Sequence[Tensor]") -> "Tensor":
+def loss(graph: Graph, pairs: Tensor, parameters: Sequence[Tensor]) -> Tensor:
     """Return the mean of -log sigmoid(z_s . z_t) over edges and -log sigmoid(-z_s . z_t) over pairs.
 
     z are the outputs of both layers; `parameters` are weights and bias of the first, then of the second.
     """
-    import torch
-    import torch.nn.functional as F
-
-    from .epoch_sage import convolution
-
     neighbours, own, bias, next_neighbours, next_own, next_bias = parameters
     hidden = convolution(graph, neighbours, own, bias, graph.x.double()).relu()
     z = convolution(graph, next_neighbours, next_own, next_bias, hidden)
@@ -160,10 +130,8 @@ def loss(graph: "Graph", pairs: "Tensor", parameters: "Sequence[Tensor]") -> "Te
     return -F.logsigmoid(torch.cat((scores[: graph.num_edges], -scores[graph.num_edges :]))).mean()
 
 
-def reference(_graph: "Graph", *_: "Tensor") -> "Tensor":
+def reference(_graph: Graph, *_: Tensor) -> Tensor:
     """Return ones: the loss over the right one, before and after the step."""
-    import torch
-
     return torch.ones(2, dtype=torch.float64)
 
 

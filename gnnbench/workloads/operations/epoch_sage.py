@@ -2,29 +2,23 @@
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import definitions
 from ..limits import SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
 from ..spec import TRAIN
 from . import epoch
 
-if TYPE_CHECKING:
-    from torch import Tensor
 
-    from ..graphs.graph import Graph
-
-
-def convolution(graph: "Graph", neighbours: "Tensor", own: "Tensor", bias: "Tensor", x: "Tensor") -> "Tensor":
+def convolution(graph: Graph, neighbours: Tensor, own: Tensor, bias: Tensor, x: Tensor) -> Tensor:
     """Return the mean of x over neighbours, times `neighbours`, plus x @ own + bias: [N, out]."""
-    from ..reference import aggregate
-
     # Here the order of mean and product does not matter, and the product is narrower.
-    return aggregate(graph.edge_index, None, x @ neighbours, "mean") + x @ own + bias
+    return definitions.aggregate(graph.edge_index, None, x @ neighbours, "mean") + x @ own + bias
 
 
-def network_loss(graph: "Graph", *tensors: "Tensor") -> "Tensor":
+def network_loss(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return the loss; `tensors` are both weights of both layers, their biases, and x."""
     neighbours, own, next_neighbours, next_own, bias, next_bias, x = tensors
     hidden = convolution(graph, neighbours, own, bias, x).relu()

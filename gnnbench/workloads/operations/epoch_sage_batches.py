@@ -1,42 +1,33 @@
 """A training epoch of a two-layer GraphSAGE on batches of drawn neighbours; the code is in `minibatch.py`."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..annotations import Case, Graph, Network, Optimizer, Tensor
+from ..libraries import definitions, minibatch, sage, sampled, torch, training
 from ..operation import Call, Operation
 from ..spec import TRAIN
 from .neighbors import INT64_ONLY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from torch import Tensor, optim
-
-    from ..case import Case
-    from ..graphs.graph import Graph
     from ..minibatch import Drawn, Record
-    from ..network import Network
 
 
-def prepare(case: "Case") -> "tuple[Callable[..., Tensor], Any, Network, optim.Optimizer, Record]":
+def prepare(case: Case) -> "tuple[Callable[..., Tensor], Any, Network, Optimizer, Record]":
     """Return the timed function and its inputs: an epoch; the loader, the network, Adam, and the record."""
-    import torch
-
-    from .. import minibatch
-    from ..training import LEARNING_RATE
-
     library = minibatch.LIBRARIES[case.spec.platform]
 
-    def run(loader: Any, model: "Network", optimizer: "optim.Optimizer", record: "Record") -> "Tensor":
+    def run(loader: Any, model: Network, optimizer: Optimizer, record: "Record") -> Tensor:
         library.start()
         return minibatch.epoch(library, loader, model, optimizer, record)
 
     model = minibatch.build(case)
-    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    optimizer = torch.optim.Adam(model.parameters(), lr=training.LEARNING_RATE)
     return run, library.loader(case, shuffle=False), model, optimizer, minibatch.Record()
 
 
-def checked(case: "Case") -> "Callable[..., tuple[Tensor, ...]]":
+def checked(case: Case) -> Callable[..., tuple[Tensor, ...]]:
     """Return a function that checks an epoch's batches and losses, and empties the record.
 
     It returns what `reference` returns: the nodes that were trained on, and each loss over the one that
@@ -45,24 +36,18 @@ def checked(case: "Case") -> "Callable[..., tuple[Tensor, ...]]":
     """
 
     def result(
-        losses: "Tensor", _loader: Any, model: "Network", _optimizer: Any, record: "Record"
-    ) -> "tuple[Tensor, ...]":
-        import torch
-
-        from .. import minibatch, sage
-        from ..reference import trained
-        from ..sampled import require_hop
-
+        losses: Tensor, _loader: Any, model: Network, _optimizer: Any, record: "Record"
+    ) -> tuple[Tensor, ...]:
         library = minibatch.LIBRARIES[case.spec.platform]
         batches, record.batches = record.batches, []
         draws = [library.drawn(batch) for batch in batches]
         after = minibatch.loss(model, batches[0]).detach()
         for drawn in draws:
             for hop, fan_out in zip(drawn.hops, minibatch.FAN_OUTS, strict=True):
-                require_hop(case.graph, hop, fan_out)
+                sampled.require_hop(case.graph, hop, fan_out)
         parameters = sage.initial_parameters(case.graph, case.spec.hidden)
         flat = [tensor for layer in parameters for tensor in layer]
-        expected = trained(flat, [partial(loss, case.graph, drawn) for drawn in draws])
+        expected = definitions.trained(flat, [partial(loss, case.graph, drawn) for drawn in draws])
         seeds = torch.cat([drawn.seeds for drawn in draws])
         found = torch.cat((losses, after.unsqueeze(0)))
         return seeds.to(losses.device), (found.double() / expected.to(losses.device)).to(losses)
@@ -70,27 +55,21 @@ def checked(case: "Case") -> "Callable[..., tuple[Tensor, ...]]":
     return result
 
 
-def loss(graph: "Graph", drawn: "Drawn", parameters: "Sequence[Tensor]") -> "Tensor":
+def loss(graph: Graph, drawn: "Drawn", parameters: Sequence[Tensor]) -> Tensor:
     """Return the loss of a batch in float64; `parameters` are both weights and the bias of both layers."""
-    from ..reference import aggregate
-
     x = graph.x[drawn.nodes].double()
     for index, (edges, count) in enumerate(drawn.layers):
         neighbours, own, bias = parameters[3 * index : 3 * index + 3]
         x = x if index == 0 else x.relu()
-        x = aggregate(edges, None, x, "mean")[:count] @ neighbours + x[:count] @ own + bias
+        x = definitions.aggregate(edges, None, x, "mean")[:count] @ neighbours + x[:count] @ own + bias
     y = graph.y[drawn.seeds]
     return -x.log_softmax(dim=1).gather(1, y.unsqueeze(1)).mean()
 
 
-def reference(graph: "Graph", *_: "Tensor") -> "tuple[Tensor, Tensor]":
+def reference(graph: Graph, *_: Tensor) -> tuple[Tensor, Tensor]:
     """Return the training nodes [T], and ones: each loss over the right one, and that after the last step."""
-    import torch
-
-    from ..minibatch import BATCH
-
     train = graph.train_mask.nonzero().squeeze(1)
-    return train, torch.ones(-(-len(train) // BATCH) + 1, dtype=torch.float64)
+    return train, torch.ones(-(-len(train) // minibatch.BATCH) + 1, dtype=torch.float64)
 
 
 OPERATIONS = (

@@ -7,20 +7,17 @@ self-loops. PyG's GATv2Conv also adds a bias to its output, which DGL's does not
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..annotations import Case, Graph, Module, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import definitions, dgl, inputs, on_dgl, pyg_nn, torch
+from ..libraries import functional as F
 from ..limits import SPARSE_TENSOR, Limit
-from ..operation import Call, Kernel, Operation
-from ..platforms import load
+from ..operation import Call, Operation
+from ..platforms import Kernel, load
 from . import edge_softmax
 from .edge_softmax import HEADS
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from ..case import Case
-    from ..graphs.graph import Graph
 
 NEGATIVE_SLOPE = 0.2
 """LeakyReLU's, by default in both libraries."""
@@ -45,39 +42,33 @@ _GATV2_IN_DGL = {
 """DGL's name of each parameter by PyG's."""
 
 
-def features(case: "Case") -> "Tensor":
+def features(case: Case) -> Tensor:
     """Return features [N, F], all positive at even nodes and all negative at odd ones.
 
     LeakyReLU's gradient jumps at 0, where rounding would decide it. So attention vectors and weights are
     positive and the target's are small: what LeakyReLU takes has the sign of the source, and is not near 0.
     """
-    import torch
-
     sign = 1 - 2 * (torch.arange(case.graph.num_nodes) % 2)
     return case.tensor(_positive(case.graph.num_nodes, case.spec.hidden) * sign.unsqueeze(1))
 
 
-def gat_parameters(width: int) -> dict[str, "Tensor"]:
+def gat_parameters(width: int) -> dict[str, Tensor]:
     """Return values by PyG's names: attention vectors [1, H, C], weight [H C, F] and bias [H C]."""
-    from ..case import pattern
-
     channels = _channels(width)
     at_source, at_target = _positive(2 * HEADS, channels).div(channels).view(2, 1, HEADS, channels)
     return {
         "att_src": at_source,
         "att_dst": at_target * _TARGET,
         "lin.weight": _positive(HEADS * channels, width) / width,
-        "bias": pattern(HEADS * channels, 1).squeeze(1),
+        "bias": inputs.pattern(HEADS * channels, 1).squeeze(1),
     }
 
 
-def gatv2_parameters(width: int) -> dict[str, "Tensor"]:
+def gatv2_parameters(width: int) -> dict[str, Tensor]:
     """Return values by PyG's names: attention vector [1, H, C], weights [H C, F] and biases [H C]."""
-    from ..case import pattern
-
     channels = _channels(width)
     of_source, of_target = _positive(HEADS * channels, 2 * width).div(width).split(width, dim=1)
-    bias, source_bias, target_bias = pattern(HEADS * channels, 3).unbind(1)
+    bias, source_bias, target_bias = inputs.pattern(HEADS * channels, 3).unbind(1)
     return {
         "att": _positive(HEADS, channels).div(channels).unsqueeze(0),
         "lin_l.weight": of_source,
@@ -93,69 +84,55 @@ def _channels(width: int) -> int:
     return max(1, width // HEADS)
 
 
-def _positive(rows: int, columns: int) -> "Tensor":
+def _positive(rows: int, columns: int) -> Tensor:
     """Return values between 0.5 and 1.5: float64 [rows, columns]."""
-    from ..case import pattern
-
-    return pattern(rows, columns) / 4 + 1
+    return inputs.pattern(rows, columns) / 4 + 1
 
 
-def _filled(layer: "nn.Module", case: "Case", parameters: Mapping[str, "Tensor"]) -> "nn.Module":
+def _filled(layer: Module, case: Case, parameters: Mapping[str, Tensor]) -> Module:
     layer.to(case.device, case.dtype).load_state_dict(parameters)
     return layer.requires_grad_(case.requires_grad)
 
 
-def _pyg(platform: str, name: str, parameters: Callable[[int], dict[str, "Tensor"]]) -> Kernel:
-    from torch_geometric import nn
-
+def _pyg(platform: str, name: str, parameters: Callable[[int], dict[str, Tensor]]) -> Kernel:
     convolution = load(platform).convolution(cached=False)
 
-    def build(case: "Case") -> tuple[Any, "nn.Module"]:
+    def build(case: Case) -> tuple[Any, Module]:
         width = case.spec.hidden
-        layer = getattr(nn, name)(width, _channels(width), heads=HEADS)
+        layer = getattr(pyg_nn, name)(width, _channels(width), heads=HEADS)
         return convolution.build(case), _filled(layer, case, parameters(width))
 
     return Kernel(build, convolution.run)
 
 
-def _dgl(name: str, parameters: Callable[[int], dict[str, "Tensor"]], names: Mapping[str, str]) -> Kernel:
-    from ..platforms.dgl import dgl, looped_graph
-
-    def build(case: "Case") -> tuple[Any, "nn.Module"]:
+def _dgl(name: str, parameters: Callable[[int], dict[str, Tensor]], names: Mapping[str, str]) -> Kernel:
+    def build(case: Case) -> tuple[Any, Module]:
         width = case.spec.hidden
         layer = getattr(dgl.nn, name)(width, _channels(width), HEADS)
         values = {names[key]: value for key, value in parameters(width).items() if key in names}
-        return looped_graph(case), _filled(layer, case, values)
+        return on_dgl.looped_graph(case), _filled(layer, case, values)
 
     return Kernel(build, lambda graph, layer, x: layer(graph, x).flatten(1))
 
 
-def _looped(graph: "Graph") -> "Graph":
-    from ..reference import looped
-
-    return replace(graph, edge_index=looped(graph)[0])
+def _looped(graph: Graph) -> Graph:
+    return replace(graph, edge_index=definitions.looped(graph)[0])
 
 
-def _attend(graph: "Graph", score: "Tensor", hidden: "Tensor") -> "Tensor":
+def _attend(graph: Graph, score: Tensor, hidden: Tensor) -> Tensor:
     """Return the sums of hidden [N, H, C] by target, weighted by the softmax of score [E, H]: [N, H C]."""
-    import torch
-
-    from ..reference import aggregate
-
     weight = edge_softmax.reference(graph, score)
     heads = zip(weight.unbind(1), hidden.unbind(1), strict=True)
-    return torch.cat([aggregate(graph.edge_index, *head) for head in heads], dim=1)
+    return torch.cat([definitions.aggregate(graph.edge_index, *head) for head in heads], dim=1)
 
 
 def gat(
-    graph: "Graph", at_source: "Tensor", at_target: "Tensor", weight: "Tensor", bias: "Tensor", x: "Tensor"
-) -> "Tensor":
+    graph: Graph, at_source: Tensor, at_target: Tensor, weight: Tensor, bias: Tensor, x: Tensor
+) -> Tensor:
     """Return sums of h = x @ weight over neighbours, weighted by attention, plus bias: [N, H C].
 
     An entry's score is LeakyReLU(at_source · h[source] + at_target · h[target]), for each head.
     """
-    import torch.nn.functional as F
-
     graph = _looped(graph)
     source, target = graph.edge_index
     hidden = (x @ weight).view(len(x), *at_source.shape[1:])
@@ -163,17 +140,12 @@ def gat(
     return _attend(graph, F.leaky_relu(score, NEGATIVE_SLOPE), hidden) + bias
 
 
-def gatv2(
-    graph: "Graph", attention: "Tensor", of_source: "Tensor", of_target: "Tensor", *rest: "Tensor"
-) -> "Tensor":
+def gatv2(graph: Graph, attention: Tensor, of_source: Tensor, of_target: Tensor, *rest: Tensor) -> Tensor:
     """Return sums of s = x @ of_source + source_bias over neighbours, weighted by attention: [N, H C].
 
     An entry's score is attention · LeakyReLU(s[source] + t[target]) with t = x @ of_target + target_bias, for
     each head. `rest` is the output's bias (on PyG only), source_bias, target_bias and x.
     """
-    import torch
-    import torch.nn.functional as F
-
     *bias, source_bias, target_bias, x = rest
     graph = _looped(graph)
     source, target = graph.edge_index
@@ -216,19 +188,21 @@ def gatv2_work(m: Symbols) -> Work:
 def _operation(
     name: str,
     layer: str,
-    parameters: Callable[[int], dict[str, "Tensor"]],
+    parameters: Callable[[int], dict[str, Tensor]],
     names: Mapping[str, str],
-    reference: Callable[..., "Tensor"],
+    reference: Callable[..., Tensor],
     least_work: Callable[[Symbols], Work],
 ) -> Operation:
     return Operation(
         name,
         {
-            "pyg": Call(layer, partial(_pyg, "pyg", layer, parameters)),
+            "pyg": Call(layer, make=partial(_pyg, "pyg", layer, parameters)),
             "sparse": Call(
-                f"{layer} on SparseTensor", partial(_pyg, "sparse", layer, parameters), (SPARSE_TENSOR,)
+                f"{layer} on SparseTensor",
+                make=partial(_pyg, "sparse", layer, parameters),
+                limits=(SPARSE_TENSOR,),
             ),
-            "dgl": Call(layer, partial(_dgl, layer, parameters, names), (_ROUNDING,)),
+            "dgl": Call(layer, make=partial(_dgl, layer, parameters, names), limits=(_ROUNDING,)),
         },
         {"torch": "PyTorch has no graph attention layer"},
         reference=reference,

@@ -1,16 +1,13 @@
 """The symmetric normalisation of a graph convolution, and DGL's two counterparts."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import definitions, dgl, gcn_conv, on_dgl, on_sparse, torch
 from ..limits import SPARSE_TENSOR, Limit
-from ..operation import Call, Kernel, Operation
+from ..operation import Call, Operation
 from ..spec import FORWARD, FORWARD_BACKWARD
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..graphs.graph import Graph
 
 _ROUNDING = Limit(
     "the gradient of EdgeWeightNorm is too inexact in bfloat16 at nodes of high degree",
@@ -19,65 +16,30 @@ _ROUNDING = Limit(
 )
 
 
-def _pyg() -> Kernel:
-    from torch_geometric.nn.conv import gcn_conv
-
-    from ..platforms.pyg import numbered_edges
-
-    return Kernel(
-        numbered_edges, lambda graph, weight: gcn_conv.gcn_norm(graph.edge_index, weight, graph.num_nodes)
-    )
+def _dgl_weights(graph: Any, weight: Tensor) -> Any:
+    looped = on_dgl.add_self_loops(graph, weight)
+    looped.edata["w"] = dgl.nn.EdgeWeightNorm("both")(looped, looped.edata["w"])
+    return looped
 
 
-def _sparse() -> Kernel:
-    from torch_geometric.nn.conv import gcn_conv
-
-    from ..platforms.sparse import structure, weighted
-
-    return Kernel(structure, lambda adjacency, weight: gcn_conv.gcn_norm(weighted(adjacency, weight)))
-
-
-def _dgl_weights() -> Kernel:
-    from ..platforms.dgl import add_self_loops, dgl, structure
-
-    def run(graph: Any, weight: "Tensor") -> Any:
-        looped = add_self_loops(graph, weight)
-        looped.edata["w"] = dgl.nn.EdgeWeightNorm("both")(looped, looped.edata["w"])
-        return looped
-
-    return Kernel(structure, run)
-
-
-def _dgl_degrees() -> Kernel:
-    import torch
-
-    from ..platforms.dgl import structure
-
-    return Kernel(structure, lambda graph, like: torch.pow(graph.out_degrees().to(like).clamp(min=1), -0.5))
-
-
-def gcn_norm(graph: "Graph", weight: "Tensor") -> "Tensor":
+def gcn_norm(graph: Graph, weight: Tensor) -> Tensor:
     """Return D^-1/2 (A + I) D^-1/2 (Kipf and Welling, ICLR 2017), with sums by target as D: COO."""
-    from ..reference import looped, matrix, normalized
-
-    entries, weight = looped(graph, weight)
-    return matrix(graph, entries, normalized(entries, weight, graph.num_nodes))
+    entries, weight = definitions.looped(graph, weight)
+    return definitions.matrix(graph, entries, definitions.normalized(entries, weight, graph.num_nodes))
 
 
-def edge_weight_norm(graph: "Graph", weight: "Tensor") -> "Tensor":
+def edge_weight_norm(graph: Graph, weight: Tensor) -> Tensor:
     """Return (A + I) divided by the roots of the weight sums by target and by source: COO.
 
     So does `dgl.nn.EdgeWeightNorm("both")`. It differs from gcn_norm if weights depend on the direction.
     """
-    from ..reference import looped, matrix, sums
-
-    entries, weight = looped(graph, weight)
+    entries, weight = definitions.looped(graph, weight)
     source, target = entries
-    inward, outward = (sums(end, weight, graph.num_nodes) for end in (target, source))
-    return matrix(graph, entries, weight * inward[target].rsqrt() * outward[source].rsqrt())
+    inward, outward = (definitions.sums(end, weight, graph.num_nodes) for end in (target, source))
+    return definitions.matrix(graph, entries, weight * inward[target].rsqrt() * outward[source].rsqrt())
 
 
-def degree_norm(graph: "Graph", _like: "Tensor") -> "Tensor":
+def degree_norm(graph: Graph, _like: Tensor) -> Tensor:
     """Return max(degree, 1) ** -1/2 without self-loops: [N]."""
     return graph.edge_index[0].bincount(minlength=graph.num_nodes).clamp(min=1).double().rsqrt()
 
@@ -107,8 +69,16 @@ OPERATIONS = (
     Operation(
         "gcn_norm",
         {
-            "pyg": Call("gcn_norm on edge_index", _pyg),
-            "sparse": Call("gcn_norm on SparseTensor", _sparse, (SPARSE_TENSOR,)),
+            "pyg": Call(
+                "gcn_norm on edge_index",
+                lambda graph, weight: gcn_conv.gcn_norm(graph.edge_index, weight, graph.num_nodes),
+                build="numbered_edges",
+            ),
+            "sparse": Call(
+                "gcn_norm on SparseTensor",
+                lambda adjacency, weight: gcn_conv.gcn_norm(on_sparse.weighted(adjacency, weight)),
+                (SPARSE_TENSOR,),
+            ),
         },
         {
             "torch": "plain PyTorch has no gcn_norm; its GCN normalises once, when the graph is built",
@@ -130,7 +100,12 @@ OPERATIONS = (
     ),
     Operation(
         "degree_norm",
-        {"dgl": Call("GraphConv's degrees ** -0.5", _dgl_degrees)},
+        {
+            "dgl": Call(
+                "GraphConv's degrees ** -0.5",
+                lambda graph, like: torch.pow(graph.out_degrees().to(like).clamp(min=1), -0.5),
+            )
+        },
         dict.fromkeys(("pyg", "sparse", "torch"), "only DGL's GraphConv normalises by degree; see gcn_norm"),
         directions=(FORWARD,),
         reference=degree_norm,

@@ -1,16 +1,12 @@
 """The rank of each entry among those of its node, by value."""
 
-from typing import TYPE_CHECKING
-
+from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import utils
 from ..limits import Limit
-from ..operation import Call, Kernel, Operation
+from ..operation import Call, Operation
 from ..spec import FORWARD
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..graphs.graph import Graph
+from .scatter import unsorted_index
 
 _INDEX = Limit("group_argsort takes int64 indices only", frozenset({"int32"}))
 _ROUNDING = Limit(
@@ -20,18 +16,7 @@ _ROUNDING = Limit(
 )
 
 
-def _pyg() -> Kernel:
-    from torch_geometric import utils
-
-    from .scatter import unsorted_index
-
-    return Kernel(
-        unsorted_index,
-        lambda to, values: utils.group_argsort(values, to.indices, num_groups=to.num_nodes, stable=True),
-    )
-
-
-def reference(graph: "Graph", values: "Tensor") -> "Tensor":
+def reference(graph: Graph, values: Tensor) -> Tensor:
     """Return how many entries of the same source come first: smaller values, then equal ones in order.
 
     Args:
@@ -58,7 +43,16 @@ def least_work(m: Symbols) -> Work:
 OPERATIONS = (
     Operation(
         "group_argsort",
-        {"pyg": Call("utils.group_argsort", _pyg, (_INDEX, _ROUNDING))},
+        {
+            "pyg": Call(
+                "utils.group_argsort",
+                lambda to, values: utils.group_argsort(
+                    values, to.indices, num_groups=to.num_nodes, stable=True
+                ),
+                (_INDEX, _ROUNDING),
+                unsorted_index,
+            )
+        },
         {
             "sparse": "torch_scatter and torch_sparse do not sort within groups",
             "torch": "torch.sort has no groups; two stable sorts would do it",

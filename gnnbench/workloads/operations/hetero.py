@@ -1,22 +1,19 @@
 """Message passing on several types of nodes and edges: a convolution for each relation, or sums over all."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..annotations import Case, Graph, Layer, Module, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import definitions, dgl, inputs, library_layer, on_dgl, pyg_nn, torch
 from ..limits import SCATTER_ADD, SPARSE_TENSOR
-from ..operation import Call, Kernel, Operation
+from ..operation import Call, Operation
+from ..platforms import Kernel
 from . import spmm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from torch import Tensor, nn
-
-    from ..case import Case
-    from ..graphs.graph import Graph
     from ..graphs.relation import Relation
-    from ..layer import Layer
 
 MAG = "ogbn-mag-hetero:synthetic@0.01"
 """422,222 entries."""
@@ -31,14 +28,13 @@ class _Typed(NamedTuple):
     """Numbers of nodes by type, in the order of the nodes."""
 
 
-def _kernel(build: "Callable[[Case], Any]", apply: "Callable[..., dict[str, Tensor]]") -> Kernel:
+def _kernel(build: Callable[[Case], Any], apply: Callable[..., dict[str, Tensor]]) -> Kernel:
     """Return a kernel that takes and returns the features of all types as one tensor [N, F].
 
     `apply` takes the graph, the layer if there is one, and the features by type; it returns the results.
     """
-    import torch
 
-    def run(typed: _Typed, *inputs: Any) -> "Tensor":
+    def run(typed: _Typed, *inputs: Any) -> Tensor:
         *layers, x = inputs
         features = dict(zip(typed.sizes, x.split(list(typed.sizes.values())), strict=True))
         results = apply(typed.graph, *layers, features)
@@ -47,10 +43,8 @@ def _kernel(build: "Callable[[Case], Any]", apply: "Callable[..., dict[str, Tens
     return Kernel(build, run)
 
 
-def _edges(case: "Case") -> "dict[Relation, Tensor]":
+def _edges(case: Case) -> "dict[Relation, Tensor]":
     """Return sources and targets by relation, int [2, M], numbered within their types of nodes."""
-    import torch
-
     graph = case.graph
     assert graph.edge_type is not None
     sizes = graph.type_sizes
@@ -63,40 +57,35 @@ def _edges(case: "Case") -> "dict[Relation, Tensor]":
     return edges
 
 
-def _layer(case: "Case", layer: "nn.Module") -> "Layer":
+def _layer(case: Case, layer: Module) -> Layer:
     """Return a layer of one SAGEConv for each relation, with parameters that are equal on every platform."""
-    import torch
-
-    from ..case import pattern
-    from ..layer import Layer
-
     width = case.spec.hidden
     layer.to(case.device, case.dtype)
     matrices, biases = ([one for one in layer.parameters() if one.dim() == dim] for dim in (2, 1))
-    values = pattern(len(matrices) * width, width).reshape(-1, width, width) / width**0.5
+    values = inputs.pattern(len(matrices) * width, width).reshape(-1, width, width) / width**0.5
     with torch.no_grad():
         for parameter, own in zip(matrices, values, strict=True):
             parameter.copy_(own)
-        for parameter, own in zip(biases, pattern(len(biases) * width, 1).reshape(-1, width), strict=True):
+        for parameter, own in zip(
+            biases, inputs.pattern(len(biases) * width, 1).reshape(-1, width), strict=True
+        ):
             parameter.copy_(own)
     layer.requires_grad_(case.requires_grad)
-    return Layer(layer, (*matrices, *biases), transposed=True)
+    return library_layer.Layer(layer, (*matrices, *biases), transposed=True)
 
 
-def _pyg_layer(case: "Case") -> "Layer":
-    from torch_geometric import nn
-
+def _pyg_layer(case: Case) -> Layer:
     width = case.spec.hidden
-    layers = {relation: nn.SAGEConv(width, width) for relation in case.graph.relations}
-    return _layer(case, nn.HeteroConv(layers, aggr="sum"))
+    layers = {relation: pyg_nn.SAGEConv(width, width) for relation in case.graph.relations}
+    return _layer(case, pyg_nn.HeteroConv(layers, aggr="sum"))
 
 
-def _on_pyg(relations: "dict[Relation, Any]", layer: "Layer", features: "dict[str, Tensor]") -> Any:
+def _on_pyg(relations: "dict[Relation, Any]", layer: Layer, features: dict[str, Tensor]) -> Any:
     return layer.layer(features, relations)
 
 
 def _pyg() -> Kernel:
-    def build(case: "Case") -> "tuple[_Typed, Layer]":
+    def build(case: Case) -> tuple[_Typed, Layer]:
         return _Typed(_edges(case), case.graph.type_sizes), _pyg_layer(case)
 
     return _kernel(build, _on_pyg)
@@ -105,7 +94,7 @@ def _pyg() -> Kernel:
 def _sparse() -> Kernel:
     from torch_sparse import SparseTensor
 
-    def build(case: "Case") -> "tuple[_Typed, Layer]":
+    def build(case: Case) -> tuple[_Typed, Layer]:
         sizes, relations = case.graph.type_sizes, {}
         for relation, (source, target) in _edges(case).items():
             shape = (sizes[relation.target], sizes[relation.source])
@@ -119,19 +108,15 @@ def _sparse() -> Kernel:
     return _kernel(build, _on_pyg)
 
 
-def _dgl_graph(case: "Case", *, empty: bool = False) -> _Typed:
+def _dgl_graph(case: Case, *, empty: bool = False) -> _Typed:
     """Return the heterograph, without `empty` relations unless asked for: update_all refuses them."""
-    from ..platforms.dgl import dgl, with_formats
-
     sizes = case.graph.type_sizes
     edges = {tuple(relation): tuple(ends) for relation, ends in _edges(case).items() if empty or ends.size(1)}
-    return _Typed(with_formats(dgl.heterograph(edges, num_nodes_dict=sizes)), sizes)
+    return _Typed(on_dgl.with_formats(dgl.heterograph(edges, num_nodes_dict=sizes)), sizes)
 
 
 def _dgl() -> Kernel:
-    from ..platforms.dgl import dgl
-
-    def build(case: "Case") -> "tuple[_Typed, Layer]":
+    def build(case: Case) -> tuple[_Typed, Layer]:
         width = case.spec.hidden
         layers = {tuple(relation): dgl.nn.SAGEConv(width, width, "mean") for relation in case.graph.relations}
         return _dgl_graph(case, empty=True), _layer(case, dgl.nn.HeteroGraphConv(layers, aggregate="sum"))
@@ -140,9 +125,7 @@ def _dgl() -> Kernel:
 
 
 def _update_all(*, multi: bool) -> Kernel:
-    from ..platforms.dgl import dgl
-
-    def sums(graph: Any, features: "dict[str, Tensor]") -> "dict[str, Tensor]":
+    def sums(graph: Any, features: dict[str, Tensor]) -> dict[str, Tensor]:
         message, reduce = dgl.function.copy_u("x", "message"), dgl.function.sum("message", "out")
         with graph.local_scope():
             for name, x in features.items():
@@ -156,14 +139,12 @@ def _update_all(*, multi: bool) -> Kernel:
     return _kernel(_dgl_graph, sums)
 
 
-def convolutions(graph: "Graph", *tensors: "Tensor") -> "Tensor":
+def convolutions(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return at each node the sum over relations that end at its type: [N, F].
 
     The summand of a relation is (mean over neighbours) @ W + x @ W' + b (GraphSAGE; Hamilton et al., NeurIPS
     2017). `tensors` are W and W' of each relation, then each b, then x.
     """
-    from ..reference import aggregate
-
     *parameters, x = tensors
     count = len(graph.relations)
     result = x.new_zeros(x.shape)
@@ -173,7 +154,7 @@ def convolutions(graph: "Graph", *tensors: "Tensor") -> "Tensor":
         ends = x @ own + bias
         if graph.node_type is not None:
             ends = ends * (graph.node_type == graph.node_types.index(relation.target)).unsqueeze(1)
-        result = result + aggregate(entries, None, x, "mean") @ weight + ends
+        result = result + definitions.aggregate(entries, None, x, "mean") @ weight + ends
     return result
 
 
@@ -197,7 +178,7 @@ def sums_work(m: Symbols) -> Work:
 def _sums(name: str, text: str, *, multi: bool) -> Operation:
     return Operation(
         name,
-        {"dgl": Call(text, partial(_update_all, multi=multi))},
+        {"dgl": Call(text, make=partial(_update_all, multi=multi))},
         dict.fromkeys(("pyg", "sparse", "torch"), "only DGL has update_all; see hetero_conv and spmm_sum"),
         group="layers",
         graphs=("aifb", MAG),
@@ -212,9 +193,9 @@ OPERATIONS = (
     Operation(
         "hetero_conv",
         {
-            "pyg": Call("HeteroConv of SAGEConv", _pyg, (SCATTER_ADD,)),
-            "sparse": Call("HeteroConv of SAGEConv on SparseTensor", _sparse, (SPARSE_TENSOR,)),
-            "dgl": Call("HeteroGraphConv of SAGEConv", _dgl),
+            "pyg": Call("HeteroConv of SAGEConv", make=_pyg, limits=(SCATTER_ADD,)),
+            "sparse": Call("HeteroConv of SAGEConv on SparseTensor", make=_sparse, limits=(SPARSE_TENSOR,)),
+            "dgl": Call("HeteroGraphConv of SAGEConv", make=_dgl),
         },
         {"torch": "plain PyTorch has no layer for several relations; see conv_cached"},
         group="layers",

@@ -1,126 +1,75 @@
 """Layers that reduce over neighbours and multiply by weights: GraphSAGE's and GIN's."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Any
 
+from ..annotations import Case, Graph, Module, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import definitions, dgl, inputs, on_sparse, pyg_nn, torch
 from ..limits import SCATTER_ADD, SPARSE_TENSOR
-from ..operation import Call, Kernel, Operation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from torch import Tensor, nn
-    from torch_sparse import SparseTensor
-
-    from ..case import Case
-    from ..graphs.graph import Graph
-    from ..platforms.dgl import DGLGraph
+from ..operation import Call, Operation
 
 EPSILON = 0.5
 """GIN's initial epsilon: not 0, so that a layer without it is found."""
 
 
-def on_edge_index() -> Kernel:
-    """Return the kernel that applies one of PyG's layers to an edge_index."""
-    from ..platforms.pyg import apply
-    from ..platforms.torch import edges
-
-    return Kernel(edges, apply)
-
-
-def _adjacency(case: "Case") -> "SparseTensor":
+def ordered_adjacency(case: Case) -> Any:
     """Return the SparseTensor with row pointer and transposed order, as PyG's ToSparseTensor makes it.
 
     SAGEConv and GINConv copy the matrix without its values in each call. What is not there before, the copy
     computes again each time.
     """
-    from ..platforms.sparse import structure
-
-    adjacency = structure(case)
+    adjacency = on_sparse.structure(case)
     adjacency.storage.rowptr()
     adjacency.storage.csr2csc()
     return adjacency
 
 
-def on_sparse_tensor() -> Kernel:
-    """Return the kernel that applies one of PyG's layers to a SparseTensor."""
-    from ..platforms.pyg import apply
-
-    return Kernel(_adjacency, apply)
-
-
-def on_dgl_graph() -> Kernel:
-    """Return the kernel that applies one of DGL's layers."""
-    from ..platforms.dgl import structure
-
-    return Kernel(structure, _apply)
-
-
-def _apply(graph: "DGLGraph", layer: "nn.Module", x: "Tensor") -> "Tensor":
-    return layer(graph, x)
-
-
-def sage(case: "Case") -> "nn.Module":
+def sage(case: Case) -> Module:
     """Make a GraphSAGE layer with means, from hidden to hidden width."""
-    from ..case import pattern
-
     width = case.spec.hidden
     if case.spec.platform == "dgl":
-        from ..platforms.dgl import dgl
-
         layer = dgl.nn.SAGEConv(width, width, "mean")
     else:
-        from torch_geometric.nn import SAGEConv
-
-        layer = SAGEConv(width, width)
-    matrices = (pattern(2 * width, width) / (2 * width) ** 0.5).chunk(2)
-    return with_values(case, layer, matrices, [pattern(width, 1).squeeze(1)])
+        layer = pyg_nn.SAGEConv(width, width)
+    matrices = (inputs.pattern(2 * width, width) / (2 * width) ** 0.5).chunk(2)
+    return with_values(case, layer, matrices, [inputs.pattern(width, 1).squeeze(1)])
 
 
-def gin(case: "Case") -> "nn.Module":
+def gin(case: Case) -> Module:
     """Make a GIN layer with a trained epsilon; its network is Linear, ReLU, Linear of hidden width.
 
     Inner weights are whole numbers and inner biases whole numbers plus 1/4: see `whole_features`.
     """
-    from torch import nn, tensor
-
-    from ..case import pattern
-
     width = case.spec.hidden
-    network = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
+    network = torch.nn.Sequential(
+        torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width)
+    )
     if case.spec.platform == "dgl":
-        from ..platforms.dgl import dgl
-
         layer = dgl.nn.GINConv(network, "sum", EPSILON, learn_eps=True)
     else:
-        from torch_geometric.nn import GINConv
-
-        layer = GINConv(network, EPSILON, train_eps=True)
-    inner, outer = pattern(2 * width, width).chunk(2)
-    inner_bias, outer_bias = pattern(2 * width, 1).squeeze(1).chunk(2)
+        layer = pyg_nn.GINConv(network, EPSILON, train_eps=True)
+    inner, outer = inputs.pattern(2 * width, width).chunk(2)
+    inner_bias, outer_bias = inputs.pattern(2 * width, 1).squeeze(1).chunk(2)
     return with_values(
         case,
         layer,
         [inner.round(), outer / width**0.5],
-        [tensor([EPSILON]), inner_bias.round() + 0.25, outer_bias],
+        [torch.tensor([EPSILON]), inner_bias.round() + 0.25, outer_bias],
     )
 
 
-def whole_features(case: "Case") -> "Tensor":
+def whole_features(case: Case) -> Tensor:
     """Return whole numbers from -2 to 2 as features: [N, F].
 
     GIN's pre-activations are then odd multiples of 1/4, which float32 computes exactly. So rounding moves
     none across the kink of ReLU, and gradients are comparable entry by entry. In bfloat16 the sums over
     neighbours are exact up to 128.
     """
-    from ..case import pattern
-
-    return case.tensor(pattern(case.graph.num_nodes, case.spec.hidden).round())
+    return case.tensor(inputs.pattern(case.graph.num_nodes, case.spec.hidden).round())
 
 
-def with_values(
-    case: "Case", layer: "nn.Module", matrices: "Iterable[Tensor]", vectors: "Iterable[Tensor]"
-) -> "nn.Module":
+def with_values(case: Case, layer: Module, matrices: Iterable[Tensor], vectors: Iterable[Tensor]) -> Module:
     """Give a layer of linear layers its values, device and dtype; return it.
 
     Args:
@@ -129,8 +78,6 @@ def with_values(
         matrices: [in, out], in the order of the layer's weights.
         vectors: in the order of the layer's other parameters.
     """
-    import torch
-
     layer.to(case.device, case.dtype)
     parameters = list(layer.parameters())
     with torch.no_grad():
@@ -141,26 +88,22 @@ def with_values(
     return layer.requires_grad_(case.requires_grad)
 
 
-def sage_conv(graph: "Graph", neighbours: "Tensor", own: "Tensor", bias: "Tensor", x: "Tensor") -> "Tensor":
+def sage_conv(graph: Graph, neighbours: Tensor, own: Tensor, bias: Tensor, x: Tensor) -> Tensor:
     """Return mean over neighbours @ neighbours + x @ own + bias (Hamilton et al., NeurIPS 2017): [N, F]."""
-    from ..reference import aggregate
-
-    return aggregate(graph.edge_index, None, x, "mean") @ neighbours + x @ own + bias
+    return definitions.aggregate(graph.edge_index, None, x, "mean") @ neighbours + x @ own + bias
 
 
 def gin_conv(
-    graph: "Graph",
-    inner: "Tensor",
-    outer: "Tensor",
-    epsilon: "Tensor",
-    inner_bias: "Tensor",
-    outer_bias: "Tensor",
-    x: "Tensor",
-) -> "Tensor":
+    graph: Graph,
+    inner: Tensor,
+    outer: Tensor,
+    epsilon: Tensor,
+    inner_bias: Tensor,
+    outer_bias: Tensor,
+    x: Tensor,
+) -> Tensor:
     """Return network((1 + epsilon) x + sum over neighbours) (Xu et al., ICLR 2019): [N, F]."""
-    from ..reference import aggregate
-
-    total = (1 + epsilon) * x + aggregate(graph.edge_index, None, x)
+    total = (1 + epsilon) * x + definitions.aggregate(graph.edge_index, None, x)
     return (total @ inner + inner_bias).relu() @ outer + outer_bias
 
 
@@ -189,9 +132,9 @@ OPERATIONS = (
     Operation(
         "sage_conv",
         {
-            "pyg": Call("SAGEConv", on_edge_index, (SCATTER_ADD,)),
-            "sparse": Call("SAGEConv on SparseTensor", on_sparse_tensor, (SPARSE_TENSOR,)),
-            "dgl": Call("SAGEConv('mean')", on_dgl_graph),
+            "pyg": Call("SAGEConv", "apply", (SCATTER_ADD,), "edges"),
+            "sparse": Call("SAGEConv on Any", "apply", (SPARSE_TENSOR,), ordered_adjacency),
+            "dgl": Call("SAGEConv('mean')", "apply"),
         },
         {"torch": "plain PyTorch has no GraphSAGE layer; its mean over neighbours: see spmm_mean"},
         reference=sage_conv,
@@ -202,9 +145,9 @@ OPERATIONS = (
     Operation(
         "gin_conv",
         {
-            "pyg": Call("GINConv", on_edge_index, (SCATTER_ADD,)),
-            "sparse": Call("GINConv on SparseTensor", on_sparse_tensor, (SPARSE_TENSOR,)),
-            "dgl": Call("GINConv('sum')", on_dgl_graph),
+            "pyg": Call("GINConv", "apply", (SCATTER_ADD,), "edges"),
+            "sparse": Call("GINConv on Any", "apply", (SPARSE_TENSOR,), ordered_adjacency),
+            "dgl": Call("GINConv('sum')", "apply"),
         },
         {"torch": "plain PyTorch has no GIN layer; its sum over neighbours: see spmm_sum"},
         reference=gin_conv,

@@ -1,25 +1,11 @@
 """The dense part of a layer: features times weights."""
 
-from typing import TYPE_CHECKING
-
+from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
-from ..operation import Call, Kernel, Operation
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..graphs.graph import Graph
+from ..operation import Call, Operation
 
 
-def _pyg() -> Kernel:
-    return Kernel(lambda _: None, lambda _, layer, x: layer(x))
-
-
-def _torch() -> Kernel:
-    return Kernel(lambda _: None, lambda _, weight, x: x @ weight)
-
-
-def reference(_graph: "Graph", weight: "Tensor", x: "Tensor") -> "Tensor":
+def reference(_graph: Graph, weight: Tensor, x: Tensor) -> Tensor:
     """Return x @ weight."""
     return x @ weight
 
@@ -32,7 +18,10 @@ def least_work(m: Symbols) -> Work:
 OPERATIONS = (
     Operation(
         "linear",
-        {"pyg": Call("torch_geometric.nn.Linear", _pyg), "torch": Call("x @ W", _torch)},
+        {
+            "pyg": Call("torch_geometric.nn.Linear", lambda _, layer, x: layer(x), build=lambda _: None),
+            "torch": Call("x @ W", lambda _, weight, x: x @ weight, build=lambda _: None),
+        },
         {
             "sparse": "the layer is PyG's Linear: see pyg",
             "dgl": "GraphConv calls torch.matmul: see torch",

@@ -1,18 +1,15 @@
 """METIS's division of a graph into parts with few edges between them, of which Cluster-GCN makes batches."""
 
-from typing import TYPE_CHECKING, Any
+import contextlib
+import io
+from collections.abc import Callable
+from typing import Any
 
+from ..annotations import Case, Graph, Tensor
+from ..libraries import dgl, sampled, torch
 from ..limits import Limit
-from ..operation import Call, Kernel
+from ..operation import Call
 from .neighbors import ON_CPU, sampling
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from torch import Tensor
-
-    from ..case import Case
-    from ..graphs.graph import Graph
 
 PARTS = 8
 IMBALANCE = 1.05
@@ -21,29 +18,16 @@ IMBALANCE = 1.05
 _INT64 = Limit("DGL's METIS takes int64 only", frozenset({"int32"}))
 
 
-def _dgl() -> Kernel:
-    import contextlib
-    import io
-
-    from ..platforms.dgl import dgl, structure
-
-    def run(graph: Any) -> "Tensor":
-        with contextlib.redirect_stdout(io.StringIO()):  # DGL prints its times
-            parts: Tensor = dgl.metis_partition_assignment(graph, PARTS)
-        return parts
-
-    return Kernel(structure, run)
+def _dgl(graph: Any) -> Tensor:
+    with contextlib.redirect_stdout(io.StringIO()):  # DGL prints its times
+        return dgl.metis_partition_assignment(graph, PARTS)
 
 
-def checked(case: "Case") -> "Callable[..., Tensor]":
+def checked(case: Case) -> Callable[..., Tensor]:
     """Return a function that says of a division what `reference` does."""
 
-    def result(parts: "Tensor", _graph: Any) -> "Tensor":
-        import torch
-
-        from ..sampled import whole
-
-        part = whole(parts)
+    def result(parts: Tensor, _graph: Any) -> Tensor:
+        part = sampled.whole(parts)
         sizes = part.bincount(minlength=PARTS)
         source, target = case.graph.edge_index
         between = float((part[source] != part[target]).double().mean())
@@ -60,14 +44,12 @@ def checked(case: "Case") -> "Callable[..., Tensor]":
     return result
 
 
-def reference(_graph: "Graph") -> "Tensor":
+def reference(_graph: Graph) -> Tensor:
     """Return what must hold: bool [4].
 
     Each node has a part; there are PARTS; none is larger than allowed; fewer edges lie between parts than if
     nodes were divided at random.
     """
-    import torch
-
     return torch.ones(4, dtype=torch.bool)
 
 

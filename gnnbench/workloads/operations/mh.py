@@ -1,18 +1,18 @@
 """Parts of MH-Aug's loop (Park et al., NeurIPS 2021), in variants; the code is in `mhaug`."""
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import definitions, mh_chain, mh_published, mh_settings, mh_workloads, torch
 from ..limits import CSR_PRODUCT
 from ..operation import Call, Operation
 from ..spec import FORWARD, STEP
 from . import epoch
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..graphs.graph import Graph
     from ..mhaug.chain import Draws, Edges, State
 
 _PLATFORMS = ("pyg", "sparse", "torch", "dgl")
@@ -33,71 +33,52 @@ _VARIANTS = {
 }
 
 
-def aggregate(graph: "Graph") -> "Tensor":
+def aggregate(graph: Graph) -> Tensor:
     """Return AGGNet's aggregates for the example: ones over kept edges, and kept nodes: [2, N]."""
-    import torch
-
-    from ..mhaug import published
-
     state, _, edges = _example(graph)
     ones = torch.ones(graph.num_nodes, dtype=torch.float64)
     kept = edges.source[state.kept_edges], edges.target[state.kept_edges]
-    fewer_nodes = published.aggregate(edges.source, edges.target, state.kept_nodes.double())
-    return torch.stack((published.aggregate(*kept, ones), fewer_nodes))
+    fewer_nodes = mh_published.aggregate(edges.source, edges.target, state.kept_nodes.double())
+    return torch.stack((mh_published.aggregate(*kept, ones), fewer_nodes))
 
 
-def augment(graph: "Graph", *_: "Tensor") -> "Tensor":
+def augment(graph: Graph, *_: Tensor) -> Tensor:
     """Return the first feature, augmented by the example's proposal: [N, 1]."""
-    from ..mhaug import published, workloads
-    from ..mhaug.chain import row_scale
-
     _, draws, edges = _example(graph)
-    state = published.augment(edges, draws, workloads.DROPPED)
-    return graph.x[:, :1].double() * row_scale(state.kept_nodes).unsqueeze(1)
+    state = mh_published.augment(edges, draws, mh_workloads.DROPPED)
+    return graph.x[:, :1].double() * mh_chain.row_scale(state.kept_nodes).unsqueeze(1)
 
 
-def proposal(graph: "Graph", uncertainty: "Tensor") -> "Tensor":
+def proposal(graph: Graph, uncertainty: Tensor) -> Tensor:
     """Return log p of the example's state and proposal, and log q in both directions: [4].
 
     The published variant is the definition; tests/workloads/mhaug/dense.py checks it with dense matrices.
     """
-    import torch
-
-    from ..mhaug import published
-    from ..mhaug.settings import Settings
-
     state, draws, edges = _example(graph)
-    found = published.propose(edges, Settings(), state, draws, uncertainty)
+    found = mh_published.propose(edges, mh_settings.Settings(), state, draws, uncertainty)
     return torch.cat((found.log_target, found.log_density))
 
 
-def loss(graph: "Graph", uncertainty: "Tensor", *parameters: "Tensor") -> "Tensor":
+def loss(graph: Graph, uncertainty: Tensor, *parameters: Tensor) -> Tensor:
     """Return the loss of the example before its training step, without dropout: [].
 
     `parameters` are the two weights, then the two biases.
     """
-    import torch
-
-    from ..mhaug import published
-    from ..mhaug.chain import row_scale
-    from ..mhaug.settings import Settings
-    from ..reference import aggregate, looped, normalized
-
-    settings = Settings()
+    settings = mh_settings.Settings()
     state, draws, edges = _example(graph)
-    proposed = published.propose(edges, settings, state, draws, uncertainty).state
+    proposed = mh_published.propose(edges, settings, state, draws, uncertainty).state
     x = graph.x.double()
     x = x / x.abs().sum(dim=1, keepdim=True).clamp(min=1e-300)
 
-    def log_probability(state: "State | None") -> "Tensor":
+    def log_probability(state: "State | None") -> Tensor:
         weight = (
             torch.ones(graph.num_edges, dtype=torch.float64) if state is None else state.kept_edges.double()
         )
-        entries, weight = looped(graph, weight)
-        weight = normalized(entries, weight, graph.num_nodes)
-        h = x if state is None else x * row_scale(state.kept_nodes).unsqueeze(1)
-        h = (aggregate(entries, weight, h @ parameters[0]) + parameters[2]).relu()
-        return (aggregate(entries, weight, h @ parameters[1]) + parameters[3]).log_softmax(dim=1)
+        entries, weight = definitions.looped(graph, weight)
+        weight = definitions.normalized(entries, weight, graph.num_nodes)
+        h = x if state is None else x * mh_chain.row_scale(state.kept_nodes).unsqueeze(1)
+        h = (definitions.aggregate(entries, weight, h @ parameters[0]) + parameters[2]).relu()
+        return (definitions.aggregate(entries, weight, h @ parameters[1]) + parameters[3]).log_softmax(dim=1)
 
     whole, current, proposal = (log_probability(each) for each in (None, state, proposed))
     supervised = -current[graph.train_mask].gather(1, graph.y[graph.train_mask].unsqueeze(1)).mean()
@@ -106,12 +87,9 @@ def loss(graph: "Graph", uncertainty: "Tensor", *parameters: "Tensor") -> "Tenso
     return supervised + settings.divergence_weight * divergence + settings.entropy_weight * entropy
 
 
-def _example(graph: "Graph") -> "tuple[State, Draws, Edges]":
-    from ..mhaug import workloads
-    from ..mhaug.chain import edges_of
-
-    edges = edges_of(graph.edge_index, graph.num_nodes)
-    return *workloads.example(edges), edges
+def _example(graph: Graph) -> "tuple[State, Draws, Edges]":
+    edges = mh_chain.edges_of(graph.edge_index, graph.num_nodes)
+    return *mh_workloads.example(edges), edges
 
 
 def aggregate_work(m: Symbols) -> Work:
@@ -149,16 +127,18 @@ def train_work(m: Symbols) -> Work:
     return Work(proposal.bytes + m.s * (m.X + 7 * P + 1) + m.T * m.y, flops)
 
 
+_operation = partial(Operation, group="MH-Aug", simple=True)
+_forward = partial(_operation, directions=(FORWARD,))
+
+
 def _proposal(variant: str) -> Operation:
     calls, why_absent = _VARIANTS[variant]
-    return Operation(
+    return _forward(
         f"mh_proposal_{variant}",
         {platform: Call(text) for platform, text in calls.items()},
         {platform: why_absent for platform in _PLATFORMS if platform not in calls},
-        directions=(FORWARD,),
         reference=proposal,
         least_work=proposal_work,
-        group="MH-Aug",
     )
 
 
@@ -166,19 +146,18 @@ def _train(variant: str) -> Operation:
     calls, _ = _VARIANTS[variant]
     platform = "torch" if "torch" in calls else "dgl"
     why_absent = "all platforms have the same training step, so each variant is timed on one"
-    return Operation(
+    return _operation(
         f"mh_train_{variant}",
         {platform: Call(f"{calls[platform]}, a step of Adam", limits=(CSR_PRODUCT,))},
         {name: why_absent for name in _PLATFORMS if name != platform},
         directions=(STEP,),
         reference=loss,
         least_work=train_work,
-        group="MH-Aug",
     )
 
 
-_ALL = (
-    Operation(
+OPERATIONS = (
+    _forward(
         "mh_aggregate",
         {
             "pyg": Call("gather, weigh, scatter both columns"),
@@ -186,42 +165,33 @@ _ALL = (
             "torch": Call("CSR @ x, block-diagonal"),
             "dgl": Call("dgl.ops.u_mul_e_sum of both columns"),
         },
-        directions=(FORWARD,),
         example=True,
         reference=aggregate,
         least_work=aggregate_work,
-        group="MH-Aug",
     ),
-    Operation(
+    _forward(
         "mh_aggregate_compiled",
         {"pyg": Call("gather and scatter, torch.compile")},
         dict.fromkeys(
             ("sparse", "torch", "dgl"), "torch.compile does not support the platform's sparse product"
         ),
-        directions=(FORWARD,),
         reference=aggregate,
         least_work=aggregate_work,
-        group="MH-Aug",
     ),
-    Operation(
+    _forward(
         "mh_augment_profiled",
         {"dgl": Call("a new graph with copied features")},
         dict.fromkeys(("pyg", "sparse", "torch"), _PROFILED),
-        directions=(FORWARD,),
         reference=augment,
         least_work=augment_work,
-        group="MH-Aug",
     ),
-    Operation(
+    _forward(
         "mh_augment_optimised",
         {"torch": Call("masks and a scale")},
         dict.fromkeys(("pyg", "sparse", "dgl"), "every platform uses PyTorch's masks: see torch"),
-        directions=(FORWARD,),
         reference=augment,
         least_work=augment_work,
-        group="MH-Aug",
     ),
     *map(_proposal, _VARIANTS),
     *map(_train, _VARIANTS),
 )
-OPERATIONS = tuple(replace(operation, simple=True) for operation in _ALL)

@@ -1,21 +1,17 @@
 """Loaders that draw neighbours of batches of nodes and fetch their features, with workers and without."""
 
-from typing import TYPE_CHECKING, Any
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
 
+from ..annotations import Case, Graph, Hop, Tensor
+from ..libraries import dgl, on_dgl, pyg_data, pyg_loader, sampled, torch
+from ..loading import Loading
 from ..operation import Call, Operation
-from .blocks import FUSED
-from .neighbors import BATCH, FAN_OUTS, INT64_ONLY, ON_CPU, sampling
+from . import blocks
+from .neighbors import BATCH, FAN_OUTS, INT64_ONLY, ON_CPU, renumbered, sampling
 from .subgraph import drawn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from torch import Tensor
-
-    from ..case import Case
-    from ..graphs.graph import Graph
-    from ..loading import Loading
-    from ..sampled import Hop
 
 BATCHES = 8
 """Batches that a call takes."""
@@ -23,35 +19,28 @@ _REPEATS = 1000
 """How often a loader has the same nodes: so that it does not end while it is timed."""
 
 
-def size(graph: "Graph") -> int:
+def size(graph: Graph) -> int:
     """Return the nodes of a batch: BATCH, fewer on a graph that is too small for BATCHES of them."""
     return min(BATCH, graph.num_nodes // BATCHES)
 
 
-def nodes(graph: "Graph") -> "Tensor":
+def nodes(graph: Graph) -> Tensor:
     """Return the random nodes of BATCHES batches, the same each time: int64 [n]."""
     return drawn(graph, BATCHES * size(graph))
 
 
-def loading(case: "Case") -> "Loading":
+def loading(case: Case) -> Loading:
     """Return the loader of a case's operation and platform."""
-    from ..loading import Loading
-
     workers = int(case.spec.operation.split("_")[-2])
     make = {"pyg": _pyg, "dgl": _dgl}[case.spec.platform]
     return Loading(make(case, workers))
 
 
-def _pyg(case: "Case", workers: int) -> Any:
-    import warnings
-
-    from torch_geometric import loader
-    from torch_geometric.data import Data
-
-    data = Data(x=case.node_features(), edge_index=case.edge_index(), y=case.graph.y.clone())
+def _pyg(case: Case, workers: int) -> Any:
+    data = pyg_data.Data(x=case.node_features(), edge_index=case.edge_index(), y=case.graph.y.clone())
     with warnings.catch_warnings():  # that pyg-lib is faster
         warnings.simplefilter("ignore")
-        return loader.NeighborLoader(
+        return pyg_loader.NeighborLoader(
             data,
             list(FAN_OUTS),
             input_nodes=nodes(case.graph).repeat(_REPEATS),
@@ -60,10 +49,8 @@ def _pyg(case: "Case", workers: int) -> Any:
         )
 
 
-def _dgl(case: "Case", workers: int) -> Any:
-    from ..platforms.dgl import dgl, structure
-
-    graph = structure(case)
+def _dgl(case: Case, workers: int) -> Any:
+    graph = on_dgl.structure(case)
     graph.ndata["x"], graph.ndata["y"] = case.node_features(), case.graph.y.to(case.device)
     sampler = dgl.dataloading.NeighborSampler(
         list(FAN_OUTS[::-1]), prefetch_node_feats=["x"], prefetch_labels=["y"]
@@ -80,33 +67,22 @@ def _dgl(case: "Case", workers: int) -> Any:
 
 def seed_worker(worker: int) -> None:
     """Seed DGL's generator in a worker; otherwise all workers draw the numbers of their parent."""
-    from .. import sampled
-    from ..platforms.dgl import dgl
-
     dgl.seed(sampled.SEED + 1 + worker)
 
 
 def _seed() -> None:
-    import sys
-
-    import torch
-
-    from .. import sampled
-
     torch.default_generator.manual_seed(sampled.SEED)
     if "dgl" in sys.modules:
-        from ..platforms.dgl import dgl
-
         dgl.seed(sampled.SEED)
 
 
-def take(loading: "Loading") -> "list[Any]":
+def take(loading: Loading) -> list[Any]:
     """Take BATCHES batches of a loader that runs."""
     _seed()
     return loading.take(BATCHES)
 
 
-def first(loading: "Loading") -> "list[Any]":
+def first(loading: Loading) -> list[Any]:
     """Start a loader, take its first batch, and end its workers."""
     _seed()
     found = loading.take(1)
@@ -114,65 +90,59 @@ def first(loading: "Loading") -> "list[Any]":
     return found
 
 
-def checked(case: "Case") -> "Callable[..., Tensor]":
+def checked(case: Case) -> Callable[..., Tensor]:
     """Return a function that checks each batch, and returns how many seeds each has."""
     hops_of = {"pyg": _hops_of_data, "dgl": _hops_of_blocks}[case.spec.platform]
 
-    def result(batches: "list[Any]", *_inputs: Any) -> "Tensor":
-        import torch
-
-        from ..sampled import require, require_hop
-
+    def result(batches: list[Any], *_inputs: Any) -> Tensor:
         graph = case.graph
         for batch in batches:
             reached, hops, x, y = hops_of(batch)
             seeds = hops[0].expanded
-            require(bool(torch.isin(seeds, nodes(graph)).all()), "a seed is none of the loader's nodes")
-            require(len(seeds.unique()) == len(seeds), "a seed comes twice")
+            sampled.require(
+                bool(torch.isin(seeds, nodes(graph)).all()), "a seed is none of the loader's nodes"
+            )
+            sampled.require(len(seeds.unique()) == len(seeds), "a seed comes twice")
             for hop, fan_out in zip(hops, FAN_OUTS, strict=True):
-                require_hop(graph, hop, fan_out)
+                sampled.require_hop(graph, hop, fan_out)
             features = graph.x[reached].to(x.dtype)
-            require(x.cpu().equal(features), "the features are those of other nodes")
-            require(y.cpu()[: len(seeds)].equal(graph.y[seeds]), "the labels are those of other nodes")
+            sampled.require(x.cpu().equal(features), "the features are those of other nodes")
+            sampled.require(
+                y.cpu()[: len(seeds)].equal(graph.y[seeds]), "the labels are those of other nodes"
+            )
         return torch.tensor([len(hops_of(batch)[1][0].expanded) for batch in batches], device=case.device)
 
     return result
 
 
-def _hops_of_data(batch: Any) -> "tuple[Tensor, list[Hop], Tensor, Tensor]":
+def _hops_of_data(batch: Any) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
     """Return the nodes of a batch of PyG, the hops, the nodes' features and the labels."""
-    from .neighbors import renumbered
-
     hops = renumbered(batch.batch_size, batch.n_id, *batch.edge_index, batch.e_id)
     return batch.n_id, hops, batch.x, batch.y
 
 
-def _hops_of_blocks(batch: Any) -> "tuple[Tensor, list[Hop], Tensor, Tensor]":
+def _hops_of_blocks(batch: Any) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
     """Return the nodes of a batch of DGL, the hops, the nodes' features and the seeds' labels."""
-    from ..sampled import whole
-    from .blocks import hops
-
-    reached, seeds, blocks = batch
-    return whole(reached), hops(whole(seeds), blocks), blocks[0].srcdata["x"], blocks[-1].dstdata["y"]
+    reached, seeds, found = batch
+    hops = blocks.hops(sampled.whole(seeds), found)
+    return sampled.whole(reached), hops, found[0].srcdata["x"], found[-1].dstdata["y"]
 
 
-def _sizes(graph: "Graph", count: int) -> "Tensor":
-    import torch
-
+def _sizes(graph: Graph, count: int) -> Tensor:
     return torch.full((count,), size(graph))
 
 
-def reference(graph: "Graph") -> "Tensor":
+def reference(graph: Graph) -> Tensor:
     """Return the number of seeds of each batch: int64 [BATCHES]."""
     return _sizes(graph, BATCHES)
 
 
-def first_reference(graph: "Graph") -> "Tensor":
+def first_reference(graph: Graph) -> Tensor:
     """Return the number of seeds of the first batch: int64 [1]."""
     return _sizes(graph, 1)
 
 
-def _loader(name: str, workers: int, reference: "Callable[[Graph], Tensor]", batches: int) -> Operation:
+def _loader(name: str, workers: int, reference: Callable[[Graph], Tensor], batches: int) -> Operation:
     with_workers = f"{workers} workers{', first batch' if batches == 1 else ''}"
     return sampling(
         f"{name}_{workers}_workers",
@@ -183,7 +153,8 @@ def _loader(name: str, workers: int, reference: "Callable[[Graph], Tensor]", bat
                 one_of=("pyg_lib", "torch_sparse"),
             ),
             "dgl": Call(
-                f"dgl.dataloading.DataLoader, {with_workers}", limits=(ON_CPU, *([] if workers else [FUSED]))
+                f"dgl.dataloading.DataLoader, {with_workers}",
+                limits=(ON_CPU, *([] if workers else [blocks.FUSED])),
             ),
         },
         {"sparse": "NeighborLoader takes edge_index and SparseTensor alike: see pyg"},

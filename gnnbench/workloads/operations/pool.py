@@ -1,19 +1,16 @@
 """Pooling: what a network on batches of small graphs does after its convolutions."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ..annotations import Case, DGLGraph, Graph, Module, Tensor
+from ..libraries import definitions, dgl, inputs, pyg_nn, torch, utils
 from ..limits import SCATTER_ADD, Limit
-from ..operation import Call, Kernel, Operation
+from ..operation import Call, Operation
+from ..platforms import Kernel
 from . import batch
 from .batch import MOLECULES
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from ..case import Case
-    from ..graphs.graph import Graph
-    from ..platforms.dgl import DGLGraph
+from .layers import with_values
 
 RATIO = 0.5
 """Of the nodes that top-k pooling keeps, rounded up in each graph."""
@@ -29,32 +26,25 @@ _TIES = Limit("scores that order the nodes tie in bfloat16", frozenset({"bfloat1
 class _Batch(NamedTuple):
     """A batch's structure as the arguments of PyG's functions."""
 
-    edge_index: "Tensor"
+    edge_index: Tensor
     """int [2, e]."""
-    member: "Tensor"
+    member: Tensor
     """The graph of each node, int [n]."""
     size: int
 
 
-def features(case: "Case") -> "Tensor":
+def features(case: Case) -> Tensor:
     """Return features of a batch's nodes: [n, F]."""
-    from ..case import pattern
-
-    return case.tensor(pattern(int(batch.sizes(case.graph).sum()), case.spec.hidden))
+    return case.tensor(inputs.pattern(int(batch.sizes(case.graph).sum()), case.spec.hidden))
 
 
-def layer(case: "Case") -> "nn.Module":
+def layer(case: Case) -> Module:
     """Make a TopKPooling."""
-    from torch_geometric.nn import TopKPooling
-
-    from ..case import pattern
-    from .layers import with_values
-
     width = case.spec.hidden
-    return with_values(case, TopKPooling(width, RATIO), [pattern(width, 1)], [])
+    return with_values(case, pyg_nn.TopKPooling(width, RATIO), [inputs.pattern(width, 1)], [])
 
 
-def _pyg_batch(case: "Case") -> _Batch:
+def _pyg_batch(case: Case) -> _Batch:
     graph = case.graph
     edge_index, member = (
         part.to(case.device, case.index_dtype) for part in (batch.edges(graph), batch.membership(graph))
@@ -62,103 +52,69 @@ def _pyg_batch(case: "Case") -> _Batch:
     return _Batch(edge_index, member, len(batch.sizes(graph)))
 
 
-def _dgl_batch(case: "Case") -> "DGLGraph":
+def _dgl_batch(case: Case) -> DGLGraph:
     """Return the batch without features."""
-    from ..platforms.dgl import dgl
-
     graphs = batch.dgl_molecules(case, batch.SIZE)
     for graph in graphs:
         del graph.ndata["x"], graph.edata["w"]
     return dgl.batch(graphs)
 
 
-def _mean_pyg() -> Kernel:
-    from torch_geometric.nn import pool
-
-    return Kernel(_pyg_batch, lambda graphs, x: pool.global_mean_pool(x, graphs.member, graphs.size))
-
-
-def _mean_dgl() -> Kernel:
-    from ..platforms.dgl import dgl
-
-    def run(graph: "DGLGraph", x: "Tensor") -> Any:
-        with graph.local_scope():
-            graph.ndata["x"] = x
-            return dgl.mean_nodes(graph, "x")
-
-    return Kernel(_dgl_batch, run)
+def _mean_dgl(graph: DGLGraph, x: Tensor) -> Any:
+    with graph.local_scope():
+        graph.ndata["x"] = x
+        return dgl.mean_nodes(graph, "x")
 
 
-def _top_k() -> Kernel:
-    """Return TopKPooling's features; the other results are compared too."""
+def _top_k(graphs: _Batch, pool: Module, x: Tensor) -> Any:
+    return pool(x, graphs.edge_index, batch=graphs.member)[0]
 
-    def run(graphs: _Batch, pool: "nn.Module", x: "Tensor") -> Any:
-        return pool(x, graphs.edge_index, batch=graphs.member)[0]
 
-    def result(output: "Tensor", graphs: _Batch, pool: "nn.Module", x: "Tensor") -> "tuple[Tensor, ...]":
-        _, edge_index, _, member, kept, _ = pool(x, graphs.edge_index, batch=graphs.member)
-        return output, edge_index, member, kept
-
-    return Kernel(_pyg_batch, run, result)
+def _top_k_result(output: Tensor, graphs: _Batch, pool: Module, x: Tensor) -> tuple[Tensor, ...]:
+    _, edge_index, _, member, kept, _ = pool(x, graphs.edge_index, batch=graphs.member)
+    return output, edge_index, member, kept
 
 
 def _sort_pyg() -> Kernel:
-    from torch_geometric.nn import aggr
-
-    pool = aggr.SortAggregation(SORTED)
+    pool = pyg_nn.aggr.SortAggregation(SORTED)
     return Kernel(_pyg_batch, lambda graphs, x: pool(x, graphs.member, dim_size=graphs.size))
 
 
-def _sort_dgl() -> Kernel:
-    from ..platforms.dgl import dgl
-
-    def run(graph: "DGLGraph", x: "Tensor") -> Any:
-        with graph.local_scope():
-            graph.ndata["x"] = x
-            return dgl.topk_nodes(graph, "x", SORTED, sortby=x.size(1) - 1)[0].flatten(1)
-
-    return Kernel(_dgl_batch, run)
+def _sort_dgl(graph: DGLGraph, x: Tensor) -> Any:
+    with graph.local_scope():
+        graph.ndata["x"] = x
+        return dgl.topk_nodes(graph, "x", SORTED, sortby=x.size(1) - 1)[0].flatten(1)
 
 
-def _dense() -> Kernel:
-    from torch_geometric import utils
-
-    def run(graphs: _Batch, x: "Tensor") -> Any:
-        return utils.to_dense_batch(x, graphs.member, batch_size=graphs.size)[0]
-
-    def result(output: "Tensor", graphs: _Batch, x: "Tensor") -> "tuple[Tensor, ...]":
-        return output, utils.to_dense_batch(x, graphs.member, batch_size=graphs.size)[1]
-
-    return Kernel(_pyg_batch, run, result)
+def _dense(graphs: _Batch, x: Tensor) -> Any:
+    return utils.to_dense_batch(x, graphs.member, batch_size=graphs.size)[0]
 
 
-def means(graph: "Graph", x: "Tensor") -> "Tensor":
+def _dense_result(output: Tensor, graphs: _Batch, x: Tensor) -> tuple[Tensor, ...]:
+    return output, utils.to_dense_batch(x, graphs.member, batch_size=graphs.size)[1]
+
+
+def means(graph: Graph, x: Tensor) -> Tensor:
     """Return the mean over each graph's nodes: [B, F]."""
-    from ..reference import sums
-
     counts = batch.sizes(graph)
-    return sums(batch.membership(graph), x, len(counts)) / counts.unsqueeze(1)
+    return definitions.sums(batch.membership(graph), x, len(counts)) / counts.unsqueeze(1)
 
 
-def _ranks(graph: "Graph", score: "Tensor") -> "tuple[Tensor, Tensor]":
+def _ranks(graph: Graph, score: Tensor) -> tuple[Tensor, Tensor]:
     """Return a batch's nodes by graph, then by score from the largest on, and each one's rank: int64 [n]."""
-    import torch
-
     member, counts = batch.membership(graph), batch.sizes(graph)
     order = score.argsort(descending=True)
     order = order[member[order].argsort(stable=True)]
     return order, torch.arange(len(order)) - (counts.cumsum(0) - counts)[member]
 
 
-def top_k(graph: "Graph", weight: "Tensor", x: "Tensor") -> "tuple[Tensor, ...]":
+def top_k(graph: Graph, weight: Tensor, x: Tensor) -> tuple[Tensor, ...]:
     """Keep each graph's nodes with the largest scores tanh(x w / |w|) (Gao and Ji, ICML 2019).
 
     Returns:
         Their features times their scores [m, F]; the edges between them, renumbered [2, e']; the graph of
         each [m]; their former numbers [m].
     """
-    import torch
-
     score = (x @ weight.view(-1) / weight.norm()).tanh()
     order, rank = _ranks(graph, score.detach())
     member = batch.membership(graph)
@@ -170,7 +126,7 @@ def top_k(graph: "Graph", weight: "Tensor", x: "Tensor") -> "tuple[Tensor, ...]"
     return x[kept] * score[kept].unsqueeze(1), edge_index, member[kept], kept
 
 
-def sort_pool(graph: "Graph", x: "Tensor") -> "Tensor":
+def sort_pool(graph: Graph, x: Tensor) -> Tensor:
     """Return each graph's 8 nodes with the largest last feature, zeros where it has fewer: [B, 8 F].
 
     As in Zhang et al. (AAAI 2018).
@@ -181,10 +137,8 @@ def sort_pool(graph: "Graph", x: "Tensor") -> "Tensor":
     return dense.index_put((member[kept], rank[kept]), x[order[kept]]).flatten(1)
 
 
-def dense_batch(graph: "Graph", x: "Tensor") -> "tuple[Tensor, Tensor]":
+def dense_batch(graph: Graph, x: Tensor) -> tuple[Tensor, Tensor]:
     """Return each graph's features, filled up with zeros [B, M, F], and where there is a node [B, M]."""
-    import torch
-
     counts = batch.sizes(graph)
     where = torch.arange(int(counts.max())) < counts.unsqueeze(1)
     return x.new_zeros(*where.shape, x.size(1)).index_put((where,), x), where
@@ -197,8 +151,13 @@ OPERATIONS = (
     _operation(
         "global_mean_pool",
         {
-            "pyg": Call("global_mean_pool", _mean_pyg, (SCATTER_ADD,)),
-            "dgl": Call("dgl.mean_nodes", _mean_dgl, (SEGMENT_SUM,)),
+            "pyg": Call(
+                "global_mean_pool",
+                lambda graphs, x: pyg_nn.pool.global_mean_pool(x, graphs.member, graphs.size),
+                (SCATTER_ADD,),
+                _pyg_batch,
+            ),
+            "dgl": Call("dgl.mean_nodes", _mean_dgl, (SEGMENT_SUM,), _dgl_batch),
         },
         {"sparse": _SPARSE, "torch": "plain PyTorch has no batches of graphs; see scatter_mean"},
         reference=means,
@@ -206,7 +165,7 @@ OPERATIONS = (
     ),
     _operation(
         "topk_pool",
-        {"pyg": Call("TopKPooling", _top_k, (SCATTER_ADD, _TIES))},
+        {"pyg": Call("TopKPooling", _top_k, (SCATTER_ADD, _TIES), _pyg_batch, result=_top_k_result)},
         {
             "sparse": _SPARSE,
             "torch": "plain PyTorch has no pooling of graphs",
@@ -218,8 +177,8 @@ OPERATIONS = (
     _operation(
         "sort_pool",
         {
-            "pyg": Call("SortAggregation", _sort_pyg, (_TIES,)),
-            "dgl": Call("dgl.topk_nodes", _sort_dgl, (_TIES,)),
+            "pyg": Call("SortAggregation", make=_sort_pyg, limits=(_TIES,)),
+            "dgl": Call("dgl.topk_nodes", _sort_dgl, (_TIES,), _dgl_batch),
         },
         {"sparse": _SPARSE, "torch": "plain PyTorch has no pooling of graphs"},
         reference=sort_pool,
@@ -227,7 +186,7 @@ OPERATIONS = (
     ),
     _operation(
         "to_dense_batch",
-        {"pyg": Call("utils.to_dense_batch", _dense)},
+        {"pyg": Call("utils.to_dense_batch", _dense, build=_pyg_batch, result=_dense_result)},
         {
             "sparse": _SPARSE,
             "torch": "pad_sequence takes a list of tensors, not the rows of a batch",

@@ -1,19 +1,14 @@
 """Random walks along edges, to any neighbour, or weighed by where the last step came from (node2vec)."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+from ..annotations import Case, Graph, Tensor
+from ..libraries import dgl, on_dgl, on_sparse, sampled, torch
 from ..limits import Limit
-from ..operation import Call, Kernel
+from ..operation import Call
 from .neighbors import INT64_ONLY, ON_CPU, Batch, sampling
 from .subgraph import drawn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from torch import Tensor
-
-    from ..case import Case
-    from ..graphs.graph import Graph
 
 WALKS = 1024
 LENGTH = 10
@@ -25,7 +20,7 @@ neighbour of the last one 1 / Q, and of the others 1."""
 _CLUSTER = Limit("torch_cluster walks in int64 only", frozenset({"int32"}))
 
 
-def starts(graph: "Graph") -> "Tensor":
+def starts(graph: Graph) -> Tensor:
     """Return at most WALKS random nodes that have a neighbour, the same each time.
 
     torch_sparse 0.6.18 reads outside its arrays if a walk comes to a node without one.
@@ -34,90 +29,62 @@ def starts(graph: "Graph") -> "Tensor":
     return nodes[graph.edge_index[0].bincount(minlength=graph.num_nodes)[nodes] > 0][:WALKS]
 
 
-def _from_starts(case: "Case", graph: Any) -> Batch:
+def _from_starts(case: Case, graph: Any) -> Batch:
     return Batch(graph, starts(case.graph).to(case.device, case.index_dtype))
 
 
-def _cluster() -> Kernel:
-    import torch
+def _cluster_graph(case: Case) -> Batch:
     import torch_cluster  # noqa: F401 - registers its operators
 
-    from .. import sampled
-
-    def build(case: "Case") -> Batch:
-        source, target = case.edge_index()
-        source, order = source.sort(stable=True)
-        pointer = torch.searchsorted(source, torch.arange(case.graph.num_nodes + 1).to(source))
-        return _from_starts(case, (pointer, target[order]))
-
-    def run(batch: Batch) -> "Tensor":
-        torch.default_generator.manual_seed(sampled.SEED)
-        nodes, _ = torch.ops.torch_cluster.random_walk(*batch.graph, batch.seeds, LENGTH, 1.0, 1.0)
-        return nodes
-
-    return Kernel(build, run)
+    source, target = case.edge_index()
+    source, order = source.sort(stable=True)
+    pointer = torch.searchsorted(source, torch.arange(case.graph.num_nodes + 1).to(source))
+    return _from_starts(case, (pointer, target[order]))
 
 
-def _sparse() -> Kernel:
-    import torch
-
-    from .. import sampled
-    from ..platforms.sparse import structure
-
-    def build(case: "Case") -> Batch:
-        matrix = structure(case).t()
-        matrix.storage.rowptr()
-        return _from_starts(case, matrix)
-
-    def run(batch: Batch) -> "Tensor":
-        torch.default_generator.manual_seed(sampled.SEED)
-        walks: Tensor = batch.graph.random_walk(batch.seeds, LENGTH)
-        return walks
-
-    return Kernel(build, run)
+def _cluster(batch: Batch) -> Tensor:
+    torch.default_generator.manual_seed(sampled.SEED)
+    return torch.ops.torch_cluster.random_walk(*batch.graph, batch.seeds, LENGTH, 1.0, 1.0)[0]
 
 
-def _dgl() -> Kernel:
-    from .. import sampled
-    from ..platforms.dgl import dgl, structure
-
-    def run(batch: Batch) -> "Tensor":
-        dgl.seed(sampled.SEED)
-        walks: Tensor = dgl.sampling.random_walk(batch.graph, batch.seeds, length=LENGTH)[0]
-        return walks
-
-    return Kernel(lambda case: _from_starts(case, structure(case)), run)
+def _sparse_graph(case: Case) -> Batch:
+    matrix = on_sparse.structure(case).t()
+    matrix.storage.rowptr()
+    return _from_starts(case, matrix)
 
 
-def _node2vec() -> Kernel:
-    from .. import sampled
-    from ..platforms.dgl import dgl, structure
-
-    def run(batch: Batch) -> "Tensor":
-        dgl.seed(sampled.SEED)
-        walks: Tensor = dgl.sampling.node2vec_random_walk(batch.graph, batch.seeds, P, Q, LENGTH)
-        return walks
-
-    return Kernel(lambda case: _from_starts(case, structure(case)), run)
+def _sparse(batch: Batch) -> Tensor:
+    torch.default_generator.manual_seed(sampled.SEED)
+    return batch.graph.random_walk(batch.seeds, LENGTH)
 
 
-def checked(case: "Case") -> "Callable[[Tensor, Batch], tuple[Tensor, Tensor]]":
+def _dgl_graph(case: Case) -> Batch:
+    return _from_starts(case, on_dgl.structure(case))
+
+
+def _dgl(batch: Batch) -> Tensor:
+    dgl.seed(sampled.SEED)
+    return dgl.sampling.random_walk(batch.graph, batch.seeds, length=LENGTH)[0]
+
+
+def _node2vec(batch: Batch) -> Tensor:
+    dgl.seed(sampled.SEED)
+    return dgl.sampling.node2vec_random_walk(batch.graph, batch.seeds, P, Q, LENGTH)
+
+
+def checked(case: Case) -> Callable[[Tensor, Batch], tuple[Tensor, Tensor]]:
     """Return a function that returns of walks what `reference` does: starts, and which steps are edges."""
 
-    def result(walks: "Tensor", _batch: Batch) -> "tuple[Tensor, Tensor]":
-        from ..sampled import has_edges, whole
-
-        nodes = whole(walks)
-        steps = has_edges(case.graph, nodes[:, :-1].flatten(), nodes[:, 1:].flatten())
+    def result(walks: Tensor, _batch: Batch) -> tuple[Tensor, Tensor]:
+        nodes = sampled.whole(walks)
+        steps = sampled.has_edges(case.graph, nodes[:, :-1].flatten(), nodes[:, 1:].flatten())
         return walks[:, 0], steps.view(len(nodes), -1).to(walks.device)
 
     return result
 
 
-def reference(graph: "Graph") -> "tuple[Tensor, Tensor]":
+def reference(graph: Graph) -> tuple[Tensor, Tensor]:
     """Return the first nodes [n], and that all LENGTH steps of each walk are edges: bool [n, LENGTH]."""
-    import torch
-
     first = starts(graph)
     return first, torch.ones(len(first), LENGTH, dtype=torch.bool)
 
@@ -127,10 +94,14 @@ OPERATIONS = (
         "random_walk",
         {
             "pyg": Call(
-                "torch.ops.torch_cluster.random_walk", _cluster, (_CLUSTER,), one_of=("torch_cluster",)
+                "torch.ops.torch_cluster.random_walk",
+                _cluster,
+                (_CLUSTER,),
+                build=_cluster_graph,
+                one_of=("torch_cluster",),
             ),
-            "sparse": Call("SparseTensor.random_walk", _sparse, (INT64_ONLY, ON_CPU)),
-            "dgl": Call("dgl.sampling.random_walk", _dgl),
+            "sparse": Call("SparseTensor.random_walk", _sparse, (INT64_ONLY, ON_CPU), _sparse_graph),
+            "dgl": Call("dgl.sampling.random_walk", _dgl, build=_dgl_graph),
         },
         {},
         reference,
@@ -138,7 +109,7 @@ OPERATIONS = (
     ),
     sampling(
         "node2vec_walk",
-        {"dgl": Call("dgl.sampling.node2vec_random_walk", _node2vec, (ON_CPU,))},
+        {"dgl": Call("dgl.sampling.node2vec_random_walk", _node2vec, (ON_CPU,), _dgl_graph)},
         {
             "pyg": "nn.Node2Vec walks through pyg-lib only",
             "sparse": "torch_sparse walks to any neighbour: see random_walk",

@@ -1,18 +1,14 @@
 """GraphSAINT (Zeng et al., ICLR 2020): random walks, and the subgraph of the nodes on their ways."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+from ..annotations import Case, Graph, Tensor
+from ..libraries import dgl, mh_chain, mh_saint, on_dgl, pyg_data, pyg_loader, sampled, torch
 from ..limits import Limit
-from ..operation import Call, Kernel
+from ..operation import Call
+from ..platforms import Kernel
 from .neighbors import INT64_ONLY, ON_CPU, sampling
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from torch import Tensor
-
-    from ..case import Case
-    from ..graphs.graph import Graph
 
 ROOTS = 500
 LENGTH = 2
@@ -21,46 +17,33 @@ LENGTH = 2
 _ROOTS = Limit("DGL's SAINTSampler draws int64 only", frozenset({"int32"}))
 
 
-def _entries(case: "Case") -> "Tensor":
+def _entries(case: Case) -> Tensor:
     """Return sources and targets, with a loop at each node without a neighbour: see `walkable`."""
-    from ..mhaug.chain import edges_of
-    from ..mhaug.saint import walkable
-
     graph = case.graph
-    return walkable(edges_of(graph.edge_index, graph.num_nodes)).to(case.device, case.index_dtype)
+    return mh_saint.walkable(mh_chain.edges_of(graph.edge_index, graph.num_nodes)).to(
+        case.device, case.index_dtype
+    )
 
 
-def _sparse() -> Kernel:
-    import torch
-    from torch_geometric import loader
-    from torch_geometric.data import Data
+def _sparse_sampler(case: Case) -> Any:
+    data = pyg_data.Data(edge_index=_entries(case), num_nodes=case.graph.num_nodes)
+    sampler = pyg_loader.GraphSAINTRandomWalkSampler(data, ROOTS, LENGTH)
+    sampler.adj.storage.rowptr()
+    return sampler
 
-    from .. import sampled
 
-    def build(case: "Case") -> Any:
-        data = Data(edge_index=_entries(case), num_nodes=case.graph.num_nodes)
-        sampler = loader.GraphSAINTRandomWalkSampler(data, ROOTS, LENGTH)
-        sampler.adj.storage.rowptr()
-        return sampler
+def _sparse(sampler: Any) -> Any:
+    torch.default_generator.manual_seed(sampled.SEED)
+    return sampler[0]
 
-    def run(sampler: Any) -> Any:
-        torch.default_generator.manual_seed(sampled.SEED)
-        return sampler[0]
 
-    def result(output: Any, _sampler: Any) -> "tuple[Tensor, Tensor]":
-        nodes, part = output
-        source, target, _ = part.coo()
-        return nodes, torch.stack((source, target))
-
-    return Kernel(build, run, result)
+def _sparse_part(output: Any, _sampler: Any) -> tuple[Tensor, Tensor]:
+    nodes, part = output
+    source, target, _ = part.coo()
+    return nodes, torch.stack((source, target))
 
 
 def _dgl() -> Kernel:
-    import torch
-
-    from .. import sampled
-    from ..platforms.dgl import dgl, with_formats
-
     sampler = dgl.dataloading.SAINTSampler(mode="walk", budget=(ROOTS, LENGTH))
 
     def run(graph: Any) -> Any:
@@ -69,25 +52,21 @@ def _dgl() -> Kernel:
         dgl.seed(sampled.SEED)
         return sampler.sample(graph, 0)
 
-    def build(case: "Case") -> Any:
-        return with_formats(dgl.graph(tuple(_entries(case)), num_nodes=case.graph.num_nodes))
+    def build(case: Case) -> Any:
+        return on_dgl.with_formats(dgl.graph(tuple(_entries(case)), num_nodes=case.graph.num_nodes))
 
     return Kernel(build, run, lambda part, _: (part.ndata[dgl.NID].long(), torch.stack(part.edges()).long()))
 
 
-def checked(case: "Case", kernel: Kernel) -> "Callable[..., Tensor]":
+def checked(case: Case, kernel: Kernel) -> Callable[..., Tensor]:
     """Return a function that counts of what was drawn what `reference` does."""
 
-    def result(output: Any, structure: Any) -> "Tensor":
-        import torch
-
-        from ..sampled import require, whole
-
+    def result(output: Any, structure: Any) -> Tensor:
         assert kernel.result
-        nodes, edges = map(whole, kernel.result(output, structure))
-        require(nodes.equal(nodes.unique()), "the nodes are not ascending, or one comes twice")
-        require(0 < len(nodes) <= ROOTS * (LENGTH + 1), f"it has {len(nodes)} nodes")
-        entries = whole(_entries(case))
+        nodes, edges = map(sampled.whole, kernel.result(output, structure))
+        sampled.require(nodes.equal(nodes.unique()), "the nodes are not ascending, or one comes twice")
+        sampled.require(0 < len(nodes) <= ROOTS * (LENGTH + 1), f"it has {len(nodes)} nodes")
+        entries = sampled.whole(_entries(case))
         count = case.graph.num_nodes
         expected = entries[:, torch.isin(entries, nodes).all(dim=0)]
         found, right = (ends[0] * count + ends[1] for ends in (nodes[edges], expected))
@@ -98,10 +77,8 @@ def checked(case: "Case", kernel: Kernel) -> "Callable[..., Tensor]":
     return result
 
 
-def reference(_graph: "Graph") -> "Tensor":
+def reference(_graph: Graph) -> Tensor:
     """Return how many edges among the nodes are missing, are none of the graph, and come twice: none."""
-    import torch
-
     return torch.zeros(3, dtype=torch.int64)
 
 
@@ -109,8 +86,14 @@ OPERATIONS = (
     sampling(
         "saint_walk",
         {
-            "sparse": Call("GraphSAINTRandomWalkSampler", _sparse, (INT64_ONLY, ON_CPU)),
-            "dgl": Call("dgl.dataloading.SAINTSampler('walk')", _dgl, (_ROOTS,)),
+            "sparse": Call(
+                "GraphSAINTRandomWalkSampler",
+                _sparse,
+                (INT64_ONLY, ON_CPU),
+                _sparse_sampler,
+                result=_sparse_part,
+            ),
+            "dgl": Call("dgl.dataloading.SAINTSampler('walk')", make=_dgl, limits=(_ROOTS,)),
         },
         {"pyg": "PyG's GraphSAINT samplers work on SparseTensor: see sparse"},
         reference,

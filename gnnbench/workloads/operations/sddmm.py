@@ -1,17 +1,13 @@
 """The dot product of the features at both ends of each edge: a sampled dense-dense matrix product."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import dgl, inputs, torch
 from ..limits import Limit
-from ..operation import Call, Kernel, Operation
+from ..operation import Call, Operation
 from ..spec import FORWARD_BACKWARD
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..case import Case
-    from ..graphs.graph import Graph
 
 _SAMPLED = Limit("sampled_addmm does not support bfloat16", frozenset({"bfloat16"}))
 _GRADIENT = Limit(
@@ -26,47 +22,23 @@ _DOT = Limit(
 )
 
 
-def features(case: "Case") -> tuple["Tensor", "Tensor"]:
+def features(case: Case) -> tuple[Tensor, Tensor]:
     """Return different features of sources and of targets, each [N, F]."""
-    from ..case import pattern
-
-    x, y = pattern(case.graph.num_nodes, 2 * case.spec.hidden).split(case.spec.hidden, dim=1)
+    x, y = inputs.pattern(case.graph.num_nodes, 2 * case.spec.hidden).split(case.spec.hidden, dim=1)
     return case.tensor(x), case.tensor(y)
 
 
-def _pyg() -> Kernel:
-    from ..platforms.torch import edges
-
-    def run(edge_index: "Tensor", x: "Tensor", y: "Tensor") -> "Tensor":
-        source, target = edge_index
-        return (x[source] * y[target]).sum(dim=-1)
-
-    return Kernel(edges, run)
+def _pyg(edge_index: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    source, target = edge_index
+    return (x[source] * y[target]).sum(dim=-1)
 
 
-def _torch() -> Kernel:
-    import torch
-
-    from ..platforms.torch import structure
-
-    return Kernel(
-        structure, lambda adjacency, x, y: torch.sparse.sampled_addmm(adjacency, y, x.t(), beta=0).values()
-    )
+def _dgl(graph: Any, x: Tensor, y: Tensor) -> Tensor:
+    return dgl.ops.u_dot_v(graph, x, y).squeeze(-1)
 
 
-def _dgl() -> Kernel:
-    from ..platforms.dgl import dgl, structure
-
-    def run(graph: Any, x: "Tensor", y: "Tensor") -> "Tensor":
-        return dgl.ops.u_dot_v(graph, x, y).squeeze(-1)
-
-    return Kernel(structure, run)
-
-
-def reference(graph: "Graph", x: "Tensor", y: "Tensor") -> "Tensor":
+def reference(graph: Graph, x: Tensor, y: Tensor) -> Tensor:
     """Return the dot product of x at the source and y at the target: [E]."""
-    import torch
-
     source, target = graph.edge_index
     return torch.einsum("ef,ef->e", x[source], y[target])
 
@@ -84,8 +56,12 @@ OPERATIONS = (
     Operation(
         "sddmm",
         {
-            "pyg": Call("(x[source] * y[target]).sum(-1)", _pyg, (_GRADIENT,)),
-            "torch": Call("torch.sparse.sampled_addmm", _torch, (_SAMPLED,)),
+            "pyg": Call("(x[source] * y[target]).sum(-1)", _pyg, (_GRADIENT,), "edges"),
+            "torch": Call(
+                "torch.sparse.sampled_addmm",
+                lambda adjacency, x, y: torch.sparse.sampled_addmm(adjacency, y, x.t(), beta=0).values(),
+                (_SAMPLED,),
+            ),
             "dgl": Call("dgl.ops.u_dot_v", _dgl, (_DOT,)),
         },
         {"sparse": "torch_sparse has no product of dense matrices at a matrix's entries: see pyg"},

@@ -1,66 +1,36 @@
 """Selecting rows of features, by a mask and by node numbers."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
+from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols, Work
-from ..operation import Call, Kernel, Operation
+from ..libraries import torch, utils
+from ..operation import Call, Operation
 from .subgraph import drawn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from torch import Tensor
-
-    from ..case import Case
-    from ..graphs.graph import Graph
 
 _ABSENT = dict.fromkeys(("sparse", "dgl"), "features are PyTorch tensors there too: see torch")
 
 
-def nodes(graph: "Graph") -> "Tensor":
+def nodes(graph: Graph) -> Tensor:
     """Return a random half of the nodes, in random order: int64 [N // 2]."""
     return drawn(graph, graph.num_nodes // 2)
 
 
-def _nodes(case: "Case") -> "Tensor":
+def _nodes(case: Case) -> Tensor:
     return nodes(case.graph).to(case.device, case.index_dtype)
 
 
-def mask(graph: "Graph") -> "Tensor":
+def mask(graph: Graph) -> Tensor:
     """Return which nodes `nodes` contains: bool [N]."""
-    import torch
-
     return torch.zeros(graph.num_nodes, dtype=torch.bool).index_fill(0, nodes(graph), True)
 
 
-def _mask(case: "Case") -> "Tensor":
+def _mask(case: Case) -> Tensor:
     return mask(case.graph).to(case.device)
 
 
-def _mask_pyg() -> Kernel:
-    from torch_geometric import utils
-
-    return Kernel(_mask, lambda mask, x: utils.mask_select(x, 0, mask))
-
-
-def _mask_torch() -> Kernel:
-    return Kernel(_mask, lambda mask, x: x[mask])
-
-
-def _index_pyg() -> Kernel:
-    from torch_geometric import utils
-
-    return Kernel(_nodes, lambda nodes, x: utils.select(x, nodes, 0))
-
-
-def _index_torch() -> Kernel:
-    import torch
-
-    return Kernel(_nodes, lambda nodes, x: torch.index_select(x, 0, nodes))
-
-
-def _reference(rows: "Callable[[Graph], Tensor]", graph: "Graph", x: "Tensor") -> "Tensor":
+def _reference(rows: Callable[[Graph], Tensor], graph: Graph, x: Tensor) -> Tensor:
     """Return the rows: [N // 2, F]."""
     return x[rows(graph)]
 
@@ -84,7 +54,10 @@ def index_work(m: Symbols) -> Work:
 OPERATIONS = (
     Operation(
         "mask_select",
-        {"pyg": Call("utils.mask_select", _mask_pyg), "torch": Call("x[mask]", _mask_torch)},
+        {
+            "pyg": Call("utils.mask_select", lambda mask, x: utils.mask_select(x, 0, mask), build=_mask),
+            "torch": Call("x[mask]", lambda mask, x: x[mask], build=_mask),
+        },
         _ABSENT,
         reference=partial(_reference, mask),
         linear=True,
@@ -93,7 +66,12 @@ OPERATIONS = (
     ),
     Operation(
         "index_select",
-        {"pyg": Call("utils.select", _index_pyg), "torch": Call("torch.index_select", _index_torch)},
+        {
+            "pyg": Call("utils.select", lambda nodes, x: utils.select(x, nodes, 0), build=_nodes),
+            "torch": Call(
+                "torch.index_select", lambda nodes, x: torch.index_select(x, 0, nodes), build=_nodes
+            ),
+        },
         _ABSENT,
         reference=partial(_reference, nodes),
         linear=True,

@@ -1,49 +1,15 @@
 """Adding a self-loop of weight 1 to each node of a weighted graph."""
 
-from typing import TYPE_CHECKING
-
+from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import definitions, on_sparse, torch_sparse, utils
 from ..limits import SPARSE_TENSOR
-from ..operation import Call, Kernel, Operation
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..graphs.graph import Graph
+from ..operation import Call, Operation
 
 
-def _pyg() -> Kernel:
-    from torch_geometric import utils
-
-    from ..platforms.pyg import numbered_edges
-
-    return Kernel(
-        numbered_edges,
-        lambda graph, weight: utils.add_remaining_self_loops(graph.edge_index, weight, 1.0, graph.num_nodes),
-    )
-
-
-def _sparse() -> Kernel:
-    import torch_sparse
-
-    from ..platforms.sparse import structure, weighted
-
-    return Kernel(
-        structure, lambda adjacency, weight: torch_sparse.fill_diag(weighted(adjacency, weight), 1.0)
-    )
-
-
-def _dgl() -> Kernel:
-    from ..platforms.dgl import add_self_loops, structure
-
-    return Kernel(structure, add_self_loops)
-
-
-def reference(graph: "Graph", weight: "Tensor") -> "Tensor":
+def reference(graph: Graph, weight: Tensor) -> Tensor:
     """Return the weighted graph with self-loops of weight 1: COO [target, source]."""
-    from ..reference import looped, matrix
-
-    return matrix(graph, *looped(graph, weight))
+    return definitions.matrix(graph, *definitions.looped(graph, weight))
 
 
 def least_work(m: Symbols) -> Work:
@@ -55,9 +21,19 @@ OPERATIONS = (
     Operation(
         "add_remaining_self_loops",
         {
-            "pyg": Call("add_remaining_self_loops", _pyg),
-            "sparse": Call("torch_sparse.fill_diag", _sparse, (SPARSE_TENSOR,)),
-            "dgl": Call("dgl.add_self_loop", _dgl),
+            "pyg": Call(
+                "add_remaining_self_loops",
+                lambda graph, weight: utils.add_remaining_self_loops(
+                    graph.edge_index, weight, 1.0, graph.num_nodes
+                ),
+                build="numbered_edges",
+            ),
+            "sparse": Call(
+                "torch_sparse.fill_diag",
+                lambda adjacency, weight: torch_sparse.fill_diag(on_sparse.weighted(adjacency, weight), 1.0),
+                (SPARSE_TENSOR,),
+            ),
+            "dgl": Call("dgl.add_self_loop", "add_self_loops"),
         },
         {"torch": "plain PyTorch has no operation that adds self-loops to a CSR matrix"},
         core=True,

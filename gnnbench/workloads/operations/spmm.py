@@ -1,130 +1,67 @@
 """Sums, means and maxima over neighbours by sparse matrix products; sums by gather and scatter."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..annotations import Case, Edges, Graph, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import definitions, torch, torch_geometric, torch_scatter, torch_sparse, utils
 from ..limits import CSR_PRODUCT, MAX_GRADIENT, SCATTER_ADD, SPARSE_TENSOR, Limit
-from ..operation import Call, Kernel, Operation
+from ..operation import Call, Operation
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..case import Case
-    from ..graphs.graph import Graph
-    from ..platforms.pyg import Edges
-
-_REDUCES_ON_CPU = Limit("torch.sparse.mm reduces by mean and amax on the CPU only", frozenset({"cuda"}))
+_ON_CPU = Limit("torch.sparse.mm reduces by mean and amax on the CPU only", frozenset({"cuda"}))
 _ONES = tuple(
     Limit("EdgeIndex.matmul without values supports float32 only", frozenset({dtype}))
     for dtype in ("bfloat16", "float64")
 )
 
 
-def _pyg(reduce: str) -> Kernel:
-    from torch_geometric import utils
-
-    from ..platforms.pyg import structure
-
-    return Kernel(structure, lambda adjacency, x: utils.spmm(adjacency, x, reduce))
+def _pyg(adjacency: Tensor, x: Tensor, reduce: str) -> Tensor:
+    return utils.spmm(adjacency, x, reduce)
 
 
-def _sparse(reduce: str) -> Kernel:
-    import torch_sparse
-
-    from ..platforms.sparse import structure
-
-    return Kernel(structure, lambda adjacency, x: torch_sparse.matmul(adjacency, x, reduce))
+def _sparse(adjacency: Any, x: Tensor, reduce: str) -> Tensor:
+    return torch_sparse.matmul(adjacency, x, reduce)
 
 
-def _torch_sum() -> Kernel:
-    from ..platforms.torch import product, structure
-
-    return Kernel(structure, product)
+def _torch(adjacency: Tensor, x: Tensor, reduce: str) -> Tensor:
+    return torch.sparse.mm(adjacency, x, reduce)
 
 
-def _torch(reduce: str) -> Kernel:
-    import torch
-
-    from ..platforms.torch import structure
-
-    return Kernel(structure, lambda adjacency, x: torch.sparse.mm(adjacency, x, reduce))
-
-
-def _dgl(name: str) -> Kernel:
-    from ..platforms.dgl import dgl, structure
-
-    return Kernel(structure, getattr(dgl.ops, name))
-
-
-def _edge_index() -> Kernel:
-    from torch_geometric import EdgeIndex
-
-    def build(case: "Case") -> Any:
-        size = (case.graph.num_nodes, case.graph.num_nodes)
-        edges = EdgeIndex(case.edge_index(), sparse_size=size, sort_order="col", is_undirected=True)
-        return edges.fill_cache_()
-
-    return Kernel(build, lambda edge_index, x: edge_index.matmul(x, transpose=True))
-
-
-def _pyg_gather() -> Kernel:
-    from torch_geometric import utils
-
-    from ..platforms.pyg import numbered_edges
-
-    return Kernel(
-        numbered_edges,
-        lambda graph, x: utils.scatter(
-            x[graph.edge_index[0]], graph.edge_index[1], 0, graph.num_nodes, "sum"
-        ),
+def _edge_index(case: Case) -> Any:
+    size = (case.graph.num_nodes, case.graph.num_nodes)
+    edges = torch_geometric.EdgeIndex(
+        case.edge_index(), sparse_size=size, sort_order="col", is_undirected=True
     )
+    return edges.fill_cache_()
 
 
-def _sparse_gather() -> Kernel:
-    import torch_scatter
-
-    from ..platforms.pyg import numbered_edges
-
-    def run(graph: "Edges", x: "Tensor") -> "Tensor":
-        source, target = graph.edge_index
-        return torch_scatter.scatter(x[source], target, 0, dim_size=graph.num_nodes, reduce="sum")
-
-    return Kernel(numbered_edges, run)
+def _pyg_gather(graph: Edges, x: Tensor) -> Tensor:
+    return utils.scatter(x[graph.edge_index[0]], graph.edge_index[1], 0, graph.num_nodes, "sum")
 
 
-def _torch_gather() -> Kernel:
-    import torch
-
-    from ..platforms.torch import edges
-
-    return Kernel(
-        edges,
-        lambda edge_index, x: torch.zeros_like(x).index_add(
-            0, edge_index[1], x.index_select(0, edge_index[0])
-        ),
-    )
+def _sparse_gather(graph: Edges, x: Tensor) -> Tensor:
+    source, target = graph.edge_index
+    return torch_scatter.scatter(x[source], target, 0, dim_size=graph.num_nodes, reduce="sum")
 
 
-def sums(graph: "Graph", x: "Tensor") -> "Tensor":
+def _torch_gather(edge_index: Tensor, x: Tensor) -> Tensor:
+    return torch.zeros_like(x).index_add(0, edge_index[1], x.index_select(0, edge_index[0]))
+
+
+def sums(graph: Graph, x: Tensor) -> Tensor:
     """Return the sums over neighbours: [N, F]."""
-    from ..reference import aggregate
-
-    return aggregate(graph.edge_index, None, x)
+    return definitions.aggregate(graph.edge_index, None, x)
 
 
-def means(graph: "Graph", x: "Tensor") -> "Tensor":
+def means(graph: Graph, x: Tensor) -> Tensor:
     """Return the means over neighbours: [N, F]."""
-    from ..reference import aggregate
-
-    return aggregate(graph.edge_index, None, x, "mean")
+    return definitions.aggregate(graph.edge_index, None, x, "mean")
 
 
-def maxima(graph: "Graph", x: "Tensor") -> "Tensor":
+def maxima(graph: Graph, x: Tensor) -> Tensor:
     """Return the maxima over neighbours: [N, F]."""
-    from ..reference import aggregate
-
-    return aggregate(graph.edge_index, None, x, "amax")
+    return definitions.aggregate(graph.edge_index, None, x, "amax")
 
 
 def sums_work(m: Symbols) -> Work:
@@ -147,70 +84,76 @@ def edge_list_work(m: Symbols) -> Work:
     return Work(2 * m.i * m.E + m.p * m.s * (m.R + m.N) * m.F, m.p * m.E * m.F)
 
 
+_operation = partial(Operation, group="aggregation")
+
 OPERATIONS = (
-    Operation(
+    _operation(
         "spmm_sum",
         {
-            "pyg": Call("utils.spmm on CSR", partial(_pyg, "sum"), (CSR_PRODUCT,)),
-            "sparse": Call("torch_sparse.matmul", partial(_sparse, "sum"), (SPARSE_TENSOR,)),
-            "torch": Call("torch.sparse.mm(..., 'sum'); CUDA: CSR @ x", _torch_sum),
-            "dgl": Call("dgl.ops.copy_u_sum", partial(_dgl, "copy_u_sum")),
+            "pyg": Call("utils.spmm on CSR", partial(_pyg, reduce="sum"), (CSR_PRODUCT,)),
+            "sparse": Call("torch_sparse.matmul", partial(_sparse, reduce="sum"), (SPARSE_TENSOR,)),
+            "torch": Call("torch.sparse.mm(..., 'sum'); CUDA: CSR @ x", "product"),
+            "dgl": Call("dgl.ops.copy_u_sum", "dgl.ops.copy_u_sum"),
         },
         core=True,
         reference=sums,
         linear=True,
         least_work=sums_work,
-        group="aggregation",
     ),
-    Operation(
+    _operation(
         "spmm_mean",
         {
-            "pyg": Call("utils.spmm on CSR", partial(_pyg, "mean")),
-            "sparse": Call("torch_sparse.matmul", partial(_sparse, "mean"), (SPARSE_TENSOR,)),
-            "torch": Call("torch.sparse.mm(..., 'mean')", partial(_torch, "mean"), (_REDUCES_ON_CPU,)),
-            "dgl": Call("dgl.ops.copy_u_mean", partial(_dgl, "copy_u_mean")),
+            "pyg": Call("utils.spmm on CSR", partial(_pyg, reduce="mean")),
+            "sparse": Call("torch_sparse.matmul", partial(_sparse, reduce="mean"), (SPARSE_TENSOR,)),
+            "torch": Call("torch.sparse.mm(..., 'mean')", partial(_torch, reduce="mean"), (_ON_CPU,)),
+            "dgl": Call("dgl.ops.copy_u_mean", "dgl.ops.copy_u_mean"),
         },
         reference=means,
         linear=True,
         least_work=means_work,
-        group="aggregation",
     ),
-    Operation(
+    _operation(
         "spmm_max",
         {
-            "pyg": Call("utils.spmm on CSR", partial(_pyg, "max"), (_REDUCES_ON_CPU, MAX_GRADIENT)),
-            "sparse": Call("torch_sparse.matmul", partial(_sparse, "max"), (SPARSE_TENSOR, MAX_GRADIENT)),
+            "pyg": Call("utils.spmm on CSR", partial(_pyg, reduce="max"), (_ON_CPU, MAX_GRADIENT)),
+            "sparse": Call(
+                "torch_sparse.matmul", partial(_sparse, reduce="max"), (SPARSE_TENSOR, MAX_GRADIENT)
+            ),
             "torch": Call(
-                "torch.sparse.mm(..., 'amax')", partial(_torch, "amax"), (_REDUCES_ON_CPU, MAX_GRADIENT)
+                "torch.sparse.mm(..., 'amax')", partial(_torch, reduce="amax"), (_ON_CPU, MAX_GRADIENT)
             ),
         },
         {"dgl": "dgl.ops.copy_u_max returns -inf for nodes without neighbours; see update_all_copy_u_max"},
         reference=maxima,
         reach=1,
         least_work=maxima_work,
-        group="aggregation",
     ),
-    Operation(
+    _operation(
         "spmm_sum_edge_index",
-        {"pyg": Call("EdgeIndex.matmul", _edge_index, _ONES)},
+        {
+            "pyg": Call(
+                "EdgeIndex.matmul",
+                lambda edge_index, x: edge_index.matmul(x, transpose=True),
+                _ONES,
+                build=_edge_index,
+            )
+        },
         dict.fromkeys(("sparse", "torch", "dgl"), "only PyG has EdgeIndex; see spmm_sum"),
         reference=sums,
         linear=True,
         least_work=sums_work,
-        group="aggregation",
     ),
-    Operation(
+    _operation(
         "gather_scatter_sum",
         {
-            "pyg": Call("x[source], utils.scatter", _pyg_gather, (SCATTER_ADD,)),
-            "sparse": Call("x[source], torch_scatter", _sparse_gather, (SCATTER_ADD,)),
-            "torch": Call("index_select, index_add", _torch_gather),
+            "pyg": Call("x[source], utils.scatter", _pyg_gather, (SCATTER_ADD,), "numbered_edges"),
+            "sparse": Call("x[source], torch_scatter", _sparse_gather, (SCATTER_ADD,), "numbered_edges"),
+            "torch": Call("index_select, index_add", _torch_gather, build="edges"),
         },
         {"dgl": "DGL fuses gather and scatter; see update_all_copy_u_sum"},
         core=True,
         reference=sums,
         linear=True,
         least_work=edge_list_work,
-        group="aggregation",
     ),
 )

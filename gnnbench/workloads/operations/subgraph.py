@@ -3,21 +3,16 @@
 Neither has a least work: it depends on how many edges the drawn nodes have.
 """
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ..annotations import Case, Graph, Tensor
+from ..libraries import definitions, dgl, on_dgl, on_sparse, torch, torch_sparse, utils
 from ..limits import SPARSE_TENSOR, Limit
-from ..operation import Call, Kernel, Operation
+from ..operation import Call, Operation
 from ..spec import FORWARD, FORWARD_BACKWARD
 from .edge_list import EdgeList, keys, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from torch import Tensor
-
-    from ..case import Case
-    from ..graphs.graph import Graph
 
 SEEDS = 16
 HOPS = 2
@@ -32,139 +27,93 @@ class Chosen(NamedTuple):
     """A graph and some of its nodes."""
 
     graph: Any
-    nodes: "Tensor"
+    nodes: Tensor
 
 
-def drawn(graph: "Graph", count: int) -> "Tensor":
+def drawn(graph: Graph, count: int) -> Tensor:
     """Return random nodes in random order, the same each time: int64 [count]."""
-    import torch
-
     return torch.randperm(graph.num_nodes, generator=torch.Generator().manual_seed(0))[:count]
 
 
-def half(graph: "Graph") -> "Tensor":
+def half(graph: Graph) -> Tensor:
     """Return a random half of the nodes, ascending: int64 [N // 2]."""
     return drawn(graph, graph.num_nodes // 2).sort().values
 
 
-def seeds(graph: "Graph") -> "Tensor":
+def seeds(graph: Graph) -> Tensor:
     """Return SEEDS random nodes, in random order."""
     return drawn(graph, SEEDS)
 
 
-def _chosen(structure: "Callable[[Case], Any]", nodes: "Callable[[Graph], Tensor]", case: "Case") -> Chosen:
+def _chosen(structure: Callable[[Case], Any], nodes: Callable[[Graph], Tensor], case: Case) -> Chosen:
     return Chosen(structure(case), nodes(case.graph).to(case.device, case.index_dtype))
 
 
-def _edge_list(case: "Case") -> EdgeList:
+def _edge_list(case: Case) -> EdgeList:
     return listed(lambda graph: graph.edge_index, case)
 
 
-def _subgraph_pyg() -> Kernel:
-    from torch_geometric import utils
-
-    def run(chosen: Chosen, weight: "Tensor") -> "tuple[Tensor, Tensor]":
-        edge_index, num_nodes = chosen.graph
-        return utils.subgraph(chosen.nodes, edge_index, weight, relabel_nodes=True, num_nodes=num_nodes)
-
-    return Kernel(partial(_chosen, _edge_list, half), run)
+def _subgraph_pyg(chosen: Chosen, weight: Tensor) -> tuple[Tensor, Tensor]:
+    edge_index, num_nodes = chosen.graph
+    return utils.subgraph(chosen.nodes, edge_index, weight, relabel_nodes=True, num_nodes=num_nodes)
 
 
-def _subgraph_sparse() -> Kernel:
-    import torch_sparse
-
-    from ..platforms.sparse import structure, weighted
-
-    def run(chosen: Chosen, weight: "Tensor") -> Any:
-        part, _ = torch_sparse.saint_subgraph(weighted(chosen.graph, weight), chosen.nodes)
-        return part
-
-    return Kernel(partial(_chosen, lambda case: structure(case).fill_cache_(), half), run)
+def _subgraph_sparse(chosen: Chosen, weight: Tensor) -> Any:
+    part, _ = torch_sparse.saint_subgraph(on_sparse.weighted(chosen.graph, weight), chosen.nodes)
+    return part
 
 
-def _subgraph_torch() -> Kernel:
-    import torch
-
-    def build(case: "Case") -> EdgeList:
-        return listed(lambda graph: graph.edge_index.flip(0), case)
-
-    def run(chosen: Chosen, weight: "Tensor") -> "Tensor":
-        entries, nodes = chosen.graph, chosen.nodes
-        matrix = torch.sparse_coo_tensor(entries.edge_index, weight, entries.size, is_coalesced=True)
-        return matrix.index_select(0, nodes).index_select(1, nodes)
-
-    return Kernel(partial(_chosen, build, half), run, lambda output, *_: output.coalesce())
+def _dgl_graph(case: Case) -> Any:
+    return on_dgl.structure(case)
 
 
-def _subgraph_dgl() -> Kernel:
-    from ..platforms.dgl import dgl, structure
-
-    def run(chosen: Chosen, weight: "Tensor") -> Any:
-        weighted = chosen.graph.local_var()
-        weighted.edata["w"] = weight
-        part = dgl.node_subgraph(weighted, chosen.nodes)
-        # DGL selects the weights when they are read.
-        part.edata["w"] = part.edata["w"]
-        return part
-
-    return Kernel(partial(_chosen, structure, half), run)
+def _by_target(case: Case) -> EdgeList:
+    return listed(lambda graph: graph.edge_index.flip(0), case)
 
 
-def _k_hop_pyg() -> Kernel:
-    from torch_geometric import utils
-
-    def run(chosen: Chosen) -> "tuple[Tensor, ...]":
-        edge_index, num_nodes = chosen.graph
-        found: tuple[Tensor, ...] = utils.k_hop_subgraph(
-            chosen.nodes, HOPS, edge_index, relabel_nodes=True, num_nodes=num_nodes
-        )
-        return found
-
-    return Kernel(
-        partial(_chosen, _edge_list, seeds),
-        run,
-        lambda output, *_: (output[0], _by_source(output[1], len(output[0])), output[2]),
-    )
+def _subgraph_torch(chosen: Chosen, weight: Tensor) -> Tensor:
+    entries, nodes = chosen.graph, chosen.nodes
+    matrix = torch.sparse_coo_tensor(entries.edge_index, weight, entries.size, is_coalesced=True)
+    return matrix.index_select(0, nodes).index_select(1, nodes)
 
 
-def _k_hop_dgl() -> Kernel:
-    import torch
-
-    from ..platforms.dgl import dgl, structure
-
-    def result(output: Any, *_inputs: Any) -> "tuple[Tensor, ...]":
-        part, position = output
-        nodes = part.ndata[dgl.NID]
-        return nodes, _by_source(torch.stack(part.edges()), len(nodes)), position
-
-    return Kernel(
-        partial(_chosen, structure, seeds),
-        lambda chosen: dgl.khop_in_subgraph(chosen.graph, chosen.nodes, HOPS),
-        result,
-    )
+def _subgraph_dgl(chosen: Chosen, weight: Tensor) -> Any:
+    weighted = chosen.graph.local_var()
+    weighted.edata["w"] = weight
+    part = dgl.node_subgraph(weighted, chosen.nodes)
+    # DGL selects the weights when they are read.
+    part.edata["w"] = part.edata["w"]
+    return part
 
 
-def _by_source(edges: "Tensor", num_nodes: int) -> "Tensor":
+def _k_hop_pyg(chosen: Chosen) -> tuple[Tensor, ...]:
+    edge_index, num_nodes = chosen.graph
+    return utils.k_hop_subgraph(chosen.nodes, HOPS, edge_index, relabel_nodes=True, num_nodes=num_nodes)
+
+
+def _k_hop_dgl(output: Any, *_inputs: Any) -> tuple[Tensor, ...]:
+    part, position = output
+    nodes = part.ndata[dgl.NID]
+    return nodes, _by_source(torch.stack(part.edges()), len(nodes)), position
+
+
+def _by_source(edges: Tensor, num_nodes: int) -> Tensor:
     """Return a list sorted by source, then target: libraries differ in the order."""
     return edges[:, keys(edges, num_nodes).argsort()]
 
 
-def subgraph(graph: "Graph", weight: "Tensor") -> "Tensor":
+def subgraph(graph: Graph, weight: Tensor) -> Tensor:
     """Return the matrix of the edges with both ends in `half`, renumbered: COO [target, source]."""
-    from ..reference import matrix
-
     part, edges = _induced(graph, half(graph))
-    return matrix(part, part.edge_index, weight[edges])
+    return definitions.matrix(part, part.edge_index, weight[edges])
 
 
-def k_hop_subgraph(graph: "Graph") -> "tuple[Tensor, Tensor, Tensor]":
+def k_hop_subgraph(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
     """Return the part of the graph from which HOPS or fewer edges lead to a seed.
 
     Returns:
         The nodes, ascending [n]; all edges among them, renumbered and sorted [2, m]; the seeds' new numbers.
     """
-    import torch
-
     source, target = graph.edge_index
     reached = torch.zeros(graph.num_nodes, dtype=torch.bool)
     reached[seeds(graph)] = True
@@ -175,10 +124,8 @@ def k_hop_subgraph(graph: "Graph") -> "tuple[Tensor, Tensor, Tensor]":
     return nodes, _by_source(part.edge_index, len(nodes)), torch.searchsorted(nodes, seeds(graph))
 
 
-def _induced(graph: "Graph", nodes: "Tensor") -> "tuple[Graph, Tensor]":
+def _induced(graph: Graph, nodes: Tensor) -> tuple[Graph, Tensor]:
     """Return the part of a graph with these nodes, and the positions of its edges in the graph."""
-    import torch
-
     source, target = torch.isin(graph.edge_index, nodes)
     edges = (source & target).nonzero().squeeze(1)
     return graph.part(nodes, edges), edges
@@ -188,10 +135,23 @@ OPERATIONS = (
     Operation(
         "subgraph",
         {
-            "pyg": Call("utils.subgraph(relabel_nodes=True)", _subgraph_pyg),
-            "sparse": Call("torch_sparse.saint_subgraph", _subgraph_sparse, (SPARSE_TENSOR, _ON_CPU)),
-            "torch": Call("COO.index_select, twice", _subgraph_torch, (_NO_GRADIENT, _INT64_ONLY)),
-            "dgl": Call("dgl.node_subgraph", _subgraph_dgl),
+            "pyg": Call(
+                "utils.subgraph(relabel_nodes=True)", _subgraph_pyg, build=partial(_chosen, _edge_list, half)
+            ),
+            "sparse": Call(
+                "torch_sparse.saint_subgraph",
+                _subgraph_sparse,
+                (SPARSE_TENSOR, _ON_CPU),
+                partial(_chosen, lambda case: on_sparse.structure(case).fill_cache_(), half),
+            ),
+            "torch": Call(
+                "COO.index_select, twice",
+                _subgraph_torch,
+                (_NO_GRADIENT, _INT64_ONLY),
+                partial(_chosen, _by_target, half),
+                lambda output, *_: output.coalesce(),
+            ),
+            "dgl": Call("dgl.node_subgraph", _subgraph_dgl, build=partial(_chosen, _dgl_graph, half)),
         },
         reference=subgraph,
         group="structure",
@@ -199,8 +159,19 @@ OPERATIONS = (
     Operation(
         "k_hop_subgraph",
         {
-            "pyg": Call("utils.k_hop_subgraph", _k_hop_pyg, (_MAPPING,)),
-            "dgl": Call("dgl.khop_in_subgraph", _k_hop_dgl),
+            "pyg": Call(
+                "utils.k_hop_subgraph",
+                _k_hop_pyg,
+                (_MAPPING,),
+                partial(_chosen, _edge_list, seeds),
+                lambda output, *_: (output[0], _by_source(output[1], len(output[0])), output[2]),
+            ),
+            "dgl": Call(
+                "dgl.khop_in_subgraph",
+                lambda chosen: dgl.khop_in_subgraph(chosen.graph, chosen.nodes, HOPS),
+                build=partial(_chosen, _dgl_graph, seeds),
+                result=_k_hop_dgl,
+            ),
         },
         {
             "sparse": "torch_sparse.sample_adj goes one hop: see subgraph",

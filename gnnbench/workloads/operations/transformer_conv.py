@@ -1,59 +1,47 @@
 """A layer with dot-product attention over neighbours."""
 
-from typing import TYPE_CHECKING
-
+from ..annotations import Case, Graph, Module, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import definitions, inputs, pyg_nn, torch
 from ..limits import SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
 from . import layers
 
-if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from ..case import Case
-    from ..graphs.graph import Graph
-
 HEADS = 8
 
 
-def layer(case: "Case") -> "nn.Module":
+def layer(case: Case) -> Module:
     """Make PyG's layer with HEADS heads, from hidden to hidden width; HEADS must divide the width.
 
     The bias of the keys is not trained: it adds the same number to all scores of a softmax, so its gradient
     is zero, and nothing but rounding could be compared.
     """
-    from torch_geometric.nn import TransformerConv
-
-    from ..case import pattern
-
     width = case.spec.hidden
-    matrices = (pattern(4 * width, width) / width**0.5).chunk(4)
-    vectors = pattern(4 * width, 1).squeeze(1).chunk(4)
-    conv = TransformerConv(width, width // HEADS, HEADS)
+    matrices = (inputs.pattern(4 * width, width) / width**0.5).chunk(4)
+    vectors = inputs.pattern(4 * width, 1).squeeze(1).chunk(4)
+    conv = pyg_nn.TransformerConv(width, width // HEADS, HEADS)
     layers.with_values(case, conv, matrices, vectors)
     conv.lin_key.bias.requires_grad_(False)
     return conv
 
 
 def reference(
-    graph: "Graph",
-    key: "Tensor",
-    query: "Tensor",
-    value: "Tensor",
-    skip: "Tensor",
-    key_bias: "Tensor",
-    query_bias: "Tensor",
-    value_bias: "Tensor",
-    skip_bias: "Tensor",
-    x: "Tensor",
-) -> "Tensor":
+    graph: Graph,
+    key: Tensor,
+    query: Tensor,
+    value: Tensor,
+    skip: Tensor,
+    key_bias: Tensor,
+    query_bias: Tensor,
+    value_bias: Tensor,
+    skip_bias: Tensor,
+    x: Tensor,
+) -> Tensor:
     """Return softmax(queries @ keys / sqrt(d)) @ values of each head + x @ skip + skip_bias: [N, F].
 
     The softmax is over a node's neighbours, which give keys and values; d is a head's width (Shi et al.,
     IJCAI 2021).
     """
-    import torch
-
     keys, queries, values = (
         (x @ weight + bias).chunk(HEADS, dim=1)
         for weight, bias in ((key, key_bias), (query, query_bias), (value, value_bias))
@@ -62,20 +50,18 @@ def reference(
     return torch.cat(heads, dim=1) + x @ skip + skip_bias
 
 
-def _attend(graph: "Graph", key: "Tensor", query: "Tensor", value: "Tensor") -> "Tensor":
+def _attend(graph: Graph, key: Tensor, query: Tensor, value: Tensor) -> Tensor:
     """Return one head's sums of values: [N, d]."""
-    from torch.utils.checkpoint import checkpoint
-
-    from ..reference import aggregate, sums
-
     # Computed again in the backward pass, as autograd would keep two rows for each entry of the graph.
-    score = checkpoint(_scores, graph.edge_index, key, query, use_reentrant=False)
+    score = torch.utils.checkpoint.checkpoint(_scores, graph.edge_index, key, query, use_reentrant=False)
     weight = score.exp()
     target = graph.edge_index[1]
-    return aggregate(graph.edge_index, weight / sums(target, weight, graph.num_nodes)[target], value)
+    return definitions.aggregate(
+        graph.edge_index, weight / definitions.sums(target, weight, graph.num_nodes)[target], value
+    )
 
 
-def _scores(entries: "Tensor", key: "Tensor", query: "Tensor") -> "Tensor":
+def _scores(entries: Tensor, key: Tensor, query: Tensor) -> Tensor:
     source, target = entries
     return (query[target] * key[source]).sum(dim=1) / key.size(1) ** 0.5
 
@@ -98,8 +84,10 @@ OPERATIONS = (
     Operation(
         "transformer_conv",
         {
-            "pyg": Call("TransformerConv", layers.on_edge_index, (SCATTER_ADD,)),
-            "sparse": Call("TransformerConv on SparseTensor", layers.on_sparse_tensor, (SPARSE_TENSOR,)),
+            "pyg": Call("TransformerConv", "apply", (SCATTER_ADD,), "edges"),
+            "sparse": Call(
+                "TransformerConv on SparseTensor", "apply", (SPARSE_TENSOR,), layers.ordered_adjacency
+            ),
         },
         {
             "torch": "PyTorch's attention is between all pairs of nodes, not over a graph's edges",

@@ -2,17 +2,15 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
+from ..libraries import definitions, dgl, on_dgl
 from ..limits import MAX_GRADIENT, Limit
-from ..operation import Call, Kernel, Operation
+from ..operation import Call, Operation
+from ..platforms import Kernel
 from . import spmm
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ..graphs.graph import Graph
 
 _ABSENT = dict.fromkeys(
     ("pyg", "sparse", "torch"),
@@ -21,13 +19,11 @@ _ABSENT = dict.fromkeys(
 
 
 def _dgl(reduce_name: str, *, weighted: bool = False) -> Kernel:
-    from ..platforms.dgl import dgl, structure
-
     fn = dgl.function
     message = fn.u_mul_e("x", "w", "message") if weighted else fn.copy_u("x", "message")
     reduce = getattr(fn, reduce_name)
 
-    def run(graph: Any, x: "Tensor", weight: "Tensor | None" = None) -> "Tensor":
+    def run(graph: Any, x: Tensor, weight: Tensor | None = None) -> Tensor:
         with graph.local_scope():
             graph.ndata["x"] = x
             if weight is not None:
@@ -35,14 +31,12 @@ def _dgl(reduce_name: str, *, weighted: bool = False) -> Kernel:
             graph.update_all(message, reduce("message", "out"))
             return graph.ndata["out"]
 
-    return Kernel(structure, run)
+    return Kernel(on_dgl.structure, run)
 
 
-def weighted_sums(graph: "Graph", x: "Tensor", weight: "Tensor") -> "Tensor":
+def weighted_sums(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
     """Return the sums over neighbours of features times edge weights: [N, F]."""
-    from ..reference import aggregate
-
-    return aggregate(graph.edge_index, weight, x)
+    return definitions.aggregate(graph.edge_index, weight, x)
 
 
 def weighted_sums_work(m: Symbols) -> Work:
@@ -52,7 +46,7 @@ def weighted_sums_work(m: Symbols) -> Work:
 
 def _operation(name: str, kernel: Callable[[], Kernel], *limits: Limit, **more: Any) -> Operation:
     message, _, reduce = name.rpartition("_")
-    calls = {"dgl": Call(f"update_all({message}, {reduce})", kernel, limits)}
+    calls = {"dgl": Call(f"update_all({message}, {reduce})", make=kernel, limits=limits)}
     return Operation(f"update_all_{name}", calls, _ABSENT, group="aggregation", **more)
 
 

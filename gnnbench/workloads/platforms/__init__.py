@@ -4,9 +4,9 @@ Only `load` and `why_not_on` import a library.
 """
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from ...packages import install_command
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from ..case import Case
-    from ..operation import Kernel
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,22 @@ PLATFORMS: Mapping[str, Platform] = {
 }
 
 
+Result = Callable[..., "Tensor | tuple[Tensor, ...]"]
+"""Takes the output and the inputs of `run`; returns a tensor or several, in the form of the reference's."""
+
+
+class Kernel(NamedTuple):
+    """One platform's implementation of an operation."""
+
+    build: Callable[..., Any]
+    """Takes a `Case` and returns the platform's graph structure; not timed."""
+    run: Callable[..., Any]
+    """The timed function; it takes the structure and the operation's tensors."""
+    result: "Result | None" = None
+    """What of the output the reference is compared with. None: a dense output, or the weights of a graph by
+    their entries, in any order."""
+
+
 class PlatformModule(Protocol):
     """The contents of each platform's module."""
 
@@ -64,7 +79,7 @@ class PlatformModule(Protocol):
     def layer(self, weight: "Tensor", bias: "Tensor", *, cached: bool) -> "nn.Module":
         """Make the platform's graph convolution from weight [in, out] and bias [out]."""
 
-    def convolution(self, *, cached: bool) -> "Kernel":
+    def convolution(self, *, cached: bool) -> Kernel:
         """Return the kernel that applies a layer; `run` takes a structure, the layer and x [N, in]."""
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ..case import Case
-from ..operation import Kernel
+from . import Kernel
 from .dgl_import import import_dgl
 
 dgl = import_dgl()
@@ -76,8 +76,13 @@ def add_self_loops(graph: DGLGraph, weight: Tensor) -> DGLGraph:
     return dgl.add_self_loop(weighted, edge_feat_names=["w"], fill_data=1.0)
 
 
+def apply(graph: DGLGraph, layer: nn.Module, x: Tensor) -> Tensor:
+    """Apply a layer to a graph."""
+    return layer(graph, x)
+
+
 def convolution(*, cached: bool) -> Kernel:
     """Return the kernel that applies a layer to the graph with self-loops, normalised if `cached`."""
     if cached:
         return Kernel(normalized_graph, lambda graph, layer, x: layer(graph, x, edge_weight=graph.edata["w"]))
-    return Kernel(looped_graph, lambda graph, layer, x: layer(graph, x))
+    return Kernel(looped_graph, apply)

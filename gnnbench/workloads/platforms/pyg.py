@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, Linear
 
 from ..case import Case
-from ..operation import Kernel
+from . import Kernel
 from .torch import edges, structure
 
 __all__ = [

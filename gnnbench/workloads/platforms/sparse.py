@@ -5,9 +5,8 @@ from torch import Tensor
 from torch_sparse import SparseTensor
 
 from ..case import Case
-from ..operation import Kernel
-from . import pyg
-from .pyg import MODEL_CACHED, TRANSPOSED_WEIGHT, apply, layer
+from . import Kernel, pyg
+from .pyg import MODEL_CACHED, TRANSPOSED_WEIGHT, apply, layer, numbered_edges
 
 __all__ = [
     "MODEL_CACHED",
@@ -15,6 +14,7 @@ __all__ = [
     "convolution",
     "entries",
     "layer",
+    "numbered_edges",
     "structure",
     "values",
     "weighted",

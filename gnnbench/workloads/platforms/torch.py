@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ..case import Case
-from ..operation import Kernel
+from . import Kernel
 
 TRANSPOSED_WEIGHT = False
 MODEL_CACHED = True

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from gnnbench.workloads import reference
-from gnnbench.workloads.case import gradient_for
+from gnnbench.workloads import definitions
+from gnnbench.workloads.inputs import gradient_for
 from gnnbench.workloads.operations import REFERENCES
 from gnnbench.workloads.training import LEARNING_RATE
 
@@ -68,9 +68,9 @@ def test_matrices_and_their_gradients(small_graph, dense, name):
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-@pytest.mark.parametrize("chunk_bytes", [reference.CHUNK_BYTES, 8 * 250 * 4, 1])
+@pytest.mark.parametrize("chunk_bytes", [definitions.CHUNK_BYTES, 8 * 250 * 4, 1])
 def test_products_and_their_gradients(monkeypatch, small_graph, dense, name, chunk_bytes):
-    monkeypatch.setattr(reference, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(definitions, "CHUNK_BYTES", chunk_bytes)
     assert (dense.ones.sum(1) == 0).any(), "an isolated node gets zeros"
     inputs = torch.from_numpy(dense.x), *([dense.weight] if name == "update_all_u_mul_e_sum" else [])
 

@@ -1,0 +1,20 @@
+"""Names for the annotations of operations, whose modules import torch later: see `libraries`."""
+
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["Case", "DGLGraph", "Edges", "Graph", "Hop", "Layer", "Module", "Network", "Optimizer", "Tensor"]
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
+    from torch.optim import Optimizer
+
+    from .case import Case
+    from .graphs.graph import Graph
+    from .layer import Layer
+    from .network import Network
+    from .platforms.dgl import DGLGraph
+    from .platforms.pyg import Edges
+    from .sampled import Hop
+else:
+    Case = DGLGraph = Edges = Graph = Hop = Layer = Module = Network = Optimizer = Tensor = Any

@@ -1,0 +1,51 @@
+"""Input values that are equal on every platform and machine, without random numbers."""
+
+import torch
+from torch import Tensor
+
+_PRIME = 8_388_593
+"""The largest prime below 2**23, so that the values of `pattern` stay distinct in float32."""
+_BASE = 5_180_493
+"""Large and arbitrary: each column is the previous one times this, so their correlation is near zero."""
+_VALUES_AT_ONCE = 1 << 22
+"""Values of `pattern` that are computed at a time: large inputs take little more than their own memory."""
+
+
+def pattern(rows: int, columns: int, dtype: torch.dtype = torch.float64, shift: float = 0.0) -> Tensor:
+    """Return [rows, columns] with zero mean, unit variance and distinct values in each column.
+
+    Entry (i, j) is (i + 1) b**(j + 1) mod p, scaled. Integer arithmetic gives equal values on every machine.
+    Up to 8.4 million rows have no ties, so the gradient of a maximum is unique; random float32 values tie.
+    It is computed in float64, some rows at a time.
+
+    Args:
+        rows: number of rows.
+        columns: number of columns.
+        dtype: of the result.
+        shift: added to all values.
+    """
+    multiplier = torch.tensor([pow(_BASE, exponent, _PRIME) for exponent in range(1, columns + 1)])
+    values = torch.empty(rows, columns, dtype=dtype)
+    step = max(1, _VALUES_AT_ONCE // max(1, columns))
+    for start in range(0, rows, step):
+        number = torch.arange(start + 1, min(start + step, rows) + 1).unsqueeze(1)
+        integers = number % _PRIME * multiplier % _PRIME
+        values[start : start + step] = (integers.double() / (_PRIME / 2) - 1) * 3**0.5 + shift
+    return values
+
+
+def gradient_for(values: Tensor, entries: Tensor | None = None) -> Tensor:
+    """Return a fixed gradient for an output.
+
+    Args:
+        values: a dense output [N, F], [N] or [], or the weights [M] of a graph's entries.
+        entries: a graph's entries, int64 [2, M]. Each weight's gradient depends on its entry only, because
+            libraries differ in the order of entries.
+    """
+    if entries is not None:
+        target, source = entries
+        integers = (target * _BASE + source * (_BASE // 2)) % _PRIME
+        return (integers.double() / _PRIME + 0.5).to(values)
+    if values.dim() == 0:
+        return torch.ones_like(values)
+    return pattern(len(values), values[:1].numel(), values.dtype).reshape(values.shape).to(values.device)
