@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from gnnbench import codec, plugin
+from gnnbench import codec
 from gnnbench.results.parts import BenchmarkPart
 from tests.suite import SHORT, SMALL, run_kernels
 
@@ -87,14 +87,6 @@ def test_what_does_not_fit_in_memory_is_skipped_before_its_graph_is_made(pyteste
     for direction in ("forward", "forward_backward"):
         needs = f"spmm_sum {direction} {memory}use a smaller scale, or a smaller --gnn-hidden"
         assert re.search(needs, text)
-
-
-def test_without_torch_one_line_names_the_extra(pytester, monkeypatch):
-    monkeypatch.setattr(plugin, "missing", lambda packages: f"{packages[0]} is missing: pip install it")
-    pytester.makepyfile(OWN)
-    result = pytester.runpytest_inprocess("-q")
-    result.stdout.fnmatch_lines(["gnnbench: torch is missing: pip install it"])
-    result.assert_outcomes(errors=1)
 
 
 def test_a_suite_s_own_fixture_stays_and_a_test_without_the_marker_is_told_of_it(pytester):

@@ -106,14 +106,6 @@ def test_a_prefix_that_cannot_be_written_is_one_line(folder):
     assert "1 passed" in result.stdout
 
 
-def test_what_is_not_installed_is_one_line_before_anything_runs(pytester, monkeypatch):
-    for name in ("altair", "vl_convert"):
-        monkeypatch.setitem(sys.modules, name, None)
-    line = "altair and vl_convert are not installed: pip install 'gnnbench[report]'"
-    with pytest.raises(pytest.UsageError, match=re.escape(f"gnnbench: --benchmark-histogram: {line}")):
-        pytester.parseconfigure("--benchmark-histogram=p")
-
-
 SELECT = ("--gnn-all", *SMALL, *SHORT, "-k", "(spmm_sum- or gcn_norm-) and (torch or pyg)")
 
 

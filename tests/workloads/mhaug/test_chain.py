@@ -49,12 +49,6 @@ def test_uncertainty_is_the_normalised_entropy():
     assert chain.uncertainty(torch.randn(5, 1)).tolist() == [0] * 5, "of one class"
 
 
-@pytest.mark.parametrize("kept", [0, 2, 3])
-def test_kept_features_are_scaled_up_and_all_zero_where_nothing_is(kept):
-    expected = [3 / kept] * kept if kept else []
-    assert chain.row_scale(torch.arange(3) < kept).tolist() == expected + [0] * (3 - kept)
-
-
 def test_default_constants_are_the_published_ones():
     settings = Settings()
     assert (settings.edges.mean, settings.nodes.mean) == (0.6, 0.2)
