@@ -16,7 +16,7 @@ from ..settings import Settings
 from . import breakdown, causes
 from .names import spec_of, titles
 from .sources import Sources
-from .view import BenchmarkView, Judged, View
+from .view import BenchmarkView, Verdicts, View
 
 _SHORT_COMMIT = 10
 _ITSELF = Side("")
@@ -62,11 +62,11 @@ def _of_result(found: Result) -> View:
     if found.interrupted:
         text = "The comparison was interrupted: benchmarks without a verdict by then are undecided."
         notes = (text, *notes)
-    judged = Judged(found, found.thresholds, tuple(causes.of_result(found)))
+    judged = Verdicts(found, found.thresholds, tuple(causes.of_result(found)))
     return View(found.command, "", common, benchmarks, judged, facts=tuple(facts), notes=notes)
 
 
-def _of_run(run: RunFile, base: Sequence[RunFile], judged: Judged | None) -> View:
+def _of_run(run: RunFile, base: Sequence[RunFile], judged: Verdicts | None) -> View:
     benchmarks, common = _benchmarks(judged.result.rows if judged else (), run, base)
     taken = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
     facts = (*taken, *environment_facts(run.environment or {}))
@@ -100,15 +100,15 @@ def _benchmarks(
     return found, common
 
 
-def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> Judged:
+def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> Verdicts:
     """Return verdicts of a run against others."""
     found = replace(
         of_runs(base, [run], thresholds), head=_ITSELF, shard=str(run.shard) if run.shard else None
     )
-    return Judged(found, thresholds, tuple(causes.of_result(found)))
+    return Verdicts(found, thresholds, tuple(causes.of_result(found)))
 
 
-def _saved(run: RunFile) -> Judged | None:
+def _saved(run: RunFile) -> Verdicts | None:
     """Return the verdicts of `--benchmark-compare` that were saved with a run; None: there are none."""
     found = {name: saved for name, one in run.benchmarks.items() if (saved := one.part.comparison)}
     if not found:
@@ -128,7 +128,7 @@ def _saved(run: RunFile) -> Judged | None:
         shared = None if compared["shared"] is None else Judgement.from_json(compared["shared"])
     unknown = Thresholds(0.0)
     result = Result("compare", base, _ITSELF, Comparison(rows, shared), thresholds or unknown)
-    return Judged(result, thresholds, tuple(told))
+    return Verdicts(result, thresholds, tuple(told))
 
 
 def _compared(name: str, saved: Mapping[str, Any]) -> Compared:

@@ -9,11 +9,11 @@ from typing import Any, Literal
 from .. import units
 from . import numbers
 from .breakdown import Breakdown
-from .charts import distribution, forest, phases, times
+from .charts import forest, phases, times
 from .names import heading, inputs
 from .style import Style
 from .verdicts import divided
-from .view import BenchmarkView, Judged, View, moved
+from .view import BenchmarkView, Verdicts, View, moved
 
 Place = Literal["verdicts", "benchmark", "platforms", "phases", "times"]
 
@@ -86,7 +86,7 @@ def graphs(groups: Mapping[str, Mapping[str, Sequence[BenchmarkView]]]) -> list[
     ]
 
 
-def _forest(view: View, judged: Judged, benchmarks: Sequence[BenchmarkView], same_code: str) -> Picture:
+def _forest(view: View, judged: Verdicts, benchmarks: Sequence[BenchmarkView], same_code: str) -> Picture:
     changed = moved(benchmarks)
     there = {one.fullname for one in changed}
     others = sorted(
@@ -115,7 +115,7 @@ def _forest(view: View, judged: Judged, benchmarks: Sequence[BenchmarkView], sam
 def _distribution(benchmark: BenchmarkView) -> Picture:
     def draw(style: Style) -> dict[str, Any]:
         found = numbers.thinned(benchmark, numbers.MOST_POINTS // max(len(benchmark.processes), 1))
-        return distribution.chart(found.rows(), found.interval(benchmark), found.names(), found.unit, style)
+        return times.layouts(found.rows(), found.interval(benchmark), found.names(), found.unit, style)
 
     note = (
         "Each dot is the median time of a layout. Each row is a process; its first layout is at the top. "

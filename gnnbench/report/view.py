@@ -156,7 +156,7 @@ class BenchmarkView:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Verdicts:
     """Verdicts, and what is known of them."""
 
     result: Result
@@ -182,7 +182,7 @@ class View:
     shared: str = ""
     """Graph, width and types that all benchmarks have in common."""
     benchmarks: tuple[BenchmarkView, ...] = ()
-    judged: Judged | None = None
+    judged: Verdicts | None = None
     """None: there are no verdicts."""
     breakdowns: tuple[Breakdown, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
@@ -215,7 +215,7 @@ class View:
         return f"{text}; {cut} interrupted" if cut else text
 
 
-def _verdicts(benchmarks: Sequence[BenchmarkView], judged: Judged) -> str:
+def _verdicts(benchmarks: Sequence[BenchmarkView], judged: Verdicts) -> str:
     """Return the main result; of what is slower, the largest change."""
     effect = judged.thresholds.effect if judged.thresholds else None
     found = wording.headline(benchmarks, judged.shared, effect)

@@ -11,7 +11,7 @@ from .. import units
 from . import drawing, page, wording
 from .breakdown import Breakdown
 from .causes import BENCHMARKS, Told
-from .charts import distribution
+from .charts import times
 from .document import Column, Shown, Table, chosen
 from .names import LONGEST, grouped
 from .numbers import Numbers, notes
@@ -75,7 +75,7 @@ def html(view: View) -> str:
             {
                 "texts": numbers.texts,
                 "rows": numbers.rows,
-                "chart": distribution.chart([], [], [], "UNIT", PAGE) if drawn else None,
+                "chart": times.layouts([], [], [], "UNIT", PAGE) if drawn else None,
             }
         ),
         wording=wording,

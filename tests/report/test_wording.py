@@ -10,7 +10,7 @@ from gnnbench.compare.result import Result, Side
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.report.measured import Measured
 from gnnbench.report.verdicts import COLUMNS
-from gnnbench.report.view import BenchmarkView, Judged, View, moved, ordered
+from gnnbench.report.view import BenchmarkView, Verdicts, View, moved, ordered
 from gnnbench.report.wording import headline, whole
 
 RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None, "ignored": 1.3}
@@ -27,7 +27,7 @@ def view(*verdicts, shared=None):
     )
     side = Side("5 runs")
     result = Result("compare", side, side, Comparison([], shared), Thresholds(0.03))
-    return View("run", "run.json", benchmarks=benchmarks, judged=Judged(result, result.thresholds))
+    return View("run", "run.json", benchmarks=benchmarks, judged=Verdicts(result, result.thresholds))
 
 
 @pytest.mark.parametrize(
