@@ -63,7 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Time and compare, print the verdicts, and return the exit code."""
-    from ..compare.ab import coordinator, instructions
+    from ..compare.ab import coordinator
+    from ..compare.ab.counted import counted
     from ..report import causes, markdown, verdicts, wording
     from ..report.document import Note
 
@@ -92,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     with both_sides(options, setting.arguments) as (base, head, progress):
         found = coordinator.run(base, head, setting, progress)
         if options.instructions and not found.interrupted:
-            found = instructions.counted(found, base, head, setting, progress)
+            found = counted(found, base, head, setting, progress)
     found = replace(found.settled(), path=options.json or Path())
     comparison = found.comparison
     try:

@@ -29,7 +29,7 @@ from ..variants.variant import Variant
 from . import records, turns
 from .recorded_base import RecordedBase, differences, is_open, timed_again
 from .session import arguments_without, run_of
-from .turns import Group, Turns
+from .turns import Group, TimedGroup
 
 _SHOWN = 5
 """Most ids in a suggested command; if there are more, it has none."""
@@ -58,7 +58,7 @@ class JudgedSession:
         self._recorded: RecordedBase | None = None
         """None: the base is a variant."""
         self._groups: list[Group] = []
-        self._turns: list[Turns] = []
+        self._turns: list[TimedGroup] = []
         self._in_turns: dict[str, Compared] = {}
         """What came out in turns, by id."""
         self.comparison = Comparison([], None)
@@ -159,7 +159,7 @@ class JudgedSession:
         record = self._recorded.records.get(name)
         return Revision.of_runs(run for run in self._recorded.runs if record and run.path in record.files)
 
-    def _take(self, one: Turns, result: Result, first: Mapping[str, Compared]) -> None:
+    def _take(self, one: TimedGroup, result: Result, first: Mapping[str, Compared]) -> None:
         """Take the verdicts of turns, except those on other code than the record's."""
         if not self._recorded:
             assert self._head.sources
@@ -202,7 +202,7 @@ class JudgedSession:
         ]
         return replace(judged, rows=rows)
 
-    def _described(self, one: Turns, result: Result) -> list[str]:
+    def _described(self, one: TimedGroup, result: Result) -> list[str]:
         """Return what came out in turns, and how to go on."""
         timed = [row for row in result.rows if not row.judgement.same_code]
         left = [row.fullname for row in timed if not (row.counts and row.counts.decided)]

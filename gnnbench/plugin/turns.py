@@ -42,7 +42,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Turns:
+class TimedGroup:
     """What came out for a group."""
 
     group: Group
@@ -61,7 +61,7 @@ def run(
     thresholds: Thresholds,
     judged: int,
     budget_seconds: float,
-) -> list[Turns]:
+) -> list[TimedGroup]:
     """Time the groups one after the other; an interruption ends the run.
 
     Args:
@@ -71,7 +71,7 @@ def run(
         judged: number of benchmarks that need a verdict; those of the groups are among them.
         budget_seconds: time for all groups, without preparing their bases.
     """
-    found: list[Turns] = []
+    found: list[TimedGroup] = []
     left_count, left_seconds = sum(len(group.names) for group in groups), budget_seconds
     for group in groups:
         # Each benchmark has an equal part of the family-wise error rate.
@@ -86,7 +86,7 @@ def run(
     return found
 
 
-def _of(config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float) -> Turns:
+def _of(config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float) -> TimedGroup:
     arguments = arguments_without(config, "time")
     try:
         with (
@@ -109,12 +109,12 @@ def _of(config: pytest.Config, group: Group, thresholds: Thresholds, seconds: fl
             )
             result = coordinator.run(base, head, setting, progress)
     except KeyboardInterrupt:
-        return Turns(group, None, failure="interrupted", interrupted=True)
+        return TimedGroup(group, None, failure="interrupted", interrupted=True)
     except UsageError as error:
-        return Turns(group, None, failure=str(error))
+        return TimedGroup(group, None, failure=str(error))
     except OSError as error:
-        return Turns(group, None, failure=f"{error.filename or 'a file'}: {error.strerror or error}")
-    return Turns(group, result, base, interrupted=result.interrupted)
+        return TimedGroup(group, None, failure=f"{error.filename or 'a file'}: {error.strerror or error}")
+    return TimedGroup(group, result, base, interrupted=result.interrupted)
 
 
 class _Progress:

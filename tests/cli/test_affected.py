@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from gnnbench.compare.ab.affected import AffectedResult, Inspected
-from gnnbench.compare.ab.inspections import Inspections
+from gnnbench.compare.ab.visit import Inspections
 from gnnbench.compare.comparison import Work
 from gnnbench.measure.counter_changes import CounterChange
 from gnnbench.measure.fingerprint.difference import Difference

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from gnnbench.cli import main
-from gnnbench.compare.ab.inspections import Inspections
+from gnnbench.compare.ab.visit import Inspections
 from gnnbench.compare.comparison import Work
 from gnnbench.measure.counter_changes import CounterChange
 from gnnbench.results.baseline import FOLDER, RecordStore

@@ -16,7 +16,7 @@ from gnnbench.plugin import turns
 from gnnbench.plugin.judged_session import JudgedSession
 from gnnbench.plugin.session import here
 from gnnbench.plugin.timing import Timing
-from gnnbench.plugin.turns import Turns
+from gnnbench.plugin.turns import TimedGroup
 from gnnbench.results import accepted
 from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.variants import variant
@@ -85,7 +85,7 @@ class Session:
 
         def run(_config, groups, *_others):
             failure = "" if decided else "it does not build"
-            return [Turns(one, result if decided else None, base, failure) for one in groups]
+            return [TimedGroup(one, result if decided else None, base, failure) for one in groups]
 
         self._patch.setattr(turns, "run", run)
         self.judged.judge()

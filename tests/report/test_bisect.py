@@ -1,4 +1,4 @@
-from gnnbench.compare.ab.inspections import Inspections
+from gnnbench.compare.ab.visit import Inspections
 from gnnbench.compare.comparison import Work
 from gnnbench.measure.counter_changes import CounterChange
 from gnnbench.report import bisect

@@ -12,10 +12,9 @@ from ...results import left_out
 from ...variants.command import Listener
 from ...variants.prepare import Prepared
 from ..result import Side
-from .inspections import Inspections
 from .pairs import Pairs
 from .processes import Setting, Terms
-from .visit import NotTimed
+from .visit import Inspections, NotTimed
 
 FORMAT_VERSION = 2
 # 2: a side has its text and commits, as in a result.

@@ -22,12 +22,11 @@ from ..repeat import Repeat, ends_of
 from ..result import Result, Side
 from ..settle import allowed
 from ..verdict import Thresholds
-from .inspections import Inspections
 from .pair import Workers
 from .pairs import NotStartedError, Pairs, Watcher
 from .processes import Setting, Terms
 from .schedule import SAME_CODE, Decision, Plan, Schedule
-from .visit import NotTimed, Pair, Visit, sample
+from .visit import Inspections, NotTimed, Pair, Visit, sample
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +143,6 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
                 pass
         except KeyboardInterrupt:
             interrupted = True
-    judging = session.judging
     return Result(
         "ab",
         Side.of(base),
@@ -156,9 +154,9 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
         None if pairs.shared.simulated else round(watch.contention_share(), 4),
         interrupted,
         str(setting.shard) if setting.shard else None,
-        (*session.notes, *(judging.notes() if judging else ()), *left_out.several(pairs.several)),
+        (*session.notes, *session.judging.notes(), *left_out.several(pairs.several)),
         session.repeat(),
-        judging.schedule.needed_seconds if judging else 0.0,
+        session.judging.schedule.needed_seconds,
     )
 
 
@@ -167,45 +165,45 @@ class _Session:
 
     def __init__(self, terms: Terms, setting: TimedSetting, watcher: Watcher, pairs: Pairs) -> None:
         self._terms, self._setting, self._watcher, self._pairs = terms, setting, watcher, pairs
-        self.judging: Judging | None = None
-        """None: nothing was collected yet."""
+        self.judging = Judging((), setting, None)
+        """Of no benchmarks, until they are collected."""
+        self._collected = False
         self.notes: list[str] = []
         self._places: tuple[str, ...] = ()
         self._rootdir = "."
 
     def pair(self) -> bool:
         """Run a pair of processes; return whether there is more to do."""
-        plan = self.judging.schedule.next() if self.judging else None
-        if self.judging and plan is None:
+        plan = self.judging.schedule.next()
+        if self._collected and plan is None:
             return False
         try:
             _, found = self._pairs.measure(
                 self._terms,
                 lambda workers: plan or self._first_plan(workers),
-                lambda name, found: self.judging is not None and self.judging.take(name, found),
+                lambda name, found: self.judging.take(name, found),  # noqa: PLW0108 - the first plan sets it
             )
         except NotStartedError as error:
-            if self.judging is None:
+            if not self._collected:
                 raise
             self.notes.append(f"ended early: {error}")
             return False
-        assert self.judging
         if not (found.visits or found.failures):
             return False  # the shard has no benchmarks
         self.judging.add(found)
-        self._update(self.judging)
+        self._update()
         return True
 
-    def _update(self, judging: Judging) -> None:
-        schedule = judging.schedule
-        self._watcher.update(judging.decisions(), schedule.spent_seconds, schedule.left_seconds)
+    def _update(self) -> None:
+        schedule = self.judging.schedule
+        self._watcher.update(self.judging.decisions(), schedule.spent_seconds, schedule.left_seconds)
 
     def rows(self) -> list[Compared]:
         """Return the benchmarks with the verdicts that were measured."""
         rows = []
-        for name, decision in self.judging.decisions().items() if self.judging else ():
+        for name, decision in self.judging.decisions().items():
             inspected = self._terms.inspections.get(name, Inspections())
-            logs = self.judging.head_logs.get(name) if self.judging else None
+            logs = self.judging.head_logs.get(name)
             rows.append(
                 Compared(
                     name,
@@ -239,6 +237,6 @@ class _Session:
             whole, names = len(names), [name for name in names if setting.shard.has(name)]
             self.notes.append(f"shard {setting.shard}: {len(names)} of {units.count(whole, 'benchmark')}")
         limits = allowed(setting.thresholds.accepted, self._terms.base, self._terms.head)
-        self.judging = Judging(names, setting, setting.total_seconds, limits)
-        self._update(self.judging)
+        self.judging, self._collected = Judging(names, setting, setting.total_seconds, limits), True
+        self._update()
         return self.judging.schedule.next()

@@ -11,10 +11,9 @@ from ...errors import UsageError
 from ...measure.instructions.counting import Instructions
 from ...variants.child import SIDES, DiedError
 from ...variants.collected import no_benchmarks
-from .inspections import Inspections
 from .processes import Processes, Shared, Terms
 from .turns import Turns, joined
-from .visit import NotTimed, Visit
+from .visit import Inspections, NotTimed, Visit
 
 _NO_DEFAULT = "none of the selected benchmarks is a default one; give --gnn-all too, after --"
 _QUIT_SECONDS = 20.0

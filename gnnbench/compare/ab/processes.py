@@ -13,8 +13,7 @@ from ...devices import why_no_cuda
 from ...measure.instructions.counter_choice import Watched
 from ...variants.child import SIDES, Child
 from ...variants.prepare import Prepared
-from .inspections import Inspections
-from .visit import Size
+from .visit import Inspections, Size
 
 _HASH_SEED = "PYTHONHASHSEED"
 Known = Callable[[str, Inspections], bool]

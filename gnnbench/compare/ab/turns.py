@@ -9,9 +9,8 @@ from typing import Any, Literal, TypeVar
 from ...measure.instructions.counting import Instructions, read_frames
 from ...variants.child import SIDES
 from ..instructions import InstructionChange
-from .inspections import Inspections
 from .processes import Processes
-from .visit import FEWEST_BLOCKS, NotTimed, Size, Visit
+from .visit import FEWEST_BLOCKS, Inspections, NotTimed, Size, Visit
 
 SAME_CODE = NotTimed("same code", "runs the same code")
 _NO_CALL = "it never calls `benchmark`"

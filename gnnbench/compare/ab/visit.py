@@ -5,13 +5,19 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import geometric_mean
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from ... import codec
 from ...measure import estimate
+from ...measure.counter_changes import between
+from ...measure.fingerprint.difference import Difference
+from ...measure.fingerprint.fingerprint import Fingerprint
+from ..comparison import Work
+from ..memory import MemoryChange, Peaks
 
 Array = NDArray[np.float64]
 
@@ -64,6 +70,42 @@ class NotTimed:
     """One line; of a failure, it names the side."""
     sides: tuple[str, ...] = field(default=(), compare=False)
     """The sides that failed, skipped, or have no benchmark."""
+
+
+@dataclass(frozen=True)
+class Inspections:
+    """The inspections of one benchmark on both sides."""
+
+    work: Work = field(default_factory=Work)
+    """What differs."""
+    sides: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
+    """What the workers of base and head answered; empty: this was read from a result."""
+    memory: MemoryChange | None = None
+    """None: a side has no peak, or both run the same code."""
+
+    @property
+    def same_code(self) -> bool:
+        """Whether both sides run the same code on the same kind of input with the same settings."""
+        return self.work.changed is not None and not self.work.changed
+
+    @classmethod
+    def of(cls, base: Mapping[str, Any], head: Mapping[str, Any]) -> "Inspections":
+        """Compare what both workers answered to `inspect`."""
+        counts = base["counts"], head["counts"]
+        unseen = base["unseen"] or head["unseen"]
+        difference = None
+        if not unseen:
+            prints = (codec.decode(one["fingerprint"], Fingerprint) for one in (base, head))
+            difference = Difference.between(*prints)
+        memory = MemoryChange.between(*(Peaks.of(one.get("memory")) for one in (base, head)))
+        if difference is not None and not difference:
+            memory = None
+        changes = between(*counts) if all(counts) else ()
+        return cls(Work(difference, changes, unseen), (base, head), memory)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields of a benchmark in saved results, see docs/formats.md."""
+        return {**codec.encode(self.work), "memory": codec.encode(self.memory)}
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from ...errors import UsageError
 from ...files import CACHE_VARIABLE, read_whole, write_whole
 from ...variants.builds import Build
 from ..ab.coordinator import TimedSetting
+from .followed import Measured
 from .line import Line
-from .measured import Measured
 
 FORMAT_VERSION = 1
 _MAX_BYTES = 2**29

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..ab.inspections import Inspections
 from ..ab.schedule import Decision
+from ..ab.visit import Inspections
 from ..verdict import Thresholds
 from .followed import Change
 from .line import Candidate, Cause, Line

@@ -12,10 +12,10 @@ from ...variants.overlay import overlay
 from ...variants.prepare import Prepared, prepared
 from ..ab.pairs import Pairs, Watcher
 from . import journal, lines
+from .bisection import Bisection
 from .journal import BisectSetting, Journal
 from .line import Line, Ready
 from .result import Bisected, BisectResult, pytest_options
-from .session import Session
 
 
 def run(
@@ -82,7 +82,7 @@ def _stage(line: Line, state: Journal, setting: BisectSetting, watcher: Watcher)
 
     setting = replace(setting, seed=state.seed)
     with Pairs(setting, watcher) as pairs, Ready(prepare) as ready:
-        return Session(line, ready, pairs, state, setting, watcher).run()
+        return Bisection(line, ready, pairs, state, setting, watcher).run()
 
 
 def _closer(

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from gnnbench.compare.ab.held import Held, Once, Repeated, Whole
-from gnnbench.compare.ab.inspections import Inspections
+from gnnbench.compare.ab.visit import Inspections
 from gnnbench.cpu import cores
 from gnnbench.measure.clock import Block, Call, ClockError
 from gnnbench.measure.layouts import Layouts

@@ -4,9 +4,9 @@ import pytest
 
 from gnnbench.compare.ab.visit import NotTimed, Visit
 from gnnbench.compare.bisect import journal as module
+from gnnbench.compare.bisect.followed import Measured, Seen
 from gnnbench.compare.bisect.journal import BisectSetting, Journal, key
 from gnnbench.compare.bisect.line import Candidate, Line
-from gnnbench.compare.bisect.measured import Measured, Seen
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 

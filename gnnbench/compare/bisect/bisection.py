@@ -1,6 +1,6 @@
 """A bisection: first the ends, then the candidates between them, until all changes are found."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from ... import units
@@ -9,15 +9,14 @@ from ...errors import UsageError
 from ...variants.child import SIDES
 from ...variants.variant import UnbuildableError
 from ..ab.coordinator import Judging
-from ..ab.inspections import Inspections
 from ..ab.pair import Workers
 from ..ab.pairs import Pairs, Watcher
 from ..ab.processes import Terms
-from ..ab.schedule import Decision, Plan
-from .followed import Followed
+from ..ab.schedule import Plan
+from ..ab.visit import Inspections
+from .followed import Followed, Measured, Seen
 from .journal import BisectSetting, Journal
 from .line import Line, Ready
-from .measured import Measured, Seen
 from .result import Bisected, Finding
 from .search import MOST_PAIRS, next_position
 
@@ -25,7 +24,7 @@ _BASE_FAILURES = 3
 """The run ends if a benchmark fails so often in candidate 0, which ran it before."""
 
 
-class Session:
+class Bisection:
     """One bisection.
 
     Args:
@@ -49,7 +48,8 @@ class Session:
         self._line, self._ready, self._pairs, self._journal = line, ready, pairs, journal
         self._setting, self._watcher = setting, watcher
         self._followed = Followed(line, setting.thresholds)
-        self._ends: Judging | None = None
+        self._ends = Judging(journal.names, setting, None)
+        """Of no benchmarks, until they are collected."""
         self._inspections: dict[int, dict[str, Inspections]] = {}
         """By candidate and benchmark."""
         self._base_failures = 0
@@ -71,10 +71,10 @@ class Session:
                 self._keep(measure())
         except KeyboardInterrupt:
             unfinished = "interrupted"
-        notes = [*self._line.notes, *self._journal.notes, *(self._ends.notes() if self._ends else ())]
+        notes = [*self._line.notes, *self._journal.notes, *self._ends.notes()]
         return Bisected(
             self._line,
-            self._decisions(),
+            self._ends.decisions(),
             tuple(self._findings(inspected=unfinished != "interrupted")),
             {self._line.candidates[at].name: why for at, why in sorted(self._followed.reasons.items())},
             len(self._journal.measured),
@@ -90,26 +90,19 @@ class Session:
             self._watcher.say(f"continuing after {units.count(len(done), 'pair')} of an earlier run")
         for one in done:
             if one.ends:
-                self._plan_ends()
-            elif not self._followed.searches:
-                self._followed.begin(self._decisions())
-            if one.ends and self._ends:
+                self._ends.schedule.next()
                 self._ends.take_all(one)
+            elif not self._followed.searches:
+                self._followed.begin(self._ends.decisions())
             self._take(one)
-
-    def _plan_ends(self) -> Plan | None:
-        """Return what to time next in the ends; None: all is decided, or the time is spent."""
-        if self._ends is None:
-            self._ends = Judging(self._journal.names, self._setting, None)
-        return self._ends.schedule.next()
 
     def _next(self) -> Callable[[], Measured] | None:
         """Return what to do next; None: all is found."""
         if not self._followed.searches:
-            plan = self._plan_ends() if self._ends else None
-            if plan or not self._ends:
+            plan = self._ends.schedule.next()
+            if plan or not self._journal.names:
                 return partial(self._measure_ends, plan)
-            self._followed.begin(self._decisions())
+            self._followed.begin(self._ends.decisions())
         chosen = next_position(self._followed.searches)
         return partial(self._measure_within, *chosen) if chosen else None
 
@@ -122,7 +115,8 @@ class Session:
     def _collected(self, workers: Workers) -> Plan | None:
         """Take the names of the benchmarks, and plan the first pair."""
         self._journal.names, self._journal.notes = workers.chosen(), workers.notes()
-        return self._plan_ends()
+        self._ends = Judging(self._journal.names, self._setting, None)
+        return self._ends.schedule.next()
 
     def _measure_within(self, position: int, names: list[str]) -> Measured:
         """Measure a candidate between the ends."""
@@ -165,7 +159,7 @@ class Session:
         workers, found = self._pairs.measure(
             terms,
             plan,
-            lambda name, found: ends and self._ends is not None and self._ends.take(name, found),
+            lambda name, found: ends and self._ends.take(name, found),
         )
         return Measured(
             seconds + found.start_seconds,
@@ -186,9 +180,9 @@ class Session:
         """Save a pair, and take it."""
         self._journal.add(one)
         self._take(one)
-        if one.ends and self._ends:
+        if one.ends:
             left_seconds = min(self._ends.schedule.left_seconds, self._left_seconds)
-            self._watcher.update(self._decisions(), self._spent_seconds, left_seconds)
+            self._watcher.update(self._ends.decisions(), self._spent_seconds, left_seconds)
             return
         for name, failure in one.failures.items():
             if "base" in failure.sides:
@@ -200,12 +194,9 @@ class Session:
 
     def _take(self, one: Measured) -> None:
         self._spent_seconds += one.seconds
-        if one.ends and self._ends:
+        if one.ends:
             self._ends.add(one)
         self._followed.add(one)
-
-    def _decisions(self) -> Mapping[str, Decision]:
-        return self._ends.decisions() if self._ends else {}
 
     def _findings(self, *, inspected: bool) -> list[Finding]:
         """Return where benchmarks changed; `inspected`: with what differs between the two candidates."""

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 import pytest
 
 from gnnbench.compare.ab.pairs import Pairs
+from gnnbench.compare.bisect.bisection import Bisection
 from gnnbench.compare.bisect.journal import BisectSetting, Journal
 from gnnbench.compare.bisect.line import Candidate, Cause, Line, Ready
-from gnnbench.compare.bisect.session import Session
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.variants.variant import UnbuildableError
@@ -15,7 +15,7 @@ from tests.compare.ab.answers import answering, block, done, inspected
 from tests.compare.ab.workers import Watcher, prepared
 
 
-class Bisection:
+class Candidates:
     """Candidates, each with the answers of its processes; the first is the good end.
 
     A candidate whose answers are a text cannot be built.
@@ -62,12 +62,12 @@ class Bisection:
             Pairs(setting, watcher) as pairs,
             Ready(self.prepare) as ready,
         ):
-            return Session(self.line, ready, pairs, journal, setting, watcher).run()
+            return Bisection(self.line, ready, pairs, journal, setting, watcher).run()
 
 
 @pytest.fixture
 def bisection(tmp_path, monkeypatch):
-    return lambda *candidates, **more: Bisection(tmp_path, monkeypatch, candidates, **more)
+    return lambda *candidates, **more: Candidates(tmp_path, monkeypatch, candidates, **more)
 
 
 def times(ms):
@@ -136,6 +136,6 @@ def test_what_cannot_be_inspected_is_not_compared(bisection):
     made = bisection(OLD, NEW | {"inspect c": "no"}, BROKEN, names="abcd")
     setting = made.setting()
     with Pairs(setting, made.watcher) as pairs, Ready(made.prepare) as ready:
-        session = Session(made.line, ready, pairs, None, setting, made.watcher)
+        session = Bisection(made.line, ready, pairs, Journal(made.folder, 0), setting, made.watcher)
         assert session._inspected(0, 1, ["a", "b", "c", "d"]).keys() == {"a"}
         assert session._inspected(0, 2, ["a"]) == {}

@@ -4,7 +4,7 @@ import tempfile
 
 import pytest
 
-from gnnbench.compare.ab import instructions
+from gnnbench.compare.ab.counted import counted
 from gnnbench.compare.ab.pairs import Pairs
 from gnnbench.compare.ab.processes import Setting, Terms
 from gnnbench.compare.ab.turns import no_benchmark
@@ -76,7 +76,7 @@ def count(folder, names, *trees):
     base, head = (prepared(text, *trees) for text in ("path:old", "path:new"))
     rows = [Compared(name, Judgement("undecided", "a reason"), None) for name in names]
     found = Result("ab", Side.of(base), Side.of(head), Comparison(rows, None), Thresholds(0.03))
-    return instructions.counted(found, base, head, setting(folder), watcher), watcher.steps
+    return counted(found, base, head, setting(folder), watcher), watcher.steps
 
 
 def test_both_sides_are_counted_until_one_dies(sides, tmp_path):
