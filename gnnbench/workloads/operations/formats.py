@@ -61,6 +61,10 @@ def _weighted_csr(adjacency: Tensor, weight: Tensor) -> Tensor:
     return torch.sparse_csr_tensor(*arrays, adjacency.shape, check_invariants=False)
 
 
+def _csr(case: Case) -> Tensor:
+    return on_torch.structure(case)
+
+
 def _coo_sparse(adjacency: Tensor, weight: Tensor) -> Compressed:
     pointer, column = adjacency.crow_indices(), adjacency.col_indices()
     matrix = torch_sparse.SparseTensor(
@@ -153,7 +157,7 @@ OPERATIONS = (
                 "SparseTensor(...).coo",
                 _coo_sparse,
                 (SPARSE_TENSOR,),
-                on_torch.structure,
+                _csr,
                 result=unchanged,
             ),
             "torch": Call(
