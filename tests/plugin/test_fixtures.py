@@ -89,6 +89,17 @@ def test_what_does_not_fit_in_memory_is_skipped_before_its_graph_is_made(pyteste
         assert re.search(needs, text)
 
 
+def test_a_graph_that_cannot_be_read_ends_the_session_in_a_line(pytester, monkeypatch):
+    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which collecting would set
+    pytester.makepyfile("import pytest\n@pytest.mark.operations('spmm_sum')\ndef test_spmm(case): pass\n")
+    file = pytester.makefile(".mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n")
+    options = ("--gnn-device=cpu", "--gnn-platform=torch", f"--gnn-dataset={file}")
+    result = pytester.runpytest_inprocess(*options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = [line for line in str(result.stdout).splitlines() if f"{file.name}: " in line]
+    assert "not a readable Matrix Market file" in line
+
+
 def test_a_suite_s_own_fixture_stays_and_a_test_without_the_marker_is_told_of_it(pytester):
     fixture = "import pytest\n@pytest.fixture\ndef graph(): return 'its own'\n"
     pytester.makepyfile(
