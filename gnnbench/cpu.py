@@ -126,7 +126,7 @@ def _look(numbers: list[int]) -> _Look:
 
 
 @dataclass
-class Watch:
+class ContentionWatch:
     """Measures CPU contention: the CPU time of other programs while a benchmark runs."""
 
     _cores: list[int] = field(default_factory=cores)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from gnnbench.adopt.plan import make
-from gnnbench.adopt.repository import Repository
+from gnnbench.adopt.repository import Project
 from tests.github_server import TOKEN, github
 from tests.sampling import nightly
 from tests.suite import ROOT, environment
@@ -215,7 +215,7 @@ def test_what_may_comment_has_no_code_of_the_pull_request():
 
 def test_the_workflow_of_gnnbench_init_passes_its_schema_and_zizmor(tmp_path):
     action = f"me/gnnbench@{'1f' * 20}"
-    plan = make(Repository(tmp_path, ("test_a.py::test_a",)), None, action, settings=True)
+    plan = make(Project(tmp_path, ("test_a.py::test_a",)), None, action, settings=True)
     [text] = [text for path, text in plan.files.items() if path.suffix == ".yml"]
     file = tmp_path / "benchmarks.yml"
     file.write_text(text)

@@ -12,7 +12,7 @@ import pytest
 
 from gnnbench import cpu
 from gnnbench.clocks import RealTime
-from gnnbench.cpu import CONTENDED, Placement, Watch, _last_started, _own_seconds, cores
+from gnnbench.cpu import CONTENDED, ContentionWatch, Placement, _last_started, _own_seconds, cores
 
 needs_two_cores = pytest.mark.skipif(
     len(cores()) < 2 or _last_started() is None,
@@ -124,7 +124,7 @@ def spin(seconds):
 
 
 def share():
-    watch = Watch()
+    watch = ContentionWatch()
     watch.begin()
     spin(0.3)
     return watch.contention_share()
@@ -179,11 +179,11 @@ def timed(watch, system, seconds, **load):
 
 
 def test_what_is_timed_for_long_has_a_window_of_its_own_and_a_short_one_begins_with_what_ran_before(system):
-    watch = Watch([0, 1])
+    watch = ContentionWatch([0, 1])
     system.run(5, others=1)
     assert timed(watch, system, 0.5, own=1) == 0
     assert timed(watch, system, 0.5, own=1, others=1) == pytest.approx(0.5)
-    watch = Watch([0, 1])
+    watch = ContentionWatch([0, 1])
     system.run(0.2, own=1)
     assert timed(watch, system, 0.08, own=1, others=1) == pytest.approx(0.08 / 0.28 / 2)
     assert timed(watch, system, 0.08, own=1, others=1) == pytest.approx(0.16 / 0.36 / 2)
@@ -193,14 +193,14 @@ def test_what_is_timed_for_long_has_a_window_of_its_own_and_a_short_one_begins_w
 
 
 def test_where_nothing_ran_before_it_looks_on_for_a_moment(system):
-    watch = Watch([0, 1])
+    watch = ContentionWatch([0, 1])
     assert timed(watch, system, 0.08, own=1, others=1) == pytest.approx(0.08 / 0.25 / 2)
     assert system.now == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize("cores", [[], [10_000]])
 def test_where_cores_are_not_known_all_are_looked_at(cores):
-    watch = Watch(cores)
+    watch = ContentionWatch(cores)
     watch.begin()
     spin(0.3)
     assert 0 <= watch.contention_share() <= 1.1 * (psutil.cpu_count() or 1)

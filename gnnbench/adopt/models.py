@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from .repository import Repository
+from .repository import Project
 
 _TORCH = frozenset({"Module", "MessagePassing", "LightningModule"})
 """Names of the classes that models are derived from."""
@@ -38,7 +38,7 @@ class Model:
         return f"{self.module}:{self.name}"
 
 
-def find(repository: Repository) -> list[Model]:
+def find(repository: Project) -> list[Model]:
     """Return the models of a repository, the likeliest to be measured first.
 
     They are derived from a torch module by name, and have a `forward` of their own. First come those that

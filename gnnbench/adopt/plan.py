@@ -14,7 +14,7 @@ from .. import git
 from ..errors import UsageError
 from . import written_benchmark
 from .models import Model
-from .repository import Repository
+from .repository import Project
 
 _FOLDER = PurePath("benchmarks")
 _WORKFLOW = PurePath(".github/workflows/benchmarks.yml")
@@ -59,10 +59,10 @@ jobs:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Adoption:
     """What `gnnbench init` does in a repository."""
 
-    repository: Repository
+    repository: Project
     model: Model | None
     """Of which a benchmark is written; None: the repository has benchmarks."""
     files: Mapping[PurePath, str]
@@ -99,7 +99,7 @@ class Plan:
         return f"in {_WORKFLOW}, replace {names} by gnnbench's repository and commit on GitHub"
 
 
-def make(repository: Repository, model: Model | None, action: str | None, *, settings: bool) -> Plan:
+def make(repository: Project, model: Model | None, action: str | None, *, settings: bool) -> Adoption:
     """Return what to write; files that exist are kept.
 
     Args:
@@ -139,7 +139,7 @@ def make(repository: Repository, model: Model | None, action: str | None, *, set
     if lines := [line for line in _IGNORE if line not in before.splitlines()]:
         start = "\n" if before and not before.endswith("\n") else ""
         files[IGNORED] = start + "".join(f"{line}\n" for line in lines)
-    return Plan(repository, model, files, kept)
+    return Adoption(repository, model, files, kept)
 
 
 def _benchmark(model: Model) -> PurePath:
@@ -168,7 +168,7 @@ def action_source() -> str | None:
     return f"{found[1]}@{commit}" if found and commit else None
 
 
-def write(plan: Plan) -> None:
+def write(plan: Adoption) -> None:
     """Write the files; none that exists is overwritten.
 
     Raises:

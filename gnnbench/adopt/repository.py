@@ -27,7 +27,7 @@ _BENCHMARK = re.compile(r"\bdef (test|bench)\w*\([^)]*\bbenchmark(_weave)?\b", r
 
 
 @dataclass(frozen=True)
-class Repository:
+class Project:
     """A folder with Python code, read when it is asked for."""
 
     folder: Path

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..adopt.models import Model
-    from ..adopt.plan import Plan
-    from ..adopt.repository import Repository
+    from ..adopt.plan import Adoption
+    from ..adopt.repository import Project
     from ..variants.outcome import Ending
 
 READY = 0
@@ -81,13 +81,13 @@ def run(options: argparse.Namespace) -> int:
     return READY
 
 
-def _repository(folder: Path, timeout_seconds: float) -> "Repository":
+def _repository(folder: Path, timeout_seconds: float) -> "Project":
     """Return the repository with the benchmarks that pytest collects in it.
 
     Raises:
         UsageError: pytest cannot collect them, or takes too long.
     """
-    from ..adopt.repository import Repository
+    from ..adopt.repository import Project
     from ..variants import fresh
     from .progress import Progress
 
@@ -96,7 +96,7 @@ def _repository(folder: Path, timeout_seconds: float) -> "Repository":
             progress.step("pytest --collect-only", timeout_seconds)
             return fresh.collect(words, folder, timeout_seconds)
 
-    repository, found = Repository(folder), collect(["."])
+    repository, found = Project(folder), collect(["."])
     reasons = dict(found.refused)
     named = [file for file in repository.likely if not any(map(PurePath(file).is_relative_to, reasons))]
     is_named = not found.benchmarks and bool(named)
@@ -109,7 +109,7 @@ def _repository(folder: Path, timeout_seconds: float) -> "Repository":
     for line in (*refused[:_MOST_NAMED], *found.untimed):
         streams.say(line)
     functions = dict.fromkeys(_function(one) for one in found.benchmarks)
-    return Repository(folder, tuple(functions), is_named, found.has_testpaths)
+    return Project(folder, tuple(functions), is_named, found.has_testpaths)
 
 
 def _function(name: str) -> str:
@@ -142,7 +142,7 @@ def _explained(what: str, timeout_seconds: float, remedy: str = "") -> "Iterator
         raise UsageError(f"{what} does not run: {remedy}", *str(error).splitlines()) from None
 
 
-def _model(repository: "Repository", wanted: str | None) -> "Model | None":
+def _model(repository: "Project", wanted: str | None) -> "Model | None":
     """Return the model to write a benchmark of; None: there are benchmarks already.
 
     Raises:
@@ -168,7 +168,7 @@ def _model(repository: "Repository", wanted: str | None) -> "Model | None":
     return chosen
 
 
-def _show(planned: "Plan") -> None:
+def _show(planned: "Adoption") -> None:
     from ..adopt.plan import IGNORED
 
     repository = planned.repository
@@ -207,7 +207,7 @@ def _agreed(count: int) -> bool:
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
-def _try(planned: "Plan", timeout_seconds: float) -> None:
+def _try(planned: "Adoption", timeout_seconds: float) -> None:
     """Run the benchmark once, and print its times.
 
     Raises:
@@ -218,7 +218,7 @@ def _try(planned: "Plan", timeout_seconds: float) -> None:
     from ..variants import fresh
     from .progress import Progress
 
-    watch = cpu.Watch()
+    watch = cpu.ContentionWatch()
     with Progress() as progress, tempfile.TemporaryDirectory() as place:
         output = Path(place, "run.json")
         progress.step(f"pytest {planned.first}", timeout_seconds)
@@ -240,7 +240,7 @@ def _try(planned: "Plan", timeout_seconds: float) -> None:
         )
 
 
-def _say_next(planned: "Plan") -> None:
+def _say_next(planned: "Adoption") -> None:
     if to_do := planned.to_do():
         streams.say(f"still to do: {to_do}")
     if planned.model and not planned.repository.has_testpaths:
@@ -258,6 +258,6 @@ def _say_next(planned: "Plan") -> None:
     streams.say(f"then a page of it: {install}gnnbench report ab.json")
 
 
-def _here(planned: "Plan", paths: "Sequence[str]") -> str:
+def _here(planned: "Adoption", paths: "Sequence[str]") -> str:
     """Return paths of the repository as they are typed in this folder."""
     return shlex.join(os.path.relpath(planned.repository.folder / one) for one in paths)

@@ -15,7 +15,7 @@ from ..options import EFFECT, OPTIONS
 from ..profile.kinds import KINDS
 from . import streams
 from .common import INTERRUPTED
-from .profile_session import COMMAND, DEFAULT, EPOCH, SORT, Session
+from .profile_session import COMMAND, DEFAULT, EPOCH, SORT, ProfileSession
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         return _compare_saved(*map(Path, options.diff))
     if not options.select:
         raise UsageError(f"name a benchmark: {COMMAND}, such as gnnbench profile epoch")
-    session = Session(options)
+    session = ProfileSession(options)
     try:
         with passed_on(options.settings, session.wanted.arguments):
             return _compare_variants(session, options.diff) if options.diff else _show(session, options.sort)
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         return INTERRUPTED
 
 
-def _show(session: Session, sort: str) -> int:
+def _show(session: ProfileSession, sort: str) -> int:
     """Profile the installed code, and print the tables."""
     from ..profile.process import ProfiledSide
     from ..report.profile import pages
@@ -100,7 +100,7 @@ def _compare_saved(before: Path, after: Path) -> int:
     return 0
 
 
-def _compare_variants(session: Session, texts: Sequence[str]) -> int:
+def _compare_variants(session: ProfileSession, texts: Sequence[str]) -> int:
     """Profile two variants, and print their differences."""
     from ..compare.verdict import Thresholds
     from ..profile import diff, times

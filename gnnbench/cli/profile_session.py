@@ -25,7 +25,7 @@ _MOST_NAMED = 20
 COMMAND = "gnnbench profile SELECT"
 
 
-class Session:
+class ProfileSession:
     """One run of `gnnbench profile`."""
 
     def __init__(self, options: argparse.Namespace) -> None:

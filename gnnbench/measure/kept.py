@@ -37,7 +37,7 @@ class Kept:
     """The `extra_info` of the benchmarks that were only inspected, by id."""
     repeated: list[str] = field(default_factory=list)
     """Tests with several benchmarks, of which the first one counts."""
-    watch: "cpu.Watch | None" = None
+    watch: "cpu.ContentionWatch | None" = None
     """Watches other programs."""
     _parts: list[tuple[str, dict[str, Any], dict[str, Any]]] = field(default_factory=list)
     """Of the running test's benchmarks: id, `extra_info`, and gnnbench's part of it."""
@@ -53,7 +53,7 @@ class Kept:
             from .simulated_clock import FakeMachine
 
             self._machine = FakeMachine.parse(text)
-        self.watch = cpu.Watch()
+        self.watch = cpu.ContentionWatch()
 
     def clock(self, fixture: Any, devices: Sequence[str], *, flush: bool) -> Clock:
         """Return the clock for inputs on these devices; see `layouts.clock_for`."""

@@ -24,7 +24,7 @@ from ..workloads import cells as selection
 from . import choice, fixtures, histogram
 from .choice import Choice, choice_of
 from .growth import GrowthCheck
-from .limits import GATE, Limits
+from .limits import GATE, LimitCheck
 from .rootdir import is_settled
 from .session import (
     MARKER,
@@ -92,7 +92,7 @@ def pytest_configure(config: pytest.Config) -> None:
     histogram.take_over(config)
     again = bool(config.getoption(choice.AGAIN))
     if not again:  # a confirming process only times; the session itself has checked the limits
-        register(Limits(config))
+        register(LimitCheck(config))
     compare = config.getoption("benchmark_compare", None)
     asked = compare if not again and not hasattr(config, "workerinput") else None
     judging = _is_judged_here(config, asked)

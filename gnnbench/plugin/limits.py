@@ -17,7 +17,7 @@ EXCEEDED = pytest.StashKey[list[str]]()
 _NOT_WEIGHED = "benchmark.pedantic fixes its calls, or this system does not tell the resident set"
 
 
-class Limits:
+class LimitCheck:
     """Checks the limits of each benchmark, and names the rules that expired or match no benchmark."""
 
     def __init__(self, config: pytest.Config) -> None:

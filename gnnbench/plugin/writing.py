@@ -43,7 +43,7 @@ def usage_error(text: str) -> pytest.UsageError:
     return pytest.UsageError(wrapped(f"ERROR: gnnbench: {text}", columns).removeprefix("ERROR: "))
 
 
-class Failure(str):
+class FailureText(str):
     """Why a test has failed, a line for each reason: whole in files, broken at words in a terminal."""
 
     __slots__ = ()
@@ -57,6 +57,6 @@ class Failure(str):
 def fail(report: pytest.TestReport, reason: str) -> None:
     """Mark the report of a test's call as failed; if it has failed already, add the reason."""
     line = one_line(reason)
-    report.longrepr = Failure(f"{report.longrepr}\n{line}" if report.failed else line)
+    report.longrepr = FailureText(f"{report.longrepr}\n{line}" if report.failed else line)
     report.outcome = "failed"
     vars(report).pop("wasxfail", None)  # pytest would not count it as failed

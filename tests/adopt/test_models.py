@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from gnnbench.adopt import models, written_benchmark
-from gnnbench.adopt.repository import Repository
+from gnnbench.adopt.repository import Project
 
 TEXT = """
 from torch import nn
@@ -27,7 +27,7 @@ class GAT(nn.Module):
 
 def find(folder, text):
     (folder / "model.py").write_text(text)
-    return models.find(Repository(folder))
+    return models.find(Project(folder))
 
 
 def test_the_model_comes_before_its_layers_with_what_it_requires(tmp_path):

@@ -1,7 +1,7 @@
 import pytest
 
 from gnnbench.adopt import plan
-from gnnbench.adopt.repository import Repository
+from gnnbench.adopt.repository import Project
 from gnnbench.errors import UsageError
 from tests.variants.repositories import commit, create, git
 
@@ -9,7 +9,7 @@ from tests.variants.repositories import commit, create, git
 @pytest.fixture
 def repository(tmp_path):
     """A repository with a benchmark."""
-    return Repository(tmp_path, ("test_sum.py::test_sum",))
+    return Project(tmp_path, ("test_sum.py::test_sum",))
 
 
 def made(repository):

@@ -2,7 +2,7 @@ from pathlib import PurePath
 
 import pytest
 
-from gnnbench.adopt.repository import Repository
+from gnnbench.adopt.repository import Project
 
 
 def write(folder, files):
@@ -10,7 +10,7 @@ def write(folder, files):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return Repository(folder)
+    return Project(folder)
 
 
 def test_packages_are_found_in_src_and_at_the_top(tmp_path):
@@ -45,10 +45,10 @@ def test_files_that_look_like_benchmarks_are_found_whatever_pytest_calls_a_test(
 
 def test_many_files_are_named_by_their_folder_if_pytest_collects_them_there(tmp_path):
     names = [f"bench/{name}/test_{name}.py" for name in "abcd"]
-    assert Repository(tmp_path, names[:3]).suite == names[:3]
-    assert Repository(tmp_path, names).suite == ["bench"]
-    assert Repository(tmp_path, [*names, "test_e.py::test_it"]).suite == ["."]
-    assert Repository(tmp_path, names, is_named=True).suite == names
+    assert Project(tmp_path, names[:3]).suite == names[:3]
+    assert Project(tmp_path, names).suite == ["bench"]
+    assert Project(tmp_path, [*names, "test_e.py::test_it"]).suite == ["."]
+    assert Project(tmp_path, names, is_named=True).suite == names
 
 
 @pytest.mark.parametrize(

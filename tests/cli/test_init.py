@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from gnnbench.adopt import plan
-from gnnbench.adopt.repository import Repository
+from gnnbench.adopt.repository import Project
 from gnnbench.cli import init
 from gnnbench.variants import command
 from tests import suite
@@ -126,7 +126,7 @@ def test_benchmarks_inside_their_package_are_compared_with_a_record(tmp_path, ca
     """`gnnbench ab` would import both sides' package from the working tree."""
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels/__init__.py").touch()
-    repository = Repository(tmp_path, ["kernels/test_sum.py::test_sum"])
+    repository = Project(tmp_path, ["kernels/test_sum.py::test_sum"])
     init._say_next(plan.make(repository, None, "me/gnnbench@v2", settings=True))
     *_, record, compare = capsys.readouterr().out.replace("\n  ", " ").splitlines()
     assert record.startswith("commit, and before your next change: gnnbench baseline record -- ")
@@ -224,7 +224,7 @@ def test_what_hangs_is_stopped(tmp_path, in_process, monkeypatch, place):
     waits = "import time\ntime.sleep(600)\n"
     (tmp_path / "test_sum.py").write_text(waits + SUITE if place == "collecting" else SUITE)
     if place != "collecting":
-        monkeypatch.setattr(init, "_repository", lambda folder, _: Repository(folder, (place,)))
+        monkeypatch.setattr(init, "_repository", lambda folder, _: Project(folder, (place,)))
     monkeypatch.setattr("gnnbench.variants.fresh.running", command.running)
     found = in_process("init", "--yes", "--timeout", "0.5")
     assert found.returncode == 2

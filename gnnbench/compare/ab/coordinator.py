@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import environment, units
 from ...clocks import RealTime
-from ...cpu import Watch
+from ...cpu import ContentionWatch
 from ...packages import version
 from ...results import left_out
 from ...shard import Shard
@@ -134,7 +134,7 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
     Raises:
         UsageError: there is nothing to time, or a variant cannot run it.
     """
-    start, watch = RealTime.seconds(), Watch()
+    start, watch = RealTime.seconds(), ContentionWatch()
     interrupted = False
     with Pairs(setting, watcher) as pairs:
         session = _Session(Terms(base, head), setting, watcher, pairs)
