@@ -19,6 +19,8 @@ _LONGEST_REASON = 300
 """Characters."""
 NAMES = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
 """What stands for the numbers that JSON lacks: the texts that Python, and so a test id, has for them."""
+KEY = "gnnbench"
+"""Of gnnbench's part of a file of pytest-benchmark."""
 _NESTED = (dict, list)
 _DEEPEST = 64
 """Levels of lists and objects; a run file of pytest-benchmark has ten. Much more exhausts Python's stack."""
@@ -85,6 +87,15 @@ def damage(error: Exception) -> str:
 def fields(value: Any) -> dict[str, Any]:
     """Return an object of JSON; empty: the value is none, as where users may write anything."""
     return value if isinstance(value, dict) else {}
+
+
+def own_part(whole: Any) -> dict[str, Any]:
+    """Return gnnbench's part of a benchmark's `extra_info`, or of a run file; empty: there is none.
+
+    It has a whole number as `version`. Users may write anything in its place.
+    """
+    found = fields(fields(whole).get(KEY))
+    return found if type(found.get("version")) is int else {}
 
 
 def _memory_bytes(raw: bytes) -> int:

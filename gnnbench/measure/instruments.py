@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .. import cpu
-from . import compilation, extra_info
+from .. import cpu, json_io
+from . import compilation
 from .clock import Block, Call, Clock, ClockError
 from .kept import Kept
 from .layouts import Layouts
@@ -66,7 +66,7 @@ class TimeInstrument:
                 raise ClockError(
                     f"none of {asked.rounds} rounds had a positive time on the clock {clock.name}"
                 )
-        extra_info.part(fixture.extra_info)["no_fingerprint"] = FIXED
+        json_io.own_part(fixture.extra_info)["no_fingerprint"] = FIXED
         if fixture.cprofile:
             inputs = asked.inputs()
             _cprofile(fixture, asked.iterations, inputs, lambda: asked.tear_down(inputs))
@@ -197,7 +197,7 @@ class GrowthInstrument:
 
 def _add_why_not_inspected(fixture: Any, reason: str) -> None:
     """Add why a call that is timed whole has no fingerprint, and what torch.compile did in it."""
-    ours = extra_info.part(fixture.extra_info)
+    ours = json_io.own_part(fixture.extra_info)
     ours["no_fingerprint"] = why_unseen(reason)
     if compiled := compilation.counts():
         ours["compilation"] = compiled

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .. import codec, cpu
-from . import extra_info
+from .. import codec, cpu, json_io
 from .clock import Call, Clock
 from .layouts import Layouts, clock_for
 from .seam import paused
@@ -79,7 +78,7 @@ class Kept:
             yield
         finally:
             for _, extra, ours in self._parts:
-                extra[extra_info.KEY] = ours
+                extra[json_io.KEY] = ours
                 if definition:
                     ours["definition_hash"] = definition
             self.repeated += [name for name, *_ in self._parts[1:2]]
@@ -90,9 +89,9 @@ class Kept:
             fixture.extra_info = {}
             if fixture.stats:  # which is what is saved
                 fixture.stats.extra_info = fixture.extra_info
-        ours = extra_info.part(fixture.extra_info)
+        ours = json_io.own_part(fixture.extra_info)
         if ours.get("version") != self.version:
-            ours = fixture.extra_info[extra_info.KEY] = {"version": self.version}
+            ours = fixture.extra_info[json_io.KEY] = {"version": self.version}
         self._parts.append((fixture.fullname, fixture.extra_info, ours))
         return ours
 
@@ -100,7 +99,7 @@ class Kept:
         """Add counters, fingerprint and growth of the resident set of a call, and return its result."""
         from .inspection import inspect
 
-        ours = extra_info.part(fixture.extra_info)
+        ours = json_io.own_part(fixture.extra_info)
         results = []
         with paused():
             found = inspect(layouts.original, layouts.devices, is_warm=is_warm)

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from .. import json_io
 from ..compare.comparison import Compared
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
-from ..measure import extra_info
 from ..report import causes, console, verdicts, wording
 from ..report.lines import wrapped
 from ..results import accepted, counter_baseline
@@ -141,7 +141,7 @@ class Gate:
             return timing_of(self._config).kept.inspected
         timed: dict[str, dict[str, Any]] = {}
         for bench in self._config._benchmarksession.benchmarks:  # type: ignore[attr-defined]  # noqa: SLF001
-            if "measurement" in extra_info.part(bench.extra_info):
+            if "measurement" in json_io.own_part(bench.extra_info):
                 timed.setdefault(bench.fullname, bench.extra_info)  # as run files are read
         return timed
 

@@ -9,10 +9,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from .. import environment, option_defaults, settings
+from .. import environment, json_io, option_defaults, settings
 from ..errors import UsageError
 from ..files import cache_folder
-from ..measure import extra_info
 from ..options import OPTIONS, Options
 from ..results.parts import NOT_TIMED
 from ..settings import Settings
@@ -175,7 +174,7 @@ def places(config: pytest.Config) -> list[str]:
 
 def ours_of(item: pytest.Item) -> dict[str, Any]:
     """Return gnnbench's part of the `extra_info` of a test's benchmark; empty: there is none."""
-    return extra_info.part(getattr(_fixture(item), "extra_info", None))
+    return json_io.own_part(getattr(_fixture(item), "extra_info", None))
 
 
 def seconds_of(item: pytest.Item) -> float | None:

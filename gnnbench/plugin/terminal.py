@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from .. import environment, units
+from .. import environment, json_io, units
 from ..errors import one_line
-from ..measure import extra_info
 from ..profile.hooks import profiling_of
 from ..report import console
 from ..report.document import Note
@@ -282,7 +281,7 @@ class _TheirTable:
         """Keep the benchmarks that gnnbench does not show."""
         shown = NOT_TIMED | {"measurement"}
         groups = [
-            (name, [entry for entry in entries if not shown & extra_info.part(entry["extra_info"]).keys()])
+            (name, [entry for entry in entries if not shown & json_io.own_part(entry["extra_info"]).keys()])
             for name, entries in (yield)
         ]
         return [(name, entries) for name, entries in groups if entries]

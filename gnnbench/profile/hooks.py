@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .. import codec, units
+from .. import codec, json_io, units
 from ..errors import one_line
 from ..files import shown
-from ..measure import extra_info, seam
+from ..measure import seam
 from ..measure.pedantic import Pedantic
 from ..workloads.spec import Spec
 from . import kinds, record
@@ -102,7 +102,7 @@ class Profiling:
         """Profile a call in place of its timing, save the profile, and return the result of one more call."""
         from .. import environment
 
-        found = extra_info.part(fixture.extra_info).get("spec")
+        found = json_io.own_part(fixture.extra_info).get("spec")
         spec = codec.decode(found, Spec) if found else None
         name, device = (spec.id, spec.device) if spec else (fixture.fullname, device_of(inputs))
 

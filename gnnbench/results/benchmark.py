@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import codec, cpu, json_io
-from ..measure import estimate, extra_info
+from ..measure import estimate
 from ..measure.measurement import Measurement
 from ..workloads.spec import DIRECTIONS, Spec
 from .parts import FORMAT_VERSION, NOT_TIMED, READABLE, BenchmarkPart, raised
@@ -102,7 +102,7 @@ def part_of(entry: Mapping[str, Any]) -> BenchmarkPart:
     Raises:
         ValueError: it has another form or version.
     """
-    ours = extra_info.part(entry.get("extra_info"))
+    ours = json_io.own_part(entry.get("extra_info"))
     if not ours:
         return _NO_PART
     if ours["version"] not in READABLE:

@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 
 from .. import codec, environment, json_io
 from ..errors import UsageError
-from ..measure import extra_info
 from ..measure.sources import Sources
 from ..shard import Shard
 from . import benchmark, former_names, left_out
@@ -105,7 +104,7 @@ def check(path: Path, content: Any, raw: bytes) -> dict[str, Any]:
     """
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         _refuse(path, "not a run file of pytest-benchmark: it has no list of benchmarks")
-    ours = extra_info.part(content)
+    ours = json_io.own_part(content)
     if ours and ours["version"] not in READABLE:
         _refuse(
             path,
@@ -149,7 +148,7 @@ def _unchanged(raw: bytes) -> bool:
 
 
 def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
-    saved = extra_info.part(content)
+    saved = json_io.own_part(content)
     try:
         ours = codec.decode(saved or {"version": FORMAT_VERSION}, RunPart)
         codec.decode(saved, _WithEnvironment)
