@@ -8,13 +8,14 @@ from ..compare.axis import Pair
 from ..compare.verdict import Reason, Thresholds
 from .document import Column, Document, Note, Table
 from .names import SHORT_DIRECTION, grouped, shared_place
+from .verdicts import named
 from .wording import ORDER
 
 _NAMES = {"operation": "operation", "direction": "dir", "platform": "on"}
 """Fields of a spec that name a benchmark in a table, and their columns."""
 _INPUTS = ("dataset", "hidden", "dtype", "index_dtype", "device")
 """Fields of a spec that stand above a table."""
-_NUMBERS = (Column("time", "time"), Column("ratio", "ratio"), Column("interval", "interval"))
+_NUMBERS = named("terminal", "time", "ratio", "interval")
 _ENOUGH = 3
 """Processes from which on it is known how far the errors of different benchmarks are correlated."""
 MEANS = "geometric mean of the ratios, over the benchmarks that both have"
@@ -42,23 +43,14 @@ def _table(heading: str, groups: list[list[Row]], found: Along) -> Table:
     """
     place = shared_place([rows[0].pair.function for rows in groups])
     names = (Column(name, once=True) for name in _columns(groups[0][0].pair))
-    last = [Column("verdict", "verdict")] if is_judged(found) else []
-    columns = (*names, Column(found.field), *_NUMBERS, *last)
+    shown = [*_NUMBERS, *(named("terminal", "verdict") if is_judged(found) else ())]
+    columns = (*names, Column(found.field), *shown)
     table: list[tuple[object, ...]] = []
     for rows in groups:
-        named = _names(rows[0].pair, place)
-        empty = [None] * (len(columns) - len(named) - 2)
-        table.append((*named, found.base, rows[0].base_seconds, *empty))
-        for row in rows:
-            judged = row.judgement
-            numbers = row.seconds, _ratio(judged.ratio, changed=judged.changed), (judged.low, judged.high)
-            verdict = [judged.verdict] if is_judged(found) else []
-            table.append((*named, row.pair.value, *numbers, *verdict))
+        name = _names(rows[0].pair, place)
+        table.append((*name, found.base, rows[0].base_seconds, *([None] * len(shown[1:]))))
+        table += [(*name, row.pair.value, *(column.of(row) for column in shown)) for row in rows]
     return Table(heading or place, columns, table)
-
-
-def _ratio(value: float | None, *, changed: bool = False) -> tuple[float, bool] | None:
-    return None if value is None else (value, changed)
 
 
 def _mean(found: Along, mean: Mean) -> tuple[object, ...]:
@@ -71,7 +63,8 @@ def _mean(found: Along, mean: Mean) -> tuple[object, ...]:
     benchmarks = units.count(mean.benchmarks, "benchmark")
     bounds = judged.own_low, judged.own_high
     what = f"{benchmarks}: {counts}" if is_judged(found) else benchmarks
-    return f"{mean.value} / {found.base}", _ratio(judged.ratio), bounds, what
+    ratio = None if judged.ratio is None else (judged.ratio, False)
+    return f"{mean.value} / {found.base}", ratio, bounds, what
 
 
 def is_judged(found: Along) -> bool:

@@ -11,7 +11,7 @@ from ..compare.comparison import Comparison
 from ..errors import printable
 from .document import chosen
 from .names import specs_of
-from .verdicts import COLUMNS
+from .verdicts import COLUMNS, named
 
 _ALONG = (("ratio", "low", "high", "own_low", "own_high", "head_ns"), ("verdict", "reason", "notes"))
 """The columns of verdicts in a comparison along an axis, before and behind its own."""
@@ -33,10 +33,7 @@ def of_comparison(found: Comparison) -> str:
 
 def of_along(found: Along) -> str:
     """Write the rows of a comparison along an axis; the fields of benchmarks are columns."""
-    first, last = (
-        [column for column in COLUMNS if "csv" in column.outputs and column.title in names]
-        for names in _ALONG
-    )
+    first, last = (named("csv", *names) for names in _ALONG)
     return text(
         row_of(
             {"benchmark": row.pair.fullname, "base_benchmark": row.pair.base},

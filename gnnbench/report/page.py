@@ -81,12 +81,9 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "seconds": units.seconds,
-        "ratio": units.ratio,
         "interval": units.interval,
         "fraction": units.fraction,
         "level": units.level,
-        "size": units.size,
         "count": "{:,}".format,
         "breakable": lambda name: escape(_finalized(name)).replace("_", Markup("_<wbr>")),
         "number": lambda noun, number: units.count(number, noun),

@@ -7,7 +7,7 @@ from .. import units
 from ..compare.comparison import Compared, Comparison
 from ..compare.verdict import Judgement
 from .causes import Told, notes_of
-from .document import Column, Document, Note, Shown, tables
+from .document import Column, Document, Note, Output, Shown, tables
 from .names import grouped, short, specs_of
 from .wording import memory_notes, reasons, sees, sentence
 
@@ -84,6 +84,11 @@ COLUMNS = (
 
 A row is `Compared`, or `BenchmarkView` on a page. CSV has raw numbers, with units in the columns' names.
 """
+
+
+def named(output: Output, *titles: str) -> list[Column]:
+    """Return some of the columns that an output has."""
+    return [column for column in COLUMNS if output in column.outputs and column.title in titles]
 
 
 def document(found: Comparison, causes: Sequence[Told] = ()) -> Document:
