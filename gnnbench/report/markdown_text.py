@@ -76,8 +76,8 @@ def _row(cells: Iterable[str]) -> str:
 def _cell(column: Column, value: Any) -> str:
     shown = column.shown(value)
     text = shown.text
-    if column.kind == "name" and text:
-        return cell(text)
+    if column.kind in ("name", "text") and text:
+        return cell(text) if column.kind == "name" else prose(text).replace("|", "\\|")
     if column.is_number:
         text = text.translate(_UNBREAKABLE) if len(text) <= _WIDEST else "?"
     return f"**{text}**" if shown.style in CHANGED else text

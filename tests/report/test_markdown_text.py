@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.report.markdown_text import code, prose
+from gnnbench.report.document import Column, Heading, Note, Table
+from gnnbench.report.markdown_text import code, markdown, prose
 from tests.gfm import hostile, render
 
 _NOTHING_BUT_WORDS = re.compile(r"[A-Za-z0-9 \n.,;:!?()'\"%+-]*")
@@ -75,3 +76,26 @@ def test_what_cannot_be_shown_is_spelled_out(name, shown):
 )
 def test_a_sentence_reads_as_it_was_written(note, text):
     assert prose(note) == (text or note)
+
+
+@given(hostile, hostile)
+def test_names_and_texts_in_a_document_s_table_are_text(name, text):
+    table = Table(name, [Column("benchmark"), Column("changed", "text")], [(name, text), ("b", None)])
+    page = render(markdown([Heading(name), table, Note(text, name)]))
+    assert set(page.tags) <= {
+        "h4",
+        "p",
+        "code",
+        "br",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "ul",
+        "li",
+    }
+    assert [len(row) for row in page.rows] == [2, 2, 2]
+    assert not page.attributes
+    assert not page.comments
