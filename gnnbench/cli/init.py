@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 import tempfile
-from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from . import streams
 from .common import positive_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from ..adopt.models import Model
     from ..adopt.plan import Adoption
@@ -92,9 +91,12 @@ def _repository(folder: Path, timeout_seconds: float) -> "Project":
     from .progress import Progress
 
     def collect(words: "Sequence[str]") -> "Ending":
-        with Progress() as progress, _explained("collecting", timeout_seconds):
+        with Progress() as progress:
             progress.step("pytest --collect-only", timeout_seconds)
-            return fresh.collect(words, folder, timeout_seconds)
+            try:
+                return fresh.collect(words, folder, timeout_seconds)
+            except fresh.LateError as error:
+                raise _late("collecting", timeout_seconds, error) from None
 
     repository, found = Project(folder), collect(["."])
     reasons = dict(found.refused)
@@ -118,28 +120,10 @@ def _function(name: str) -> str:
     return f"{file}{colons}{test.partition('[')[0]}"
 
 
-@contextmanager
-def _explained(what: str, timeout_seconds: float, remedy: str = "") -> "Iterator[None]":
-    """Say what to do about a process of pytest that did not end in time, or failed.
-
-    Args:
-        what: it does.
-        timeout_seconds: it had.
-        remedy: if it failed; empty: the error says it.
-    """
-    from ..variants import fresh
-
-    try:
-        yield
-    except fresh.LateError as error:
-        raise UsageError(
-            f"{what} did not end within {timeout_seconds:g} s, and was stopped; --timeout gives it longer",
-            *str(error).splitlines()[1:],
-        ) from None
-    except UsageError as error:
-        if not remedy:
-            raise
-        raise UsageError(f"{what} does not run: {remedy}", *str(error).splitlines()) from None
+def _late(what: str, timeout_seconds: float, error: UsageError) -> UsageError:
+    """Return the error for a process of pytest that did not end in time."""
+    said = f"{what} did not end within {timeout_seconds:g} s, and was stopped; --timeout gives it longer"
+    return UsageError(said, *str(error).splitlines()[1:])
 
 
 def _model(repository: "Project", wanted: str | None) -> "Model | None":
@@ -222,11 +206,14 @@ def _try(planned: "Adoption", timeout_seconds: float) -> None:
     with Progress() as progress, tempfile.TemporaryDirectory() as place:
         output = Path(place, "run.json")
         progress.step(f"pytest {planned.first}", timeout_seconds)
-        remedy = "change it" if planned.model else _PACKAGES
-        with _explained(planned.first, timeout_seconds, remedy):
-            lines = fresh.run(
-                [planned.first], output, planned.repository.folder, 1, lambda _: None, timeout_seconds
-            )
+        words = [planned.first]
+        try:
+            lines = fresh.run(words, output, planned.repository.folder, 1, lambda _: None, timeout_seconds)
+        except fresh.LateError as error:
+            raise _late(planned.first, timeout_seconds, error) from None
+        except UsageError as error:
+            remedy = "change it" if planned.model else _PACKAGES
+            raise UsageError(f"{planned.first} does not run: {remedy}", *str(error).splitlines()) from None
         entries = run_file.load(output)["benchmarks"]
     for line in lines:
         streams.say(line)

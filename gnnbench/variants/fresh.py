@@ -115,12 +115,10 @@ def _ended_after(seconds: float | None, process: "subprocess.Popen[str]") -> Ite
         late.set()
         end(process)
 
-    timer = threading.Timer(seconds, stop) if seconds else None
-    if timer:
-        timer.daemon = True
-        timer.start()
+    timer = threading.Timer(seconds or threading.TIMEOUT_MAX, stop)
+    timer.daemon = True
+    timer.start()
     try:
         yield late
     finally:
-        if timer:
-            timer.cancel()
+        timer.cancel()
