@@ -54,6 +54,9 @@ def pytest_runtestloop(session):
 """As pytest-cov fails a session that covers too little."""
 STOPS = "def pytest_runtest_teardown(item):\n    item.session.shouldstop = 'enough'\n"
 MARKED = "import pytest\n@pytest.mark.benchmark\ndef test_good():\n    sum([1])\n"
+FOREIGN = (
+    "import pytest\n@pytest.fixture\ndef benchmark():\n    return lambda function, *given: function(*given)\n"
+)
 
 
 @pytest.fixture
@@ -126,6 +129,11 @@ def test_the_benchmarks_decide_and_not_pytest_s_exit_status(run, conftest, words
     [
         ("nothing", {}, "timed nothing$"),
         ("good", {"test_suite": MARKED}, "timed nothing: marked as benchmarks, but .* not timed: 1 test"),
+        (
+            "good",
+            {"conftest": FOREIGN},
+            "timed nothing: test_suite.py::test_good: its fixture `benchmark` is ",
+        ),
         ("bad", {}, r"failed: test_suite.py::test_bad raised:.*\$\(echo bad\)"),
         (
             "good or bad",

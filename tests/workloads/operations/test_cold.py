@@ -12,7 +12,6 @@ from gnnbench.measure import compilation
 from gnnbench.workloads import interpreter, platforms
 from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.operations import compiled as sizes
-from tests.sampling import nightly
 from tests.workloads.cells import workload_of
 
 
@@ -76,9 +75,7 @@ def of_all_sizes(make_case, operation):
 
 
 @pytest.mark.usefixtures("without_back_end")
-@pytest.mark.parametrize(
-    "operation", ["conv_compiled_sizes", nightly(pytest.param("gat_conv_compiled_sizes"))]
-)
+@pytest.mark.parametrize("operation", ["conv_compiled_sizes", "gat_conv_compiled_sizes"])
 def test_two_compilations_serve_all_sizes_and_are_right(of_all_sizes):
     assert len(of_all_sizes.timed().verify()) == sum(sizes.counts(60))
     assert compilation.counts() == {"graphs": 2, "recompilations": 1}
