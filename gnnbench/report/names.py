@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Protocol, Self
 
 from .. import units
@@ -91,24 +92,23 @@ def titles(names: Sequence[str], specs: Sequence[Spec | None]) -> tuple[list[tup
         names: fullnames of the benchmarks.
         specs: their specs; None: a benchmark has none.
     """
-    known = [spec for spec in specs if spec]
     place = shared_place([name for name, spec in zip(names, specs, strict=True) if not spec])
-    varying = [len(set(values)) > 1 for values in zip(*map(_context, known), strict=True)]
-    found = []
-    for name, spec in zip(names, specs, strict=True):
-        if spec is None:
-            found.append((clean(name.removeprefix(place)), ""))
-            continue
-        context = [value for value, differs in zip(_context(spec), varying, strict=True) if differs]
-        found.append(
-            (clean(f"{spec.operation} {SHORT_DIRECTION[spec.direction]}"), clean(" · ".join(context)))
-        )
-    shared = (
-        [value for value, differs in zip(_context(known[0]), varying, strict=True) if not differs]
-        if known
-        else []
-    )
+    shared, contexts = _divided([_context(spec) for spec in specs if spec])
+    context = iter(contexts)
+    found = [
+        (clean(f"{spec.operation} {SHORT_DIRECTION[spec.direction]}"), clean(next(context)))
+        if spec
+        else (clean(name.removeprefix(place)), "")
+        for name, spec in zip(names, specs, strict=True)
+    ]
     return found, clean(" · ".join([*shared, *([place.rstrip(":/")] if place else [])]))
+
+
+def _divided(rows: Sequence[tuple[str, ...]]) -> tuple[list[str], list[str]]:
+    """Return the values that all rows have in common, and the others of each row as a text."""
+    differs = [len(set(values)) > 1 for values in zip(*rows, strict=True)]
+    shared = [value for value, own in zip(rows[0], differs, strict=True) if not own] if rows else []
+    return shared, [" · ".join(compress(row, differs)) for row in rows]
 
 
 def _context(spec: Spec) -> tuple[str, ...]:
@@ -140,24 +140,16 @@ class Labels:
             specs: by fullname.
         """
         own = {name: spec for name, spec in specs.items() if spec}
-        all_inputs = [inputs(spec) for spec in own.values()]
-        varying = [len(set(values)) > 1 for values in zip(*all_inputs, strict=True)]
+        shared, others = _divided([inputs(spec) for spec in own.values()])
         cells = {
-            name: (spec.operation, SHORT_DIRECTION[spec.direction], spec.platform, *_some(spec, varying))
-            for name, spec in own.items()
+            name: (spec.operation, SHORT_DIRECTION[spec.direction], spec.platform, *filter(None, [other]))
+            for (name, spec), other in zip(own.items(), others, strict=True)
         }
         if cells and len(set(cells.values())) == len(specs):
-            columns = ("operation", "dir", "on", *(("input",) if any(varying) else ()))
-            alike = (value for value, differs in zip(all_inputs[0], varying, strict=True) if not differs)
-            return cls(columns, cells, " · ".join(alike))
+            columns = ("operation", "dir", "on", *(("input",) if others[0] else ()))
+            return cls(columns, cells, " · ".join(shared))
         place = shared_place(list(specs))
         return cls(("benchmark",), {name: (name.removeprefix(place),) for name in specs}, place)
-
-
-def _some(spec: Spec, varying: list[bool]) -> tuple[str, ...]:
-    """Return what tells a benchmark's input from others', if anything does."""
-    text = " · ".join(value for value, differs in zip(inputs(spec), varying, strict=True) if differs)
-    return (text,) if text else ()
 
 
 def groups(specs: Mapping[str, Spec | None]) -> list[Labels]:
