@@ -54,9 +54,23 @@ def pytest_runtestloop(session):
 """As pytest-cov fails a session that covers too little."""
 STOPS = "def pytest_runtest_teardown(item):\n    item.session.shouldstop = 'enough'\n"
 MARKED = "import pytest\n@pytest.mark.benchmark\ndef test_good():\n    sum([1])\n"
-FOREIGN = (
-    "import pytest\n@pytest.fixture\ndef benchmark():\n    return lambda function, *given: function(*given)\n"
-)
+FOREIGN = """
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+class Fixture:
+    @property
+    def __class__(self):  # which pytest-benchmark asks for
+        return BenchmarkFixture
+
+    def __call__(self, function, *arguments):
+        return function(*arguments)
+
+@pytest.fixture
+def benchmark(request):
+    return Fixture()
+"""
+"""As pytest-codspeed's fixture takes the name."""
 
 
 @pytest.fixture
