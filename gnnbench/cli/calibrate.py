@@ -26,10 +26,10 @@ from .common import (
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from ..compare.ab.schedule import Decision
-    from ..compare.calibration import Calibration, CalibrationStore, Rate
+    from ..compare.calibration import Calibration, Rate
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,8 +57,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Make the runs that are missing, show the results of all, and return the exit code."""
     from .. import environment
-    from ..compare.calibration import CalibrationStore
+    from ..compare import calibration
     from ..files import cache_folder
+    from ..variants import variant
+    from ..variants.prepare import prepared
 
     wanted = options.runs, options.planted
     if min(wanted) < 0 or not any(wanted):
@@ -71,15 +73,27 @@ def run(options: argparse.Namespace) -> int:
         "total_budget_seconds": options.total_budget,
     }
     environment.let_idle_threads_sleep()  # the timed processes do so too
-    store = CalibrationStore(cache_folder(), asdict(environment.collect()))
+    store = calibration.CalibrationStore(cache_folder(), asdict(environment.collect()))
     known = store.get(settings)
     if options.fresh:
         known = replace(known, runs=())
-    interrupted = False
+    left, interrupted = known.left(*wanted), False
     try:
-        with passed_on(options.settings, options.rest), _CalibrationProgress() as progress:
-            for saved in _runs(known, known.left(*wanted), store, progress):
-                known = saved
+        with (
+            passed_on(options.settings, options.rest),
+            _CalibrationProgress(len(known.runs), len(left)) as progress,
+            prepared(variant.parse("."), Path.cwd(), progress, cache=store.cache) as here,
+        ):
+            if not left:
+                progress.say("all runs are done; --fresh starts again")
+            for planted in left:
+                progress.begin(planted)
+                found = calibration.measure(known, planted, here, TIMEOUT_SECONDS, progress)
+                if not found.judged:
+                    break
+                known = replace(known, runs=(*known.runs, found))
+                store.save(known)
+                progress.done(found.verdicts.values())
     except KeyboardInterrupt:
         interrupted = True
     if known.runs:
@@ -92,42 +106,21 @@ def run(options: argparse.Namespace) -> int:
     return INTERRUPTED
 
 
-def _runs(
-    known: "Calibration", left: list[float], store: "CalibrationStore", progress: "_CalibrationProgress"
-) -> "Iterator[Calibration]":
-    """Make runs and save each; yield the calibration with it. The first that judges nothing is the last."""
-    from ..compare import calibration
-    from ..variants import variant
-    from ..variants.prepare import prepared
-
-    if not left:
-        progress.say("all runs are done; --fresh starts again")
-        return
-    before = f" (and {len(known.runs)} saved)" if known.runs else ""
-    progress.runs, progress.plan = len(left), f"{units.count(len(left), 'run')}{before}"
-    everything = len(known.runs) + len(left)
-    progress.show("starting the processes of the first run, and collecting")
-    start = RealTime.seconds()
-    with prepared(variant.parse("."), Path.cwd(), progress, cache=store.cache) as here:
-        for number, planted in enumerate(left, 1):
-            what = f"{planted:.0%} slower" if planted else "identical code"
-            progress.title = f"run {len(known.runs) + 1} of {everything}, {what}"
-            found = calibration.measure(known, planted, here, TIMEOUT_SECONDS, progress)
-            if not found.judged:
-                return
-            known = replace(known, runs=(*known.runs, found))
-            store.save(known)
-            seconds = RealTime.seconds() - start
-            progress.done(found.verdicts.values(), seconds / number * (len(left) - number))
-            yield known
-
-
 class _CalibrationProgress(Progress):
     """In a terminal, shows the current run; in a pipe, prints a line for each run."""
 
-    title = plan = _left = ""
-    runs = 0
-    """Those that are left."""
+    def __init__(self, saved: int, left: int) -> None:
+        super().__init__()
+        self._saved, self._runs, self._number = saved, left, 0
+        self._title = self._left = ""
+        self._start_seconds = RealTime.seconds()
+        self.show("starting the processes of the first run, and collecting")
+
+    def begin(self, planted: float) -> None:
+        """Name the run that begins."""
+        self._number += 1
+        what = f"{planted:.0%} slower" if planted else "identical code"
+        self._title = f"run {self._saved + self._number} of {self._saved + self._runs}, {what}"
 
     def step(self, text: str, at_most_seconds: float | None = None) -> None:
         """Ignore the steps of a run."""
@@ -136,19 +129,22 @@ class _CalibrationProgress(Progress):
         """Show how many benchmarks of the run are decided; first, how long all runs take."""
         count = units.count(len(decisions), "benchmark")
         if not self._left:
-            at_most = f"up to about {units.duration(self.runs * (spent_seconds + left_seconds))}"
+            at_most = f"up to about {units.duration(self._runs * (spent_seconds + left_seconds))}"
             self._left = f"; {at_most} left"
-            self.say(f"{count}, {self.plan}: {at_most}")
+            before = f" (and {self._saved} saved)" if self._saved else ""
+            self.say(f"{count}, {units.count(self._runs, 'run')}{before}: {at_most}")
         self.show(
-            f"{self.title}: {sum(one.decided for one in decisions.values())} of {count} decided{self._left}"
+            f"{self._title}: {sum(one.decided for one in decisions.values())} of {count} decided{self._left}"
         )
 
-    def done(self, verdicts: "Iterable[str]", left_seconds: float) -> None:
+    def done(self, verdicts: "Iterable[str]") -> None:
         """Print the verdicts of a run that has ended."""
+        each_seconds = (RealTime.seconds() - self._start_seconds) / self._number
         counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(Counter(verdicts).items()))
-        self._left = f"; about {units.duration(left_seconds)} left"
+        left = units.duration(each_seconds * (self._runs - self._number))
+        self._left = f"; about {left} left"
         if not self.in_terminal:
-            self.print(f"{self.title}: {counts}{self._left}")
+            self.print(f"{self._title}: {counts}{self._left}")
 
 
 def _show(known: "Calibration") -> None:
