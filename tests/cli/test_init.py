@@ -258,7 +258,6 @@ def test_a_benchmark_that_fails_is_exit_2_with_its_output(tmp_path, run):
     [
         (["--model", "nets.scale:Gone"], "--model 'nets.scale:Gone' is no torch module with a forward"),
         (["--model", "nets.scale:Scale"], "benchmarks/test_scale.py exists and is not overwritten"),
-        (["--action", "here"], "--action 'here' must be OWNER/NAME@REF"),
     ],
 )
 def test_what_cannot_be_is_one_line(model, in_process, words, message):
