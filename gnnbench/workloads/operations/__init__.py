@@ -1,6 +1,6 @@
 """The registry of operations: each module of this folder lists its own in a tuple `OPERATIONS`.
 
-Modules import torch and the libraries inside functions only, so that `gnnbench list` and the collection of
+Modules take torch and the libraries from `libraries`, so that `gnnbench list` and the collection of
 tests are fast. docs/adding-an-operation.md shows how to add an operation.
 """
 
