@@ -10,12 +10,11 @@ import pytest
 from gnnbench import options
 from gnnbench.cli import main as cli
 from gnnbench.profile import kinds, record
-from gnnbench.profile.subject import Subject
 from gnnbench.results.baseline import FOLDER, RecordStore
 from tests import forks
 from tests.cli import saved
 from tests.compare.trend import runs as histories
-from tests.profile.subjects import recorded
+from tests.profile.subjects import recorded, subject_of
 from tests.run_files import save, suite
 from tests.suite import SHORT, environment
 
@@ -172,7 +171,7 @@ def original(tmp_path_factory):
     RecordStore(made / FOLDER).save(contents, "Linux-CPython-3.11-64bit", "name", "a reason")
     saved.ab(made)
     histories.save(made / "history", [histories.run(number, [1.0]) for number in range(3)])
-    sections, _ = kinds.take(["phases", "functions"], Subject(lambda: None, "cpu", 1), made)
+    sections, _ = kinds.take(["phases", "functions"], subject_of(lambda: None, "cpu", 1), made)
     record.write(recorded("test_a.py::b0", **sections), made)
     return made
 

@@ -17,6 +17,7 @@ import torch
 
 from gnnbench import environment
 from gnnbench.files import cache_folder
+from gnnbench.measure.pedantic import Pedantic
 from gnnbench.profile import tree
 from gnnbench.profile.subject import Subject
 from gnnbench.workloads import gcn, platforms, training
@@ -55,11 +56,8 @@ def main() -> None:
             "epoch", "train", platform, "float32", "int64", graph.name, options.hidden, options.device
         )
         t = training.prepare(Case(spec, graph), platforms.load(platform), weights)
-        subject = Subject(
-            lambda t=t: training.epoch(t.model, t.structure, t.x, t.train, t.y, t.optimizer),
-            options.device,
-            options.repeats,
-        )
+        epoch = Pedantic(training.epoch, (t.model, t.structure, t.x, t.train, t.y, t.optimizer), {})
+        subject = Subject(epoch, options.device, options.repeats)
         for kind, module in KINDS.items():
             with tempfile.TemporaryDirectory() as folder:
                 section = module.take(subject, Path(folder))

@@ -42,6 +42,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     ranges = Ranges(LAYERS, subject.device)
     seen = _Seen(ranges, subject.device)
     with (
+        subject.ready() as call,
         collector_paused(),
         ranges,
         ranges.range(ROOT),
@@ -49,7 +50,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
         OperatorMode(seen.operator),
         library_calls(seen.library_call),
     ):
-        subject.call()
+        call()
     return {
         **{kind: seen.rows(kind) for kind in Counts.__annotations__},
         "ranges": [{"path": list(row.path), "count": row.calls} for row in ranges.times()],
@@ -136,17 +137,13 @@ def _elements(data: Any) -> Iterator[Tensor]:
 _BELOW = ("torch.", "dgl.backend.", f"{__package__}.", f"{OperatorMode.__module__}.")
 """Modules that are not callers: PyTorch, DGL's wrappers of PyTorch, and the counting code."""
 
-_PACKAGE = __package__.rpartition(".")[0]
-_BENCHMARK = tuple(f"{_PACKAGE}.{name}." for name in ("measure.clock", "measure.pedantic", "profile.hooks"))
-"""Modules that call the benchmarked function, which may itself be one of torch."""
-
 
 def _caller() -> str:
     """Return the innermost Python function outside `_BELOW`: `file:line function`, or `the benchmark`."""
     frame: FrameType | None = sys._getframe()  # noqa: SLF001
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if f"{module}.".startswith(_BENCHMARK):
+        if frame.f_code is take.__code__:  # the benchmarked function may itself be one of torch
             return "the benchmark"
         if not f"{module}.".startswith(_BELOW):
             return f"{_file(module, frame)}:{frame.f_lineno} {frame.f_code.co_qualname}"

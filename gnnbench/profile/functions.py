@@ -38,8 +38,8 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
     profile = cProfile.Profile()
     with collector_paused():
         for _ in range(subject.repeats):
-            with subject.ready():
-                profile.runcall(subject.call)
+            with subject.ready() as call:
+                profile.runcall(call)
     profile.dump_stats(folder / FILE)
     rows = _rows(pstats.Stats(profile))
     total_ns = sum(row["self_ns"] for row in rows)

@@ -2,11 +2,9 @@
 
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,15 +12,13 @@ from .. import codec, json_io, units
 from ..errors import one_line
 from ..files import shown
 from ..measure import seam
+from ..measure.clock import Call
 from ..measure.pedantic import Pedantic
 from ..workloads.spec import Spec
 from . import kinds, record
 from .findings import find
 from .store import ProfileStore
 from .subject import Subject
-
-if TYPE_CHECKING:
-    from ..measure.clock import Call
 
 PLUGIN = "gnnbench-profiling"
 
@@ -82,37 +78,21 @@ class Profiling:
         for one in found:
             terminalreporter.write_line(f"  {one.folder.relative_to(self._store.root)}")
 
-    def measure(self, fixture: Any, call: "Call") -> Any:
+    def measure(self, fixture: Any, call: Call) -> Any:
         """Profile `benchmark(function, ...)`."""
-        run = partial(call.function, *call.args, **call.kwargs)  # which is no Python function itself
-        return self._profile(fixture, run, nullcontext, call)
+        return self.measure_pedantic(fixture, Pedantic.of(call))
 
     def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
-        """Profile the calls of `benchmark.pedantic`, without their set-up and tear-down."""
-        run = _PedanticCall(asked)
-        return self._profile(fixture, run, run.ready, (asked.target, asked.args, asked.kwargs))
-
-    def _profile(
-        self,
-        fixture: Any,
-        call: Callable[[], Any],
-        ready: Callable[[], AbstractContextManager[object]],
-        inputs: tuple[Any, ...],
-    ) -> Any:
         """Profile a call in place of its timing, save the profile, and return the result of one more call."""
         from .. import environment
 
         found = json_io.own_part(fixture.extra_info).get("spec")
         spec = codec.decode(found, Spec) if found else None
-        name, device = (spec.id, spec.device) if spec else (fixture.fullname, device_of(inputs))
-
-        @contextmanager
-        def in_turn() -> Generator[None, None, None]:
-            self._turn()
-            with ready():
-                yield
-
-        subject = Subject(call, device, self._repeats, in_turn)
+        if spec:
+            name, device = spec.id, spec.device
+        else:
+            name, device = fixture.fullname, device_of((asked.target, asked.args, asked.kwargs))
+        subject = Subject(asked, device, self._repeats, self._turn)
         with self._store.new(name) as (draft, folder):
             with seam.paused():
                 sections, unavailable = kinds.take(self._kinds, subject, draft)
@@ -131,30 +111,7 @@ class Profiling:
             record.write(made, draft)
         taken = tuple(kind for kind in self._kinds if kind in sections)
         self.saved[fixture.fullname] = Saved(folder, taken, unavailable)
-        return call()
-
-
-class _PedanticCall:
-    """A pedantic call, with its set-up and tear-down outside the profile."""
-
-    def __init__(self, asked: Pedantic) -> None:
-        self._asked = asked
-        self._inputs: Call | None = None
-
-    @contextmanager
-    def ready(self) -> Generator[None, None, None]:
-        inputs = self._inputs = self._asked.inputs()
-        try:
-            yield
-        finally:
-            self._inputs = None
-            self._asked.tear_down(inputs)
-
-    def __call__(self) -> Any:
-        if self._inputs is None:
-            with self.ready():
-                return self()
-        return self._inputs()
+        return asked.once()
 
 
 def device_of(inputs: object) -> str:

@@ -4,18 +4,16 @@ Only callgrind knows the functions of C and C++. It must run from the start of t
 `gnnbench profile` sees to; elsewhere there is the processor's counter or nothing.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from .. import units
 from ..errors import UsageError
-from ..measure.clock import Call
 from ..measure.instructions import counter_choice, counting
-from ..measure.instructions.counter import OUTSIDE, InstructionCounter
+from ..measure.instructions.counter import InstructionCounter
 from ..measure.instructions.counting import Instructions, named
 from . import text
 from .subject import Subject, UnavailableError
@@ -26,12 +24,6 @@ _FUNCTION = 58
 _LEAST_PLACE = 8
 """A package or module is left out if it has less room."""
 _Take = Callable[[counting.Calls, InstructionCounter], dict[str, Any]]
-_PACKAGE = __package__.rpartition(".")[0]
-_OWN = (
-    f"{_PACKAGE}.measure.clock:Call.__call__",
-    f"{_PACKAGE}.profile.hooks:_PedanticCall.__call__",
-)
-"""Functions of gnnbench that make a call of `benchmark.pedantic`."""
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
@@ -44,36 +36,20 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     Raises:
         UnavailableError: nothing counts instructions in this process.
     """
-    calls = _Calls(subject)
-    answer = _counted(counting.take, calls)
+    answer = _counted(counting.take, subject)
     found = Instructions.read(answer)
-    frames = counting.read_frames(_counted(counting.take_by_frame, calls))
+    frames = counting.read_frames(_counted(counting.take_by_frame, subject))
     return {
-        "counted": replace(found, frames=frames and _without_own(frames)),
+        "counted": replace(found, frames=frames),
         "counter": counter_choice.counter_name(),
         "capability": answer["capability"],
     }
 
 
-class _Calls:
-    """The calls of a benchmark, each made ready. See `measure.instructions.counting.Calls`."""
-
-    def __init__(self, subject: Subject) -> None:
-        self._subject = subject
-        self._around = ExitStack()
-
-    def inputs(self) -> Call:
-        self._around.enter_context(self._subject.ready())
-        return Call(self._subject.call, (), {})
-
-    def tear_down(self, _call: Call) -> None:
-        self._around.close()
-
-
-def _counted(take: _Take, calls: _Calls) -> dict[str, Any]:
+def _counted(take: _Take, subject: Subject) -> dict[str, Any]:
     """Count, and cease at once: where callgrind watches, reading its files takes minutes."""
     with closing(_counter()) as counter:
-        return take(calls, counter)
+        return take(subject, counter)
 
 
 def _counter() -> InstructionCounter:
@@ -89,14 +65,6 @@ def _counter() -> InstructionCounter:
         f"profile kind 'instructions' needs {name}, under which only "
         "gnnbench profile SELECT --with instructions starts pytest"
     )
-
-
-def _without_own(frames: Mapping[str, int]) -> dict[str, int]:
-    """Let the functions that only make the call be outside the benchmark's."""
-    found: Counter[str] = Counter()
-    for name, number in frames.items():
-        found[OUTSIDE if name in _OWN else name] += number
-    return dict(found.most_common())
 
 
 def table(section: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,9 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
         raise UnavailableError(f"profile kind 'kernels' needs CUDA: {reason}")
     from torch.profiler import record_function
 
-    def call() -> None:
-        with record_function(ROOT):
-            subject.call()
-
     cold_ns = timed_ns(subject)
     with tempfile.TemporaryDirectory() as scratch:
-        found = events(record(subject, call, Path(scratch, "trace")))
+        found = events(record(subject, partial(record_function, ROOT), Path(scratch, "trace")))
     return {**summary(found), "cold_ns": cold_ns, "repeats": subject.repeats}
 
 

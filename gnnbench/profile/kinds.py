@@ -95,8 +95,7 @@ def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[Sections
     if sections and sys.modules.get("torch"):
         from . import counts
 
-        with subject.ready():
-            sections["counts"] = counts.take(subject, folder)
+        sections["counts"] = counts.take(subject, folder)
     elif sections:
         sections["counts"] = {kind: [] for kind in Counts.__annotations__}
     return sections, unavailable

@@ -44,8 +44,8 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     ranges = Ranges(LAYERS, subject.device)
 
     def call() -> None:
-        with subject.ready(), ranges.range(ROOT):
-            subject.call()
+        with subject.ready() as one, ranges.range(ROOT):
+            one()
 
     with collector_paused(), ranges:
         call()  # to fill caches

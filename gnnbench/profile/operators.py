@@ -46,7 +46,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
     events: Any = []
     for _ in range(subject.repeats):
         with (
-            subject.ready(),
+            subject.ready() as call,
             collector_paused(),
             profile(
                 activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])],
@@ -55,7 +55,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
                 with_flops=True,
             ) as profiled,
         ):
-            subject.call()
+            call()
         earlier, events = events, profiled.events()  # a list with key_averages
         events.extend(earlier)
     averages = events.key_averages(group_by_input_shapes=True)

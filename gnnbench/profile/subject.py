@@ -1,12 +1,15 @@
 """The benchmark that is profiled."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from ..clocks import RealTime
 from ..errors import UsageError
+from ..measure.clock import Call
 from ..measure.conditions import collector_paused
+from ..measure.pedantic import Pedantic
 
 ROOT = "call"
 """Name of the range around the whole call."""
@@ -18,16 +21,34 @@ class UnavailableError(UsageError):
 
 @dataclass(frozen=True)
 class Subject:
-    """One benchmark, ready to be called."""
+    """One benchmark, whose calls can be made, and counted by `measure.instructions.counting`."""
 
-    call: Callable[[], object]
+    asked: Pedantic
     """What one round of the benchmark calls: an epoch, a forward and backward pass, a kernel."""
     device: str
     """`cpu` or `cuda`."""
     repeats: int
     """Calls to profile, after the first."""
-    ready: Callable[[], AbstractContextManager[object]] = nullcontext
-    """A context around each call, outside the profile: the benchmark's set-up and tear-down."""
+    turn: Callable[[], None] = lambda: None
+    """Called before each call; it blocks until this process may run."""
+
+    def inputs(self) -> Call:
+        """Wait for the turn, set up, and return the next call."""
+        self.turn()
+        return self.asked.inputs()
+
+    def tear_down(self, call: Call) -> None:
+        """Clean up after a call."""
+        self.asked.tear_down(call)
+
+    @contextmanager
+    def ready(self) -> Iterator[Callable[[], object]]:
+        """Yield the next call; what the context does before and after is outside the profile."""
+        call = self.inputs()
+        try:
+            yield partial(call.function, *call.args, **call.kwargs)  # which is no Python function itself
+        finally:
+            self.tear_down(call)
 
 
 def clock_of(device: str) -> Callable[[], int]:
@@ -46,7 +67,7 @@ def clock_of(device: str) -> Callable[[], int]:
 def timed_ns(subject: Subject, clock: Callable[[], int] | None = None) -> int:
     """Call once without a profile and return the time, by default with the GPU's work."""
     clock = clock or clock_of(subject.device)
-    with subject.ready(), collector_paused():
+    with subject.ready() as call, collector_paused():
         start = clock()
-        subject.call()
+        call()
         return clock() - start

@@ -7,6 +7,8 @@ directory and record no steps.
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -57,25 +59,21 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
 
     ranges = Ranges(LAYERS, subject.device)
 
-    def call() -> None:
-        with ranges.range(ROOT):
-            subject.call()
-
     cold_ns = timed_ns(subject)
     with ranges:
-        saved = record(subject, call, folder / TENSORBOARD)
+        saved = record(subject, partial(ranges.range, ROOT), folder / TENSORBOARD)
     shutil.copyfile(saved, folder / FILE)
     return {"steps": breakdown(events(saved)), "cold_ns": cold_ns, "missing": list(ranges.missing)}
 
 
-def record(subject: Subject, call: Callable[[], object], folder: Path) -> Path:
+def record(subject: Subject, around: Callable[[], AbstractContextManager[object]], folder: Path) -> Path:
     """Warm up, record the repeats as torch.profiler steps, and return the trace file.
 
     A step ends when the GPU has finished. The subject's set-up is outside the steps.
 
     Args:
         subject: for its device, repeats and set-up.
-        call: the function to record.
+        around: returns a context around each call, inside its step.
         folder: a new folder for the file.
     """
     import torch
@@ -97,10 +95,11 @@ def record(subject: Subject, call: Callable[[], object], folder: Path) -> Path:
     ):
         steps.record_steps = False  # its steps would include the set-up between calls
         for number in range(1 + subject.repeats):
-            with subject.ready():
+            with subject.ready() as call:
                 wait()
                 with profiler.record_function(f"{_STEP}{number}"):
-                    call()
+                    with around():
+                        call()
                     wait()
             if not number:
                 steps.step()

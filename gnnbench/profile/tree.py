@@ -71,10 +71,10 @@ def measure(subject: Subject, targets: Sequence[Target], clock: Callable[[], int
     found = Ranges(targets, subject.device, clock=clock)
 
     def ranged() -> "dict[tuple[str, ...], RangeRow]":
-        with subject.ready(), collector_paused():
+        with subject.ready() as call, collector_paused():
             found.switch(on=True)
             with found.range(ROOT):
-                subject.call()
+                call()
             found.switch(on=False)
         return {row.path: row for row in found.times()}
 

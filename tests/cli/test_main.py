@@ -12,11 +12,10 @@ import pytest
 from gnnbench.cli import main as cli
 from gnnbench.cli.main import main
 from gnnbench.profile import counts, record
-from gnnbench.profile.subject import Subject
 from gnnbench.results.baseline import FOLDER, RecordStore
 from tests.cli import saved
 from tests.compare.trend import runs as histories
-from tests.profile.subjects import recorded
+from tests.profile.subjects import recorded, subject_of
 from tests.run_files import content, entry, save, suite
 
 BASE = " ".join(f"run-{number}.json" for number in range(5))
@@ -60,7 +59,7 @@ def originals(tmp_path_factory):
         RecordStore(folder / FOLDER).save(runs, "Linux-CPython-3.11-64bit", "name", "µ is faster")
     saved.ab(folder)
     histories.save(folder / "history", [histories.run(number, [1.0]) for number in range(3)])
-    sections = {"counts": counts.take(Subject(lambda: None, "cpu", 1), folder)}
+    sections = {"counts": counts.take(subject_of(lambda: None, "cpu", 1), folder)}
     record.write(recorded("test_a.py::b0", **sections), folder)
     return folder
 

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from gnnbench.measure.pedantic import Pedantic
 from gnnbench.profile.record import ProfileRecord
 from gnnbench.profile.subject import Subject
 from gnnbench.workloads import gcn, platforms, training
@@ -20,11 +21,16 @@ def adj_t():
     return torch_sparse.SparseTensor.from_edge_index(edge_index(), sparse_sizes=(NODES, NODES)).t()
 
 
+def subject_of(call, device, repeats):
+    """A benchmark that has neither set-up nor tear-down."""
+    return Subject(Pedantic(call, (), {}), device, repeats)
+
+
 def epoch(case, repeats=2):
     """An epoch of a platform's network on a case's graph."""
     weights = gcn.initial_weights(gcn.widths(case.graph, case.spec.hidden))
     t = training.prepare(case, platforms.load(case.spec.platform), weights)
-    return Subject(
+    return subject_of(
         lambda: training.epoch(t.model, t.structure, t.x, t.train, t.y, t.optimizer), "cpu", repeats
     )
 

@@ -1,21 +1,20 @@
 import json
 from collections import Counter
+from functools import partial
 
 import pytest
 import torch
 from torch_geometric.nn import GCNConv
 
 from gnnbench.measure import counters
-from gnnbench.measure.clock import Call
 from gnnbench.profile import counts
-from gnnbench.profile.subject import Subject
 from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import PLATFORMS
-from tests.profile.subjects import EDGES, NODES, adj_t, edge_index, epoch
+from tests.profile.subjects import EDGES, NODES, adj_t, edge_index, epoch, subject_of
 
 
 def take(call, tmp_path):
-    section = counts.take(Subject(call, "cpu", 1), tmp_path)
+    section = counts.take(subject_of(call, "cpu", 1), tmp_path)
     assert json.loads(json.dumps(section)) == section
     assert not list(tmp_path.iterdir())
     return section
@@ -27,7 +26,7 @@ def total(rows):
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_counts_of_an_epoch_are_those_of_counters(make_case, platform, tmp_path):
-    call = epoch(make_case("epoch", platform, "train")).call
+    call = epoch(make_case("epoch", platform, "train")).asked.target
     expected, section = counters.count(call), take(call, tmp_path)
     for kind in ("operators", "library_calls", "host_reads", "mask_reads"):
         found = Counter()
@@ -53,7 +52,7 @@ def test_the_caller_of_dgls_reads_is_not_its_name_for_a_function_of_torch(make_c
 
 def test_reads_of_what_is_not_on_the_device_are_none(tmp_path):
     x = torch.ones(())
-    section = counts.take(Subject(x.item, "meta", 1), tmp_path)
+    section = counts.take(subject_of(x.item, "meta", 1), tmp_path)
     assert section["host_reads"] == []
     assert total(section["operators"]) == 1
 
@@ -72,8 +71,8 @@ def test_sorts_are_named_with_their_caller(tmp_path):
     names = ["aten::sort", "aten::_unique2", "aten::_to_sparse_csr", "aten::_coalesce"]
     assert [(row["name"], row["count"]) for row in rows] == [(name, 1) for name in names]
     assert {row["caller"].split(".")[-1] for row in rows} == {"sorting"}
-    call = Call(torch.sort, (edge_index(),), {})
-    assert [row["caller"] for row in take(call.__call__, tmp_path)["sorts"]] == ["the benchmark"]
+    call = partial(torch.sort, edge_index())
+    assert [row["caller"] for row in take(call, tmp_path)["sorts"]] == ["the benchmark"]
 
 
 def test_messages_are_gathered_and_scattered_on_edge_index_and_not_on_sparse_tensor(tmp_path):

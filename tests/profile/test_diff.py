@@ -4,8 +4,7 @@ from torch_geometric.nn import GCNConv
 
 from gnnbench.measure.instructions.counting import Instructions
 from gnnbench.profile import counts, diff
-from gnnbench.profile.subject import Subject
-from tests.profile.subjects import NODES, edge_index, recorded, widest
+from tests.profile.subjects import NODES, edge_index, recorded, subject_of, widest
 
 EDGE_INDEX = edge_index()
 X = torch.randn(NODES, 64, generator=torch.Generator().manual_seed(1))
@@ -14,7 +13,7 @@ X = torch.randn(NODES, 64, generator=torch.Generator().manual_seed(1))
 def profiled(call, folder):
     """Return a record with the counts of a call that is not the first."""
     call()
-    return recorded(counts=counts.take(Subject(call, "cpu", 5), folder))
+    return recorded(counts=counts.take(subject_of(call, "cpu", 5), folder))
 
 
 def conv(*, cached):

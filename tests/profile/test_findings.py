@@ -8,8 +8,7 @@ from torch_geometric.nn import GCNConv, SimpleConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from gnnbench.profile import counts, findings
-from gnnbench.profile.subject import Subject
-from tests.profile.subjects import epoch
+from tests.profile.subjects import epoch, subject_of
 from tests.workloads.cells import workload_of
 
 HERE = r"tests/profile/test_findings\.py:\d+ "
@@ -18,7 +17,7 @@ HERE = r"tests/profile/test_findings\.py:\d+ "
 def find(call, folder, device="cpu", **sections):
     """Return what is found by rule, in a call that is not the first."""
     call()
-    taken = counts.take(Subject(call, device, 1), folder)
+    taken = counts.take(subject_of(call, device, 1), folder)
     found = findings.find({"counts": taken, **sections})
     assert len({finding.rule for finding in found}) == len(found)
     return {finding.rule: finding for finding in found}
@@ -69,10 +68,10 @@ def test_computing_degrees_in_each_call(make_case, cora, tmp_path):
 
 
 def test_an_epochs_normalisations_and_their_host_reads(make_case, cora, tmp_path):
-    found = find(epoch(make_case("epoch", "dgl", "train", graph=cora)).call, tmp_path)
+    found = find(epoch(make_case("epoch", "dgl", "train", graph=cora)).asked.target, tmp_path)
     assert found["degree-normalisation"].evidence.startswith("degrees 9 times, pow 6 times: ")
     assert "DGLGraph.out_degrees in call/forward/GraphConv/degrees" in found["host-reads"].evidence
-    found = find(epoch(make_case("epoch", "sparse", "train", graph=cora)).call, tmp_path)
+    found = find(epoch(make_case("epoch", "sparse", "train", graph=cora)).asked.target, tmp_path)
     assert found["normalisation"].evidence.startswith("gcn_norm 3 times: ")
     assert "12 torch_sparse/storage.py SparseStorage.__init__ in call/forward/GCNConv/gcn_norm/" in (
         found["host-reads"].evidence
@@ -89,7 +88,7 @@ def watched(call, *, item):
 
 
 def test_item_in_the_loop_is_found_with_its_caller_and_adams_steps_are_not(make_case, cora, tmp_path):
-    call = epoch(make_case("epoch", "torch", "train", graph=cora)).call
+    call = epoch(make_case("epoch", "torch", "train", graph=cora)).asked.target
     both = [lambda item=item: watched(call, item=item) for item in (True, False)]
     text = check(tmp_path, "host-reads", *both, f"^5 {HERE}watched in call$", ".item()")
     assert "tensors 5 times" in text

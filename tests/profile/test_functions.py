@@ -5,8 +5,7 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.profile import functions
-from gnnbench.profile.subject import Subject
-from tests.profile.subjects import epoch, widest
+from tests.profile.subjects import epoch, subject_of, widest
 
 
 def by_name(section, name):
@@ -47,7 +46,7 @@ def test_the_first_call_is_apart_and_recursion_is_told_from_calls(tmp_path):
         seen.append(sys.getprofile() is None)
         fibonacci(5)
 
-    section = functions.take(Subject(call, "cpu", 3), tmp_path)
+    section = functions.take(subject_of(call, "cpu", 3), tmp_path)
     assert seen == [True, False, False, False]
     row = by_name(section, "fibonacci")
     assert (row["calls"], row["primitive_calls"]) == (3 * 15, 3)
@@ -58,6 +57,6 @@ def test_the_first_call_is_apart_and_recursion_is_told_from_calls(tmp_path):
 def test_an_error_ends_the_profile(tmp_path):
     calls = iter([1, 0])
     with pytest.raises(ZeroDivisionError):
-        functions.take(Subject(lambda: 1 / next(calls), "cpu", 1), tmp_path)
+        functions.take(subject_of(lambda: 1 / next(calls), "cpu", 1), tmp_path)
     assert sys.getprofile() is None
     assert list(tmp_path.iterdir()) == []

@@ -12,8 +12,8 @@ from gnnbench.errors import UsageError
 from gnnbench.measure.instructions import counter_choice, hardware
 from gnnbench.measure.instructions.counting import Instructions
 from gnnbench.profile import instructions, process
-from gnnbench.profile.subject import Subject, UnavailableError
-from tests.profile.subjects import Unheard, widest
+from gnnbench.profile.subject import UnavailableError
+from tests.profile.subjects import Unheard, subject_of, widest
 from tests.suite import gnnbench
 
 named = pytest.mark.skipif(
@@ -120,7 +120,7 @@ def test_by_the_processor_there_are_no_functions_of_c(tmp_path, monkeypatch):
     except OSError as error:
         pytest.skip(f"perf_event_open: {error}")
     monkeypatch.setattr(counter_choice, "here", lambda: hardware.Hardware(event))
-    section = instructions.take(Subject(work, "cpu", 1), tmp_path)
+    section = instructions.take(subject_of(work, "cpu", 1), tmp_path)
     assert section["counted"].functions == {}
     table = instructions.table(section)
     assert "does not know functions of C" in table
@@ -144,7 +144,7 @@ def test_where_pytest_runs_as_usual(tmp_path, monkeypatch, valgrind, message):
         pytest.skip("needs valgrind")
     monkeypatch.setattr(shutil, "which", lambda _: valgrind)
     with pytest.raises(UnavailableError, match=message):
-        instructions.take(Subject(int, "cpu", 1), tmp_path)
+        instructions.take(subject_of(int, "cpu", 1), tmp_path)
     if not valgrind:
         wanted = process.Wanted((), ("instructions",), 1, tmp_path)
         with pytest.raises(UsageError, match=message):

@@ -2,8 +2,9 @@ import pytest
 import torch
 
 from gnnbench.profile import kernels
-from gnnbench.profile.subject import Subject, UnavailableError
+from gnnbench.profile.subject import UnavailableError
 from tests.profile import subjects
+from tests.profile.subjects import subject_of
 
 SPMM = "void cusparse::csrmm_v2_kernel<int, float, float, float>(long, long, long, float const*, float*)"
 
@@ -67,13 +68,13 @@ def test_events_are_added_up_by_name_without_the_wait_that_ends_a_step():
 
 def test_without_a_gpu_one_line_says_what_it_needs(tmp_path):
     with pytest.raises(UnavailableError, match=r"^profile kind 'kernels' needs CUDA: .+$"):
-        kernels.take(Subject(lambda: None, "cpu", 1), tmp_path)
+        kernels.take(subject_of(lambda: None, "cpu", 1), tmp_path)
 
 
 @pytest.mark.cuda
 def test_kernels_copies_and_waits_of_a_gpu(tmp_path):
     x = torch.randn(512, 512, device="cuda")
-    section = kernels.take(Subject(lambda: (x @ x).relu().sum().item(), "cuda", 3), tmp_path)
+    section = kernels.take(subject_of(lambda: (x @ x).relu().sum().item(), "cuda", 3), tmp_path)
     assert sum(row["calls"] for row in section["rows"]) >= 3 * 3
     assert all(row["min_ns"] <= row["total_ns"] / row["calls"] <= row["max_ns"] for row in section["rows"])
     (read,) = section["copies"]

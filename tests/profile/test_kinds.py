@@ -1,13 +1,13 @@
 import json
-from contextlib import contextmanager
 
 import pytest
 import torch
 
 from gnnbench.errors import UsageError
+from gnnbench.measure.pedantic import Pedantic
 from gnnbench.profile import kinds
 from gnnbench.profile.subject import Subject
-from tests.profile.subjects import widest
+from tests.profile.subjects import subject_of, widest
 
 ON_CPU = [name for name in kinds.KINDS if name not in ("kernels", "instructions")]
 
@@ -30,12 +30,12 @@ def test_what_makes_a_call_ready_is_in_no_profile_and_each_table_fits_a_terminal
     def preparation():
         x.cumsum(0).tan()
 
-    @contextmanager
     def ready():
         assert not ready_for
         preparation()
         ready_for.append("a call")
-        yield
+
+    def done():
         assert not ready_for
         preparation()
 
@@ -43,7 +43,9 @@ def test_what_makes_a_call_ready_is_in_no_profile_and_each_table_fits_a_terminal
         ready_for.pop()
         return layer(x).sum().backward()
 
-    sections, unavailable = kinds.take([name], Subject(call, "cpu", 2, ready), tmp_path)
+    sections, unavailable = kinds.take(
+        [name], Subject(Pedantic(call, (), {}, ready, done), "cpu", 2), tmp_path
+    )
     assert (list(sections), unavailable) == ([name, "counts"], {})
     text = json.dumps(sections, allow_nan=False)
     assert [word for word in ("preparation", "cumsum", "tan") if f'{word}"' in text] == []
@@ -54,7 +56,7 @@ def test_what_makes_a_call_ready_is_in_no_profile_and_each_table_fits_a_terminal
 
 def test_a_kind_calls_once_before_its_repeats_and_the_counts_come_last(tmp_path):
     calls = []
-    subject = Subject(lambda: calls.append(0), "cpu", 3)
+    subject = subject_of(lambda: calls.append(0), "cpu", 3)
     sections, unavailable = kinds.take(["kernels", "phases"], subject, tmp_path)
     assert list(sections) == ["phases", "counts"]
     assert "cuda" in unavailable["kernels"].lower()

@@ -6,8 +6,8 @@ import gnnbench.measure.memory
 from gnnbench.measure.memory import Allocation
 from gnnbench.profile import memory
 from gnnbench.profile.memory import Span
-from gnnbench.profile.subject import Subject
 from tests.profile import subjects
+from tests.profile.subjects import subject_of
 
 
 def test_of_each_call_of_a_range_what_was_held():
@@ -50,11 +50,13 @@ def test_the_peak_of_an_epoch_is_that_of_the_counters_and_messages_are_held_wher
 ):
     case = make_case("epoch", "pyg", "train")
     subject = subjects.epoch(case)
-    subject.call()
+    subject.asked.once()
     section = memory.take(subject, tmp_path)
     assert section == memory.take(subject, tmp_path)
     rows = {tuple(row["path"]): row for row in section["rows"]}
-    assert rows["call",]["peak_bytes"] == [gnnbench.measure.memory.trace(subject.call, "cpu").peak_bytes]
+    assert rows["call",]["peak_bytes"] == [
+        gnnbench.measure.memory.trace(subject.asked.once, "cpu").peak_bytes
+    ]
     assert {("call", "backward"), ("call", "loss"), ("call", "optimizer.step")} < set(rows)
     assert tuple(section["peak_path"]) in rows
     assert section["missing"] == []
@@ -75,7 +77,7 @@ def test_ranges_of_ones_own_are_seen(tmp_path):
         with record_function("compute model"):
             return (doubled * doubled).sum()
 
-    lines = memory.table(memory.take(Subject(call, "cpu", 1), tmp_path)).splitlines()
+    lines = memory.table(memory.take(subject_of(call, "cpu", 1), tmp_path)).splitlines()
     assert [line.split() for line in lines[1:4]] == [
         ["call", "1", "0", "B", "7.8", "KiB", "0", "B"],
         ["graph", "augmentation", "1", "0", "B", "3.9", "KiB", "3.9", "KiB"],
@@ -87,5 +89,5 @@ def test_ranges_of_ones_own_are_seen(tmp_path):
 @pytest.mark.cuda
 def test_a_gpu_has_the_same_table(tmp_path):
     x = torch.ones(1024, 1024, device="cuda")
-    section = memory.take(Subject(lambda: (x + x) + (x + x), "cuda", 2), tmp_path)
+    section = memory.take(subject_of(lambda: (x + x) + (x + x), "cuda", 2), tmp_path)
     assert section["rows"][0]["peak_bytes"] == [3 * x.nbytes]

@@ -5,15 +5,14 @@ from torch.autograd.profiler_util import EventList, FunctionEvent
 from torch_geometric.nn import GCNConv
 
 from gnnbench.profile import operators
-from gnnbench.profile.subject import Subject
-from tests.profile.subjects import NODES, edge_index, widest
+from tests.profile.subjects import NODES, edge_index, subject_of, widest
 
 WIDTH = 64
 
 
 def test_rows_have_shapes_memory_and_flops(tmp_path):
     conv, x, structure = GCNConv(WIDTH, WIDTH), torch.randn(NODES, WIDTH), edge_index()
-    section = operators.take(Subject(lambda: conv(x, structure).sum().backward(), "cpu", 2), tmp_path)
+    section = operators.take(subject_of(lambda: conv(x, structure).sum().backward(), "cpu", 2), tmp_path)
     (product,) = [
         row
         for row in section["rows"]
@@ -66,7 +65,7 @@ def test_a_kernel_s_time_is_its_operator_s_and_counted_once():
 @pytest.mark.cuda
 def test_on_a_gpu_times_are_the_kernels(tmp_path):
     x = torch.randn(1024, 1024, device="cuda")
-    section = operators.take(Subject(lambda: x @ x + 1, "cuda", 2), tmp_path)
+    section = operators.take(subject_of(lambda: x @ x + 1, "cuda", 2), tmp_path)
     busy = {row["name"] for row in section["rows"] if row["self_device_ns"]}
     assert "aten::mm" in busy
     assert all(name.startswith("aten::") for name in busy)

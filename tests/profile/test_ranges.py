@@ -169,7 +169,7 @@ def test_the_libraries_are_as_before_when_what_is_profiled_raises(make_case):
     installed = [one.name for one in platforms.PLATFORMS.values() if not missing(one.packages)]
     subjects = [epoch(make_case("epoch", name, "train")) for name in installed]
     for subject in subjects:
-        subject.call()
+        subject.asked.once()
     before = attributes()
     ranges = Ranges(LAYERS, "cpu")
 
@@ -180,7 +180,7 @@ def test_the_libraries_are_as_before_when_what_is_profiled_raises(make_case):
     def call():
         assert len({key for key, value in attributes().items() if before.get(key) is not value}) > 20
         for subject in subjects:
-            subject.call()
+            subject.asked.once()
         loss = torch.ones(1, requires_grad=True) * 2
         loss.register_hook(fails_within_backward)
         loss.backward()

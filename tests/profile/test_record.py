@@ -6,14 +6,14 @@ import torch
 from gnnbench.errors import UsageError
 from gnnbench.profile import kinds, record
 from gnnbench.profile.findings import find
-from gnnbench.profile.subject import Subject
 from gnnbench.workloads.spec import Spec
+from tests.profile.subjects import subject_of
 
 
 @pytest.fixture(scope="module")
 def taken(tmp_path_factory):
     weight = torch.ones(8, 8, requires_grad=True)
-    subject = Subject(lambda: (weight @ weight).sum().backward(), "cpu", 2)
+    subject = subject_of(lambda: (weight @ weight).sum().backward(), "cpu", 2)
     sections, unavailable = kinds.take(tuple(kinds.KINDS), subject, tmp_path_factory.mktemp("profile"))
     return record.ProfileRecord(
         id="test_a.py::test_b[x]",

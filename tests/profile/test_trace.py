@@ -8,8 +8,8 @@ from torch_tb_profiler.profiler.data import RunProfileData
 from torch_tb_profiler.profiler.event_parser import ProfileRole
 
 from gnnbench.profile import trace
-from gnnbench.profile.subject import Subject
 from tests.profile import subjects
+from tests.profile.subjects import subject_of
 
 
 def event(category, start_us, duration_us, name=""):
@@ -94,5 +94,5 @@ def test_after_an_error_another_trace_can_be_taken(tmp_path):
         return x / (1 // next(calls))
 
     with pytest.raises(ZeroDivisionError):
-        trace.take(Subject(call, "cpu", 1), tmp_path / "failed")
-    assert len(trace.take(Subject(call, "cpu", 1), tmp_path)["steps"]) == 1
+        trace.take(subject_of(call, "cpu", 1), tmp_path / "failed")
+    assert len(trace.take(subject_of(call, "cpu", 1), tmp_path)["steps"]) == 1

@@ -6,16 +6,15 @@ import pytest
 import torch
 
 from gnnbench.profile import kinds, tree
-from gnnbench.profile.subject import Subject
 from gnnbench.profile.targets import Target
 from gnnbench.profile.text import WIDTH
 from gnnbench.workloads import platforms
-from tests.profile.subjects import epoch, widest
+from tests.profile.subjects import epoch, subject_of, widest
 
 
 def ticking(call, targets, repeats):
     """Measure by a clock that goes on by 1 whenever it is read."""
-    return tree.measure(Subject(call, "cpu", repeats), targets, itertools.count().__next__)
+    return tree.measure(subject_of(call, "cpu", repeats), targets, itertools.count().__next__)
 
 
 def paths(section):
@@ -40,7 +39,7 @@ def conv(make_case, *, cached):
     case = make_case("conv", "pyg")
     layer = platforms.load("pyg").layer(*case.weights(8, 8), cached=cached)
     structure, x = case.edge_index(), case.features()
-    return Subject(lambda: layer(x, structure), "cpu", 3)
+    return subject_of(lambda: layer(x, structure), "cpu", 3)
 
 
 def test_what_is_cached_is_in_the_first_call_only(make_case, tmp_path):
@@ -70,7 +69,7 @@ def test_ranges_are_those_of_the_layers_and_say_what_nvtx_needs(make_case, tmp_p
 def test_layers_on_a_gpu(tmp_path):
     model = torch.nn.Linear(64, 64, device="cuda")
     x = torch.ones(64, 64, device="cuda")
-    subject = Subject(lambda: model(x).sum().backward(), "cuda", 2)
+    subject = subject_of(lambda: model(x).sum().backward(), "cuda", 2)
     for kind in (tree.layers, tree.ranges):
         section = kind.take(subject, tmp_path)
         assert section["nvtx"] is True

@@ -10,11 +10,11 @@ import torch
 from gnnbench.measure.copies import Copies, tensors
 from gnnbench.packages import missing
 from gnnbench.profile import counts, findings
-from gnnbench.profile.subject import Subject
 from gnnbench.workloads import view
 from gnnbench.workloads.operations import OPERATIONS, by_name
 from gnnbench.workloads.platforms import PLATFORMS
 from gnnbench.workloads.spec import DIRECTIONS, TRAIN
+from tests.profile.subjects import subject_of
 from tests.sampling import nightly
 from tests.workloads.cells import ALL_CELLS, BENCHMARKS, CELLS, USUAL, Names, check, limit, measured
 from tests.workloads.moved import require_least_work
@@ -199,8 +199,8 @@ def test_a_profile_of_a_cell_finds_what_is_known_of_it(make_case, tmp_path, oper
 
     def profiled(workload):
         timed = workload.timed()
-        subject = Subject(lambda: timed.run(*timed.inputs), "cpu", 1)
-        subject.call()  # which fills caches
+        subject = subject_of(lambda: timed.run(*timed.inputs), "cpu", 1)
+        timed.run(*timed.inputs)  # which fills caches
         taken = counts.take(subject, tmp_path)
         found.append({finding.rule for finding in findings.find({"counts": taken})})
 
