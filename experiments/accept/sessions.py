@@ -15,7 +15,7 @@ from datetime import date
 import numpy as np
 
 from gnnbench.compare.allowed import Allowed
-from gnnbench.compare.two_sample import SideTimings, judge
+from gnnbench.compare.groups import SideTimings, judge
 from gnnbench.compare.verdict import Thresholds, confirmed
 from gnnbench.results.accepted import Entry
 
@@ -37,7 +37,7 @@ def verdict(random: np.random.Generator, processes: tuple[int, int], outliers: f
         logs.append(random.normal(0, PROCESS_SD, shape) + np.where(slow, math.log(OUTLIER), 0))
     logs[1][:, SLOWED] += math.log(ratio)
     base, head = (SideTimings(side, np.full(side.shape, ERROR)) for side in logs)
-    found = confirmed(judge(base, head, THRESHOLDS).benchmarks[SLOWED], 3)
+    found = confirmed(judge(base, head, THRESHOLDS)[SLOWED], 3)
     within = found.verdict == "slower" and not LIMIT.is_exceeded(found, THRESHOLDS)
     return "accepted" if within else found.verdict
 

@@ -1,4 +1,4 @@
-"""The strongest step that appears by chance: the numbers of gnnbench/compare/trend/penalty.py.
+"""The strongest step that appears by chance: the numbers of gnnbench/compare/trend/steps.py.
 
     python experiments/trend/penalties.py          about five minutes
 
@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import signal, stats
 
-from gnnbench.compare.trend import noise, steps
-from gnnbench.compare.trend.penalty import LONGEST, TAIL
+from gnnbench.compare.trend import steps
+from gnnbench.compare.trend.steps import LONGEST, TAIL
 
 Array = NDArray[np.float64]
 
@@ -58,15 +58,15 @@ def permuted(length: int, random: np.random.Generator) -> Array:
     """Return a series without steps [length]."""
     quantiles = stats.t.ppf((np.arange(length) + 0.5) / length, _FREEDOM)
     coefficient = random.uniform(0, _MOST_DEPENDENCE)
-    # On this scale `noise.LEAST` has no effect.
+    # On this scale `steps.LEAST` has no effect.
     return np.asarray(signal.lfilter([1.0], [1.0, -coefficient], random.permutation(quantiles)))
 
 
 def _strengths(logs: Array) -> tuple[float, float]:
-    values = noise.winsorized(logs)
+    values = steps.winsorized(logs)
     # Normal scores have one distribution, whatever the values are.
     ranks = steps.normal_scores(np.abs(logs - np.median(logs)))
-    return strongest(values / noise.long_run_sd(values), steps.SHORTEST), strongest(ranks, _SHORTEST_OF_RANKS)
+    return strongest(values / steps.long_run_sd(values), steps.SHORTEST), strongest(ranks, _SHORTEST_OF_RANKS)
 
 
 def strongest(values: Array, shortest: int) -> float:

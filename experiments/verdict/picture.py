@@ -84,9 +84,11 @@ def others(result: dict[str, Any]) -> alt.Chart:
 
 def main() -> None:
     """Draw both."""
-    result = json.loads((FOLDER / "simulated.json").read_text(encoding="utf-8"))
-    power(result).save(DOCS / "verdict.svg")
-    others(result).save(DOCS / "verdict-rules.svg")
+    steady, drifting = (
+        json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")) for name in ("steady", "drifting")
+    )
+    power(steady).save(DOCS / "verdict.svg")
+    others(drifting).save(DOCS / "verdict-rules.svg")
 
 
 if __name__ == "__main__":

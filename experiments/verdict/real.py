@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnnbench import cpu
-from gnnbench.compare import drift
-from gnnbench.compare.two_sample import SideTimings, judge
+from gnnbench.compare.groups import SideTimings, judge
 from gnnbench.compare.verdict import Thresholds, confirmed
 from gnnbench.results import run_file
 
@@ -98,13 +97,13 @@ def _rows(side: SideTimings, rows: NDArray[np.int_] | list[int]) -> SideTimings:
 def _confirmed(base: SideTimings, whole: SideTimings) -> set[int]:
     """Return what is slower after the runs that confirm, of which each measured only what looked so."""
     first = judge(base, _rows(whole, [0]), THRESHOLDS)
-    suspects = np.array([one.looks_slower(THRESHOLDS) for one in first.benchmarks])
+    suspects = np.array([one.looks_slower(THRESHOLDS) for one in first])
     suspects |= np.isnan(whole.logs[0])  # disturbed, and so timed again
     if not suspects.any():
         return set()
     logs = whole.logs.copy()
-    logs[1:, ~(drift.neighbours(suspects) if first.shared else suspects)] = np.nan
-    found = judge(base, SideTimings(logs, whole.errors), THRESHOLDS).benchmarks
+    logs[1:, ~suspects] = np.nan
+    found = judge(base, SideTimings(logs, whole.errors), THRESHOLDS)
     return {
         column
         for column in np.flatnonzero(suspects)
@@ -128,33 +127,27 @@ def judge_all(names: list[str], side: SideTimings) -> dict[str, Any]:
     alone, after = np.zeros(runs), np.zeros(runs)
     by_name: dict[str, int] = {}
     verdicts: dict[str, int] = {}
-    drifts = planted = found = planted_gate = found_gate = 0
+    planted = found = planted_gate = found_gate = 0
     visible, visible_gate, process_sds = [], [], []
     for number, (run, baseline, several) in enumerate(_draws(runs)):
         base, whole = _rows(side, baseline), _rows(side, several)
         judged = judge(base, _rows(side, [run]), THRESHOLDS)
-        drifts += judged.shared is not None
-        wrong = [
-            name
-            for name, one in zip(names, judged.benchmarks, strict=True)
-            if one.verdict in ("slower", "faster")
-        ]
+        wrong = [name for name, one in zip(names, judged, strict=True) if one.verdict in ("slower", "faster")]
         for name in wrong:
             by_name[name] = by_name.get(name, 0) + 1
-        for one in judged.benchmarks:
+        for one in judged:
             verdicts[one.verdict] = verdicts.get(one.verdict, 0) + 1
-        whole_run = judged.shared is not None and judged.shared.verdict in ("slower", "faster")
-        alone[run] += bool(wrong) or whole_run
+        alone[run] += bool(wrong)
         after[run] += bool(_confirmed(base, whole))
-        visible.append([one.minimum_detectable_effect or np.nan for one in judged.benchmarks])
-        gated = judge(base, _rows(side, [run]), THRESHOLDS, confirming=CONFIRMING).benchmarks
+        visible.append([one.minimum_detectable_effect or np.nan for one in judged])
+        gated = judge(base, _rows(side, [run]), THRESHOLDS, confirming=CONFIRMING)
         visible_gate.append([one.minimum_detectable_effect or np.nan for one in gated])
-        process_sds.append([one.process_sd or np.nan for one in judged.benchmarks])
+        process_sds.append([one.process_sd or np.nan for one in judged])
         # One benchmark of each draw, in turns, is made as much slower as was said to be seen.
         column = number % len(names)
-        if judged.benchmarks[column].verdict == "undecided":
+        if judged[column].verdict == "undecided":
             again = judge(base, _slower(_rows(side, [run]), column, visible[-1][column]), THRESHOLDS)
-            planted, found = planted + 1, found + (again.benchmarks[column].verdict == "slower")
+            planted, found = planted + 1, found + (again[column].verdict == "slower")
             if np.isfinite(whole.logs[:, column]).all():  # the gate has a third, should one be disturbed
                 slower = _confirmed(base, _slower(whole, column, visible_gate[-1][column]))
                 planted_gate, found_gate = planted_gate + 1, found_gate + (column in slower)
@@ -169,7 +162,6 @@ def judge_all(names: list[str], side: SideTimings) -> dict[str, Any]:
         "alarms by run, confirmed": [int(count) for count in after],
         "alarms by benchmark, alone": dict(sorted(by_name.items(), key=lambda item: -item[1])),
         "verdicts": verdicts,
-        "draws in which a drift was taken out": drifts / (runs * BASELINES),
         "visible alone, median over draws, quartiles over benchmarks": _quartiles(visible),
         "visible to the gate": _quartiles(visible_gate),
         "process sd, median": round(float(np.nanmedian(process_sds)), 4),

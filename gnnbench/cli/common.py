@@ -175,8 +175,6 @@ def exit_code(found: "Comparison", *, strict: bool) -> int:
     counted = [row.judgement for row in found.rows if row.judgement.verdict != "ignored"]
     verdicts: set[str] = {judgement.verdict for judgement in counted}
     judged = not counted or any(judgement.judged for judgement in counted)
-    if found.shared:
-        verdicts.add(found.shared.verdict)
     if "slower" in verdicts or any(row.needs_more_memory for row in found.rows):
         return SLOWER
     unsure = verdicts & {"undecided", "incomparable"}

@@ -49,16 +49,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read the run files, find steps, print them, and return the exit code."""
     from .. import packages, units
-    from ..compare.trend import history, result, run_files
+    from ..compare.trend import history, result, run_digests
     from ..report.document import Note
     from ..report.trend import table
 
     if options.output and (reason := packages.missing(packages.PAGES)):
         raise UsageError(reason)
     effect = effect_of(options)
-    paths = run_files.find(options.runs)
+    paths = run_digests.find(options.runs)
     with Progress() as progress:
-        digests, refused = run_files.read(paths, progress.counter("run files read"))
+        digests, refused = run_digests.read(paths, progress.counter("run files read"))
     histories, lacking = history.histories(digests, options.last)
     refused += lacking
     _warn(refused, len(paths))

@@ -141,7 +141,6 @@ class SavedRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All benchmarks of two sides; `shared` as in `two_sample.JudgedRun`."""
+    """All benchmarks of two sides."""
 
     rows: list[Compared]
-    shared: Judgement | None

@@ -190,7 +190,7 @@ def _joined(results: Sequence[Result]) -> Result:
     shares = [one.contention_share for one in results if one.contention_share is not None]
     return replace(
         first,
-        comparison=Comparison([row for one in results for row in one.rows], None),
+        comparison=Comparison([row for one in results for row in one.rows]),
         thresholds=replace(first.thresholds, family_level=level),
         seconds=sum(one.seconds or 0.0 for one in results),
         contention_share=max(shares, default=None),  # of the busiest machine

@@ -12,8 +12,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .process_variance import ProcessVariance, mean, moderated
-from .two_sample import SideTimings, doubted, least_believed
+from .groups import ProcessVariance, SideTimings, doubted, least_believed, moderated
+from .shrinkage import mean
 from .verdict import Judgement, Reason, Thresholds, judge_ratio
 
 Array = NDArray[np.float64]
@@ -48,7 +48,7 @@ class PairedRatios:
         squares = found.errors[:, head] ** 2 + found.errors[:, base] ** 2
         within = mean(np.where(known, squares, np.nan))
         counts = known.sum(axis=0)
-        variance = moderated([logs], within, np.ones(logs.shape[1]))
+        variance = moderated([logs], within)
         square = np.where(variance.degrees_of_freedom > 0, np.fmax(variance.variance, within), within)
         # One process whose own standard error is unknown is no evidence.
         blind = (counts < 2) & np.isnan(within)  # noqa: PLR2004

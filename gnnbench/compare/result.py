@@ -17,7 +17,7 @@ from . import repeat, runs
 from .comparison import Compared, Comparison
 from .repeat import Repeat
 from .settle import Revision, settle
-from .verdict import Judgement, Thresholds
+from .verdict import Thresholds
 
 MAX_BYTES = 2**25
 FORMAT_VERSION = 2
@@ -135,7 +135,6 @@ class Result:
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form, see docs/formats.md."""
         verdicts = Counter(row.judgement.verdict for row in self.rows)
-        shared = self.comparison.shared
         return {
             "version": FORMAT_VERSION,
             "command": self.command,
@@ -146,7 +145,6 @@ class Result:
             "family_level": self.thresholds.family_level,
             "own_level": self.thresholds.own_level,
             "benchmarks": [row.as_json() for row in self.rows],
-            "shared": shared and shared.as_json(),
             "summary": dict(sorted(verdicts.items())),
             "seconds": self.seconds and round(self.seconds, 3),
             "contention_share": self.contention_share,
@@ -208,7 +206,7 @@ def read(path: Path) -> Result:
 
 @dataclass(frozen=True)
 class SavedResult:
-    """What `Result.as_json` returns; the benchmarks and `shared` are read one by one."""
+    """What `Result.as_json` returns; the benchmarks are read one by one."""
 
     version: int
     command: Command
@@ -225,7 +223,6 @@ class SavedResult:
     shard: str | None = None
     notes: tuple[str, ...] = ()
     repeat: Repeat | None = None
-    shared: Mapping[str, Any] | None = None
     settings: Mapping[str, Any] | None = None
 
 
@@ -252,7 +249,6 @@ def parse(path: Path, content: Any) -> Result:
             content = _raised(content)
         saved = codec.read(path, content, SavedResult, FORMAT_VERSION, _REMEDY)
         rows = [Compared.from_json(one) for one in saved.benchmarks]
-        shared = None if saved.shared is None else Judgement.from_json(saved.shared)
         rules = Settings.from_json(saved.settings)
     except json_io.DAMAGE as error:
         json_io.refuse(path, f"damaged: {json_io.damage(error)}", _REMEDY)
@@ -260,7 +256,7 @@ def parse(path: Path, content: Any) -> Result:
         saved.command,
         saved.base,
         saved.head,
-        Comparison(rows, shared),
+        Comparison(rows),
         Thresholds(saved.effect, saved.family_level, saved.own_level, rules=rules),
         saved.environment,
         saved.seconds,

@@ -18,8 +18,8 @@ from ..results.benchmark import Benchmark
 from ..results.run_file import RunFile
 from ..workloads.spec import Spec
 from .comparison import Compared, Comparison, Work
+from .groups import SideTimings, judge
 from .memory import MemoryChange, Peaks
-from .two_sample import SideTimings, judge
 from .verdict import SAME_CODE, Judgement, Thresholds
 
 _MODE_CHANGE = 0.1
@@ -52,7 +52,7 @@ def compare(
         thresholds: effect and levels, and the effects that rules set for single benchmarks.
         vanished: benchmarks of the base that the head should have too; None: all of its shard that it did not
             leave out as not default.
-        confirming: as in `two_sample.judge`.
+        confirming: as in `groups.judge`.
     """
     here = list(dict.fromkeys(name for run in head for name in run.benchmarks))
     there = list(dict.fromkeys(name for run in base for name in run.benchmarks))
@@ -66,14 +66,13 @@ def compare(
             )
         }
     shown = {*here, *vanished}
-    # All benchmarks of the base: they help to estimate the variance between processes. In the order of the
-    # head, which ran once: a drift is estimated from benchmarks that ran one after the other.
-    names = _merged(here, there)
+    # All benchmarks of the base: they help to estimate the variance between processes.
+    names = list(dict.fromkeys((*here, *there)))
     renamed = _renamed(set(vanished) - set(here), set(here) - set(there))
     mismatch = _mismatch(base, head)
     sides = timings(base, names), timings(head, names)
     same_code = {name for name in shown if _same_code(_found(base, name), _found(head, name))}
-    # These help to estimate drift and variance too, but need no interval.
+    # These help to estimate the variance too, but need no interval.
     judged = judge(
         *sides,
         thresholds,
@@ -81,30 +80,17 @@ def compare(
         family=len(shown - same_code),
         confirming=confirming,
     )
-    found = dict(zip(names, judged.benchmarks, strict=True))
+    found = dict(zip(names, judged, strict=True))
     for name in same_code:
         counts = found[name].base_processes, found[name].head_processes
         found[name] = replace(SAME_CODE, base_processes=counts[0], head_processes=counts[1])
-    rows = [
-        _row(name, _found(base, name), _found(head, name), found[name], mismatch, renamed.get(name))
-        for name in [*here, *(name for name in there if name not in set(here))]
-        if name in shown
-    ]
-    by_time = not mismatch and any(row.judgement.ratio for row in rows)
-    return Comparison(rows, judged.shared if by_time else None)
-
-
-def _merged(first: list[str], second: list[str]) -> list[str]:
-    """Return all names in the order of `first`; a name of `second` alone keeps its predecessor."""
-    known = set(first)
-    after: dict[str | None, list[str]] = {}
-    previous = None
-    for name in second:
-        if name in known:
-            previous = name
-        else:
-            after.setdefault(previous, []).append(name)
-    return [*after.get(None, ()), *(one for name in first for one in (name, *after.get(name, ())))]
+    return Comparison(
+        [
+            _row(name, _found(base, name), _found(head, name), found[name], mismatch, renamed.get(name))
+            for name in names
+            if name in shown
+        ]
+    )
 
 
 def differing_fields(base: Sequence[RunFile], head: Sequence[RunFile]) -> list[tuple[str, Any, Any]]:

@@ -88,8 +88,7 @@ def settle(
         entries = [one for one in ours if states[one] == "in force"]
         row = _ignoring(_accepting(raw, entries, own), thresholds.rules)
         rows.append(row)
-        # With a drift removed, a ratio is relative: a slowdown of all benchmarks is not in it.
-        lines.extend(_recovered(row, entries, own, drifted=found.shared is not None))
+        lines.extend(_recovered(row, entries, own))
         for one, state in states.items():
             if state != "elsewhere" or row.is_worse:
                 noticed[state].append(one)
@@ -160,12 +159,10 @@ def _ignoring(row: Compared, settings: Settings) -> Compared:
     return replace(row, judgement=replace(before, verdict="ignored", reason=reason))
 
 
-def _recovered(
-    row: Compared, entries: Sequence[Entry], thresholds: Thresholds, *, drifted: bool
-) -> Iterator[str]:
+def _recovered(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Iterator[str]:
     """Return lines on entries in force that a benchmark does not need any more."""
     found, limit = row.judgement, row.allowed
-    if limit and not drifted and limit.is_recovered(found, thresholds):
+    if limit and limit.is_recovered(found, thresholds):
         now = "it runs the same code as the base" if found.same_code else units.ratio(found.ratio)
         where = " and ".join(f"entry {one.number}" for one in entries if one.slows)
         was = f"is not as slow as accepted any more ({now}, accepted {units.ratio(limit.ratio)})"

@@ -245,9 +245,6 @@ class Gate:
             for name, row in rows.items()
             if row.is_worse or row.judgement.verdict in unsure
         )
-        shared = judged.comparison.shared
-        if shared and (shared.verdict == "slower" or (strict and shared.verdict != "same")):
-            self._failures.append(f"the change that all benchmarks share is {shared.verdict}")
 
 
 def _counters(config: pytest.Config, part: BenchmarkPart, *, strict: bool) -> str | None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from .. import codec, units
-from ..compare import drift
 from ..compare.ab.schedule import NOT_REACHED
 from ..compare.comparison import Compared, Comparison
 from ..compare.repeat import Repeat, ends_of
@@ -27,7 +26,7 @@ from ..results.run_file import RunFile
 from ..variants import rebuild, variant
 from ..variants.variant import Variant
 from . import records, turns
-from .recorded_base import RecordedBase, differences, is_open, timed_again
+from .recorded_base import RecordedBase, differences, is_open, since_record, timed_again
 from .session import arguments_without, run_of
 from .turns import Group, TimedGroup
 
@@ -61,7 +60,7 @@ class JudgedSession:
         self._turns: list[TimedGroup] = []
         self._in_turns: dict[str, Compared] = {}
         """What came out in turns, by id."""
-        self.comparison = Comparison([], None)
+        self.comparison = Comparison([])
         self.differences: list[str] = []
         """What differs between each base and this session, a line each."""
         self.lines: list[str] = []
@@ -84,7 +83,7 @@ class JudgedSession:
             Compared(name, Judgement("undecided", NOT_REACHED), _seconds(self._head, name), spec=one.spec)
             for name, one in self._head.benchmarks.items()
         ]
-        self.comparison = Comparison(rows, None)
+        self.comparison = Comparison(rows)
         if rows:
             self._groups = [Group(base, base.text, base.text, tuple(self._head.benchmarks))]
 
@@ -140,10 +139,9 @@ class JudgedSession:
         rest = [row for row in found.rows if row.fullname not in self._in_turns]
         if self._recorded and self._recorded.is_comparable and self._options.confirm and rest:
             found = self._confirmed(self._recorded, replace(found, rows=rest))
-        shared = found.shared if any(is_open(row, self._head) for row in rest) else None
         by_times = {row.fullname: row for row in found.rows}
         rows = [self._in_turns.get(name) or by_times.get(name) or row for name, row in first.items()]
-        self.comparison = Comparison(rows, shared)
+        self.comparison = Comparison(rows)
         if self._recorded and self._recorded.is_comparable:
             self._judge_machine(self._recorded)
         head = Revision.of_runs([self._head])
@@ -239,7 +237,7 @@ class JudgedSession:
                 and (now := self._now(row))
                 and (then := _log(base.runs, row.fullname))
             ]
-            if factor := drift.since_record(times):
+            if factor := since_record(times):
                 self.lines.append(
                     f"this machine takes {units.ratio(factor, 'less')} the time of record {record.id} "
                     "for the same code; "
@@ -264,12 +262,10 @@ class JudgedSession:
 
     def as_json(self) -> dict[str, Any]:
         """Return the `compared` of the run file, see docs/formats.md."""
-        shared = self.comparison.shared
         return {
             "effect": self._thresholds.effect,
             "family_level": self._thresholds.family_level,
             "own_level": self._thresholds.own_level,
-            "shared": shared and shared.as_json(),
             "turns": [
                 {
                     "against": one.group.asked,
@@ -286,8 +282,7 @@ class JudgedSession:
     def sentence(self, row: Compared) -> str:
         """Return the verdict on a benchmark, its reason, and how to repeat it, on one line."""
         in_turns = row.fullname in self._in_turns
-        drifted = self.comparison.shared is not None and not in_turns
-        text = wording.sentence(row, drifted=drifted, in_turns=in_turns)
+        text = wording.sentence(row, in_turns=in_turns)
         if against := self._against(row):
             text += f" [{'record ' if self._recorded else ''}{against}]"
         if repeat := self.repeat([row.fullname]):

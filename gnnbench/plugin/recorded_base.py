@@ -1,16 +1,17 @@
 """The records that a session is compared with: their code is built again, or new processes confirm."""
 
+import math
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from statistics import median
 
-import numpy as np
 import pytest
 
 from .. import signals, units
-from ..compare import drift, runs
+from ..compare import runs
 from ..compare.comparison import Compared, Comparison
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
@@ -26,6 +27,8 @@ from .turns import Group
 
 _FIRST_AGAIN = 101
 """Number of the first process that times again; the processes of a record have smaller ones."""
+_NOTABLE = 1.1
+"""Smaller factors since a record are not reported: it may be of a few processes."""
 
 
 class RecordedBase:
@@ -138,6 +141,20 @@ def differences(title: str, then: Sources, head: RunFile) -> list[str]:
     return [f"since {title}: {', '.join(found)}"] if found else []
 
 
+def since_record(times: Iterable[tuple[float, float]]) -> float | None:
+    """Return by which factor the machine's times changed since a record; None: hardly, or unknown.
+
+    It is the median over the benchmarks.
+
+    Args:
+        times: the logarithms of the times of the same code now and then, by benchmark.
+    """
+    changes = [now - then for now, then in times]
+    if not changes or abs(middle := median(changes)) < math.log(_NOTABLE):
+        return None
+    return math.exp(middle)
+
+
 def timed_again(
     config: pytest.Config, found: Comparison, thresholds: Thresholds, passed: Collection[str], processes: int
 ) -> list[RunFile]:
@@ -156,13 +173,12 @@ def timed_again(
     Raises:
         UsageError: a process failed.
     """
-    suspects = np.array(
-        [row.contended or row.judgement.looks_slower(thresholds.of(row.fullname)) for row in found.rows]
-    )
-    # The drift is estimated from benchmarks timed just before and after, so these run again too.
-    wanted = drift.neighbours(suspects) if found.shared else suspects
-    again = (row.fullname for row, is_one in zip(found.rows, wanted, strict=True) if is_one)
-    names = [name for name in again if name in passed]
+    suspects = [
+        row.fullname
+        for row in found.rows
+        if row.contended or row.judgement.looks_slower(thresholds.of(row.fullname))
+    ]
+    names = [name for name in suspects if name in passed]
     parameters, reporter = config.invocation_params, config.pluginmanager.get_plugin("terminalreporter")
     files = []
     with signals.as_ctrl_c(), tempfile.TemporaryDirectory() as folder:
@@ -171,7 +187,7 @@ def timed_again(
         # With "=": pytest would use a path that is a separate argument to determine its rootdir.
         arguments = [*parameters.args, f"--gnn-again={listing}"]
         for number in range(processes if names else 0):
-            count = units.count(int(suspects.sum()), "benchmark")
+            count = units.count(len(suspects), "benchmark")
             process = f"new process {number + 1} of {processes}"
             writing.say(reporter, f"{count} may be slower or had CPU contention: timing again, {process}")
             output = Path(folder, f"{number}.json")

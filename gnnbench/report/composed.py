@@ -119,15 +119,14 @@ def _saved(run: RunFile) -> Verdicts | None:
     told = causes.told(rows, lambda names: _repeat(compared, in_turns.issuperset(names)), whole=False)
     records = sorted({str(one["against"]) for one in found.values() if one.get("against") is not None})
     base = Side(f"record {', '.join(records)}" if records else "other runs")
-    thresholds, shared = None, None
+    thresholds = None
     if compared:
         effect, family, own = (
             codec.decode(compared[name], Level) for name in ("effect", "family_level", "own_level")
         )
         thresholds = Thresholds(effect, family, own, rules=Settings.from_json(run.part.settings))
-        shared = None if compared["shared"] is None else Judgement.from_json(compared["shared"])
     unknown = Thresholds(0.0)
-    result = Result("compare", base, _ITSELF, Comparison(rows, shared), thresholds or unknown)
+    result = Result("compare", base, _ITSELF, Comparison(rows), thresholds or unknown)
     return Verdicts(result, thresholds, tuple(told))
 
 

@@ -8,7 +8,6 @@ from itertools import chain
 from .. import units
 from ..compare.comparison import Compared
 from ..compare.result import Result
-from ..compare.verdict import Judgement
 from ..errors import UsageError
 from . import causes, document, verdicts, wording
 from .causes import BENCHMARKS, Told, apart, notes_of
@@ -96,26 +95,24 @@ def _size(text: str) -> int:
 def _render(parts: Sequence[_Excerpt], title: str, details_url: str, most: int) -> str:
     """Write at most `most` rows and `most` notes of each section."""
     together = [row for part in parts for row in part.result.rows]
-    shared = [part.result.comparison.shared for part in parts if part.result.comparison.shared]
     several = len(parts) > 1
-    worst = next((one for one in shared if one.verdict == "slower" or not several), None)
-    lines = [_verdict(together, worst) + (f" · {prose(title)}" if title else "")]
+    lines = [_verdict(together) + (f" · {prose(title)}" if title else "")]
     for part in parts:
         result = part.result
         if several:
             alike = sum(other.machine == part.machine for other in parts) > 1
             names = (part.machine, result.path.name if alike else "")
             lines += ["", f"#### {' · '.join(map(code, filter(None, names)))}"]
-            lines += ["", _verdict(result.rows, result.comparison.shared)]
+            lines += ["", _verdict(result.rows)]
         lines += ["", *_section(part, details_url, most, name_machine=not several)]
     if details_url:
         lines += ["", f"[Full report]({details_url})"]
     return "\n".join(lines) + "\n"
 
 
-def _verdict(rows: Sequence[Compared], shared: Judgement | None) -> str:
+def _verdict(rows: Sequence[Compared]) -> str:
     """Return the summary line."""
-    found = wording.headline(rows, shared)
+    found = wording.headline(rows)
     return f"**{found.said}**{f': {found.others}' if found.others else ''}"
 
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from .. import units
-from ..compare.comparison import Compared, Comparison
+from ..compare.comparison import Comparison
 from ..compare.verdict import Judgement
 from .causes import Told, notes_of
 from .document import Column, Document, Note, Output, Shown, tables
 from .names import grouped, short, specs_of
-from .wording import memory_notes, reasons, sees, sentence
+from .wording import memory_notes, reasons, sees
 
 
 class _Judged(Protocol):
@@ -131,10 +131,5 @@ def remarks_on_all(found: Comparison) -> list[str]:
     if shrunk:
         lines.append(
             f"{units.count(shrunk, 'benchmark')}: variance between processes mostly estimated from the others"
-        )
-    if shared := found.shared:
-        lines.append(
-            "a drift of the machine was removed: each ratio is relative to the benchmarks timed next to it. "
-            f"All benchmarks together: {sentence(Compared('', shared, None))}"
         )
     return lines

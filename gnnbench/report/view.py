@@ -166,11 +166,6 @@ class Verdicts:
     causes: tuple[Told, ...] = ()
     """Those of most benchmarks first."""
 
-    @property
-    def shared(self) -> Judgement | None:
-        """Verdict on all benchmarks together, if a drift was removed."""
-        return self.result.comparison.shared
-
 
 @dataclass(frozen=True)
 class View:
@@ -218,7 +213,7 @@ class View:
 def _verdicts(benchmarks: Sequence[BenchmarkView], judged: Verdicts) -> str:
     """Return the main result; of what is slower, the largest change."""
     effect = judged.thresholds.effect if judged.thresholds else None
-    found = wording.headline(benchmarks, judged.shared, effect)
+    found = wording.headline(benchmarks, effect)
     changed = moved(benchmarks)
     slower = sum(one.verdict == "slower" for one in changed)
     if not slower:

@@ -120,7 +120,7 @@ def _moved_columns(view: View) -> list[Column]:
 
     def time(one: BenchmarkView) -> str:
         seconds = [] if not one.seconds else [one.seconds]
-        if seconds and not (judged and judged.shared):
+        if seconds:
             seconds.insert(0, seconds[0] / one.ratio)
         return " → ".join(map(units.seconds, seconds))
 

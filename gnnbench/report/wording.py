@@ -47,14 +47,11 @@ class Headline:
         return f"{self.said}: {self.others}" if self.others else self.said
 
 
-def headline(
-    rows: Sequence[Judged], shared: Judgement | None = None, effect: float | None = None
-) -> Headline:
+def headline(rows: Sequence[Judged], effect: float | None = None) -> Headline:
     """Return the main result: what fails; or else what is known not to, and what is not known.
 
     Args:
         rows: the benchmarks; those without a verdict are not counted.
-        shared: the verdict on all benchmarks together, if a drift was removed.
         effect: minimum effect of interest, to name it.
     """
     words = [one.judgement.verdict for one in rows if one.judgement]
@@ -70,8 +67,6 @@ def headline(
         said, others = f"{every(len(words), 'is', 'are')} ignored", ""
     elif not said:
         said = _not_failed(len(words), counts)
-    if shared and shared.verdict != "same":
-        said = f"All benchmarks together: {_together(shared)}; relative to that, {said[0].lower()}{said[1:]}"
     return Headline(said, others)
 
 
@@ -109,12 +104,6 @@ def _not_failed(total: int, counts: Counter[str]) -> str:
 def _counted(count: int, word: str, effect: float | None) -> str:
     within = f" within {units.fraction(effect)}" if word == "same" and effect is not None else ""
     return f"{count} {word}{within}"
-
-
-def _together(shared: Judgement) -> str:
-    if shared.ratio is not None and shared.verdict in ("slower", "faster"):
-        return times(shared.verdict, shared.ratio)
-    return shared.verdict
 
 
 def every(count: int, one: str, several: str) -> str:
@@ -162,13 +151,6 @@ def reasons(judgement: Judgement) -> list[str]:
     return [judgement.reason] if unclear or not judgement.judged else []
 
 
-def whole(shared: Judgement) -> str:
-    """Return ratio, interval and reason of the common change: `1.06x (1.04-1.08), the interval ...`."""
-    bounds = units.interval(shared.low, shared.high)
-    numbers = units.ratio(shared.ratio, changed=shared.changed), f"({bounds})" if bounds else ""
-    return ", ".join(filter(None, (" ".join(filter(None, numbers)), shared.reason)))
-
-
 def effects(thresholds: Thresholds, names: Iterable[str]) -> str:
     """Write the minimum effect of interest: `3.0%`, or `3.0% (10% by rule 2 of pyproject.toml)`."""
     rules = thresholds.rules
@@ -188,16 +170,15 @@ def count(rows: Sequence[Compared]) -> str:
 
 def result(found: Comparison) -> str:
     """Return the last lines in a terminal: what fails or is known, and the verdicts, counted."""
-    said = f"{headline(found.rows, found.shared).said}\n" if found.rows else ""
+    said = f"{headline(found.rows).said}\n" if found.rows else ""
     return said + count(found.rows)
 
 
-def sentence(row: Compared, *, drifted: bool = False, in_turns: bool = False) -> str:
+def sentence(row: Compared, *, in_turns: bool = False) -> str:
     """Write a benchmark's verdict and its reason on one line.
 
     Args:
         row: the benchmark.
-        drifted: whether a drift was removed: the ratio then does not give the baseline's time.
         in_turns: whether both sides were timed in pairs of processes.
     """
     found = row.judgement
@@ -206,8 +187,8 @@ def sentence(row: Compared, *, drifted: bool = False, in_turns: bool = False) ->
         ratio = units.ratio(found.ratio, "less", 3, changed=found.changed)
         text += f": {ratio} the baseline's time ({units.interval(found.low, found.high, 3)})"
     if row.seconds is not None and found.ratio:
-        text += f", {units.seconds(row.seconds)} now"
-        text += "" if drifted else f", {units.seconds(row.seconds / found.ratio)} in the baseline"
+        then = units.seconds(row.seconds / found.ratio)
+        text += f", {units.seconds(row.seconds)} now, {then} in the baseline"
     pairs = units.count(found.head_processes, "pair")
     processes = f"{found.base_processes} in the baseline, {found.head_processes} now"
     text += f"; {found.reason}; {f'{pairs} of processes' if in_turns else f'processes: {processes}'}"

@@ -31,7 +31,7 @@ def result(*, gpu=None, benchmarks=None, base="a" * 40, head=None, **changes):
     work = Work(counters=(CounterChange("aten::mm", 1, 2),))
     rows[0] = replace(rows[0], work=work, notes=work.notes())
     here = {**ENVIRONMENT, "gpu": gpu and {"name": gpu}}
-    return Result("ab", *sides, Comparison(rows, None), Thresholds(0.03), here, 20.0, **changes)
+    return Result("ab", *sides, Comparison(rows), Thresholds(0.03), here, 20.0, **changes)
 
 
 def ab(folder, name="ab.json", **changes):

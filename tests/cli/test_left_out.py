@@ -8,7 +8,7 @@ import math
 import pytest
 
 from gnnbench.cli import main
-from gnnbench.compare.trend.run_digest import Digest
+from gnnbench.compare.trend.run_digests import Digest
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.report import composed, sources
 from tests.run_files import content, entry, plain, save

@@ -34,7 +34,7 @@ def ab(number, of=3, *, base=SIDE, here=None, effect=0.03, **changes):
         for index, name in enumerate(NAMES)
         if shard.has(name)
     ]
-    here, found = here or ENVIRONMENT, Comparison(rows, None)
+    here, found = here or ENVIRONMENT, Comparison(rows)
     return Result("ab", base, SIDE, found, thresholds, here, 10.5, shard=str(shard), **changes).as_json()
 
 

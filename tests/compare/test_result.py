@@ -26,7 +26,7 @@ def of_ab(**changes):
         Compared("test_a.py::a", SLOWER, 1.2e-3, notes=work.notes(), work=work, counts=counts),
         Compared("test_a.py::b", NOT_THERE, None),
     ]
-    found = Result("ab", base, head, Comparison(rows, None), Thresholds(0.05), ENVIRONMENT, 20.0)
+    found = Result("ab", base, head, Comparison(rows), Thresholds(0.05), ENVIRONMENT, 20.0)
     return replace(found, **changes)
 
 
@@ -41,11 +41,11 @@ def test_a_result_of_ab_is_read_as_it_was_shown_with_how_busy_the_machine_was(tm
     path = saved(tmp_path, written.as_json())
     found = result.read(path)
     rows = [replace(row, counts=None) for row in written.rows]
-    assert found == replace(written, path=path, comparison=Comparison(rows, None))
+    assert found == replace(written, path=path, comparison=Comparison(rows))
     assert (found.base.title, found.head.title) == ("git:main (01234567)", "env:NAME=1")
     assert (found.contention_share, found.all_notes()) == (0.4, ()), "said where something is undecided"
     undecided = replace(written.rows[0], judgement=replace(SLOWER, verdict="undecided"))
-    (note,) = replace(written, comparison=Comparison([undecided], None)).all_notes()
+    (note,) = replace(written, comparison=Comparison([undecided])).all_notes()
     assert "other programs used 40% of its CPU time" in note
 
 

@@ -142,7 +142,6 @@ def test_the_same_code_is_same_whatever_its_times_and_the_environment(tmp_path):
         assert not row.contended, "it need not be timed again"
         assert row.notes == ()
         assert row.seconds
-    assert found.shared is None
 
 
 def test_changed_code_is_judged_by_its_times_and_named(tmp_path):

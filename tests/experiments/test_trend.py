@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.trend import penalties as script
-from gnnbench.compare.trend.penalty import TAILS
+from gnnbench.compare.trend.steps import TAILS
 from tests.sampling import sampled
 
 

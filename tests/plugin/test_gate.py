@@ -115,7 +115,7 @@ def test_a_slowdown_of_what_changed_fails_exactly_that_test_and_is_no_next_basel
     assert "FAILED test_suite.py::test_sorted - slower: 1." in result.stdout
     assert ": first?[2J" in result.stdout, "nothing in a record controls the terminal"
     levels = {"effect": 0.03, "family_level": 0.99, "own_level": 0.95}
-    assert unchanged.content()["gnnbench"]["compared"] == {**levels, "shared": None, "turns": []}
+    assert unchanged.content()["gnnbench"]["compared"] == {**levels, "turns": []}
     same = unchanged.comparisons()["test_sum[7]"]
     assert (same["same_code"], same["reason"]) == (True, "runs the same code")
     assert (same["base_processes"], same["against"]) == (5, "0001")

@@ -79,7 +79,7 @@ class Session:
             Compared(name, one, None, counts=replace(saved.COUNTS, decided=one != LEFT))
             for name, one in ids.items()
         ]
-        result = replace(result, comparison=Comparison(rows, None))
+        result = replace(result, comparison=Comparison(rows))
         commit = result.base.commits[0]
         base = Prepared(result.base.text, (self._root,), {}, commit, dirty=False, versions={})
 

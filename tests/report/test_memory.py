@@ -17,7 +17,7 @@ ROWS = [
 
 
 def written(rows, width=80):
-    return console.terminal(verdicts.document(Comparison(rows, None)), width, colour=False)
+    return console.terminal(verdicts.document(Comparison(rows)), width, colour=False)
 
 
 def test_the_column_and_its_notes_are_there_if_a_peak_changed():
@@ -46,7 +46,7 @@ def test_a_sentence_begins_with_what_fails_and_changes_are_counted():
 
 def test_a_comment_names_and_shows_first_what_needs_more():
     sides = Side("old"), Side("new")
-    text = markdown.write([Result("ab", *sides, Comparison(ROWS, None), Thresholds(0.03))])
+    text = markdown.write([Result("ab", *sides, Comparison(ROWS), Thresholds(0.03))])
     assert text.startswith("**1 of 4 benchmarks needs more memory**: 4 same\n")
     table = [line for line in text.splitlines() if line.startswith("| ")]
     assert table[0].endswith("| memory |")
@@ -60,7 +60,7 @@ def test_a_comment_names_and_shows_first_what_needs_more():
 def test_a_page_has_what_changed_in_a_table_of_its_own(report):
     ignored = MemoryChange("more memory", MIB, 2 * MIB, "known <b>")
     rows = [*ROWS, Compared("test_e", SAME, 1e-3, memory=ignored)]
-    found = Comparison(rows, None)
+    found = Comparison(rows)
     one = Side("1 run", files=("a",))
     content = Result("compare", one, one, found, Thresholds(0.03)).as_json()
     text = report(content).read_text()

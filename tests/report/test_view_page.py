@@ -24,7 +24,6 @@ COMPARED = {
     "effect": 0.03,
     "family_level": 0.99,
     "own_level": 0.95,
-    "shared": None,
     "turns": [{"against": "0001", "base": {}, "seconds": 9.0, "repeat": contents.REPEAT}],
 }
 BACKGROUND = "getComputedStyle(document.documentElement).backgroundColor"

@@ -11,7 +11,7 @@ from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.report.measured import Measured
 from gnnbench.report.verdicts import COLUMNS
 from gnnbench.report.view import BenchmarkView, Verdicts, View, moved, ordered
-from gnnbench.report.wording import headline, whole
+from gnnbench.report.wording import headline
 
 RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None, "ignored": 1.3}
 
@@ -20,13 +20,13 @@ def row(name, judgement, **fields):
     return Compared(name, judgement, None, **fields)
 
 
-def view(*verdicts, shared=None):
+def view(*verdicts):
     benchmarks = tuple(
         BenchmarkView(name := f"b{number}", name, "", row=row(name, Judgement(verdict, "", RATIOS[verdict])))
         for number, verdict in enumerate(verdicts)
     )
     side = Side("5 runs")
-    result = Result("compare", side, side, Comparison([], shared), Thresholds(0.03))
+    result = Result("compare", side, side, Comparison([]), Thresholds(0.03))
     return View("run", "run.json", benchmarks=benchmarks, judged=Verdicts(result, result.thresholds))
 
 
@@ -40,13 +40,6 @@ def view(*verdicts, shared=None):
 )
 def test_the_headline_names_what_is_slower(verdicts, text):
     assert view(*verdicts).headline == text
-
-
-def test_the_headline_begins_with_the_run_as_a_whole():
-    assert view("same", "same", shared=Judgement("slower", "", 1.1)).headline == (
-        "All benchmarks together: 1.10x slower; relative to that, no slowdown found in 2 benchmarks: "
-        "2 same within 3.0%"
-    )
 
 
 def test_of_what_is_slower_than_accepted_the_headline_says_by_how_much():
@@ -65,12 +58,6 @@ def test_what_was_cut_short_is_said_beside_verdicts():
     gone = replace(known.benchmarks[0], row=row("b0", Judgement("incomparable", "vanished")), error="OOM")
     text = "No slowdown found in 1 of 2 benchmarks: 1 same within 3.0%, 1 incomparable"
     assert replace(known, benchmarks=(known.benchmarks[1], gone)).headline == text
-
-
-def test_the_grounds_of_the_whole():
-    assert whole(Judgement("slower", "a reason", 1.061, 1.04, 1.08)) == "1.06x (1.04-1.08), a reason"
-    assert whole(Judgement("undecided", "a reason", 1.061)) == "1.06x, a reason"
-    assert whole(Judgement("incomparable", "a reason")) == "a reason"
 
 
 def test_rows_begin_with_what_failed_and_then_with_what_changed():
@@ -145,29 +132,3 @@ def test_more_memory_comes_first_as_it_fails():
 
 def test_the_effect_says_what_same_means():
     assert headline(rows("same"), effect=0.05).others == "1 same within 5.0%"
-
-
-@pytest.mark.parametrize(
-    ("shared", "text"),
-    [
-        (
-            Judgement("slower", "", 1.1),
-            "All benchmarks together: 1.10x slower; relative to that, no slowdown",
-        ),
-        (
-            Judgement("faster", "", 0.8),
-            "All benchmarks together: 1.25x faster; relative to that, no slowdown",
-        ),
-        (
-            Judgement("undecided", "", 1.1),
-            "All benchmarks together: undecided; relative to that, no slowdown found in 2",
-        ),
-        (
-            Judgement("incomparable", ""),
-            "All benchmarks together: incomparable; relative to that, no slowdown",
-        ),
-        (Judgement("same", "", 1.0), "No slowdown found in 2 benchmarks"),
-    ],
-)
-def test_a_change_of_all_comes_first(shared, text):
-    assert headline(rows("same", "same"), shared).said.startswith(text)

@@ -147,7 +147,7 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
         "ab",
         Side.of(base),
         Side.of(head),
-        Comparison(session.rows(), None),
+        Comparison(session.rows()),
         setting.thresholds,
         asdict(environment.collect(setting.folder)),
         RealTime.seconds() - start,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ..process_variance import FEWEST_TO_POOL, prior_of, shrunk
+from ..shrinkage import FEWEST_TO_POOL, prior_of, shrunk
 from .estimate import RatioEstimate
 from .outliers import Outliers, kept, outliers
 from .visit import Visit, sample
@@ -97,7 +97,7 @@ class Evidence:
 
         The estimate is the mean over pairs, weighted by the reciprocal of the expected variance of each: the
         variance between pairs plus the noise within. Each benchmark's actual variance is the expected one
-        times a factor, which is shrunk towards that of all benchmarks; see `process_variance.shrunk`.
+        times a factor, which is shrunk towards that of all benchmarks; see `shrinkage.shrunk`.
         """
         (difference, blocks), keeps, per_block, noise_freedom, fitted = self._table()
         logs = np.where(keeps, difference, 0.0)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory import Peaks
-from .noise import Array
-from .run_digest import BenchmarkDigest, Digest
+from .run_digests import BenchmarkDigest, Digest
+
+Array = NDArray[np.float64]
 
 COMMIT, DATE = "the commits' dates", "the runs' dates"
 """Orders of runs."""

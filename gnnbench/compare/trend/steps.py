@@ -6,13 +6,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import special, stats
+from scipy import ndimage, special, stats
 
 from ..memory import MemoryChange
-from . import noise
-from .history import Series
-from .noise import Array
-from .penalty import penalties
+from .history import Array, Series
 
 SHORTEST = 5
 """Least number of runs of a level; fewer may be outliers."""
@@ -31,6 +28,54 @@ _ENOUGH, _NOISIER = 10, 1.5
 """The noise of a level of so many runs counts if it is so many times that of the series."""
 _MOST_EXPLAINED = 1 - 1e-12
 """Largest explained share of variance, to keep the likelihood ratio finite."""
+LEAST = 0.001
+"""Lower limit for the standard deviation of a log time."""
+_REACH = 4
+"""Runs on each side whose median is the centre for winsorizing; a level of one run more is no outlier."""
+_WINSORIZED = 2.5
+"""Values farther than this many standard deviations from that median are winsorized."""
+_CLIP = 3.0
+"""Limit for differences of successive runs, in standard deviations."""
+_MOST_DEPENDENCE = 0.7
+_USUAL_DEPENDENCE, _USUAL_RUNS = 0.25, 40
+"""Prior mean of the correlation of successive runs, and its weight in runs."""
+_MAD = 1.4826
+"""Standard deviation / median absolute deviation, for a normal distribution."""
+TAIL = 0.05
+"""Share of series in which the strongest step exceeds the thresholds of `TAILS`."""
+TAILS = {
+    12: (5.1554, 2.3665, 0.0000, 0.0000),
+    15: (6.3812, 2.7031, 0.0000, 0.0000),
+    19: (7.3917, 3.2866, 5.3750, 1.4305),
+    24: (8.2039, 3.4043, 6.4207, 1.5594),
+    30: (9.1477, 3.6834, 7.2330, 1.6059),
+    38: (9.8810, 3.7303, 7.8490, 1.8533),
+    48: (10.2016, 3.6338, 8.2858, 1.6301),
+    60: (10.3419, 4.1971, 9.2181, 2.0834),
+    75: (11.0877, 3.6447, 9.5263, 2.5272),
+    94: (11.7113, 4.0790, 10.2422, 2.1859),
+    118: (12.0115, 4.0336, 10.2099, 2.1959),
+    148: (12.2258, 3.4500, 10.7549, 2.2618),
+    185: (12.5326, 3.8730, 11.3646, 2.5004),
+    232: (12.4251, 3.2778, 12.1118, 2.3594),
+    290: (13.1218, 3.5817, 12.2763, 2.7413),
+    363: (12.9942, 3.1097, 12.1823, 2.0887),
+    454: (13.7001, 2.8443, 12.9134, 2.0544),
+    568: (13.6747, 2.7493, 13.3707, 2.6402),
+    710: (13.7670, 2.7612, 13.5200, 2.3669),
+    888: (13.3308, 2.2313, 14.1068, 2.5289),
+    1110: (13.8885, 2.5953, 13.7082, 2.8981),
+    1388: (14.2478, 2.3348, 14.6327, 2.2688),
+    1735: (14.3263, 2.1126, 14.9474, 2.2666),
+    2169: (14.6623, 2.9159, 15.2894, 2.4951),
+    2712: (15.2422, 2.1207, 16.2782, 2.4528),
+}
+"""By number of runs: threshold of the step's squared error, mean excess over it, both of its rank evidence.
+
+`experiments/trend/penalties.py` simulates them. Above the thresholds, evidence is distributed exponentially.
+Other lengths use the next longer one.
+"""
+LONGEST = max(TAILS)
 
 
 @dataclass(frozen=True)
@@ -102,8 +147,8 @@ def of_time(series: Series, level: float) -> list[Step]:
     """
     logs = series.logs
     least, least_of_ranks = penalties(len(logs), level)
-    values = noise.winsorized(logs)
-    unit = noise.long_run_sd(values)
+    values = winsorized(logs)
+    unit = long_run_sd(values)
     places = segment(values / unit, least)
 
     def strength(start: int, at: int, end: int) -> float:
@@ -158,6 +203,56 @@ def by_rank(values: Array, at: int) -> float:
     return -len(values) * math.log1p(-min(between / whole, _MOST_EXPLAINED)) if whole else 0.0
 
 
+def winsorized(logs: Array) -> Array:
+    """Return log times with winsorized outliers [n]."""
+    middle = ndimage.median_filter(logs, size=2 * _REACH + 1, mode="mirror")
+    most = _WINSORIZED * max(_spread(np.diff(logs)) / np.sqrt(2), LEAST)
+    return np.asarray(middle + np.clip(logs - middle, -most, most))
+
+
+def long_run_sd(values: Array) -> float:
+    """Return the root of the long-run variance of winsorized log times, as of an autoregressive process.
+
+    Differences over two runs have (1 + r) times the variance of differences over one, if r is the correlation
+    of successive runs (Chakar, Lebarbier, Lévy-Leduc and Robin, Bernoulli 2017, here with clipped squares
+    instead of medians).
+
+    Args:
+        values: [n], n at least 4.
+    """
+    near, far = values[1:] - values[:-1], values[2:] - values[:-2]
+    most = _CLIP * max(_spread(near), LEAST)
+    squares = [float(np.mean(np.clip(part, -most, most) ** 2)) for part in (near, far)]
+    dependence = squares[1] / squares[0] - 1 if squares[0] else 0.0
+    own = len(values) / (len(values) + _USUAL_RUNS)
+    dependence = own * dependence + (1 - own) * _USUAL_DEPENDENCE
+    dependence = min(max(dependence, 0.0), _MOST_DEPENDENCE)
+    sd = max(float(np.sqrt(squares[0] / 2 / (1 - dependence))), LEAST)
+    return sd * float(np.sqrt((1 + dependence) / (1 - dependence)))
+
+
+def _spread(differences: Array) -> float:
+    return _MAD * float(np.median(np.abs(differences)))
+
+
+def penalties(runs: int, level: float) -> tuple[float, float]:
+    """Return what the strongest step of a series without steps exceeds with probability `level`.
+
+    Args:
+        runs: number of runs, at least 1.
+        level: below `TAIL`.
+
+    Returns:
+        The reduction of the squared error, in units of the noise's long-run variance, and the rank evidence.
+    """
+    squares, excess, ranks, excess_of_ranks = next(
+        (tail for length, tail in TAILS.items() if runs <= length), TAILS[LONGEST]
+    )
+    excesses = math.log(TAIL / level)
+    longer = 2 * math.log(max(runs / LONGEST, 1))  # more than the thresholds grow
+    return squares + excess * excesses + longer, ranks + excess_of_ranks * excesses + longer
+
+
 def _error(logs: Array, unit: float, start: int, at: int, end: int) -> float:
     """Return the standard error of the difference of two levels' means."""
     sides = logs[start:at], logs[at:end]
@@ -166,7 +261,7 @@ def _error(logs: Array, unit: float, start: int, at: int, end: int) -> float:
 
 def _noise(logs: Array, unit: float) -> float:
     """Return the noise of a level: that of the whole series, if its own is not clearly larger."""
-    own = noise.long_run_sd(noise.winsorized(logs)) if len(logs) >= _ENOUGH else 0.0
+    own = long_run_sd(winsorized(logs)) if len(logs) >= _ENOUGH else 0.0
     return own if own > _NOISIER * unit else unit
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import units
-from ...compare.trend.noise import Array
+from ...compare.trend.history import Array
 from ...compare.trend.result import JudgedSeries
 from ..charts.common import Spec, finished, rows_of
 from ..drawing import HOVER

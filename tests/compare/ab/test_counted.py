@@ -75,7 +75,7 @@ def count(folder, names, *trees):
     watcher = Watcher()
     base, head = (prepared(text, *trees) for text in ("path:old", "path:new"))
     rows = [Compared(name, Judgement("undecided", "a reason"), None) for name in names]
-    found = Result("ab", Side.of(base), Side.of(head), Comparison(rows, None), Thresholds(0.03))
+    found = Result("ab", Side.of(base), Side.of(head), Comparison(rows), Thresholds(0.03))
     return counted(found, base, head, setting(folder), watcher), watcher.steps
 
 

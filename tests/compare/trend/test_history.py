@@ -5,7 +5,7 @@ import pytest
 
 from gnnbench.compare.memory import Peaks
 from gnnbench.compare.trend import history
-from gnnbench.compare.trend.run_digest import BenchmarkDigest, Digest
+from gnnbench.compare.trend.run_digests import BenchmarkDigest, Digest
 
 
 def digest(

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -98,3 +100,17 @@ def test_a_step_of_memory_is_found_between_two_runs_and_small_ones_add_up():
     creeping = [Peaks(size, size) for size in range(10 * MIB, 10 * MIB + 240 * KIB, 40 * KIB)]
     assert found(*creeping) == [(2, 3, "more memory")]
     assert found(Peaks(MIB, 2 * MIB), Peaks(MIB, MIB), Peaks(2 * MIB, 2 * MIB)) == []
+
+
+def test_a_length_has_the_penalty_of_the_next_longer_one():
+    squares, excess, ranks, excess_of_ranks = steps.TAILS[60]
+    assert steps.penalties(49, steps.TAIL) == steps.penalties(60, steps.TAIL) == (squares, ranks)
+    assert steps.penalties(61, steps.TAIL) == (steps.TAILS[75][0], steps.TAILS[75][2])
+    assert steps.penalties(60, steps.TAIL / math.e) == pytest.approx(
+        (squares + excess, ranks + excess_of_ranks)
+    )
+
+
+def test_it_grows_beyond_the_longest():
+    found = [steps.penalties(steps.LONGEST * times, 0.001)[0] for times in (1, 2, 4)]
+    assert found[2] - found[1] == pytest.approx(found[1] - found[0]) == pytest.approx(2 * math.log(2))

@@ -1,10 +1,10 @@
-"""The variance between fresh processes of the same code, estimated from all benchmarks together.
+"""Shrinks the variance of each benchmark towards what all benchmarks have in common.
 
 All values are natural logarithms of times: a variance of 0.0004 is a standard deviation of 2 %.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,56 +17,15 @@ FEWEST_TO_POOL = 3
 
 _CLIP = 2.0
 """Standard deviations: a larger residual would make independent benchmarks look dependent."""
-_MOST_FREEDOM = 30.0
-"""Most degrees of freedom after shrinkage: a few processes seldom show the rare slow ones."""
-
-
-@dataclass(frozen=True)
-class ProcessVariance:
-    """The variance of a process's log estimate, for each benchmark [m]."""
-
-    variance: Array
-    """NaN where it is unknown."""
-    degrees_of_freedom: Array
-    """For Student's t."""
-    own: Array
-    """Degrees of freedom from the benchmark's own processes; the rest comes from other benchmarks."""
-    farthest: float
-    """The largest distance of a process from the median of its side, in any benchmark."""
-
-
-def moderated(sides: Sequence[Array], noise: Array, inflation: Array) -> ProcessVariance:
-    """Estimate the variance between processes of each benchmark, shrunk towards that of all benchmarks.
-
-    All benchmarks are taken to have the same variance between processes, on top of the variance within a
-    process, which each benchmark knows from its own blocks.
-
-    Args:
-        sides: log estimates [processes, m] of the same m benchmarks, NaN where one was not measured; only the
-            variation within a side counts.
-        noise: variance within a process [m]; NaN where it is unknown.
-        inflation: factor of each benchmark's whole variance [m]; see `drift.Drift.inflation`.
-    """
-    residuals = np.concatenate([side - mean(side) for side in sides])
-    own = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)
-    squares = np.nansum(residuals**2, axis=0)
-    farthest = max((_farthest(side) for side in sides), default=0.0)
-    known = (own > 0) & (squares > 0)
-    variance = np.full(own.shape, np.nan)
-    variance[own > 0] = squares[own > 0] / own[own > 0]
-    if known.sum() < FEWEST_TO_POOL:
-        return ProcessVariance(variance, own, own, farthest)
-    there = variance[known] / inflation[known]
-    within = np.where(np.isnan(noise), np.nanmedian(noise) if np.isfinite(noise).any() else 0.0, noise)
-    added = max(0.0, float(np.median(there - within[known])))
-    # Not 0, even if the processes agree by chance.
-    expected = inflation * np.maximum(added + within, float(np.median(there)) / _MOST_FREEDOM)
-    pooled, degrees_of_freedom = shrunk(squares, own, expected, sides, _MOST_FREEDOM)
-    return ProcessVariance(pooled, degrees_of_freedom, own, farthest)
 
 
 def shrunk(
-    squares: Array, own: Array, expected: Array, sides: Sequence[Array], most_freedom: float
+    squares: Array,
+    own: Array,
+    expected: Array,
+    sides: Sequence[Array],
+    most_freedom: float,
+    part: float = 1.0,
 ) -> tuple[Array, Array]:
     """Shrink the variance of each benchmark towards what all benchmarks have in common.
 
@@ -80,6 +39,7 @@ def shrunk(
         expected: the variance expected of each benchmark, up to a common factor [m].
         sides: the values whose residuals were squared [processes, m] for each side.
         most_freedom: limit of the degrees of freedom, unless a benchmark has more of its own.
+        part: of the independent benchmarks that counts, at least one.
 
     Returns:
         The shrunk variances and their degrees of freedom [m].
@@ -89,7 +49,7 @@ def shrunk(
     pooled = prior * expected
     if np.isfinite(prior_freedom):
         pooled = (squares + prior_freedom * pooled) / (own + prior_freedom)
-    most = own[known].mean() * independent_benchmarks(sides, pooled * known)
+    most = own[known].mean() * max(part * independent_benchmarks(sides, pooled * known), 1)
     return pooled, np.minimum(own + prior_freedom, np.maximum(min(most, most_freedom), own))
 
 
@@ -121,11 +81,6 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
     return float(np.clip(trace**2 / max(square, trace**2 / used.sum()), 1, used.sum()))
 
 
-def _farthest(side: Array) -> float:
-    several = side[:, np.isfinite(side).sum(axis=0) > 1]
-    return float(np.nanmax(np.abs(several - np.nanmedian(several, axis=0)))) if several.size else 0.0
-
-
 def whole_runs(side: Array) -> NDArray[np.bool_]:
     """Return which processes ran the whole suite, not only some benchmarks again [processes]."""
     count = np.isfinite(side).sum(axis=1)
@@ -155,12 +110,8 @@ def prior_of(variances: Array, freedom: Array) -> tuple[float, float]:
 
 
 def _inverse_trigamma(value: float) -> float:
-    """Solve trigamma(y) = value with Newton's method, which converges from below (Smyth, appendix)."""
-    y = 0.5 + 1 / value
-    for _ in range(50):
-        trigamma = float(special.polygamma(1, y))
-        step = trigamma * (1 - trigamma / value) / float(special.polygamma(2, y))
-        y += step
-        if -step / y < 1e-8:  # noqa: PLR2004 - far more precise than the data
-            break
-    return y
+    """Solve trigamma(y) = value, which lies between 1 / y and 1 / y + 1 / y^2."""
+    from scipy import optimize  # slow to import
+
+    highest = (1 + math.sqrt(1 + 4 * value)) / (2 * value)
+    return float(optimize.brentq(lambda y: float(special.polygamma(1, y)) - value, 1 / value, highest))

@@ -1,4 +1,4 @@
-"""Verdicts from the times of two sides, each with several processes.
+"""Verdicts from the times of two groups of processes, the sides, which were not timed in turns.
 
 Everything is computed on the logarithm of head / base: swapping the sides gives the opposite verdict.
 """
@@ -10,13 +10,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from . import drift
-from .process_variance import ProcessVariance, mean, moderated
+from .shrinkage import FEWEST_TO_POOL, mean, shrunk
 from .verdict import Judgement, Reason, Thresholds, detectable_after, judge_ratio
 
 Array = NDArray[np.float64]
-_STRICTER = 10
-"""The error rate of verdicts on the drift itself is divided by this: drifts are far from normal."""
+_MOST_FREEDOM = 30.0
+"""Most degrees of freedom after shrinkage: a few processes seldom show the rare slow ones."""
+_PART = 0.5
+"""Part of the independent benchmarks that counts: a few processes do not show all that benchmarks have in
+common. With all of them, more than one simulated run in 100 had a false positive where the machine drifts
+(docs/experiments/verdict.md)."""
 _LONE_FACTOR = 2.0
 """A side of one process may hold an outlier up to this many times as far off as the farthest one seen."""
 
@@ -25,7 +28,7 @@ _LONE_FACTOR = 2.0
 class SideTimings:
     """The estimates of all processes of a side.
 
-    Benchmarks are in the order in which they ran. NaN: the process has no estimate.
+    NaN: the process has no estimate.
     """
 
     logs: Array
@@ -35,13 +38,17 @@ class SideTimings:
 
 
 @dataclass(frozen=True)
-class JudgedRun:
-    """The verdicts of a run."""
+class ProcessVariance:
+    """The variance of a process's log estimate, for each benchmark [m]."""
 
-    benchmarks: list[Judgement]
-    shared: Judgement | None
-    """Verdict on the change that all benchmarks have in common, if a drift of the machine was removed
-    (drift.py): the ratios of the benchmarks are then relative to it. None: no drift was reshift."""
+    variance: Array
+    """NaN where it is unknown."""
+    degrees_of_freedom: Array
+    """For Student's t."""
+    own: Array
+    """Degrees of freedom from the benchmark's own processes; the rest comes from other benchmarks."""
+    farthest: float
+    """The largest distance of a process from the median of its side, in any benchmark."""
 
 
 def judge(
@@ -52,7 +59,7 @@ def judge(
     each: Sequence[Thresholds] | None = None,
     family: int | None = None,
     confirming: int = 0,
-) -> JudgedRun:
+) -> list[Judgement]:
     """Judge each benchmark.
 
     The mean of n processes has the variance v / n, where v is the variance between processes (`moderated`).
@@ -70,43 +77,9 @@ def judge(
     """
     family = max(base.logs.shape[1] if family is None else family, 1)
     each = [thresholds] * base.logs.shape[1] if each is None else each
-    taken = drift.estimate(base.logs, head.logs)
-    if taken is None:
-        inflation = np.ones(base.logs.shape[1])
-        return JudgedRun(_relative(base, head, inflation, each, family, confirming), None)
-    rest = SideTimings(base.logs - taken.base, base.errors), SideTimings(head.logs - taken.head, head.errors)
-    found = _relative(*rest, taken.inflation, each, family, confirming)
-    shifts = [_shift(*pair) for pair in zip(taken.base.T, taken.head.T, strict=True)]
-    # With few processes, drifts agree by chance at some places: their variance is not taken below the mean.
-    typical = math.sqrt(
-        float(np.mean([shift.variance for shift in shifts if shift.degrees_of_freedom] or [0.0]))
-    )
-    for column, (judgement, shift) in enumerate(zip(found, shifts, strict=True)):
-        if judgement.low is not None:
-            found[column] = _including_drift(judgement, shift, typical, each[column], family)
-    both = np.isfinite(taken.base).any(axis=0) & np.isfinite(taken.head).any(axis=0)
-    shift = _shift(*(_medians(part[:, both]) for part in (taken.base, taken.head)))
-    shared = Judgement(
-        "incomparable", "too few processes ran enough benchmarks to estimate the common change"
-    )
-    if shift.degrees_of_freedom > 0:
-        shared = judge_ratio(
-            shift.log_ratio, shift.error(typical), shift.degrees_of_freedom, thresholds, family * _STRICTER
-        )
-    return JudgedRun(found, replace(shared, base_processes=shift.base, head_processes=shift.head))
-
-
-def _relative(
-    base: SideTimings,
-    head: SideTimings,
-    inflation: Array,
-    each: Sequence[Thresholds],
-    family: int,
-    confirming: int,
-) -> list[Judgement]:
     known = [np.where(np.isfinite(side.logs), side.errors, np.nan) for side in (base, head)]
     base, head = SideTimings(base.logs, known[0]), SideTimings(head.logs, known[1])
-    variance = moderated((base.logs, head.logs), _mean_square(np.concatenate(known)), inflation)
+    variance = moderated((base.logs, head.logs), _mean_square(np.concatenate(known)))
     counts = [np.isfinite(side.logs).sum(axis=0) for side in (base, head)]
     means = [mean(side.logs) for side in (base, head)]
     errors = _standard_errors(variance, (base, head), (counts[0], counts[1]))
@@ -180,68 +153,37 @@ def doubted(judgement: Judgement, log_ratio: float, base: Array, head: Array, le
     return judgement
 
 
-@dataclass(frozen=True)
-class _Shift:
-    """The difference of two sides, estimated from their processes alone."""
+def moderated(sides: Sequence[Array], noise: Array) -> ProcessVariance:
+    """Estimate the variance between processes of each benchmark, shrunk towards that of all benchmarks.
 
-    log_ratio: float
-    variance: float
-    """Variance of one process."""
-    degrees_of_freedom: int
-    base: int
-    head: int
+    All benchmarks are taken to have the same variance between processes, on top of the variance within a
+    process, which each benchmark knows from its own blocks.
 
-    def error(self, least: float) -> float:
-        """Return the standard error, if one process has at least the standard deviation `least`."""
-        return math.sqrt(max(self.variance, least**2) * (1 / self.base + 1 / self.head))
-
-
-def _shift(base: Array, head: Array) -> _Shift:
-    base, head = base[np.isfinite(base)], head[np.isfinite(head)]
-    degrees_of_freedom = len(base) + len(head) - 2
-    if not len(base) or not len(head) or degrees_of_freedom < 1:
-        return _Shift(0.0, 0.0, 0, len(base), len(head))
-    squares = ((base - base.mean()) ** 2).sum() + ((head - head.mean()) ** 2).sum()
-    return _Shift(
-        float(head.mean() - base.mean()),
-        squares / degrees_of_freedom,
-        degrees_of_freedom,
-        len(base),
-        len(head),
-    )
+    Args:
+        sides: log estimates [processes, m] of the same m benchmarks, NaN where one was not measured; only the
+            variation within a side counts.
+        noise: variance within a process [m]; NaN where it is unknown.
+    """
+    residuals = np.concatenate([side - mean(side) for side in sides])
+    own = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)
+    squares = np.nansum(residuals**2, axis=0)
+    farthest = max((_farthest(side) for side in sides), default=0.0)
+    known = (own > 0) & (squares > 0)
+    variance = np.full(own.shape, np.nan)
+    variance[own > 0] = squares[own > 0] / own[own > 0]
+    if known.sum() < FEWEST_TO_POOL:
+        return ProcessVariance(variance, own, own, farthest)
+    within = np.where(np.isnan(noise), np.nanmedian(noise) if np.isfinite(noise).any() else 0.0, noise)
+    added = max(0.0, float(np.median((variance - within)[known])))
+    # Not 0, even if the processes agree by chance.
+    expected = np.maximum(added + within, float(np.median(variance[known])) / _MOST_FREEDOM)
+    pooled, degrees_of_freedom = shrunk(squares, own, expected, sides, _MOST_FREEDOM, _PART)
+    return ProcessVariance(pooled, degrees_of_freedom, own, farthest)
 
 
-def _medians(drifts: Array) -> Array:
-    """Return the median drift of each process that has one."""
-    return np.array([np.median(one[np.isfinite(one)]) for one in drifts if np.isfinite(one).any()])
-
-
-def _including_drift(
-    relative: Judgement, shift: _Shift, typical: float, thresholds: Thresholds, family: int
-) -> Judgement:
-    """Judge a benchmark again with the drift that was removed: the drift may be the change itself."""
-    assert relative.ratio
-    assert relative.own_high
-    if shift.degrees_of_freedom and relative.verdict in ("same", "undecided"):
-        error = math.hypot(math.log(relative.own_high / relative.ratio) / 2, shift.error(typical))
-        ratio = math.log(relative.ratio) + shift.log_ratio
-        whole = judge_ratio(ratio, error, shift.degrees_of_freedom, thresholds, family * _STRICTER)
-        if whole.verdict in ("slower", "faster"):
-            return replace(
-                whole,
-                reason=f"with the drift not removed, {whole.reason}",
-                process_sd=relative.process_sd,
-                base_processes=relative.base_processes,
-                head_processes=relative.head_processes,
-            )
-    if relative.verdict == "same" and abs(shift.log_ratio) >= math.log1p(thresholds.effect):
-        return replace(
-            relative,
-            verdict="undecided",
-            reason=f"the benchmarks timed next to it changed by {math.expm1(shift.log_ratio):+.0%}: "
-            "this may be the machine or the code",
-        )
-    return relative
+def _farthest(side: Array) -> float:
+    several = side[:, np.isfinite(side).sum(axis=0) > 1]
+    return float(np.nanmax(np.abs(several - np.nanmedian(several, axis=0)))) if several.size else 0.0
 
 
 def _mean_square(table: Array) -> Array:

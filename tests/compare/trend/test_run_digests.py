@@ -1,13 +1,69 @@
 import errno
+import json
+import math
 import os
 
 import pytest
 
-from gnnbench import cpu, environment, json_io
-from gnnbench.compare.trend import run_files
-from gnnbench.compare.trend.run_digest import Digest
+from gnnbench import codec, cpu, environment, json_io
+from gnnbench.compare.trend import run_digests
+from gnnbench.compare.trend.run_digests import Digest
 from gnnbench.errors import UsageError
-from tests.compare.trend.runs import factors, run, save
+from gnnbench.results import run_file
+from tests.compare.trend.runs import factors, plain, run, save
+from tests.run_files import ENVIRONMENT
+
+
+def test_a_run_of_ours(tmp_path):
+    (path,) = save(tmp_path, [run(3, [1.0, 2.0], dirty=True)])
+    found = Digest.of(path)
+    assert found.environment == environment.name_with_versions(ENVIRONMENT)
+    assert found.date == found.commit_date == "2026-01-04T00:00:00.000000+00:00"
+    assert found.commit == "03" + "c" * 38
+    assert found.dirty
+    first, second = found.benchmarks
+    assert first.fullname == "test_a.py::b0"
+    (log,) = first.logs
+    assert log == run_file.read(path).benchmarks["test_a.py::b0"].processes[0].log
+    assert math.exp(second.logs[0]) == pytest.approx(2e6, rel=0.1)
+    assert codec.decode(json.loads(json.dumps(codec.encode(found))), Digest) == found
+
+
+def test_a_run_of_pytest_benchmark_alone_has_its_median_with_rounds_or_without(tmp_path):
+    one = plain(1, [0.001])
+    other = plain(1, [0.001])
+    other["benchmarks"][0]["stats"]["data"] = [0.5, 0.7]
+    (found, again) = (Digest.of(path) for path in save(tmp_path, [one, other]))
+    assert found == again
+    assert math.exp(found.benchmarks[0].logs[0]) == pytest.approx(1e6)
+    assert found.environment.startswith("a-cpu_")
+    assert found.date == "2026-01-02T00:00:00.000000+00:00"
+    assert found.commit_date is None
+    (path,) = save(tmp_path, [{**one, "datetime": "2026-01-01T10:00:00+02:00"}])
+    assert Digest.of(path).date == "2026-01-01T08:00:00.000000+00:00"
+
+
+def test_what_was_disturbed_is_no_evidence_and_other_work_has_another_digest(tmp_path):
+    changed = run(1, [1.0])
+    changed["benchmarks"][0]["extra_info"]["gnnbench"]["code_hash"] = "f" * 16
+    paths = save(tmp_path, [run(1, [1.0], contended=True), run(1, [1.0]), changed])
+    disturbed, one, other = (Digest.of(path).benchmarks[0] for path in paths)
+    assert (disturbed.logs, disturbed.contended) == ((), 1)
+    assert disturbed.work == one.work != other.work
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"datetime": "yesterday"}, "datetime is not a date: 'yesterday'"),
+        ({"benchmarks": 3}, "no list of benchmarks"),
+        ({"datetime": "0001-01-01T00:00:00+23:00"}, "datetime is not a date"),
+    ],
+)
+def test_other_content_is_refused_in_a_line(tmp_path, change, why):
+    (path,) = save(tmp_path, [{**plain(1, [0.001]), **change}])
+    with pytest.raises(UsageError, match=f"^{path}.*{why}"):
+        Digest.of(path)
 
 
 @pytest.fixture
@@ -31,7 +87,7 @@ def folder(tmp_path, monkeypatch):
     ],
 )
 def test_folders_patterns_and_files(folder, names, found):
-    assert run_files.find(names) == [folder / name for name in found]
+    assert run_digests.find(names) == [folder / name for name in found]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +100,7 @@ def test_folders_patterns_and_files(folder, names, found):
 )
 def test_a_name_of_nothing_is_one_line(folder, name, why):
     with pytest.raises(UsageError, match=why):
-        run_files.find([str(folder / "a"), name])
+        run_digests.find([str(folder / "a"), name])
 
 
 @pytest.fixture
@@ -63,7 +119,7 @@ def opened(monkeypatch):
 
 
 def read(paths):
-    return run_files.read(paths, lambda *_: None)
+    return run_digests.read(paths, lambda *_: None)
 
 
 def test_each_content_is_read_once_whatever_its_name(paths, opened, tmp_path):
@@ -109,8 +165,8 @@ def test_what_cannot_be_used_is_looked_at_again(paths, monkeypatch):
         (environment, "WHERE", environment.WHERE[:-1]),
         (environment, "WHAT", environment.WHAT[:-1]),
         (cpu, "CONTENDED", 0.001),
-        (run_files, "__version__", "9.9"),
-        (run_files, "FORMER_NAMES", {}),
+        (run_digests, "__version__", "9.9"),
+        (run_digests, "FORMER_NAMES", {}),
     ],
 )
 def test_where_a_rule_has_changed_files_are_read_again(paths, opened, monkeypatch, module, name, value):
@@ -119,7 +175,7 @@ def test_where_a_rule_has_changed_files_are_read_again(paths, opened, monkeypatc
     opened.clear()
     after, _ = read(paths)
     assert opened == paths
-    assert (after == before) is (module is run_files)
+    assert (after == before) is (module is run_digests)
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"[1]", b'["here", '])

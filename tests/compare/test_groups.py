@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.compare.two_sample import SideTimings, _shift, judge
+from gnnbench.compare.groups import SideTimings, judge
 from gnnbench.compare.verdict import Judgement, Thresholds, confirmed
 from tests.compare import mirrored
 
@@ -29,81 +29,66 @@ def of(logs, error=0.005):
 def test_what_is_slower_is_slower_and_the_rest_is_not():
     random = np.random.default_rng(1)
     base, head = side(random, 5), side(random, 3)
-    found = judge(base, shifted(head, 4, 1.1), THRESHOLDS).benchmarks
+    found = judge(base, shifted(head, 4, 1.1), THRESHOLDS)
     assert found[4].verdict == "slower"
     assert found[4].low > 1.03
     assert "99%" in found[4].reason
     assert {one.verdict for number, one in enumerate(found) if number != 4} <= {"same", "undecided"}
-    assert judge(base, shifted(head, 4, 1 / 1.1), THRESHOLDS).benchmarks[4].verdict == "faster"
+    assert judge(base, shifted(head, 4, 1 / 1.1), THRESHOLDS)[4].verdict == "faster"
 
 
 def test_a_sure_difference_below_the_effect_is_no_alarm():
     random = np.random.default_rng(2)
     quiet = {"deviation": 0.001, "error": 0.0005}
     base, head = side(random, 5, **quiet), side(random, 5, **quiet)
-    found = judge(base, shifted(head, 4, 1.025), THRESHOLDS).benchmarks[4]
+    found = judge(base, shifted(head, 4, 1.025), THRESHOLDS)[4]
     assert found.verdict == "same"
-    found = judge(base, shifted(head, 4, 1.0299), THRESHOLDS).benchmarks[4]
+    found = judge(base, shifted(head, 4, 1.0299), THRESHOLDS)[4]
     assert (found.verdict, found.reason) == ("undecided", "a significant change, but smaller than 3.0%")
 
 
 def test_the_interval_for_all_widens_with_their_number():
     random = np.random.default_rng(3)
     base, head = side(random, 5), side(random, 1)
-    few, many = (judge(base, head, THRESHOLDS, family=family).benchmarks[0] for family in (1, 1000))
+    few, many = (judge(base, head, THRESHOLDS, family=family)[0] for family in (1, 1000))
     assert many.high > few.high
     assert many.own_high == few.own_high
     assert few.shrunk, "it borrows from the others"
     two = judge(side(random, 9, benchmarks=2), side(random, 9, benchmarks=2), THRESHOLDS)
-    assert not two.benchmarks[0].shrunk
+    assert not two[0].shrunk
 
 
 def test_noise_within_a_process_counts_where_it_is_larger_than_the_base_s():
     random = np.random.default_rng(4)
     base, head = side(random, 5), side(random, 1)
     noisy = of(head.logs, 0.1)
-    quiet, loud = (judge(base, one, THRESHOLDS).benchmarks[0] for one in (head, noisy))
+    quiet, loud = (judge(base, one, THRESHOLDS)[0] for one in (head, noisy))
     assert loud.high - loud.low > 4 * (quiet.high - quiet.low)
 
 
 def test_processes_that_agree_by_luck_or_altogether_are_not_taken_for_sure():
     zeros = of(np.zeros((5, 6)), np.nan)
-    assert {one.verdict for one in judge(zeros, zeros, THRESHOLDS).benchmarks} <= {"same", "undecided"}
+    assert {one.verdict for one in judge(zeros, zeros, THRESHOLDS)} <= {"same", "undecided"}
     one = np.zeros((5, 6))
     one[0, 0] = 0.01
     nearly = SideTimings(one, zeros.errors)
-    assert judge(nearly, zeros, THRESHOLDS).benchmarks[1].verdict in ("same", "undecided")
+    assert judge(nearly, zeros, THRESHOLDS)[1].verdict in ("same", "undecided")
     base = of(np.zeros((5, 1)) + np.arange(5)[:, None] * 1e-9, 0.02)
     head = of(np.full((1, 1), 0.05), 0.02)
-    assert judge(base, head, THRESHOLDS).benchmarks[0].verdict == "undecided"
+    assert judge(base, head, THRESHOLDS)[0].verdict == "undecided"
 
 
 def test_what_cannot_be_judged_says_why():
     nan = np.nan
     base = of(np.array([[0.0, nan, 0.0], [0.01, nan, 0.01]]), 0.01)
     head = of(np.array([[0.0, 0.0, nan]]), 0.01)
-    found = judge(base, head, THRESHOLDS).benchmarks
+    found = judge(base, head, THRESHOLDS)
     assert [one.verdict for one in found[1:]] == ["incomparable"] * 2
     assert [one.reason for one in found[1:]] == ["not in the baseline", "not measured"]
     one = of(np.zeros((1, 1)), 0.01)
-    assert "one process on each side" in judge(one, one, THRESHOLDS).benchmarks[0].reason
+    assert "one process on each side" in judge(one, one, THRESHOLDS)[0].reason
     blind = of(np.zeros((1, 3)), nan)
-    assert judge(base, blind, THRESHOLDS).benchmarks[0].reason == "too few blocks for an interval"
-
-
-def test_a_drift_is_taken_out_and_the_run_as_a_whole_judged_apart():
-    random = np.random.default_rng(6)
-    phases = random.uniform(0, 6, (6, 1))
-    drift = 0.2 * np.sin(np.arange(20) / 10 + phases)
-    logs = drift + random.normal(0, 0.01, drift.shape)
-    found = judge(of(logs[:5]), of(logs[5:]), THRESHOLDS)
-    assert found.shared.verdict == "undecided"
-    assert (found.shared.base_processes, found.shared.head_processes) == (5, 1)
-    assert {one.verdict for one in found.benchmarks} <= {"same", "undecided"}
-    assert max(one.high for one in found.benchmarks) < 1.3
-    # Twice as slow altogether is no news of any one benchmark, and the run's own.
-    found = judge(of(logs[:5]), of(logs[5:] + 3), THRESHOLDS)
-    assert found.shared.verdict == "slower"
+    assert judge(base, blind, THRESHOLDS)[0].reason == "too few blocks for an interval"
 
 
 @given(
@@ -123,26 +108,8 @@ def test_swapping_the_sides_mirrors_every_verdict(seed, one, other, benchmarks, 
     for part in sides:
         part.logs[:] += drift * np.sin(np.arange(benchmarks) / 9 + random.uniform(0, 6, (len(part.logs), 1)))
     there, back = judge(*sides, THRESHOLDS), judge(*reversed(sides), THRESHOLDS)
-    assert (there.shared is None) == (back.shared is None)
-    for forward, backward in zip(there.benchmarks, back.benchmarks, strict=True):
+    for forward, backward in zip(there, back, strict=True):
         mirrored.check(forward, backward)
-
-
-def test_a_stretch_of_slower_neighbours_is_no_drift_that_all_is_well_with():
-    random = np.random.default_rng(11)
-    phases = random.uniform(0, 6, (9, 1))
-    logs = 0.1 * np.sin(np.arange(40) / 10 + phases) + random.normal(0, 0.005, (9, 40))
-    logs[5:, 10:25] += math.log(1.5)
-    found = judge(of(logs[:5], 0.004), of(logs[5:6], 0.004), THRESHOLDS)
-    stretch = found.benchmarks[12:23]
-    assert found.shared
-    assert {one.verdict for one in stretch} <= {"undecided", "slower"}
-    assert any("the benchmarks timed next to it changed by" in one.reason for one in stretch)
-    # Four processes that all say so are more than a drift.
-    found = judge(of(logs[:5], 0.004), of(logs[5:], 0.004), THRESHOLDS)
-    slower = [one for one in found.benchmarks[12:23] if one.verdict == "slower"]
-    assert len(slower) > 5
-    assert any("with the drift not removed" in one.reason for one in slower)
 
 
 def test_benchmarks_of_one_round_are_judged_by_several_processes():
@@ -150,20 +117,11 @@ def test_benchmarks_of_one_round_are_judged_by_several_processes():
     logs = random.normal(0, 0.01, (8, 12))
     logs[5:, 3] += math.log(2)
     base = of(logs[:5], np.nan)
-    one = judge(base, of(logs[5:6], np.nan), THRESHOLDS).benchmarks
+    one = judge(base, of(logs[5:6], np.nan), THRESHOLDS)
     assert one[3].verdict == "incomparable"
     assert [number for number, found in enumerate(one) if found.looks_slower(THRESHOLDS)] == [3]
-    several = judge(base, of(logs[5:], np.nan), THRESHOLDS).benchmarks
+    several = judge(base, of(logs[5:], np.nan), THRESHOLDS)
     assert several[3].verdict == "slower"
-
-
-def test_a_process_that_was_disturbed_throughout_does_not_hide_the_run():
-    random = np.random.default_rng(13)
-    logs = 0.2 * np.sin(np.arange(30) / 10 + random.uniform(0, 6, (7, 1))) + random.normal(0, 0.01, (7, 30))
-    logs[2] = np.nan
-    found = judge(of(logs[:5]), of(logs[5:] + 3), THRESHOLDS)
-    assert found.shared.verdict == "slower"
-    assert (found.shared.base_processes, found.shared.head_processes) == (4, 2)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +144,7 @@ def test_a_single_odd_process_makes_no_verdict():
     several[0, 3] += 0.35
 
     def judged(base, head):
-        return judge(of(base, 0.002), of(head, 0.002), THRESHOLDS).benchmarks[3]
+        return judge(of(base, 0.002), of(head, 0.002), THRESHOLDS)[3]
 
     found = judged(odd[:5], head)
     reason = "one outlier process could cause a difference this large"
@@ -203,7 +161,7 @@ def test_a_process_that_stands_alone_may_be_odder_than_any_seen():
 
     def judged(processes):
         head = of(np.zeros((processes, 20)))
-        return judge(base, shifted(head, 4, slower), THRESHOLDS).benchmarks[4]
+        return judge(base, shifted(head, 4, slower), THRESHOLDS)[4]
 
     assert judged(1).low > 1
     assert judged(1).verdict == "undecided"
@@ -221,7 +179,7 @@ def test_what_is_called_visible_is_found_nine_times_in_ten_by_one_process_and_by
         def judged(processes, *, slower=1.0, others=True, base=base, head=head, **options):
             some = shifted(SideTimings(head.logs[:processes], head.errors[:processes]), 0, slower)
             some.logs[1:, 1:] = some.logs[1:, 1:] if others else math.nan
-            return judge(base, some, THRESHOLDS, **options).benchmarks[0]
+            return judge(base, some, THRESHOLDS, **options)[0]
 
         alone = judged(1).minimum_detectable_effect
         gate = judged(1, confirming=3).minimum_detectable_effect
@@ -232,12 +190,3 @@ def test_what_is_called_visible_is_found_nine_times_in_ten_by_one_process_and_by
             found[1] += judged(4, slower=1 + gate, others=False).verdict == "slower"
     assert ((found / runs > 0.84) & (found / runs < (0.96, 0.98))).all()
     assert ((seen / runs > 0.03) & (seen / runs < 0.1)).all()
-
-
-def test_a_drift_of_single_processes_is_not_known():
-    alone = _shift(np.array([0.1]), np.array([0.3]))
-    assert (alone.log_ratio, alone.degrees_of_freedom) == (0.0, 0)
-    lost = _shift(np.array([math.nan, math.nan, 0.1]), np.array([math.nan]))
-    assert (lost.degrees_of_freedom, lost.base, lost.head) == (0, 1, 0)
-    three = _shift(np.array([0.1, 0.3]), np.array([0.5]))
-    assert (three.log_ratio, three.degrees_of_freedom) == (pytest.approx(0.3), 1)

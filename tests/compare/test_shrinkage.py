@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.compare.process_variance import independent_benchmarks, moderated
+from gnnbench.compare.groups import moderated
+from gnnbench.compare.shrinkage import independent_benchmarks
 
 
-def estimate(*sides, noise=0.0, inflation=1.0):
-    m = sides[0].shape[1]
-    return moderated(sides, np.full(m, noise), np.full(m, inflation))
+def estimate(*sides, noise=0.0):
+    return moderated(sides, np.full(sides[0].shape[1], noise))
 
 
 def test_equal_benchmarks_know_their_variance_together():
@@ -30,18 +30,9 @@ def test_noise_within_is_expected_and_not_taken_for_what_processes_add():
     random = np.random.default_rng(3)
     noise = np.where(np.arange(100) < 50, 0.05, 0.01)
     logs = random.normal(0, np.sqrt(noise**2 + 0.01**2), (5, 100))
-    found = np.sqrt(moderated([logs], noise**2, np.ones(100)).variance)
+    found = np.sqrt(moderated([logs], noise**2).variance)
     assert np.median(found[:50]) == pytest.approx(0.051, rel=0.2)
     assert np.median(found[50:]) == pytest.approx(0.014, rel=0.3)
-
-
-def test_inflation_is_a_benchmark_s_own():
-    random = np.random.default_rng(4)
-    inflation = np.where(np.arange(200) < 100, 4.0, 1.0)
-    logs = random.normal(0, 0.01, (5, 200)) * np.sqrt(inflation)
-    found = np.sqrt(moderated([logs], np.zeros(200), inflation).variance)
-    assert np.median(found[:100]) == pytest.approx(0.02, rel=0.2)
-    assert np.median(found[100:]) == pytest.approx(0.01, rel=0.2)
 
 
 def test_two_sides_add_their_processes_and_not_their_difference():
