@@ -288,7 +288,7 @@ class Year:
             schedule.add(machine.pair(plan))
         self.counts["seconds"] += round(schedule.spent_seconds)
         rows = [Compared(name, one.judgement, None) for name, one in schedule.decisions().items()]
-        found, spent = Comparison(rows, None), schedule.spent_seconds
+        found, spent = Comparison(rows), schedule.spent_seconds
         thresholds = replace(ab.THRESHOLDS, accepted=entries)
         result = Result("ab", *map(Side.of, sides), found, thresholds, self.environment, spent)
         return result.settled()
