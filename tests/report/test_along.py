@@ -1,5 +1,3 @@
-import pytest
-
 from gnnbench.compare import along
 from gnnbench.compare.axis import Axis
 from gnnbench.compare.verdict import Thresholds
@@ -93,13 +91,3 @@ def test_tests_of_another_project_are_named_by_function_and_parameters(tmp_path)
     lines = words(shown(compared(tmp_path, *files, by="n")))
     assert lines[1:3] == ["test_a.py::", "benchmark n time ratio interval verdict"]
     assert lines[3].startswith("test_sort[kind=a] 1 ")
-
-
-@pytest.mark.parametrize("escape", ["\x1b[2J", "@someone #1 |`", "<script>"])
-def test_names_of_files_do_not_control_output(tmp_path, escape):
-    entries = (entry(f"b{n}", seed=n) | {"params": {"n": f"{n}{escape}", escape: 1}} for n in range(2))
-    found = compared(tmp_path, content(*entries), by="n")
-    assert "\x1b" not in shown(found)
-    page = render(markdown(tables.document(found, THRESHOLDS)))
-    assert "@someone" not in page.plain
-    assert "script" not in page.tags

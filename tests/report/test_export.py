@@ -34,27 +34,6 @@ def test_each_kind_of_run_follows_the_published_formats(tmp_path, whole):
     follows(export.github_action_benchmark(found), "github-action-benchmark")
 
 
-def test_each_format_has_the_estimate_its_interval_and_the_peak_memory(tmp_path):
-    whole = contents.family(1, operations=1, blocks=100)
-    found, _ = exported(tmp_path, whole)
-    name = whole["benchmarks"][0]["fullname"]
-    measured = whole["benchmarks"][0]["extra_info"]["gnnbench"]["measurement"]
-    middle, low, high = (measured[field] for field in ("location_ns", "low_ns", "high_ns"))
-    latency = {"value": middle, "lower_value": low, "upper_value": high}
-    assert export.bencher(found)[name] == {"latency": pytest.approx(latency), "peak-memory": {"value": 2048}}
-    time, peak, *_ = export.github_action_benchmark(found)
-    assert (time["unit"], time["value"]) == ("ns", pytest.approx(middle))
-    sign, width = time["range"].split()
-    assert sign == "±"
-    assert float(width) == pytest.approx(max(high - middle, middle - low), rel=1e-5), "the larger half"
-    assert time["extra"].startswith("95% interval: ")
-    assert (peak["name"], peak["unit"], peak["value"]) == (f"{time['name']} (peak memory)", "bytes", 2048)
-    rows = list(csv.DictReader(io.StringIO(export.csv(found))))
-    assert len(rows) == 4
-    assert (rows[3]["operation"], rows[3]["platform"], rows[3]["peak_bytes"]) == ("op0", "dgl", "2048")
-    assert float(rows[3]["low_ns"]) < float(rows[3]["time_ns"]) < float(rows[3]["high_ns"])
-
-
 def test_an_interval_that_is_missing_is_left_out(tmp_path):
     found, _ = exported(tmp_path, content(entry("b", blocks=4)))
     (latency,) = (one["latency"] for one in export.bencher(found).values())

@@ -1,4 +1,3 @@
-import re
 import sys
 
 import pytest
@@ -6,10 +5,8 @@ import pytest
 from gnnbench.errors import UsageError
 from gnnbench.report import listing
 from gnnbench.report.console import terminal
-from gnnbench.workloads.graphs.catalog import DATASETS
 from gnnbench.workloads.graphs.locate import DOWNLOADED
 from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.platforms import PLATFORMS
 
 
 @pytest.fixture
@@ -22,55 +19,6 @@ def render(tmp_path):
 
 def rows(text, name):
     return [line.split() for line in text.splitlines() if line.split()[:1] == [name]]
-
-
-def test_shows_every_data_set_and_platform_and_a_line_for_each_operation(render):
-    text = render()
-    for name in (*DATASETS, *PLATFORMS):
-        assert rows(text, name), name
-    operations = text.partition("\nOperations")[2]
-    for operation in OPERATIONS.values():
-        (row,) = rows(operations, operation.name)
-        assert [word for word in row[1:] if word in PLATFORMS][: len(operation.calls)] == [
-            platform for platform in PLATFORMS if platform in operation.calls
-        ]
-
-
-def test_operations_are_below_the_heading_of_their_group(render):
-    lines = render().partition("\nOperations")[2].splitlines()[1:]
-    found = re.split(r"^(?=\S)", "\n".join(lines[:-1]), flags=re.MULTILINE)[1:]
-    groups = {
-        text.split("\n")[0].strip(): {row.split()[0] for row in text.strip().split("\n")[1:]}
-        for text in found
-    }
-    assert groups == {
-        group: {one.name for one in OPERATIONS.values() if one.group == group}
-        for group in dict.fromkeys(one.group for one in OPERATIONS.values())
-    }
-    assert [*groups][:1] == ["aggregation"]
-
-
-@pytest.mark.parametrize("width", [None, 80, 120])
-def test_an_operation_s_line_fits_and_its_call_ends_with_a_word(render, width):
-    operations = render(width=width).partition("\nOperations")[2].splitlines()[1:-1]
-    assert max(map(len, operations)) <= (width or 80)
-    calls = " ".join(call.text for one in OPERATIONS.values() for call in one.calls.values()).split()
-    for line in operations:
-        if shortened := re.search(r"(\S+) …", line):
-            assert shortened[1] in calls
-
-
-def test_of_a_call_without_a_word_that_fits_the_beginning_is_shown():
-    assert listing._shortened("utils.subgraph(nodes, edges)", 23) == "utils.subgraph(nodes, …"
-    assert listing._shortened("transforms.ToSparseTensor()(data)", 20) == "transforms.…"
-
-
-def test_in_a_pipe_nothing_is_broken(render):
-    text = render()
-    assert listing._DATA_SETS in text.splitlines()
-    narrow = render(width=40)
-    assert listing._DATA_SETS not in narrow
-    assert listing._DATA_SETS in " ".join(line.strip() for line in narrow.splitlines())
 
 
 def test_an_operation_s_calls_limits_and_reasons_are_whole():

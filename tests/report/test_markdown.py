@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gnnbench.compare.comparison import Compared, Comparison, Work
 from gnnbench.compare.repeat import Repeat
 from gnnbench.compare.result import Result, Side
-from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
+from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.measure.fingerprint.difference import Difference
 from gnnbench.report.markdown import MOST_CHARACTERS, write
@@ -65,15 +65,6 @@ def test_the_verdict_comes_first_then_what_moved_then_the_rest_folded():
     assert len(page.rows) == 46
     assert {len(row) for row in page.rows} == {5, 6}, "of decided ones none sees anything"
     assert "git:main (1a2b3c4d)" in page.codes
-
-
-def test_what_is_ignored_is_counted_and_says_why():
-    reason = "known (rule 1 of gnnbench.toml); without the rule: slower, it is"
-    ignored = Compared("test_a.py::c", replace(SLOWER, verdict="ignored", reason=reason), 1e-3)
-    text = write([section(ignored, Compared("test_a.py::d", SAME, 1e-3))])
-    assert text.startswith("**No slowdown found in 1 of 2 benchmarks**: 1 same, 1 ignored")
-    assert [row[:2] for row in render(text).rows[1:]] == [["c", "ignored"], ["d", "same"]]
-    assert "- ignored: known (rule 1 of `gnnbench.toml`); without the rule: slower, it is: `c`" in text
 
 
 def changed(name, *functions, ratio=1.3, notes=()):
@@ -146,63 +137,6 @@ def test_our_own_have_columns_for_operation_direction_and_platform():
     ]
     assert "cora · hidden 256 · float32 · int64 · cpu" in page.codes
     assert "- `spmm_sum f+b torch`: counters: +1 `aten::mm`" in text
-
-
-def test_a_long_id_in_a_table_is_broken_at_its_separators():
-    name = f"test_a.py::test_of_a_stranger[{'some_parameter-' * 8}x]"
-    text = write([section(Compared(name, SLOWER, 1e-3), Compared("test_a.py::b", SAME, 1e-3))])
-    (line,) = [line for line in text.splitlines() if line.startswith("| `test_of")]
-    cell = line.split(" | ")[0].removeprefix("| ")
-    parts = [part.strip("`") for part in cell.split("<br>")]
-    assert "".join(parts) == name.removeprefix("test_a.py::")
-    assert max(map(len, parts)) <= 60
-    assert all(part.endswith("-") for part in parts[1:-1])
-    assert render(text).rows[1][0] == "".join(parts)
-
-
-def test_a_small_result_is_one_table():
-    text = write([section(Compared("a", SAME, 1e-3), Compared("b", SLOWER, 1e-3), Compared("c", GONE, None))])
-    page = render(text.partition("<details>")[0])
-    assert [row[0] for row in page.rows] == ["benchmark", "b", "c", "a"]
-    assert page.rows[1] == [
-        "b",
-        "slower",
-        "1.00\N{NO-BREAK SPACE}ms",
-        "1.31x",
-        "1.20\N{NON-BREAKING HYPHEN}1.42",
-    ]
-
-
-def test_the_first_line_says_that_there_is_nothing():
-    assert write([section()]).splitlines()[0] == "**No benchmark in the result**"
-
-
-def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row():
-    same = [Compared(f"same{number}", SAME_CODE, None) for number in range(31)]
-    code = "code: GCNConv.forward, gcn_norm and 3 more"
-    text = write([section(*same, Compared("a", UNDECIDED, 1e-3, notes=(code,)))])
-    assert text.startswith("**No slowdown found in 31 of 32 benchmarks**: 31 same, 1 undecided\n")
-    top, folded = text.split("<details>")
-    assert "31 same: they run the same code." in top.splitlines()
-    assert "same0" not in text
-    assert [cells[0] for cells in render(text).rows] == ["benchmark", "a"]
-    assert "- code: `GCNConv.forward, gcn_norm` and 3 more: `a`" in folded
-    alone = render(write([section(same[0])]))
-    assert alone.rows == []
-    assert "1 same: it runs the same code." in alone.plain
-
-
-def test_several_results_are_one_comment_with_a_section_each():
-    one, other = (
-        section(*suite(4), machine="NVIDIA H100"),
-        section(Compared("a", SAME, 1.0), machine="NVIDIA A100"),
-    )
-    text = write([one, other], title="GPUs", details_url="https://example.org/run/1")
-    page = render(text)
-    assert page.tags["h4"] == 2
-    assert page.tags["details"] == 2
-    assert text.startswith("**1 of 5 benchmarks is slower**")
-    assert ("a", "href", "https://example.org/run/1") in page.attributes
 
 
 @pytest.mark.parametrize(

@@ -145,11 +145,3 @@ def test_names_are_broken_at_separators_and_whole_in_a_pipe():
     assert f"{name} 1.00 ms" in shown(labels, None)
     narrow = shown(Labels.of(of(SPEC)), 34)
     assert narrow[2:] == ["add_remaining_  f+b sparse 1.00 ms", "self_loops"]
-
-
-def test_names_are_text_and_steer_no_terminal():
-    labels = Labels.of({"a::\x1b[2J[bold]b\u202e": None, "a::c": None})
-    (line,) = [line for line in shown(labels, 80) if "2J" in line]
-    assert line.startswith("\ufffd[2J[bold]b\ufffd")
-    hostile = table(Labels.of({"\x1b/a": None, "\x1b/b": None}), [], {"\x1b/a": 1, "\x1b/b": 1})
-    assert "\x1b" not in terminal([hostile], None, colour=False)

@@ -1,12 +1,9 @@
 import pytest
 
-from gnnbench.packages import missing
-from gnnbench.profile import kinds
 from gnnbench.profile.findings import Finding
 from gnnbench.report import profile
-from gnnbench.workloads import platforms
 from gnnbench.workloads.spec import Spec
-from tests.profile.subjects import epoch, recorded, widest
+from tests.profile.subjects import recorded, widest
 
 
 def row(*path, times=(1,), calls=1):
@@ -96,19 +93,6 @@ def test_platforms_are_lined_up_by_name_with_medians_and_ratios_to_the_first():
         ["the", "whole", "10.0", "ms", "5.00", "ms", "0.50x"],
     ]
     assert "layer: GCNConv (pyg), GraphConv (dgl)." in lines
-
-
-def test_real_profiles_of_all_platforms_have_room(make_case, tmp_path):
-    installed = [one.name for one in platforms.PLATFORMS.values() if not missing(one.packages)]
-    for kind, inner in (("phases", ()), ("layers", ("  layer", "  x·W"))):
-        subjects = {name: epoch(make_case("epoch", name, "train")) for name in installed}
-        sections = [(name, kinds.load(kind).take(one, tmp_path)) for name, one in subjects.items()]
-        text = profile.side_by_side(kind, sections)
-        assert widest(text) <= 80
-        for name in ("forward", "backward", "optimizer.step", *inner):
-            (line,) = [line for line in text.splitlines() if line.startswith(f"{name} ")]
-            assert line.count("s") >= len(sections)  # a time each
-            assert line.count("x ") + line.endswith("x") == len(sections) - 1
 
 
 @pytest.mark.parametrize(

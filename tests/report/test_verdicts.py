@@ -1,10 +1,10 @@
 from dataclasses import replace
 
 from gnnbench.compare.comparison import Compared, Comparison
-from gnnbench.compare.verdict import SAME_CODE, Judgement
+from gnnbench.compare.verdict import Judgement
 from gnnbench.report.console import terminal
 from gnnbench.report.verdicts import document, notes
-from gnnbench.report.wording import count, result, sentence
+from gnnbench.report.wording import sentence
 from gnnbench.workloads.spec import Spec
 
 SLOWER = Judgement(
@@ -98,41 +98,3 @@ def test_why_there_was_too_little_to_judge_by_stands_below_and_of_an_interval_it
     for bounds in ({"low": 3.0, "high": 5.0}, {"low": 0.01, "high": 0.02}):
         far = replace(wide, reason="5 pairs, a ratio above 3x needs 6", **bounds)
         assert notes(Comparison([row(far)])) == ["5 pairs, a ratio above 3x needs 6: b"]
-
-
-def test_reasons_stand_below():
-    assert notes(Comparison([row(MISSING)]))[0] == "new: not in the baseline: b"
-
-
-def test_the_last_lines_say_first_what_the_exit_code_says():
-    assert result(Comparison([row(SLOWER), row(MISSING)])) == (
-        "1 of 2 benchmarks is slower\n1 slower, 0 faster, 0 same, 0 undecided, 1 incomparable"
-    )
-    assert result(Comparison([])).startswith("0 slower")
-
-
-def test_an_ignored_benchmark_has_a_row_its_reason_and_a_count_of_its_own():
-    reason = "known (rule 1 of gnnbench.toml); without the rule: slower, it is"
-    text = shown(row(replace(SLOWER, verdict="ignored", reason=reason, shrunk=False)))
-    assert "1.31x 1.20-1.42 ignored" in " ".join(text.split())
-    assert f"ignored: {reason}: b" in " ".join(text.split())
-    assert count([row(replace(SLOWER, verdict="ignored"))]).endswith("0 incomparable, 1 ignored")
-
-
-def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row():
-    same = [row(SAME_CODE, f"test_a.py::same{number}") for number in range(31)]
-    text = shown(row(SLOWER), *same)
-    assert text.splitlines()[-2] == "31 same: they run the same code"
-    assert "test_a.py::same" not in text
-    assert len(text.splitlines()) == 6
-    assert shown(same[0]) == "1 same: it runs the same code\n"
-    assert count([row(SLOWER), *same]).startswith("1 slower, 0 faster, 31 same")
-
-
-def test_long_notes_are_indented_and_fit_80_columns():
-    note = f"code: {', '.join(f'{name}_{40 * name}.forward' for name in 'abc')} and 9 more"
-    lines = shown(*(row(SLOWER, f"test_a.py::{name}", notes=(note,)) for name in "xyz")).splitlines()
-    first = next(number for number, line in enumerate(lines) if line.startswith("code: "))
-    assert max(map(len, lines)) <= 80
-    assert " ".join(line.strip() for line in lines[first:-1]) == f"{note}: x, y, z"
-    assert {line[:2] for line in lines[first + 1 : -1]} == {"  "}

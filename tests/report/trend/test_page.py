@@ -92,20 +92,3 @@ def test_in_a_browser_it_sorts_filters_and_runs_nothing_of_a_name(tmp_path, visi
     assert opened.locator("figure svg:visible").count() == 3
     links = opened.locator("#table tbody tr:visible th a")
     assert opened.locator(links.first.get_attribute("href")).inner_text() == names[2].removeprefix("</")
-
-
-def test_what_all_benchmarks_share_is_not_in_their_labels():
-    names = [
-        f"benchmarks/test_spmm.py::test_spmm[spmm_sum-forward-{platform}-float32-int64-{graph}-256-cpu]"
-        for platform in ("pyg", "dgl")
-        for graph in ("cora", "ogbn-arxiv")
-    ]
-    of = history()
-    text = page.html(result(*(judged(of, [step(10)], name=name) for name in names)), [])
-    headings = re.findall(r'<h3 id="b-[^>]*>([^<]*)</h3>', text)
-    assert sorted(headings) == sorted(
-        f"spmm_sum fwd {platform} · {graph}"
-        for platform in ("pyg", "dgl")
-        for graph in ("cora", "ogbn-arxiv")
-    )
-    assert "all benchmarks: hidden 256 · float32 · int64 · cpu" in text

@@ -41,14 +41,6 @@ def test_it_fits_80_columns_the_newest_steps_first(several):
     assert "\x1b" not in out
 
 
-def test_names_cannot_steer_the_terminal():
-    of = history(name="\x1b[31mhere\x07")
-    out = shown(judged(of, [step(10)], name="a::\x1b[2J[bold]\nb\udcff"))
-    assert "\x1b" not in out
-    assert "\x07" not in out
-    assert "[bold]" in "".join(out.split())
-
-
 def test_environments_are_apart_and_have_notes():
     of = history(superseded=3, contended=4, older=5)
     there = history(name="there_2", commits=False)
@@ -115,29 +107,6 @@ def test_heights_follow_the_values():
     assert table.sparkline(values, 10, 0.1, table.BLOCKS) == "▁" * 5 + "█" * 5
     flat = table.sparkline(np.array([1.0, 1.001, 0.999, 1.0]), 4, 0.1, table.BLOCKS)
     assert set(flat) <= set("▄▅"), "what hardly varies looks flat"
-
-
-def test_our_own_have_columns_for_each_graph():
-    of = history()
-    name = "benchmarks/test_a.py::test_a[{}-{}-{}-float32-int64-{}-256-cpu]"
-    loops, spmm, other = (
-        name.format("add_remaining_self_loops", "forward_backward", "sparse", "cora"),
-        name.format("spmm_sum", "forward", "torch", "cora"),
-        name.format("spmm_sum", "forward", "torch", "pubmed"),
-    )
-    changes = [step(5, 1.1), step(10, 123.45, around=3)]
-    found = (
-        judged(of, changes, name=loops),
-        judged(of, [step(30)], name=spmm),
-        judged(of, [step(8)], name=other),
-    )
-    lines = shown(*found).splitlines()
-    assert max(map(len, lines)) <= 80
-    assert [line for line in lines if "hidden 256" in line] == [
-        "cora · hidden 256 · float32 · int64 · cpu",
-        "pubmed · hidden 256 · float32 · int64 · cpu",
-    ]
-    assert sum(line.startswith("add_remaining_") for line in lines) == 1
 
 
 def test_a_pipe_has_whole_names_ascii_where_need_be_and_colours_where_they_are_shown(several):
