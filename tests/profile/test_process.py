@@ -1,8 +1,6 @@
 """Real processes that profile, one of each side."""
 
-import json
 import os
-from pathlib import Path
 
 import pytest
 
@@ -10,9 +8,8 @@ from gnnbench.errors import UsageError
 from gnnbench.measure.instructions import hardware
 from gnnbench.measure.instructions.requests import ARCHITECTURE
 from gnnbench.profile import process, record
-from gnnbench.profile.kinds import KINDS
 from tests.profile.subjects import Unheard
-from tests.suite import ROOT, environment
+from tests.suite import environment
 
 SUITE = """
 import os
@@ -39,19 +36,6 @@ def test_more(benchmark):
 """
 
 
-CONFTEST = """
-import json
-import sys
-from pathlib import Path
-
-
-def pytest_sessionfinish():
-    loaded = {name: module.__file__ for name, module in sys.modules.items() if "gnnbench" in name}
-    if "gnnbench_coordinator" in loaded:
-        Path("loaded.json").write_text(json.dumps(loaded))
-"""
-
-
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """Profile tests of the suite on some sides; return how they ended."""
@@ -59,31 +43,12 @@ def run(tmp_path, monkeypatch):
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
     monkeypatch.chdir(tmp_path)
 
-    def run(sides, *arguments, kinds=("phases",), trees=()):
-        started = [process.ProfiledSide(side, trees, environment=environment(SIDE=side)) for side in sides]
+    def run(sides, *arguments, kinds=("phases",)):
+        started = [process.ProfiledSide(side, environment=environment(SIDE=side)) for side in sides]
         wanted = process.Wanted(arguments, kinds, 3, tmp_path / "profiles")
         return process.run(started, wanted, Unheard())
 
     return run
-
-
-@pytest.mark.nightly
-def test_no_module_of_the_code_under_test_stands_for_one_of_this_version_which_profiles_it(run, tmp_path):
-    (tmp_path / "conftest.py").write_text(CONFTEST)
-    side = tmp_path / "side"
-    (side / "gnnbench").mkdir(parents=True)
-    for name in ("__init__", "plugin"):
-        (side / "gnnbench" / f"{name}.py").touch()
-    kinds = [kind for kind in KINDS if kind != "instructions"]
-    ((ended, *_),) = run(["A"], "test_suite.py", kinds=kinds, trees=[side])
-    assert ended.failed is None
-    found = json.loads((tmp_path / "loaded.json").read_text())
-    ours = {name: file for name, file in found.items() if name.startswith("gnnbench_coordinator")}
-    theirs = {name: file for name, file in found.items() if name.partition(".")[0] == "gnnbench"}
-    assert {f"gnnbench_coordinator.{name}" for name in ("environment", "profile.trace")} <= set(ours)
-    assert {Path(file).is_relative_to(ROOT / "gnnbench") for file in ours.values()} == {True}
-    assert set(theirs) == {"gnnbench", "gnnbench.plugin"}
-    assert {Path(file).is_relative_to(side) for file in theirs.values()} == {True}
 
 
 @pytest.mark.nightly

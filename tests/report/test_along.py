@@ -1,13 +1,19 @@
+import csv
+import io
+
+import pytest
+
 from gnnbench.compare import along
 from gnnbench.compare.axis import Axis
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.report import along as tables
+from gnnbench.report import csv_text
 from gnnbench.report.console import terminal
 from gnnbench.report.markdown_text import markdown
 from gnnbench.results import run_file
 from tests.gfm import render
 from tests.report import contents
-from tests.run_files import content, entry, save
+from tests.run_files import content, save
 
 THRESHOLDS = Thresholds(effect=0.03)
 
@@ -80,14 +86,9 @@ def test_the_axis_is_neither_in_the_heading_nor_among_the_names(tmp_path):
     assert lines[4].startswith("pubmed ")
 
 
-def test_tests_of_another_project_are_named_by_function_and_parameters(tmp_path):
-    def one(n, kind, seed):
-        return entry(f"test_sort[{n}-{kind}]", seed=seed) | {
-            "params": {"n": n, "kind": kind},
-            "param": f"{n}-{kind}",
-        }
-
-    files = [content(*(one(n, kind, seed) for n in (1, 2) for kind in "ab")) for seed in range(3)]
-    lines = words(shown(compared(tmp_path, *files, by="n")))
-    assert lines[1:3] == ["test_a.py::", "benchmark n time ratio interval verdict"]
-    assert lines[3].startswith("test_sort[kind=a] 1 ")
+def test_in_a_table_of_values_both_values_of_the_axis_are_columns(tmp_path):
+    found = compared(tmp_path, contents.family(1))
+    rows = list(csv.DictReader(io.StringIO(csv_text.of_along(found))))
+    assert len(rows) == len(found.rows)
+    assert (rows[2]["platform"], rows[2]["base_platform"], rows[2]["operation"]) == ("dgl", "pyg", "op0")
+    assert float(rows[2]["head_ns"]) / float(rows[2]["base_ns"]) == pytest.approx(float(rows[2]["ratio"]))

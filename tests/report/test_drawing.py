@@ -1,10 +1,14 @@
 import pytest
 
+from gnnbench.cli import main
 from gnnbench.compare.verdict import Judgement
-from gnnbench.report import drawing
+from gnnbench.report import drawing, slides
 from gnnbench.report.charts import forest, times
-from gnnbench.report.charts.common import distinct, log_axis
-from gnnbench.report.style import PAGE, SLIDE
+from gnnbench.report.charts.common import Rows, distinct, log_axis
+from gnnbench.report.style import PAGE, PHONE, SLIDE
+from tests import svg
+from tests.report import contents
+from tests.run_files import save
 
 NAME = "<script>alert(1)</script> \"' onload=x & datum.x ${y}"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10">{}</svg>'
@@ -104,3 +108,31 @@ def test_labels_are_told_apart_and_log_axes_have_ticks():
         ([3], [3]),
     ):
         assert log_axis(values, PAGE).to_dict()["values"] == ticks
+
+
+def test_a_name_beside_a_row_is_whole():
+    long = "conv_cached f+b pyg · ogbn-arxiv · hidden 256 · float64"
+    for style in (PAGE, PHONE, SLIDE):
+        ((_, found, _),) = Rows(["a", long, "b"], ["1.00x same"] * 3, style).chart()["datasets"].values()
+        assert " ".join(found["name"].split("\n")).replace(" ·", "") == long.replace(" ·", "")
+
+
+def test_few_rows_fill_the_least_height():
+    assert Rows(["a"], [""], SLIDE).height == SLIDE.least_height
+    assert Rows(["a"] * 60, [""] * 60, SLIDE).height == 60 * SLIDE.row
+
+
+def test_many_processes_leave_the_letters_large(tmp_path):
+    old = [contents.family(seed, operations=1) for seed in range(14)]
+    runs = save(tmp_path, contents.family(99, operations=1, factor=1.5), *old)
+    page, folder = tmp_path / "page.html", tmp_path / "slides"
+    assert main.main(["report", *map(str, runs), "-o", str(page), "--slides", str(folder)]) == 0
+    (file,) = folder.glob("02-*.svg")
+    assert "older 14" in svg.text(file)
+    assert svg.smallest(file) >= svg.LEGIBLE
+
+
+def test_the_last_line_breaks_between_facts_only():
+    facts = (("processor", "A CPU"), ("threads", "2"), ("libraries", "torch 2.13.0 · dgl 2.1.0"))
+    text = slides.footer(facts)
+    assert text.split(" ") == ["A\xa0CPU", "·", "threads\xa02", "·", "torch\xa02.13.0", "·", "dgl\xa02.1.0"]

@@ -4,10 +4,12 @@ from types import SimpleNamespace
 import pytest
 
 from gnnbench.compare.allowed import Allowed
-from gnnbench.compare.comparison import Compared, Comparison
+from gnnbench.compare.comparison import Compared, Comparison, Work
 from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.result import Result, Side
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
+from gnnbench.measure.fingerprint.difference import Difference
+from gnnbench.report.causes import told
 from gnnbench.report.measured import Measured
 from gnnbench.report.verdicts import COLUMNS
 from gnnbench.report.view import BenchmarkView, Verdicts, View, moved, ordered
@@ -132,3 +134,36 @@ def test_more_memory_comes_first_as_it_fails():
 
 def test_the_effect_says_what_same_means():
     assert headline(rows("same"), effect=0.05).others == "1 same within 5.0%"
+
+
+F = "library:Thing.f"
+
+
+def changed(name, **kinds):
+    judgement = Judgement("slower", "it is", 1.2, 1.1, 1.3)
+    return Compared(name, judgement, 1e-3, work=Work(Difference(**kinds)))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "sentence"),
+    [
+        ({"functions": (F,)}, "`Thing.f`"),
+        ({"functions": (F,), "head_only": (F,)}, "`Thing.f` (run only by head)"),
+        ({"captured": (F,)}, "other values captured by `Thing.f`"),
+        (
+            {"captured": (F,), "compiled": ("library._io",), "libraries": ("libm.so",)},
+            "other compiled code (`library._io`)",
+        ),
+        ({"values": ("library.{N}",)}, "other values (`library.{N}`)"),
+    ],
+)
+def test_a_cause_is_named_by_its_kind(kinds, sentence):
+    (one,) = told([changed("a", **kinds), changed("b", **kinds)], lambda _: None)
+    assert one.sentence("`{}`".format) == f"2 slower through {sentence}"
+
+
+def test_a_function_that_both_sides_run_in_some_benchmark_is_not_marked():
+    (one,) = told(
+        [changed("a", functions=(F,)), changed("b", functions=(F,), base_only=(F,))], lambda _: None
+    )
+    assert one.sentence() == "2 slower through Thing.f"

@@ -1,8 +1,6 @@
 """Reads Open Graph Benchmark data sets of many graphs through ogb's GraphPropPredDataset, as one graph."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,14 +11,13 @@ from .ogb import loader
 from .workspace import link_files, workspace
 
 
-def read(dataset: Dataset, origin: Path | None, cache: Path, meta: Mapping[str, Any] | None = None) -> Graph:
+def read(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
     """Read a data set with its standard split; features of edges are left out.
 
     Args:
         dataset: one of the family `ogbg`, with one task.
         origin: its folder in the data folder, which is only read; None: download.
         cache: folder in which the library downloads and processes.
-        meta: ogb's `meta_dict`, for a custom data set; its `dir_path` is replaced.
 
     Raises:
         UsageError: files are broken, the download failed, or the cache is not writable.
@@ -32,7 +29,7 @@ def read(dataset: Dataset, origin: Path | None, cache: Path, meta: Mapping[str, 
             link_files(origin, folder)
             (folder / "processed").mkdir(exist_ok=True)
         with loader("ogb.graphproppred", "GraphPropPredDataset") as load:
-            data = load(dataset.title, str(root), dict(meta, dir_path=str(folder)) if meta else None)
+            data = load(dataset.title, str(root))
             parts = data.get_idx_split()
         graphs = data.graphs
         sizes = np.array([graph["num_nodes"] for graph in graphs], dtype=np.int64)

@@ -12,7 +12,7 @@ from gnnbench.errors import UsageError
 from gnnbench.workloads.graphs import ogb
 from gnnbench.workloads.graphs.catalog import DATASETS
 from gnnbench.workloads.graphs.locate import is_here, under_data_root
-from tests.workloads.graphs.ogb_files import saved, table
+from tests.workloads.graphs.ogb_files import table
 
 NODES = 30
 ARXIV, MAG, HETERO = (DATASETS[name] for name in ("ogbn-arxiv", "ogbn-mag", "ogbn-mag-hetero"))
@@ -147,11 +147,19 @@ def test_a_node_that_its_type_does_not_have_is_one_line(tmp_path, end):
 
 
 def test_reads_a_binary_data_set_that_ogb_itself_saved(tmp_path, capfd):
-    graph = {"edge_index": EDGES.T, "num_nodes": NODES, "node_feat": FEATURES}
+    from ogb.io import DatasetSaver  # slow to import
+
     labels = np.arange(NODES, dtype=np.float32)[:, None]
     labels[3] = np.nan  # as ogbn-papers100M marks papers without a class
-    task = {"task_type": "multiclass classification", "eval_metric": "acc", "num_classes": 172}
-    meta = saved("ogbn-papers100M", tmp_path, [graph], labels, SPLIT, "time", **task)
+    saver = DatasetSaver("ogbn-papers100M", is_hetero=False, version=1, root=str(tmp_path / "saved"))
+    saver.save_graph_list([{"edge_index": EDGES.T, "num_nodes": NODES, "node_feat": FEATURES}])
+    saver.save_target_labels(labels)
+    saver.save_split(SPLIT, split_name="time")
+    (tmp_path / "mapping").mkdir()
+    (tmp_path / "mapping/README.md").touch()
+    saver.copy_mapping_dir(str(tmp_path / "mapping"))
+    saver.save_task_info(task_type="multiclass classification", eval_metric="acc", num_classes=172)
+    meta = saver.get_meta_dict()
     capfd.readouterr()
     for _ in range(2):  # processed, then from its cache
         graph = ogb.read(DATASETS["ogbn-papers100M"], Path(meta["dir_path"]), tmp_path / "cache", meta)

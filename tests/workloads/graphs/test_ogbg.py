@@ -1,6 +1,4 @@
-"""ogb's own loader on molecules that ogb saved, in the layout that OGB publishes and in its binary one."""
-
-from pathlib import Path
+"""ogb's own loader on molecules in the layout that OGB publishes."""
 
 import numpy as np
 import pytest
@@ -10,7 +8,7 @@ from gnnbench.workloads.graphs import ogbg
 from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 from gnnbench.workloads.graphs.load import load
 from gnnbench.workloads.graphs.locate import is_here
-from tests.workloads.graphs.ogb_files import saved, table
+from tests.workloads.graphs.ogb_files import table
 
 MOLHIV = DATASETS["ogbg-molhiv"]
 SIZES = [3, 1, 4, 2]
@@ -61,23 +59,6 @@ def test_reads_molecules_from_the_data_folder(tmp_path, capfd, listing):
     for _ in range(2):  # processed, then from the cache
         check(load(DatasetName.parse("ogbg-molhiv"), root, cache))
     assert listing(folder) == before
-    assert capfd.readouterr() == ("", "")
-
-
-def test_reads_what_ogb_itself_saved(tmp_path, capfd):
-    graphs = [
-        {
-            "edge_index": np.concatenate((chain, chain[::-1]), axis=1),
-            "num_nodes": len(features),
-            "node_feat": features,
-        }
-        for chain, features in zip(CHAINS, FEATURES, strict=True)
-    ]
-    task = {"task_type": "binary classification", "eval_metric": "rocauc", "num_classes": 2}
-    meta = saved("ogbg-molhiv", tmp_path, graphs, np.array(LABELS)[:, None], SPLIT, "scaffold", **task)
-    capfd.readouterr()
-    for _ in range(2):
-        check(ogbg.read(MOLHIV, Path(meta["dir_path"]), tmp_path / "cache", meta))
     assert capfd.readouterr() == ("", "")
 
 
