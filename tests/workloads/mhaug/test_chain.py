@@ -49,16 +49,6 @@ def test_uncertainty_is_the_normalised_entropy():
     assert chain.uncertainty(torch.randn(5, 1)).tolist() == [0] * 5, "of one class"
 
 
-def test_default_constants_are_the_published_ones():
-    settings = Settings()
-    assert (settings.edges.mean, settings.nodes.mean) == (0.6, 0.2)
-    for part in settings.parts:
-        assert (part.scale, part.offset, part.sigma, part.weight) == (100, 1, 0.03, 1)
-    assert (settings.count_weight, settings.divergence_weight, settings.entropy_weight) == (0, 2, 0.2)
-    assert (settings.hidden, settings.dropout) == (64, 0.5)
-    assert (settings.learning_rate, settings.weight_decay) == (0.005, 5e-4)
-
-
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
