@@ -67,17 +67,6 @@ def test_computing_degrees_in_each_call(make_case, cora, tmp_path):
     check(tmp_path, "degree-normalisation", *calls, evidence, "norm='none'")
 
 
-def test_an_epochs_normalisations_and_their_host_reads(make_case, cora, tmp_path):
-    found = find(epoch(make_case("epoch", "dgl", "train", graph=cora)).asked.target, tmp_path)
-    assert found["degree-normalisation"].evidence.startswith("degrees 9 times, pow 6 times: ")
-    assert "DGLGraph.out_degrees in call/forward/GraphConv/degrees" in found["host-reads"].evidence
-    found = find(epoch(make_case("epoch", "sparse", "train", graph=cora)).asked.target, tmp_path)
-    assert found["normalisation"].evidence.startswith("gcn_norm 3 times: ")
-    assert "12 torch_sparse/storage.py SparseStorage.__init__ in call/forward/GCNConv/gcn_norm/" in (
-        found["host-reads"].evidence
-    )
-
-
 def watched(call, *, item):
     """A training loop that asks for the loss after each epoch, or once."""
     losses = []

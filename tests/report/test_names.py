@@ -2,8 +2,6 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.report.console import terminal
-from gnnbench.report.document import Column, table
 from gnnbench.report.names import Labels, clean, groups, in_lines, short, spec_of, titles
 from gnnbench.workloads.spec import Spec
 
@@ -73,12 +71,6 @@ def of(*specs):
     return {f"benchmarks/test_a.py::test_a[{spec.id}]": spec for spec in specs}
 
 
-def shown(labels, width):
-    times = dict.fromkeys(labels.cells, 1e-3)
-    text = terminal([table(labels, [Column("time", "time")], times)], width, colour=False)
-    return [line.rstrip() for line in text.splitlines()[2:]]
-
-
 def test_ours_have_columns_and_a_heading():
     labels = Labels.of(of(SPEC, OTHER))
     assert labels.columns == ("operation", "dir", "on")
@@ -131,17 +123,3 @@ def test_a_sentence_has_short_names():
         "add_remaining_self_loops f+b sparse cora",
         "add_remaining_self_loops f+b sparse pubmed",
     ]
-
-
-def test_names_are_broken_at_separators_and_whole_in_a_pipe():
-    name = "test_a.py::test_of_a_stranger[float32-some_longer_parameter-2]"
-    labels = Labels.of({name: None, "test_b.py::c": None})
-    assert shown(labels, 44) == [
-        "benchmark                               time",
-        "test_a.py::test_of_a_stranger        1.00 ms",
-        "[float32-some_longer_parameter-2]",
-        "test_b.py::c                         1.00 ms",
-    ]
-    assert f"{name} 1.00 ms" in shown(labels, None)
-    narrow = shown(Labels.of(of(SPEC)), 34)
-    assert narrow[2:] == ["add_remaining_  f+b sparse 1.00 ms", "self_loops"]

@@ -32,16 +32,8 @@ def view(*verdicts):
     return View("run", "run.json", benchmarks=benchmarks, judged=Verdicts(result, result.thresholds))
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "text"),
-    [
-        (("slower", "same"), "1 of 2 benchmarks is slower: b0 is 1.20x slower"),
-        (("slower", "slower"), "2 of 2 benchmarks are slower; b0 is 1.20x slower"),
-        (("same", "same"), "No slowdown found in 2 benchmarks: 2 same within 3.0%"),
-    ],
-)
-def test_the_headline_names_what_is_slower(verdicts, text):
-    assert view(*verdicts).headline == text
+def test_the_headline_names_what_is_slower():
+    assert view("slower", "slower").headline == "2 of 2 benchmarks are slower; b0 is 1.20x slower"
 
 
 def test_of_what_is_slower_than_accepted_the_headline_says_by_how_much():
