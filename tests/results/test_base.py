@@ -1,16 +1,8 @@
-import pytest
-
 from gnnbench.results.base import choose, superseded
-from gnnbench.results.baseline import RecordStore
 from gnnbench.shard import Shard
 from tests.run_files import content, entry, of_operation
 
 SPEC = of_operation("spmm_sum")["benchmarks"][0]["extra_info"]["gnnbench"]["spec"]
-
-
-@pytest.fixture
-def store(tmp_path):
-    return RecordStore(tmp_path)
 
 
 def record(store, *names, covers=(), not_default=(), shard=None, specs=None):

@@ -19,11 +19,6 @@ HERE = environment.name(ENVIRONMENT)
 MACHINE = "Linux-CPython-3.11-64bit"
 
 
-@pytest.fixture
-def store(tmp_path):
-    return RecordStore(tmp_path / "timings")
-
-
 def contents(count=3, **changes):
     return [suite(seed, **changes) for seed in range(count)]
 

@@ -143,12 +143,10 @@ def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(tmp_path, 
     assert f"gnnbench: {name}: -1 aten::sort" in counted(0, *update)
 
 
-@pytest.mark.parametrize(
-    ("parallel", "status"),
-    [((), pytest.ExitCode.USAGE_ERROR), nightly(pytest.param(("-n", "1"), pytest.ExitCode.TESTS_FAILED))],
-)
-def test_counting_another_s_benchmark_is_refused_in_one_line(tmp_path, parallel, status):
+@pytest.mark.nightly
+def test_counting_another_s_benchmark_is_refused_in_one_line_by_a_worker_of_xdist_too(tmp_path):
+    """Without workers it is one of the options in tests/test_without_torch.py."""
     (tmp_path / "test_own.py").write_text("def test_own(benchmark):\n    benchmark(len, ())\n")
-    result = run("--gnn-counters", *parallel, cwd=tmp_path)
-    assert result.returncode == status
+    result = run("--gnn-counters", "-n", "1", cwd=tmp_path)
+    assert result.returncode == pytest.ExitCode.TESTS_FAILED
     assert "gnnbench: --gnn-counters works with gnnbench's own benchmarks only; leave out" in result.stdout

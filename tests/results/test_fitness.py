@@ -2,15 +2,9 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.results import fitness, run_file
-from gnnbench.results.baseline import RecordStore
 from tests.run_files import content, entry, plain, save, suite
 
 MACHINE = "Linux-CPython-3.11-64bit"
-
-
-@pytest.fixture
-def store(tmp_path):
-    return RecordStore(tmp_path / "timings")
 
 
 def contents(count=3, **changes):

@@ -1,0 +1,10 @@
+"""What tests of records share."""
+
+import pytest
+
+from gnnbench.results.baseline import RecordStore
+
+
+@pytest.fixture
+def store(tmp_path):
+    return RecordStore(tmp_path / "timings")
