@@ -3,6 +3,7 @@
 python experiments/verdict/picture.py
 """
 
+import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,9 @@ def others(result: dict[str, Any]) -> alt.Chart:
 
 def main() -> None:
     """Draw both."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     steady, drifting = (
         json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")) for name in ("steady", "drifting")
     )
