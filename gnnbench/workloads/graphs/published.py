@@ -5,11 +5,16 @@ pytest imports this module during collection, so it imports nothing heavy.
 
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import Any
 
 from .relation import NODE, Relation
 
 ATTRIBUTES_WIDTH = 128
 """Number of synthetic features for nodes without features."""
+
+
+Counts = tuple[int, int, int, int]
+"""Nodes, edges, features and classes."""
 
 
 @dataclass(frozen=True)
@@ -24,27 +29,27 @@ class Dataset:
     nodes: int
     edges: int
     """The published number, counted as `listed` says."""
-    listed: str
-    """`both directions`, `directed citations`, `triples` or `undirected pairs`."""
     features: int
     classes: int
     """Classes; if `multi_label`, tasks."""
+    listed: str
+    """`both directions`, `directed citations`, `triples` or `undirected pairs`."""
     split: tuple[int, int, int]
     """Numbers of nodes to train, validate and test on; with several types, of the first; with several graphs,
     numbers of graphs."""
     homophily: float
     """Fraction of edges that connect equal classes; if `multi_label`, equal communities of the stand-in."""
-    content: str
-    """Kind of features: `bag of words` or `dense`."""
-    words: int
-    """Average words per node; 0 for dense features."""
     download_bytes: int
     """Approximate size of the published archive."""
     url: str
     """A file whose response shows that the download is reachable."""
     source: str
     """The publication and the loader, in a few words."""
-    hidden: int
+    content: str = "dense"
+    """Kind of features: `bag of words` or `dense`."""
+    words: int = 0
+    """Average words per node; 0 for dense features."""
+    hidden: int = 128
     """Default width of features in benchmarks."""
     multi_label: bool = False
     edge_features: int = 0
@@ -67,74 +72,33 @@ class Dataset:
         return self.edges // 2 if self.listed == "both directions" else self.edges
 
 
-def _planetoid(
-    title: str,
-    *counts: int,
-    train: int,
-    homophily: float,
-    words: int,
-    download_bytes: int,
-) -> Dataset:
-    nodes, edges, features, classes = counts
+def _planetoid(title: str, counts: Counts, train: int, **more: Any) -> Dataset:
     name = title.lower()
     return Dataset(
-        id=name,
-        title=title,
-        family="planetoid",
-        nodes=nodes,
-        edges=edges,
+        name,
+        title,
+        "planetoid",
+        *counts,
         listed="both directions",
-        features=features,
-        classes=classes,
         split=(train, 500, 1000),
-        homophily=homophily,
-        content="bag of words",
-        words=words,
-        download_bytes=download_bytes,
         url=f"https://github.com/kimiyoung/planetoid/raw/master/data/ind.{name}.x",
         source="Planetoid (Yang et al. 2016), through torch_geometric.datasets.Planetoid",
+        content="bag of words",
         hidden=256,
+        **more,
     )
 
 
 def _ogb(
     name: str,
-    *counts: int,
+    counts: Counts,
     archive: str,
-    listed: str,
-    split: tuple[int, int, int],
-    homophily: float,
-    download_bytes: int,
     source: str = "Open Graph Benchmark (Hu et al. 2020), through ogb's NodePropPredDataset",
-    multi_label: bool = False,
-    edge_features: int = 0,
     title: str = "",
-    node_types: tuple[tuple[str, int], ...] = (),
-    relations: tuple[tuple[Relation, int], ...] = (),
+    **more: Any,
 ) -> Dataset:
-    nodes, edges, features, classes = counts
-    return Dataset(
-        id=name,
-        title=title or name,
-        family="ogb",
-        nodes=nodes,
-        edges=edges,
-        listed=listed,
-        features=features,
-        classes=classes,
-        split=split,
-        homophily=homophily,
-        content="dense",
-        words=0,
-        download_bytes=download_bytes,
-        url=f"http://snap.stanford.edu/ogb/data/nodeproppred/{archive}.zip",
-        source=source,
-        hidden=128,
-        multi_label=multi_label,
-        edge_features=edge_features,
-        node_types=node_types,
-        relations=relations,
-    )
+    url = f"http://snap.stanford.edu/ogb/data/nodeproppred/{archive}.zip"
+    return Dataset(name, title or name, "ogb", *counts, url=url, source=source, **more)
 
 
 def _both(source: str, name: str, target: str, edges: int) -> tuple[tuple[Relation, int], ...]:
@@ -148,18 +112,13 @@ def _aifb(relations: int, edges: int) -> Dataset:
     ends = [edges * end // sum(weights) for end in accumulate(weights, initial=0)]
     sizes = [end - start for start, end in pairwise(ends)]
     return Dataset(
-        id="aifb",
-        title="AIFB",
-        family="entities",
-        nodes=8_285,
-        edges=edges,
+        "aifb",
+        "AIFB",
+        "entities",
+        *(8_285, edges, ATTRIBUTES_WIDTH, 4),
         listed="triples",
-        features=ATTRIBUTES_WIDTH,
-        classes=4,
         split=(140, 0, 36),
         homophily=0.0,
-        content="dense",
-        words=0,
         download_bytes=1_000_000,
         url="https://data.dgl.ai/dataset/aifb.tgz",
         source="Ristoski et al. 2016, as in Schlichtkrull et al. 2018; features are made up",
@@ -170,39 +129,17 @@ def _aifb(relations: int, edges: int) -> Dataset:
     )
 
 
-def _molhiv() -> Dataset:
-    """41,127 molecules of 25.5 atoms and 27.5 bonds on average, as published; totals are not."""
-    graphs, atoms, bonds = 41_127, 25.5, 27.5
-    return Dataset(
-        id="ogbg-molhiv",
-        title="ogbg-molhiv",
-        family="ogbg",
-        nodes=round(graphs * atoms),
-        edges=round(graphs * bonds),
-        listed="undirected pairs",
-        features=9,
-        classes=2,
-        split=(32_901, 4_113, 4_113),
-        homophily=1.0,
-        content="dense",
-        words=0,
-        download_bytes=3_000_000,
-        url="http://snap.stanford.edu/ogb/data/graphproppred/csv_mol_download/hiv.zip",
-        source="Open Graph Benchmark (Hu et al. 2020), through ogb's GraphPropPredDataset",
-        hidden=128,
-        graphs=graphs,
-    )
-
-
 _ALL = (
-    _planetoid("Cora", 2708, 10556, 1433, 7, train=140, homophily=0.81, words=18, download_bytes=580_000),
+    _planetoid("Cora", (2708, 10556, 1433, 7), train=140, homophily=0.81, words=18, download_bytes=580_000),
     _planetoid(
-        "CiteSeer", 3327, 9104, 3703, 6, train=120, homophily=0.74, words=32, download_bytes=1_200_000
+        "CiteSeer", (3327, 9104, 3703, 6), train=120, homophily=0.74, words=32, download_bytes=1_200_000
     ),
-    _planetoid("PubMed", 19717, 88648, 500, 3, train=60, homophily=0.80, words=50, download_bytes=9_000_000),
+    _planetoid(
+        "PubMed", (19717, 88648, 500, 3), train=60, homophily=0.80, words=50, download_bytes=9_000_000
+    ),
     _ogb(
         "ogbn-arxiv",
-        *(169_343, 1_166_243, 128, 40),
+        (169_343, 1_166_243, 128, 40),
         archive="arxiv",
         listed="directed citations",
         split=(90_941, 29_799, 48_603),
@@ -211,7 +148,7 @@ _ALL = (
     ),
     _ogb(
         "ogbn-products",
-        *(2_449_029, 61_859_140, 100, 47),
+        (2_449_029, 61_859_140, 100, 47),
         archive="products",
         listed="undirected pairs",
         split=(196_615, 39_323, 2_213_091),
@@ -220,7 +157,7 @@ _ALL = (
     ),
     _ogb(
         "ogbn-proteins",
-        *(132_534, 39_561_252, 8, 112),
+        (132_534, 39_561_252, 8, 112),
         archive="proteins",
         listed="undirected pairs",
         split=(86_619, 21_236, 24_679),
@@ -232,7 +169,7 @@ _ALL = (
     ),
     _ogb(
         "ogbn-mag",
-        *(736_389, 5_416_271, 128, 349),
+        (736_389, 5_416_271, 128, 349),
         archive="mag",
         listed="directed citations",
         split=(629_571, 64_879, 41_939),
@@ -242,7 +179,7 @@ _ALL = (
     ),
     _ogb(
         "ogbn-mag-hetero",
-        *(1_939_743, 21_111_007, 128, 349),
+        (1_939_743, 21_111_007, 128, 349),
         archive="mag",
         listed="triples",
         split=(629_571, 64_879, 41_939),
@@ -263,14 +200,27 @@ _ALL = (
     ),
     _ogb(
         "ogbn-papers100M",
-        *(111_059_956, 1_615_685_872, 128, 172),
+        (111_059_956, 1_615_685_872, 128, 172),
         archive="papers100M-bin",
         listed="directed citations",
         split=(1_207_179, 125_265, 214_338),
         homophily=0.57,
         download_bytes=60_300_000_000,
     ),
-    _molhiv(),
+    Dataset(
+        "ogbg-molhiv",
+        "ogbg-molhiv",
+        "ogbg",
+        # Published are the averages of 41,127 molecules, not the totals.
+        *(round(41_127 * 25.5), round(41_127 * 27.5), 9, 2),
+        listed="undirected pairs",
+        split=(32_901, 4_113, 4_113),
+        homophily=1.0,
+        download_bytes=3_000_000,
+        url="http://snap.stanford.edu/ogb/data/graphproppred/csv_mol_download/hiv.zip",
+        source="Open Graph Benchmark (Hu et al. 2020), through ogb's GraphPropPredDataset",
+        graphs=41_127,
+    ),
     _aifb(relations=45, edges=29_043),
 )
 DATASETS = {dataset.id: dataset for dataset in _ALL}
