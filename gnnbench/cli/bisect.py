@@ -85,8 +85,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--markdown", type=Path, metavar="FILE", help="also write the answer in Markdown to FILE"
     )
-    parser.add_argument("-o", "--output", help=argparse.SUPPRESS)
-    parser.add_argument("--test", help=argparse.SUPPRESS)
     parser.set_defaults(run=run)
 
 
@@ -101,12 +99,6 @@ def run(options: argparse.Namespace) -> int:
     from ..report.document import Note
     from ..variants.builds import Build
 
-    if options.output is not None:
-        raise UsageError("-o was removed: give --markdown FILE, or --json FILE for all that differs")
-    if options.test is not None:
-        raise UsageError(
-            "--test was removed: gnnbench ab GOOD HEAD -- PATH -k NAME tells whether it is still slower"
-        )
     repositories = lines.repositories(options.repository)
     arguments = suite(options.rest, "gnnbench bisect GOOD BAD")
     for file in filter(None, (options.json, options.markdown)):

@@ -46,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ORDER",
         help=f"sort order of the function table: cumulative, self or calls. Default: {SORT}.",
     )
-    parser.add_argument("--seed-table", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument(
         "--diff",
         nargs=2,
@@ -59,8 +58,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Profile, print the tables, and return the exit code."""
-    if options.seed_table:
-        raise UsageError("--seed-table was removed: gnnbench profile epoch --with layers has today's figures")
     if options.diff and not options.select:
         return _compare_saved(*map(Path, options.diff))
     if not options.select:
