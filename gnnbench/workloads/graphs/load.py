@@ -26,9 +26,14 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
         return matrix_market.read(name.path)
     dataset = name.published
     if dataset is None:
-        from . import hub, molecules, rmat
+        from . import molecules, random_graphs
 
-        return {"rmat": rmat, "hub": hub, "molecules": molecules}[name.family].generate(name)
+        families = {
+            "rmat": random_graphs.rmat,
+            "hub": random_graphs.hub,
+            "molecules": molecules.generate,
+        }
+        return families[name.family](name)
     if name.synthetic:
         from . import synthetic
 
