@@ -1,20 +1,11 @@
 """The variants of the chain by name."""
 
-from collections.abc import Mapping
 from functools import partial
 
 from torch import Tensor
 
 from .chain import Edges, Propose, State, full
 from .settings import Settings
-
-VARIANTS: Mapping[str, tuple[str, ...]] = {
-    "published": ("torch",),
-    "profiled": ("dgl",),
-    "optimised": ("pyg", "sparse", "torch", "dgl"),
-    "compiled": ("torch",),
-}
-"""Variant: the platforms it runs on."""
 
 
 def prepare(

@@ -8,13 +8,14 @@ import torch
 
 from gnnbench.workloads.mhaug import chain, variants
 from gnnbench.workloads.mhaug.settings import Part, Settings
+from gnnbench.workloads.operations import OPERATIONS
 from tests.sampling import nightly
 from tests.workloads.mhaug import dense
 
 VARIANTS = [
     pytest.param(name, platform, id=f"{name}-{platform}")
-    for name, platforms in variants.VARIANTS.items()
-    for platform in platforms
+    for name in ("published", "profiled", "optimised", "compiled")
+    for platform in OPERATIONS[f"mh_proposal_{name}"].calls
 ]
 SLOW_NIGHTLY = [nightly(case) if case.values[0] == "compiled" else case for case in VARIANTS]
 """To compile takes seconds for each of the settings; test_workloads.py compiles some by day."""
