@@ -76,19 +76,12 @@ def _dgl(reduce_name: str) -> Kernel:
     return Kernel(build, run)
 
 
-def sums(graph: Graph, messages: Tensor) -> Tensor:
-    """Return each node's sum of messages: [N, F]."""
-    return definitions.reduced(graph.edge_index[0], messages, graph.num_nodes)
+def reduced(graph: Graph, messages: Tensor, end: int, reduce: Any) -> Tensor:
+    """Return each node's sum, mean or maximum of messages, 0 without messages: [N, F].
 
-
-def means(graph: Graph, messages: Tensor) -> Tensor:
-    """Return each node's mean of messages, 0 without messages: [N, F]."""
-    return definitions.reduced(graph.edge_index[0], messages, graph.num_nodes, "mean")
-
-
-def maxima(graph: Graph, messages: Tensor) -> Tensor:
-    """Return each node's maximum of messages, 0 without messages: [N, F]."""
-    return definitions.reduced(graph.edge_index[0], messages, graph.num_nodes, "amax")
+    `end` says which of an entry's nodes gets its message: 0 the source, 1 the target.
+    """
+    return definitions.reduced(graph.edge_index[end], messages, graph.num_nodes, reduce)
 
 
 def products(graph: Graph, messages: Tensor) -> Tensor:
@@ -96,7 +89,7 @@ def products(graph: Graph, messages: Tensor) -> Tensor:
 
     It is the exponential of the sum of logarithms, so a message's gradient is the product of the others.
     """
-    return sums(graph, messages.log()).exp()
+    return reduced(graph, messages.log(), 0, "sum").exp()
 
 
 def message_bytes(m: Symbols) -> int:
@@ -132,7 +125,7 @@ OPERATIONS = (
             "dgl": Call("update_all(copy_e, sum)", make=partial(_dgl, "sum")),
         },
         example=True,
-        reference=sums,
+        reference=partial(reduced, end=0, reduce="sum"),
         linear=True,
         least_work=sums_work,
     ),
@@ -146,7 +139,7 @@ OPERATIONS = (
             "torch": _call("scatter_reduce_(..., 'mean')", partial(_torch, reduce="mean"), (SCATTER_ADD,)),
             "dgl": Call("update_all(copy_e, mean)", make=partial(_dgl, "mean")),
         },
-        reference=means,
+        reference=partial(reduced, end=0, reduce="mean"),
         linear=True,
         least_work=means_work,
     ),
@@ -166,7 +159,7 @@ OPERATIONS = (
             ),
             "dgl": Call("update_all(copy_e, max)", limits=(MAX_GRADIENT,), make=partial(_dgl, "max")),
         },
-        reference=maxima,
+        reference=partial(reduced, end=0, reduce="amax"),
         reach=1,
         end=0,
         least_work=sums_work,

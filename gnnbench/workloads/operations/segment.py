@@ -5,9 +5,9 @@ Message e of [E, F] belongs to the target of entry e. Entries are sorted by targ
 
 from functools import partial
 
-from ..annotations import Case, Graph, Tensor
+from ..annotations import Case, Tensor
 from ..least_work import Symbols, Work
-from ..libraries import definitions, dgl, torch, torch_scatter, utils
+from ..libraries import dgl, torch, torch_scatter, utils
 from ..limits import MAX_GRADIENT, Limit
 from ..operation import Call, Operation
 from . import scatter
@@ -53,21 +53,6 @@ def _dgl(lengths: Tensor, messages: Tensor, reduce: str) -> Tensor:
     return dgl.ops.segment_reduce(lengths, messages, reduce)
 
 
-def sums(graph: Graph, messages: Tensor) -> Tensor:
-    """Return each target's sum of messages: [N, F]."""
-    return definitions.reduced(graph.edge_index[1], messages, graph.num_nodes)
-
-
-def means(graph: Graph, messages: Tensor) -> Tensor:
-    """Return each target's mean of messages, 0 without messages: [N, F]."""
-    return definitions.reduced(graph.edge_index[1], messages, graph.num_nodes, "mean")
-
-
-def maxima(graph: Graph, messages: Tensor) -> Tensor:
-    """Return each target's maximum of messages, 0 without messages: [N, F]."""
-    return definitions.reduced(graph.edge_index[1], messages, graph.num_nodes, "amax")
-
-
 def sums_work(m: Symbols) -> Work:
     """Bytes as scatter_sum's, with the smaller of lengths and index: i min(N, E). Flops E F."""
     return Work(m.i * min(m.N, m.E) + scatter.message_bytes(m), m.E * m.F)
@@ -92,7 +77,7 @@ OPERATIONS = (
             ),
             "dgl": Call("dgl.ops.segment_reduce", partial(_dgl, reduce="sum"), (_DGL_SUM,), lengths),
         },
-        reference=sums,
+        reference=partial(scatter.reduced, end=1, reduce="sum"),
         linear=True,
         least_work=sums_work,
     ),
@@ -109,7 +94,7 @@ OPERATIONS = (
                 "dgl.ops.segment_reduce(..., 'mean')", partial(_dgl, reduce="mean"), (_DGL_SUM,), lengths
             ),
         },
-        reference=means,
+        reference=partial(scatter.reduced, end=1, reduce="mean"),
         linear=True,
         least_work=means_work,
     ),
@@ -134,7 +119,7 @@ OPERATIONS = (
                 "dgl.ops.segment_reduce(..., 'max')", partial(_dgl, reduce="max"), (MAX_GRADIENT,), lengths
             ),
         },
-        reference=maxima,
+        reference=partial(scatter.reduced, end=1, reduce="amax"),
         reach=1,
         least_work=sums_work,
     ),

@@ -49,19 +49,12 @@ def _torch_gather(edge_index: Tensor, x: Tensor) -> Tensor:
     return torch.zeros_like(x).index_add(0, edge_index[1], x.index_select(0, edge_index[0]))
 
 
-def sums(graph: Graph, x: Tensor) -> Tensor:
-    """Return the sums over neighbours: [N, F]."""
-    return definitions.aggregate(graph.edge_index, None, x)
+def aggregated(graph: Graph, x: Tensor, reduce: Any) -> Tensor:
+    """Return the sums, means or maxima over neighbours: [N, F]."""
+    return definitions.aggregate(graph.edge_index, None, x, reduce)
 
 
-def means(graph: Graph, x: Tensor) -> Tensor:
-    """Return the means over neighbours: [N, F]."""
-    return definitions.aggregate(graph.edge_index, None, x, "mean")
-
-
-def maxima(graph: Graph, x: Tensor) -> Tensor:
-    """Return the maxima over neighbours: [N, F]."""
-    return definitions.aggregate(graph.edge_index, None, x, "amax")
+sums, means, maxima = (partial(aggregated, reduce=reduce) for reduce in ("sum", "mean", "amax"))
 
 
 def sums_work(m: Symbols) -> Work:
