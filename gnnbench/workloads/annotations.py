@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
     from .case import Case
     from .graphs.graph import Graph
-    from .layer import Layer
-    from .network import Network
+    from .network import Layer, Network
     from .platforms.dgl import DGLGraph
     from .platforms.pyg import Edges
     from .sampled import Hop

@@ -30,7 +30,6 @@ _MODULES: Mapping[str, str] = {
     "gat": f"{__package__}.gat",
     "gcn": f"{__package__}.gcn",
     "inputs": f"{__package__}.inputs",
-    "library_layer": f"{__package__}.layer",
     "minibatch": f"{__package__}.minibatch",
     "mh_chain": f"{__package__}.mhaug.chain",
     "mh_published": f"{__package__}.mhaug.published",

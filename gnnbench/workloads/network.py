@@ -1,11 +1,22 @@
-"""A network of one platform's layers, and how its weights are drawn."""
+"""A library's layer, a network of layers, and how its weights are drawn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+
+class Layer(nn.Module):
+    """Holds a layer and its parameters, in an order that is the same on every platform."""
+
+    def __init__(self, layer: nn.Module, parameters: Iterable[nn.Parameter], *, transposed: bool) -> None:
+        """Take all parameters of the layer; `transposed` says whether its matrices are [out, in]."""
+        super().__init__()
+        self.ordered = nn.ParameterList(parameters)
+        self.layer = layer
+        self.transposed = transposed
 
 
 class Network(nn.Module):

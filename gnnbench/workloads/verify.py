@@ -12,7 +12,7 @@ from .case import Case
 from .definitions import Reference, adam_step
 from .inputs import gradient_for
 from .kept_reference import KeptReference, differentiable
-from .layer import Layer
+from .network import Layer
 from .platforms import PlatformModule, Result
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 from .view import LARGE, View

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..annotations import Case, Graph, Layer, Module, Tensor
 from ..least_work import Symbols, Work
-from ..libraries import definitions, dgl, inputs, library_layer, on_dgl, pyg_nn, torch
+from ..libraries import definitions, dgl, inputs, network, on_dgl, pyg_nn, torch
 from ..limits import SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
 from ..platforms import Kernel
@@ -71,7 +71,7 @@ def _layer(case: Case, layer: Module) -> Layer:
         ):
             parameter.copy_(own)
     layer.requires_grad_(case.requires_grad)
-    return library_layer.Layer(layer, (*matrices, *biases), transposed=True)
+    return network.Layer(layer, (*matrices, *biases), transposed=True)
 
 
 def _pyg_layer(case: Case) -> Layer:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Layer, Module, Tensor
 from ..least_work import Symbols, Work
-from ..libraries import definitions, dgl, inputs, library_layer, on_dgl, on_sparse, torch, torch_geometric
+from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, torch, torch_geometric
 from ..limits import SCATTER_ADD, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
 from ..platforms import Kernel
@@ -37,7 +37,7 @@ def _layer(case: Case, layer: Module, *names: str) -> Layer:
     bases = inputs.pattern(BASES * width, width).reshape(BASES, width, width) / width**0.5
     coefficients = inputs.pattern(len(case.graph.relations), BASES) / BASES**0.5
     layer.to(case.device, case.dtype)
-    wrapped = library_layer.Layer(layer, [layer.get_parameter(name) for name in names], transposed=False)
+    wrapped = network.Layer(layer, [layer.get_parameter(name) for name in names], transposed=False)
     with torch.no_grad():
         for parameter, values in zip(
             wrapped.ordered, (bases, coefficients, *case.weights(width, width)), strict=True

@@ -8,21 +8,7 @@ from torch_geometric.nn import GCNConv, Linear
 
 from ..case import Case
 from . import Kernel
-from .torch import edges, structure
-
-__all__ = [
-    "MODEL_CACHED",
-    "TRANSPOSED_WEIGHT",
-    "Edges",
-    "apply",
-    "convolution",
-    "entries",
-    "layer",
-    "linear_layer",
-    "numbered_edges",
-    "structure",
-    "values",
-]
+from .torch import edges, structure  # noqa: F401 - operations name it
 
 TRANSPOSED_WEIGHT = True
 MODEL_CACHED = False

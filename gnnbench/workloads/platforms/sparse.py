@@ -6,19 +6,7 @@ from torch_sparse import SparseTensor
 
 from ..case import Case
 from . import Kernel, pyg
-from .pyg import MODEL_CACHED, TRANSPOSED_WEIGHT, apply, layer, numbered_edges
-
-__all__ = [
-    "MODEL_CACHED",
-    "TRANSPOSED_WEIGHT",
-    "convolution",
-    "entries",
-    "layer",
-    "numbered_edges",
-    "structure",
-    "values",
-    "weighted",
-]
+from .pyg import MODEL_CACHED, TRANSPOSED_WEIGHT, apply, layer, numbered_edges  # noqa: F401 - see `load`
 
 
 def entries(output: Tensor | tuple[Tensor, Tensor] | SparseTensor) -> Tensor | None:
