@@ -5,13 +5,13 @@ the host's work, in torch. One product per hop handles both columns. Dropping an
 nothing: the edge gets the weight 0. The host reads the decision only.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from . import truncated_normal
 from .chain import Draws, Edges, Proposal, State, accept, index_dtype
 from .settings import Settings
 
@@ -81,7 +81,7 @@ def propose(fixed: Fixed, state: State, draws: Draws, uncertainty: Tensor) -> Pr
 
 def drop_counts(constants: Constants, state: State, draws: Draws) -> Tensor:
     """Return ⌊M Δ*⌋, with Δ* from truncated normals around the current Δ: int64 [2]."""
-    wanted = truncated_normal.quantile(draws.uniform, state.dropped, constants.sigma)
+    wanted = _quantile(draws.uniform, state.dropped, constants.sigma)
     return (constants.size * wanted).long()
 
 
@@ -116,9 +116,31 @@ def log_proposal_densities(constants: Constants, current: Tensor, proposed: Tens
     """Return log q(proposal | current) and log q(current | proposal): float64 [2]."""
     at = torch.stack((current, proposed))
     to = at.flip(0)
-    log_density = truncated_normal.log_density(to, at, constants.sigma)
+    log_density = _log_density(to, at, constants.sigma)
     if not constants.count_weight:
         return log_density.sum(dim=1)
     kept, gone = constants.size * (1 - to) + 1, constants.size * to + 1
     log_beta = torch.lgamma(kept) + torch.lgamma(gone) - torch.lgamma(kept + gone)
     return (log_density + constants.count_weight * log_beta).sum(dim=1)
+
+
+def _quantile(uniform: Tensor, mean: Tensor, sigma: Tensor) -> Tensor:
+    """Return the quantiles `uniform` of a normal distribution truncated to [0, 1]: float64, within [0, 1].
+
+    SciPy's truncnorm computes the same on the host. The mean must be within [0, 1]: then the ends are on
+    either side of it, and differences of erf do not lose precision.
+
+    Args:
+        uniform: float64, in [0, 1).
+        mean: float64, in [0, 1], of the normal before truncation.
+        sigma: float64, positive: its standard deviation.
+    """
+    low, high = torch.special.ndtr(-mean / sigma), torch.special.ndtr((1 - mean) / sigma)
+    return (mean + sigma * torch.special.ndtri(low + uniform * (high - low))).clamp(0, 1)
+
+
+def _log_density(value: Tensor, mean: Tensor, sigma: Tensor) -> Tensor:
+    """Return the log density of the same distribution at a value in [0, 1]: float64."""
+    root = sigma * math.sqrt(2)
+    inside = (torch.erf((1 - mean) / root) + torch.erf(mean / root)) / 2
+    return -(((value - mean) / root) ** 2) - torch.log(sigma * math.sqrt(2 * math.pi) * inside)
