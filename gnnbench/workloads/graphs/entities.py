@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from . import attributes
 from .catalog import Dataset
 from .graph import Graph
-from .library import tamed
 from .locate import ENTITIES_FILES
 from .relation import NODE, Relation
 from .workspace import workspace
@@ -30,7 +29,7 @@ def read(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
     Raises:
         UsageError: files are broken, the download failed, or the cache is not writable.
     """
-    with workspace(dataset, origin, cache) as folder, tamed(dataset, origin, answer="n"):
+    with workspace(dataset, origin, cache) as folder:
         raw = origin or _downloaded(dataset, folder)
         triples, *people = (raw / name for name in ENTITIES_FILES)
         number, edges, relations = _triples(triples)

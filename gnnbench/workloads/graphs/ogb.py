@@ -16,7 +16,6 @@ from ...packages import hidden
 from . import array_pickle, attributes
 from .catalog import Dataset
 from .graph import Graph
-from .library import tamed
 from .stream import Stream
 from .workspace import link_files, workspace
 
@@ -40,17 +39,7 @@ def read(dataset: Dataset, origin: Path | None, cache: Path, meta: Mapping[str, 
     Raises:
         UsageError: files are broken, the download failed, or the cache is not writable.
     """
-    # For an outdated copy, ogb asks whether to delete the files: no. It also asks before a large download:
-    # yes, as `capacity` has checked the disk.
-    answer = "n" if origin else "y"
-    with workspace(dataset, origin, cache) as root, tamed(dataset, origin, answer):
-        folder = root / dataset.folder.replace("-", "_")
-        if origin:
-            link_files(origin, folder)
-            (folder / "processed").mkdir(exist_ok=True)
-        with loader("ogb.nodeproppred", "NodePropPredDataset") as load:
-            data = load(dataset.title, str(root), dict(meta, dir_path=str(folder)) if meta else None)
-            parts = data.get_idx_split()
+    with opened(dataset, origin, cache, "ogb.nodeproppred", "NodePropPredDataset", meta) as (data, parts):
         graph, labels = data[0]
         split = [parts["train"], parts["valid"], parts["test"]]
         types: dict[str, Any] = {}
@@ -115,7 +104,30 @@ def _mean_of_edges(
 
 
 @contextmanager
-def loader(package: str, name: str) -> Iterator[Any]:
+def opened(
+    dataset: Dataset,
+    origin: Path | None,
+    cache: Path,
+    package: str,
+    name: str,
+    meta: Mapping[str, Any] | None = None,
+) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    """Yield ogb's object of a data set, and its split; the arguments are those of `read` and `_loader`."""
+    # For an outdated copy, ogb asks whether to delete the files: no. It also asks before a large download:
+    # yes, as `capacity` has checked the disk.
+    with workspace(dataset, origin, cache, "n" if origin else "y") as root:
+        folder = root / dataset.folder.replace("-", "_")
+        if origin:
+            link_files(origin, folder)
+            (folder / "processed").mkdir(exist_ok=True)
+        with _loader(package, name) as load:
+            data = load(dataset.title, str(root), dict(meta, dir_path=str(folder)) if meta else None)
+            parts = data.get_idx_split()
+        yield data, parts
+
+
+@contextmanager
+def _loader(package: str, name: str) -> Iterator[Any]:
     """Import one of ogb's classes without two unneeded dependencies, and make it read files safely.
 
     `import ogb` queries a package index for newer versions, in threads without timeout that delay the end

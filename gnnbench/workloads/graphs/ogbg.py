@@ -6,9 +6,7 @@ import numpy as np
 
 from .catalog import Dataset
 from .graph import Graph
-from .library import tamed
-from .ogb import loader
-from .workspace import link_files, workspace
+from .ogb import opened
 
 
 def read(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
@@ -22,15 +20,7 @@ def read(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
     Raises:
         UsageError: files are broken, the download failed, or the cache is not writable.
     """
-    answer = "n" if origin else "y"  # as in `ogb.read`
-    with workspace(dataset, origin, cache) as root, tamed(dataset, origin, answer):
-        folder = root / dataset.folder.replace("-", "_")
-        if origin:
-            link_files(origin, folder)
-            (folder / "processed").mkdir(exist_ok=True)
-        with loader("ogb.graphproppred", "GraphPropPredDataset") as load:
-            data = load(dataset.title, str(root))
-            parts = data.get_idx_split()
+    with opened(dataset, origin, cache, "ogb.graphproppred", "GraphPropPredDataset") as (data, parts):
         graphs = data.graphs
         sizes = np.array([graph["num_nodes"] for graph in graphs], dtype=np.int64)
         labels = data.labels.reshape(-1).astype(np.int64)

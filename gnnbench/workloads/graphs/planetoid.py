@@ -7,7 +7,6 @@ from pathlib import Path
 from . import array_pickle
 from .catalog import Dataset
 from .graph import Graph
-from .library import tamed
 from .workspace import link_files, workspace
 
 
@@ -27,7 +26,7 @@ def read(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
 
     # torch_geometric downloads through fsspec, which ignores proxies by default.
     fsspec.config.conf.setdefault("https", {"client_kwargs": {"trust_env": True}})
-    with workspace(dataset, origin, cache) as folder, tamed(dataset, origin, answer="n"), _harmless_pickles():
+    with workspace(dataset, origin, cache) as folder, _harmless_pickles():
         if origin:
             link_files(origin, folder / dataset.title / "raw")
         data = torch_geometric.datasets.Planetoid(str(folder), dataset.title, split="public")[0]

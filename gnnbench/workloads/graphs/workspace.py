@@ -1,25 +1,33 @@
-"""The cache folder of a data set, in which its library keeps raw and processed files."""
+"""Where a data set's library reads and downloads: in its cache folder, without printing or asking."""
 
 import hashlib
+import io
 import shutil
+import socket
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
+from ...errors import UsageError
 from ...files import hold
 from .catalog import Dataset
 from .locate import DOWNLOADED
 
+_SILENCE_SECONDS = 60.0
+"""A download without data for so long has failed."""
+
 
 @contextmanager
-def workspace(dataset: Dataset, origin: Path | None, cache: Path) -> Iterator[Path]:
-    """Yield the folder to one process at a time.
+def workspace(dataset: Dataset, origin: Path | None, cache: Path, answer: str = "n") -> Iterator[Path]:
+    """Yield the cache folder of a data set to one process at a time, for its library to read or download.
 
     The folder is empty unless an earlier use ended without an exception. Downloads and files from the data
-    folder (`origin`) have separate folders; so have changed versions of the files.
+    folder (`origin`) have separate folders; so have changed versions of the files. Meanwhile nothing is
+    printed, and any question is answered with `answer`.
 
     Raises:
-        UsageError: the cache is not writable.
+        UsageError: the cache is not writable, or the library raised an exception; the message is one line.
     """
     complete = cache / dataset.folder / (f"{_fingerprint(origin)}/.complete" if origin else DOWNLOADED)
     folder = complete.parent
@@ -27,8 +35,37 @@ def workspace(dataset: Dataset, origin: Path | None, cache: Path) -> Iterator[Pa
         if not complete.exists():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
-        yield folder
+        with _tamed(dataset, origin, answer):
+            yield folder
         complete.touch()
+
+
+@contextmanager
+def _tamed(dataset: Dataset, origin: Path | None, answer: str) -> Iterator[None]:
+    """Let a library work without output; an exception becomes a line that says what to do instead."""
+    stdin, timeout = sys.stdin, socket.getdefaulttimeout()
+    sys.stdin = io.StringIO(f"{answer}\n" * 9)
+    socket.setdefaulttimeout(_SILENCE_SECONDS)
+    try:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        # Any exception of a transport, archive or parser may get here.
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if origin:
+            raise UsageError(
+                f"{dataset.id}: the files in {origin} cannot be read ({reason}); replace them, or use "
+                f"{dataset.id}:synthetic"
+            ) from error
+        raise UsageError(
+            f"{dataset.id}: the download failed ({reason}); use {dataset.id}:synthetic, or put the files "
+            "into the data folder (--gnn-data)"
+        ) from error
+    finally:
+        sys.stdin = stdin
+        socket.setdefaulttimeout(timeout)
 
 
 def link_files(origin: Path, target: Path) -> None:

@@ -5,8 +5,8 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
-from gnnbench.workloads.graphs.library import tamed
 from gnnbench.workloads.graphs.load import load
+from gnnbench.workloads.graphs.workspace import workspace
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_a_failed_download_says_what_to_do(text, tmp_path, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_library_s_prints_and_questions_stay_inside(capsys):
-    with tamed(DATASETS["cora"], None, "y"):
+def test_a_library_s_prints_and_questions_stay_inside(tmp_path, capsys):
+    with workspace(DATASETS["cora"], None, tmp_path, "y"):
         sys.stdout.write("noise")
         sys.stderr.write("noise")
         assert input("download? ") == "y"
