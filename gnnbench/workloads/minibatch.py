@@ -11,7 +11,7 @@ from torch import Tensor
 from . import sage
 from .case import Case
 from .network import Network
-from .sampled import SEED, Hop, whole, without
+from .sampled import SEED, Hop, hops_of_blocks, renumbered, whole
 
 BATCH = 64
 """Training nodes of a batch: three batches on Cora, 143 on a tenth of ogbn-arxiv."""
@@ -130,17 +130,10 @@ class _Pyg:
 
     def drawn(self, batch: Batch) -> Drawn:
         found = batch.found
-        nodes, edges, entry = (whole(part) for part in (found.n_id, found.edge_index, found.e_id))
-        source, target = nodes[edges]
+        nodes, edges = whole(found.n_id), whole(found.edge_index)
         seeds = nodes[: found.batch_size]
-        # Neighbours are drawn once of each node: at the second hop, of those that the first one reached.
-        first = edges[1] < len(seeds)
-        expanded = seeds, without(source[first], seeds)
-        hops = [
-            Hop(source[part], target[part], entry[part], ends)
-            for part, ends in zip((first, ~first), expanded, strict=True)
-        ]
-        return Drawn(seeds, nodes, (hops[0], hops[1]), ((edges, len(nodes)), (edges, len(seeds))))
+        first, second = renumbered(len(seeds), nodes, *edges, found.e_id)
+        return Drawn(seeds, nodes, (first, second), ((edges, len(nodes)), (edges, len(seeds))))
 
 
 class _Dgl:
@@ -173,14 +166,13 @@ class _Dgl:
     def drawn(self, batch: Batch) -> Drawn:
         from .platforms.dgl import dgl
 
-        layers, hops = [], []
-        for block in batch.found:
-            edges = torch.stack([whole(end) for end in block.edges()])
-            nodes, ends = whole(block.srcdata[dgl.NID]), whole(block.dstdata[dgl.NID])
-            layers.append((edges, len(ends)))
-            hops.append(Hop(nodes[edges[0]], ends[edges[1]], whole(block.edata[dgl.EID]), ends))
-        nodes, seeds = (whole(part) for part in (batch.found[0].srcdata[dgl.NID], hops[1].expanded))
-        return Drawn(seeds, nodes, (hops[1], hops[0]), (layers[0], layers[1]))
+        blocks = batch.found
+        nodes, seeds = whole(blocks[0].srcdata[dgl.NID]), whole(blocks[-1].dstdata[dgl.NID])
+        first, second = hops_of_blocks(seeds, blocks)
+        inner, outer = (
+            (torch.stack([whole(end) for end in block.edges()]), block.num_dst_nodes()) for block in blocks
+        )
+        return Drawn(seeds, nodes, (first, second), (inner, outer))
 
 
 LIBRARIES: Mapping[str, Library] = {"pyg": _Pyg(), "dgl": _Dgl()}

@@ -1,5 +1,6 @@
 """Neighbourhoods that a sampler drew, and what must hold of every one, whatever was drawn."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -65,6 +66,46 @@ def require_hop(graph: Graph, hop: Hop, fan_out: int) -> Tensor:
             f"so are those of {len(wrong)} nodes",
         )
     return drawn
+
+
+def renumbered(count: int, *found: Tensor) -> list[Hop]:
+    """Return each `Hop` of PyG and torch_sparse, which list both together and number the nodes anew.
+
+    They draw neighbours of each node once: at the second hop of those that the first one reached.
+
+    Args:
+        count: the number of seeds, which are the first nodes.
+        found: the nodes by their new numbers [n]; sources, targets and entries [m].
+    """
+    nodes, source, target, entry = map(whole, found)
+    require(len(nodes.unique()) == len(nodes), "a node has two numbers")
+    first, seeds = target < count, nodes[:count]
+    source, target = nodes[source], nodes[target]
+    reached = len(without(source, seeds))
+    require(len(nodes) == count + reached, "a node is neither a seed nor a neighbour")
+    expanded = seeds, without(source[first], seeds)
+    return [
+        Hop(source[part], target[part], entry[part], nodes)
+        for part, nodes in zip((first, ~first), expanded, strict=True)
+    ]
+
+
+def hops_of_blocks(seeds: Tensor, blocks: Sequence[Any]) -> list[Hop]:
+    """Return each `Hop` of DGL's blocks for int64 seeds, at each hop for all nodes of the last one."""
+    from .platforms.dgl import dgl
+
+    nodes, found = seeds, list[Hop]()
+    for block in reversed(blocks):
+        sources, targets = whole(block.srcdata[dgl.NID]), whole(block.dstdata[dgl.NID])
+        count = len(targets)
+        require(targets.equal(nodes), "a block's targets are not the sources of the next one")
+        require(sources[:count].equal(targets), "a block's sources do not begin with its targets")
+        require(len(sources.unique()) == len(sources), "a node has two numbers in a block")
+        source, target = map(whole, block.edges())
+        entry = whole(block.edata[dgl.EID])
+        found.append(Hop(sources[source], targets[target], entry, targets))
+        nodes = sources
+    return found
 
 
 def degrees(graph: Graph) -> Tensor:

@@ -1,6 +1,5 @@
 """DGL's blocks: drawing them, and making one of given edges."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..annotations import Case, Graph, Tensor
@@ -28,22 +27,6 @@ def _sample(batch: Batch) -> Any:
     dgl.seed(sampled.SEED)
     sampler, graph = batch.graph
     return sampler.sample(graph, batch.seeds)
-
-
-def hops(seeds: Tensor, blocks: Sequence[Any]) -> Any:
-    """Return what was drawn for int64 seeds, at each hop for all nodes of the last one."""
-    nodes, found = seeds, []
-    for block in reversed(blocks):
-        sources, targets = sampled.whole(block.srcdata[dgl.NID]), sampled.whole(block.dstdata[dgl.NID])
-        count = len(targets)
-        sampled.require(targets.equal(nodes), "a block's targets are not the sources of the next one")
-        sampled.require(sources[:count].equal(targets), "a block's sources do not begin with its targets")
-        sampled.require(len(sources.unique()) == len(sources), "a node has two numbers in a block")
-        source, target = map(sampled.whole, block.edges())
-        entry = sampled.whole(block.edata[dgl.EID])
-        found.append(sampled.Hop(sources[source], targets[target], entry, targets))
-        nodes = sources
-    return found
 
 
 def _in_edges(case: Case) -> Batch:
@@ -90,7 +73,7 @@ OPERATIONS = (
                 _sample,
                 (FUSED,),
                 _sampler,
-                lambda output, batch: hops(sampled.whole(batch.seeds), output[2]),
+                lambda output, batch: sampled.hops_of_blocks(sampled.whole(batch.seeds), output[2]),
             )
         },
         {

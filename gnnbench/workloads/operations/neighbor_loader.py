@@ -10,7 +10,7 @@ from ..libraries import dgl, on_dgl, pyg_data, pyg_loader, sampled, torch
 from ..loading import Loading
 from ..operation import Call, Operation
 from . import blocks
-from .neighbors import BATCH, FAN_OUTS, INT64_ONLY, ON_CPU, renumbered, sampling
+from .neighbors import BATCH, FAN_OUTS, INT64_ONLY, ON_CPU, sampling
 from .subgraph import drawn
 
 BATCHES = 8
@@ -117,14 +117,14 @@ def checked(case: Case) -> Callable[..., Tensor]:
 
 def _hops_of_data(batch: Any) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
     """Return the nodes of a batch of PyG, the hops, the nodes' features and the labels."""
-    hops = renumbered(batch.batch_size, batch.n_id, *batch.edge_index, batch.e_id)
+    hops = sampled.renumbered(batch.batch_size, batch.n_id, *batch.edge_index, batch.e_id)
     return batch.n_id, hops, batch.x, batch.y
 
 
 def _hops_of_blocks(batch: Any) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
     """Return the nodes of a batch of DGL, the hops, the nodes' features and the seeds' labels."""
     reached, seeds, found = batch
-    hops = blocks.hops(sampled.whole(seeds), found)
+    hops = sampled.hops_of_blocks(sampled.whole(seeds), found)
     return sampled.whole(reached), hops, found[0].srcdata["x"], found[-1].dstdata["y"]
 
 

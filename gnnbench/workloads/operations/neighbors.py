@@ -60,7 +60,7 @@ def _pyg_hops(output: Any, batch: Batch) -> Any:
     # PyG sorts edges by target, as the graph's entries are, and says which it moved.
     moved, entry = batch.graph.edge_permutation, output.edge
     entry = entry if moved is None else moved[entry]
-    return renumbered(len(batch.seeds), output.node, output.row, output.col, entry)
+    return sampled.renumbered(len(batch.seeds), output.node, output.row, output.col, entry)
 
 
 def _sparse(batch: Batch) -> Any:
@@ -93,28 +93,6 @@ def _dgl_hops(output: list[Any], batch: Batch) -> Any:
         hops.append(sampled.Hop(source, target, sampled.whole(part.edata[dgl.EID]), nodes))
         nodes = source.unique()
     return hops
-
-
-def renumbered(count: int, *found: Tensor) -> Any:
-    """Return each `Hop` of PyG and torch_sparse, which list both together and number the nodes anew.
-
-    They draw neighbours of each node once: at the second hop of those that the first one reached.
-
-    Args:
-        count: the number of seeds, which are the first nodes.
-        found: the nodes by their new numbers [n]; sources, targets and entries [m].
-    """
-    nodes, source, target, entry = map(sampled.whole, found)
-    sampled.require(len(nodes.unique()) == len(nodes), "a node has two numbers")
-    first, seeds = target < count, nodes[:count]
-    source, target = nodes[source], nodes[target]
-    reached = len(sampled.without(source, seeds))
-    sampled.require(len(nodes) == count + reached, "a node is neither a seed nor a neighbour")
-    expanded = seeds, sampled.without(source[first], seeds)
-    return [
-        sampled.Hop(source[part], target[part], entry[part], nodes)
-        for part, nodes in zip((first, ~first), expanded, strict=True)
-    ]
 
 
 def checked(case: Case, kernel: Kernel) -> Callable[[Any, Batch], tuple[Tensor, ...]]:
@@ -182,7 +160,7 @@ OPERATIONS = (
                 _sparse,
                 (INT64_ONLY, ON_CPU),
                 lambda case: batch_of(case, case.csr()[:2]),
-                lambda output, batch: renumbered(len(batch.seeds), *output),
+                lambda output, batch: sampled.renumbered(len(batch.seeds), *output),
             ),
             "dgl": Call("dgl.sampling.sample_neighbors, twice", _dgl, build=_dgl_graph, result=_dgl_hops),
         },
