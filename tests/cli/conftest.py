@@ -9,6 +9,18 @@ from tests.compare.ab.workers import clean
 
 
 @pytest.fixture
+def call(capsys):
+    """Return a function that runs the command in this process: exit code, output and messages."""
+
+    def call(*words):
+        status = main([*map(str, words)])
+        shown = capsys.readouterr()
+        return status, shown.out, shown.err
+
+    return call
+
+
+@pytest.fixture
 def in_process(tmp_path, monkeypatch, capsys):
     """Return a function that runs the command in this process, in the test's folder, as `gnnbench` does.
 

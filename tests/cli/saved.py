@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 
-from gnnbench.cli import main
 from gnnbench.compare.comparison import Compared, Comparison, PairCounts, Work
 from gnnbench.compare.result import Result, Side
 from gnnbench.compare.verdict import Judgement, Thresholds
@@ -41,10 +40,9 @@ def ab(folder, name="ab.json", **changes):
     return str(path)
 
 
-def compared(folder, capsys, factor=1.5):
+def compared(folder, call):
     """Compare a run with five, of which one benchmark of six is slower; return the file and its content."""
-    head, *base = save(folder, suite(9, factor=factor), *map(suite, range(5)))
+    head, *base = save(folder, suite(9, factor=1.5), *map(suite, range(5)))
     file = folder / "compare.json"
-    assert main.main(["compare", *map(str, base), "--json", str(file), "--", str(head)]) == (factor > 1)
-    capsys.readouterr()
+    assert call("compare", *base, "--json", file, "--", head)[0] == 1
     return file, json.loads(file.read_text())

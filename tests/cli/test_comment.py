@@ -2,17 +2,10 @@ import sys
 
 import pytest
 
-from gnnbench.cli import main
 from tests.cli import saved
 from tests.gfm import render
 from tests.github_server import ME, TOKEN, github
 from tests.run_files import save, suite
-
-
-def comment(capsys, *words):
-    status = main.main(["comment", *words])
-    shown = capsys.readouterr()
-    return status, shown.out, shown.err
 
 
 @pytest.fixture(autouse=True)
@@ -31,24 +24,24 @@ def server(monkeypatch):
         yield server
 
 
-def test_a_hostile_name_is_text_in_a_file_too(tmp_path, capsys):
+def test_a_hostile_name_is_text_in_a_file_too(tmp_path, call):
     file = tmp_path / "comment.md"
-    assert comment(capsys, saved.ab(tmp_path), "-o", str(file)) == (0, "", "")
+    assert call("comment", saved.ab(tmp_path), "-o", str(file)) == (0, "", "")
     assert render(file.read_text()).rows[1][0] == "b[<b>|@x]"
 
 
-def test_a_comment_is_created_and_updated_and_a_refusal_is_exit_2(tmp_path, capsys, server):
+def test_a_comment_is_created_and_updated_and_a_refusal_is_exit_2(tmp_path, call, server):
     link = "https://example.org/page"
     words = [saved.ab(tmp_path), "--title", "GCN", "--details-url", link, "--pull-request", "7"]
     for said in ("created", "updated"):
-        status, out, err = comment(capsys, *words)
+        status, out, err = call("comment", *words)
         assert (status, out) == (0, f"{said} {server.comments[0]['html_url']}\n"), err
     (posted,) = server.comments
     assert posted["user"]["login"] == ME
     assert posted["body"].startswith("**1 of 2 benchmarks is slower**")
     assert f"({link})" in posted["body"]
     server.failures = [None, {"status": 403, "message": "Resource not accessible by integration"}]
-    status, _, err = comment(capsys, *words)
+    status, _, err = call("comment", *words)
     assert (status, err.count("\n")) == (2, 1)
     assert "pull-requests: write" in err
 
@@ -74,25 +67,25 @@ TO_A_PULL_REQUEST = ("AB", "--pull-request", "7", "--repository", "o/r")
         ),
     ],
 )
-def test_what_cannot_be_used_is_a_line(tmp_path, capsys, monkeypatch, words, variables, text):
+def test_what_cannot_be_used_is_a_line(tmp_path, call, monkeypatch, words, variables, text):
     (run,) = save(tmp_path, suite(1))
     files = {"AB": saved.ab(tmp_path), "RUN": str(run)}
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    status, _, err = comment(capsys, *(files.get(word, word) for word in words))
+    status, _, err = call("comment", *(files.get(word, word) for word in words))
     assert status == 2
     assert text in err
     assert err.count("\n") == 1
     assert TOKEN not in err
 
 
-def test_without_the_library_nothing_is_asked_and_the_extra_is_named(tmp_path, capsys, monkeypatch):
+def test_without_the_library_nothing_is_asked_and_the_extra_is_named(tmp_path, call, monkeypatch):
     monkeypatch.setitem(sys.modules, "aiohttp", None)  # as where it is not installed
     monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
     words = [saved.ab(tmp_path), "--repository", "o/r", "--pull-request", "7"]
-    assert comment(capsys, *words) == (
+    assert call("comment", *words) == (
         2,
         "",
         "gnnbench: --pull-request: aiohttp is not installed: pip install 'gnnbench[github]'\n",
     )
-    assert comment(capsys, saved.ab(tmp_path))[0] == 0
+    assert call("comment", saved.ab(tmp_path))[0] == 0

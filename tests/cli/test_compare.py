@@ -3,7 +3,6 @@ import os
 
 import pytest
 
-from gnnbench.cli import main
 from gnnbench.cli.common import exit_code
 from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.verdict import Judgement
@@ -12,10 +11,10 @@ from tests.run_files import plain, save, suite
 ESCAPE = "\x1b]0;x\x07\x1b[2J"
 
 
-def compare(capsys, base, head, *options):
-    status = main.main(["compare", *map(str, base), *options, "--", *map(str, head)])
-    shown = capsys.readouterr()
-    return status, shown.out, shown.err
+@pytest.fixture
+def compare(call):
+    """Return a function that compares files of two sides."""
+    return lambda base, head, *options: call("compare", *base, *options, "--", *head)
 
 
 @pytest.fixture
@@ -23,29 +22,29 @@ def base(tmp_path):
     return save(tmp_path, *(suite(seed) for seed in range(5)))
 
 
-def test_rules_and_the_command_line_above_them(tmp_path, base, capsys, monkeypatch):
+def test_rules_and_the_command_line_above_them(tmp_path, base, compare, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*::b0"\neffect = "50%"\n')
     head = save(tmp_path, *(suite(seed, factor=1.3) for seed in (20, 21)))
     file = tmp_path / "result.json"
-    assert compare(capsys, base, head, "--json", str(file))[0] == 0
+    assert compare(base, head, "--json", file)[0] == 0
     content = json.loads(file.read_text())
     assert content["settings"]["rules"] == [{"number": 1, "benchmarks": "*::b0", "effect": 0.5}]
-    assert compare(capsys, base, head, "--effect", "10%")[0] == 1
+    assert compare(base, head, "--effect", "10%")[0] == 1
     for rule, expected in (('"*::b1"\neffect = "50%"', 1), ('"*::b0"\nignore = "known"', 0)):
         (tmp_path / "gnnbench.toml").write_text(f"[[rules]]\nbenchmarks = {rule}\n")
-        assert compare(capsys, base, head)[0] == expected
+        assert compare(base, head)[0] == expected
 
 
-def test_what_cannot_be_judged_is_exit_3(tmp_path, base, capsys):
-    status, out, _ = compare(capsys, base, save(tmp_path, suite(9, threads=8)))
+def test_what_cannot_be_judged_is_exit_3(tmp_path, base, compare):
+    status, out, _ = compare(base, save(tmp_path, suite(9, threads=8)))
     assert status == 3
     assert "threads 2 vs 8" in " ".join(out.split())
     head = save(tmp_path, suite(9, deviation=0.02))
-    assert compare(capsys, base, head)[0] == 0
-    assert compare(capsys, base, head, "--strict")[0] == 3
+    assert compare(base, head)[0] == 0
+    assert compare(base, head, "--strict")[0] == 3
     files = save(tmp_path, plain(1, data=False), plain(2, data=False), plain(3))
-    status, out, _ = compare(capsys, files[:2], files[2:])
+    status, out, _ = compare(files[:2], files[2:])
     assert status == 3
     assert "no rounds in the file" in out
 
@@ -57,8 +56,8 @@ def test_what_cannot_be_judged_is_exit_3(tmp_path, base, capsys):
         (("--json", "/proc/all.json"), "cannot be written"),
     ],
 )
-def test_wrong_usage_is_one_line(base, capsys, options, message):
-    status, _, err = compare(capsys, base[1:], base[:1], *options)
+def test_wrong_usage_is_one_line(base, compare, options, message):
+    status, _, err = compare(base[1:], base[:1], *options)
     assert status == 2
     assert message in err
     assert err.count("\n") == 1
@@ -73,8 +72,8 @@ def test_where_too_few_pairs_leave_all_undecided_nothing_was_judged():
     assert exit_code(Comparison([few, wide]), strict=False) == 0
 
 
-def is_refused(capsys, base, head, message):
-    status, out, err = compare(capsys, base, head)
+def is_refused(compare, base, head, message):
+    status, out, err = compare(base, head)
     assert (status, out) == (2, "")
     (line,) = err.splitlines()
     assert line.isprintable()
@@ -82,18 +81,18 @@ def is_refused(capsys, base, head, message):
 
 
 @pytest.mark.parametrize("counts", [{"copies": 1.5}, {"copies": {"a": 1.5}}, {"copies": None}, [], 3])
-def test_counters_of_another_form_are_not_compared(tmp_path, base, capsys, counts):
+def test_counters_of_another_form_are_not_compared(tmp_path, base, compare, counts):
     whole = suite(10)
     for entry in whole["benchmarks"]:
         entry["extra_info"]["gnnbench"]["counters"] = {"counts": counts, "unsteady": []}
-    status, out, err = compare(capsys, base, save(tmp_path, whole))
+    status, out, err = compare(base, save(tmp_path, whole))
     assert status == 3
     assert "6 incomparable" in out
     (line,) = err.splitlines()
     assert "left out the times of 6 benchmarks ($.counters" in line
 
 
-def test_links_pipes_and_devices_end_in_a_line(tmp_path, base, capsys):
+def test_links_pipes_and_devices_end_in_a_line(tmp_path, base, compare):
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "loop.json").symlink_to("loop.json")
     for name, message in (
@@ -101,18 +100,18 @@ def test_links_pipes_and_devices_end_in_a_line(tmp_path, base, capsys):
         ("loop.json", "Too many levels of symbolic links"),
         (".", "it is a folder"),
     ):
-        is_refused(capsys, base, [tmp_path / name], message)
-        is_refused(capsys, [tmp_path / name], base, message)
+        is_refused(compare, base, [tmp_path / name], message)
+        is_refused(compare, [tmp_path / name], base, message)
 
 
-def test_what_a_file_says_does_not_control_the_terminal(tmp_path, base, capsys):
+def test_what_a_file_says_does_not_control_the_terminal(tmp_path, base, compare):
     whole = suite(10, cpu=f"{ESCAPE}CPU", libraries=[["torch", f"2{ESCAPE}"]])
     whole["benchmarks"][0]["fullname"] += ESCAPE
     folder = tmp_path / f"a{ESCAPE}"
     folder.mkdir()
     for options in ((), ("--markdown",)):
-        status, out, err = compare(capsys, base, save(folder, whole), *options)
+        status, out, err = compare(base, save(folder, whole), *options)
         assert status == 3
         assert "CPU" in out
         assert not {"\x1b", "\x07"} & {*out, *err}
-    is_refused(capsys, base, [folder], "it is a folder")
+    is_refused(compare, base, [folder], "it is a folder")

@@ -4,16 +4,9 @@ import json
 
 import pytest
 
-from gnnbench.cli import main
 from tests import suite
 from tests.report import contents
 from tests.run_files import content, entry, plain, save
-
-
-def by(capsys, *words):
-    status = main.main(["compare", "--by", *map(str, words)])
-    shown = capsys.readouterr()
-    return status, shown.out, shown.err
 
 
 @pytest.fixture
@@ -21,27 +14,27 @@ def files(tmp_path):
     return save(tmp_path, *(contents.family(seed) for seed in range(5)))
 
 
-def test_each_form_goes_to_standard_output(files, capsys, tmp_path):
+def test_each_form_goes_to_standard_output(files, call, tmp_path):
     saved = tmp_path / "along.json"
-    status, out, _ = by(capsys, "platform", *files, "--format", "json", "--json", saved)
+    status, out, _ = call("compare", "--by", "platform", *files, "--format", "json", "--json", saved)
     assert status == 0
     assert out == saved.read_text()
     found = json.loads(out)
     assert [one["value"] for one in found["means"]] == ["sparse", "torch", "dgl"]
-    _, out, _ = by(capsys, "platform", *files, "--format", "csv")
+    _, out, _ = call("compare", "--by", "platform", *files, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [float(row["ratio"]) for row in rows] == [row["ratio"] for row in found["rows"]]
-    out = by(capsys, "platform", *files, "--format", "markdown")[1]
-    assert by(capsys, "platform", *files, "--markdown")[1] == out
+    out = call("compare", "--by", "platform", *files, "--format", "markdown")[1]
+    assert call("compare", "--by", "platform", *files, "--markdown")[1] == out
 
 
-def test_where_nothing_can_be_compared_the_status_is_3(files, capsys, tmp_path):
-    status, out, _ = by(capsys, "dtype", files[0])
+def test_where_nothing_can_be_compared_the_status_is_3(files, call, tmp_path):
+    status, out, _ = call("compare", "--by", "dtype", files[0])
     assert status == 3
     assert "12 benchmarks without a row" in out
-    assert by(capsys, "platform", "--strict", files[0])[0] == 3
+    assert call("compare", "--by", "platform", "--strict", files[0])[0] == 3
     (empty,) = save(tmp_path, plain(1))
-    assert by(capsys, "platform", empty)[0] == 2
+    assert call("compare", "--by", "platform", empty)[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -53,26 +46,26 @@ def test_where_nothing_can_be_compared_the_status_is_3(files, capsys, tmp_path):
         (("platform", "--effect", "3"), "effect '3' must lie between 0 and 1"),
     ],
 )
-def test_wrong_usage_is_one_line(files, capsys, words, message):
-    status, out, err = by(capsys, *words, files[0])
+def test_wrong_usage_is_one_line(files, call, words, message):
+    status, out, err = call("compare", "--by", *words, files[0])
     assert (status, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
 
 
-def test_the_files_are_those_of_one_run(files, capsys, tmp_path):
+def test_the_files_are_those_of_one_run(files, call, tmp_path):
     for words, message in (
         ((files[0], "--", files[1]), "--by compares within one run: name its files without --"),
         ((files[0], files[0]), "is named twice"),
         ((files[0], *save(tmp_path, content(entry("b"), threads=4))), "not a process of the run of"),
         ((tmp_path / "nothing.json",), "cannot be read"),
     ):
-        status, _, err = by(capsys, "platform", *words)
+        status, _, err = call("compare", "--by", "platform", *words)
         assert status == 2
         assert message in err
 
 
-def test_a_suite_of_another_project_by_its_parameter(tmp_path, capsys):
+def test_a_suite_of_another_project_by_its_parameter(tmp_path, call):
     """Two real processes of pytest-benchmark, without options of gnnbench."""
     (tmp_path / "test_join.py").write_text(
         "import pytest\n\n"
@@ -85,9 +78,9 @@ def test_a_suite_of_another_project_by_its_parameter(tmp_path, capsys):
     for name in names:
         ran = suite.run("--benchmark-json", name, *suite.SHORT, "test_join.py", cwd=tmp_path)
         assert ran.returncode == 0, ran.stdout
-    status, out, err = by(capsys, "n", *names)
+    status, out, err = call("compare", "--by", "n", *names)
     assert status == 0, err
     assert "1000 / 10" in out
     assert "3 benchmarks" in out
-    _, out, _ = by(capsys, "join=sorted", *names, "--format", "csv")
+    _, out, _ = call("compare", "--by", "join=sorted", *names, "--format", "csv")
     assert {row["base_join"] for row in csv.DictReader(io.StringIO(out))} == {"sorted"}

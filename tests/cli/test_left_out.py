@@ -7,7 +7,6 @@ import math
 
 import pytest
 
-from gnnbench.cli import main
 from gnnbench.compare.trend.run_digests import Digest
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.report import composed, sources
@@ -102,23 +101,17 @@ def whole_run():
     return {**content(*(entry(f"b{number}") for number in range(3))), "datetime": "2026-11-25"}
 
 
-def command(capsys, *words):
-    status = main.main(list(map(str, words)))
-    shown = capsys.readouterr()
-    return status, shown.out, shown.err
-
-
-def read_by_all(folder, whole, capsys):
+def read_by_all(folder, whole, call):
     """Read a file by each command; return what stands on standard error, and the benchmarks with times."""
     (path,) = save(folder, whole)
-    status, out, err = command(capsys, "export", path, "--to", "csv")
+    status, out, err = call("export", path, "--to", "csv")
     assert status == 0, err
     exported = {row["benchmark"] for row in csv.DictReader(io.StringIO(out))}
     said = [err]
     other = folder / "other.json"
     other.write_text(json.dumps({**whole, "benchmarks": whole_run()["benchmarks"]}))
     for sides in ((path, other), (other, path)):
-        status, out, err = command(capsys, "compare", "--format", "json", sides[0], "--", sides[1])
+        status, out, err = call("compare", "--format", "json", sides[0], "--", sides[1])
         assert status in (0, 3), err
         rows = json.loads(out)["benchmarks"]
         rows = {one["id"]: one for one in rows}
@@ -131,18 +124,18 @@ def read_by_all(folder, whole, capsys):
     assert {one.fullname for one in digest.benchmarks if one.logs} == exported
     said.append("\n".join(digest.left_out))
     if "environment" in (whole["gnnbench"] if isinstance(whole["gnnbench"], dict) else {}):
-        status, _, err = command(capsys, "merge", path, "-o", folder / "whole.json")
+        status, _, err = call("merge", path, "-o", folder / "whole.json")
         assert status == 0, err
         said.append(err)
     return said, exported
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_in_one_benchmark_costs_its_times_alone_and_is_said_by_every_command(fault, tmp_path, capsys):
+def test_a_fault_in_one_benchmark_costs_its_times_alone_and_is_said_by_every_command(fault, tmp_path, call):
     change, line = FAULTS[fault]
     whole = whole_run()
     change(whole)
-    said, timed = read_by_all(tmp_path, whole, capsys)
+    said, timed = read_by_all(tmp_path, whole, call)
     assert timed - {BAD} == OTHERS
     assert (BAD in timed) == (fault == "a name twice")
     for text in said:
@@ -150,26 +143,26 @@ def test_a_fault_in_one_benchmark_costs_its_times_alone_and_is_said_by_every_com
 
 
 @pytest.mark.parametrize("field", WRITTEN)
-def test_what_users_write_is_ignored_where_it_is_of_another_type(field, tmp_path, capsys):
+def test_what_users_write_is_ignored_where_it_is_of_another_type(field, tmp_path, call):
     whole = whole_run()
     WRITTEN[field](whole)
     for one in whole["benchmarks"]:
         one["stats"]["data"] = [0.001, 0.0011, 0.0012]
-    said, timed = read_by_all(tmp_path, whole, capsys)
+    said, timed = read_by_all(tmp_path, whole, call)
     assert timed == {*OTHERS, BAD}
     assert not "".join(said)
 
 
-def test_a_file_with_many_faults_is_one_line_for_each_reason_and_files_share_it(tmp_path, capsys):
+def test_a_file_with_many_faults_is_one_line_for_each_reason_and_files_share_it(tmp_path, call):
     whole = plain(1)
     for one in whole["benchmarks"]:
         one["stats"]["data"][0] = 0
     first, second = save(tmp_path, whole, whole)
-    status, _, err = command(capsys, "compare", first, "--", second)
+    status, _, err = call("compare", first, "--", second)
     assert status == 3
     names = "test_p.py::p0, test_p.py::p1, test_p.py::p2 and 1 more"
     reason = "a round took 0 s: the clock is too coarse"
     assert err == f"gnnbench: {first}, {second}: left out the times of 4 benchmarks ({reason}): {names}\n"
-    status, _, err = command(capsys, "export", first, "--to", "csv")
+    status, _, err = call("export", first, "--to", "csv")
     assert status == 2
     assert reason in err

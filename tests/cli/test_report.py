@@ -7,7 +7,6 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from gnnbench import packages
-from gnnbench.cli import main
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.report import composed, sources
@@ -15,12 +14,6 @@ from tests import svg
 from tests.cli.saved import compared
 from tests.report import contents
 from tests.run_files import content, save, suite
-
-
-def report(capsys, *arguments):
-    status = main.main(["report", *map(str, arguments)])
-    shown = capsys.readouterr()
-    return status, shown.out, shown.err
 
 
 def viewed(*files):
@@ -44,12 +37,12 @@ def judged(verdict="same", **compared):
     return found
 
 
-def test_of_a_result_of_compare_times_before_are_shown(tmp_path, page, capsys):
-    file, found = compared(tmp_path, capsys)
+def test_of_a_result_of_compare_times_before_are_shown(tmp_path, page, call):
+    file, found = compared(tmp_path, call)
     # An older version saved what all benchmarks share; it is read and not shown.
     for shared in ({}, {"shared": contents.judgement("slower")}):
         file.write_text(json.dumps(found | shared | {"family_level": 0.9975}))
-        status, out, _ = report(capsys, file, "-o", page)
+        status, out, _ = call("report", file, "-o", page)
         text = page.read_text()
         table = text.partition("Changed benchmarks</caption>")[2].partition("</table>")[0]
         assert re.search(r'<td data-name="time">[^<]* → \d\.\d\d ms</td>', table)
@@ -69,11 +62,11 @@ def of_same_code(content, names):
     return content | {"benchmarks": judged}
 
 
-def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row(tmp_path, page, capsys):
-    file, found = compared(tmp_path, capsys)
+def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row(tmp_path, page, call):
+    file, found = compared(tmp_path, call)
     slides = tmp_path / "slides"
     file.write_text(json.dumps(of_same_code(found, [one["id"] for one in found["benchmarks"][1:]])))
-    status, out, _ = report(capsys, file, "-o", page, "--slides", slides)
+    status, out, _ = call("report", file, "-o", page, "--slides", slides)
     assert (status, out.splitlines()[0]) == (0, "1 of 6 benchmarks is slower: b0 is 1.48x slower")
     text = page.read_text()
     assert text.count("<tr id=") == 1
@@ -83,18 +76,18 @@ def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row(tmp_path, p
     assert "5 same: they run the same code." in " ".join(ET.parse(slide).getroot().itertext())
 
     file.write_text(json.dumps(of_same_code(found, [one["id"] for one in found["benchmarks"]])))
-    status, out, _ = report(capsys, file, "-o", page, "--slides", slides)
+    status, out, _ = call("report", file, "-o", page, "--slides", slides)
     assert (status, len(out.splitlines())) == (0, 2), "no slide"
     assert not {"<table", "<svg"} & set(re.findall("<[a-z]+", page.read_text()))
 
 
-def test_a_run_keeps_the_rows_of_what_it_measured(tmp_path, page, capsys):
+def test_a_run_keeps_the_rows_of_what_it_measured(tmp_path, page, call):
     found = judged("undecided")
     for number, one in enumerate(found["benchmarks"]):
         notes = ["code: GCNConv.forward, gcn_norm"]
         one["extra_info"]["gnnbench"]["comparison"] |= {"same_code": number == 3, "notes": notes}
     (run,) = save(tmp_path, found)
-    assert report(capsys, run, "-o", page)[0] == 0
+    assert call("report", run, "-o", page)[0] == 0
     text = page.read_text()
     assert text.count("<tr id=") == 4
     assert "<p>1 same: it runs the same code.</p>" in text
@@ -104,9 +97,9 @@ def test_a_run_keeps_the_rows_of_what_it_measured(tmp_path, page, capsys):
     assert "<li>code: GCNConv.forward, gcn_norm: op0 fwd pyg, op0 fwd sparse, op0 fwd torch" in notes
 
 
-def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, page, capsys):
+def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, page, call):
     (run,) = save(tmp_path, judged(shared=contents.judgement("slower")))  # of an older version
-    status, out, _ = report(capsys, run, "-o", page, "--effect", "2%")
+    status, out, _ = call("report", run, "-o", page, "--effect", "2%")
     assert (status, out.splitlines()[0]) == (0, "No slowdown found in 4 benchmarks: 4 same within 10%")
     for words in (
         "99.75% simultaneous intervals",
@@ -118,9 +111,9 @@ def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, page, capsys):
     assert "2.0%" not in page.read_text()
 
 
-def test_what_saved_verdicts_were_reached_with_is_not_invented(tmp_path, page, capsys):
+def test_what_saved_verdicts_were_reached_with_is_not_invented(tmp_path, page, call):
     (run,) = save(tmp_path, judged())
-    status, out, _ = report(capsys, run, "-o", page)
+    status, out, _ = call("report", run, "-o", page)
     assert (status, out.splitlines()[0]) == (0, "No slowdown found in 4 benchmarks: 4 same")
     text = page.read_text()
     assert "Ratios with simultaneous intervals (thin) and per-benchmark intervals (thick)." in text
@@ -143,16 +136,16 @@ def test_damaged_thresholds_are_refused(tmp_path, wrong):
         viewed(run)
 
 
-def test_a_reason_in_a_file_is_text_that_shows(tmp_path, page, capsys):
+def test_a_reason_in_a_file_is_text_that_shows(tmp_path, page, call):
     hostile = f"\ud800 \u202ebad\x1b {'x' * 5000}"
-    file, found = compared(tmp_path, capsys)
+    file, found = compared(tmp_path, call)
     wrong = {"verdict": "incomparable", "reason": hostile}
     found["benchmarks"][1] |= wrong
     file.write_text(json.dumps(found))
     base, head = suite(1), suite(2)
     head["benchmarks"][0]["extra_info"]["gnnbench"]["code_hash"] = hostile
     for files, times in (([file], 1), (save(tmp_path, head, base), 1)):
-        assert report(capsys, *files, "-o", page)[0] == 0
+        assert call("report", *files, "-o", page)[0] == 0
         text = page.read_text()
         assert text.count("\ufffd \ufffdbad\ufffd xxx") == times
         assert "x" * 2000 not in text
@@ -167,9 +160,9 @@ def test_a_reason_in_a_file_is_text_that_shows(tmp_path, page, capsys):
         ("compare.json", '{"benchmarks": {}}', "version None of the format"),
     ],
 )
-def test_another_file_is_one_line(tmp_path, page, capsys, name, text, message):
+def test_another_file_is_one_line(tmp_path, page, call, name, text, message):
     (tmp_path / name).write_text(text)
-    status, out, err = report(capsys, tmp_path / name, "-o", page)
+    status, out, err = call("report", tmp_path / name, "-o", page)
     assert (status, out) == (2, "")
     assert err.startswith(f"gnnbench: {tmp_path / name}: ")
     assert message in err
@@ -177,8 +170,8 @@ def test_another_file_is_one_line(tmp_path, page, capsys, name, text, message):
     assert not page.exists()
 
 
-def test_files_that_do_not_belong_together_are_one_line(tmp_path, capsys):
-    alone, _ = compared(tmp_path, capsys)
+def test_files_that_do_not_belong_together_are_one_line(tmp_path, call):
+    alone, _ = compared(tmp_path, call)
     here, there = save(tmp_path, suite(1), suite(2, threads=8))
     fast, slow = tmp_path / "fast", tmp_path / "slow"
     for folder, threads in ((fast, 2), (slow, 8)):
@@ -196,33 +189,33 @@ def test_files_that_do_not_belong_together_are_one_line(tmp_path, capsys):
         ((tmp_path / "empty",), "this folder has no profile.json"),
         ((here, "--effect", "much"), "effect"),
     ):
-        status, out, err = report(capsys, *files)
+        status, out, err = call("report", *files)
         assert (status, out) == (2, "")
         assert message in err
         assert err.count("\n") == 1
 
 
-def test_what_cannot_be_written_or_drawn_is_said(tmp_path, page, capsys):
+def test_what_cannot_be_written_or_drawn_is_said(tmp_path, page, call):
     empty, run = save(tmp_path, content(), judged())
     for place in (run / "page.html", "/proc/page.html"):
-        status, _, err = report(capsys, empty, "-o", place)
+        status, _, err = call("report", empty, "-o", place)
         assert status == 2
         assert "page.html cannot be written (" in err
     for file, slides, message in (
         (run, run, f"the folder {run} cannot be written ("),
         (empty, tmp_path / "slides", "has nothing to draw"),
     ):
-        status, _, err = report(capsys, file, "-o", page, "--slides", slides)
+        status, _, err = call("report", file, "-o", page, "--slides", slides)
         assert status == 2
         assert message in err.splitlines()[-1]
     with packages.hidden("altair", "vl_convert"):
-        status, _, err = report(capsys, run)
+        status, _, err = call("report", run)
     assert (status, err.count("\n")) == (2, 1)
     assert "altair and vl_convert are not installed: pip install 'gnnbench[report]'" in err
 
 
 @pytest.mark.nightly
-def test_slides_are_svg_and_png_of_one_size(tmp_path, page, capsys):
+def test_slides_are_svg_and_png_of_one_size(tmp_path, page, call):
     head, *base = save(
         tmp_path, contents.family(9, factor=1.5), *(contents.family(seed) for seed in range(5))
     )
@@ -232,7 +225,7 @@ def test_slides_are_svg_and_png_of_one_size(tmp_path, page, capsys):
         folder.mkdir(parents=True)
         (folder / "profile.json").write_text(json.dumps(contents.profile(platform, scale=number)))
     slides = tmp_path / "slides"
-    status, out, _ = report(capsys, head, *base, profiles, "-o", page, "--slides", slides)
+    status, out, _ = call("report", head, *base, profiles, "-o", page, "--slides", slides)
     assert status == 0
     files = sorted(slides.iterdir())
     assert [str(file) for file in files] == sorted(out.splitlines()[2:])
@@ -252,17 +245,17 @@ def test_slides_are_svg_and_png_of_one_size(tmp_path, page, capsys):
 
 
 @pytest.mark.nightly
-def test_older_slides_do_not_stay_among_new_ones(tmp_path, page, capsys):
+def test_older_slides_do_not_stay_among_new_ones(tmp_path, page, call):
     slides = tmp_path / "slides"
     run, profile = save(tmp_path, judged(), contents.profile("pyg"))
-    report(capsys, run, "-o", page, "--slides", slides)
+    call("report", run, "-o", page, "--slides", slides)
     older = {file.name for file in slides.iterdir()}
     assert "01-" in {name[:3] for name in older}
     theirs = {"notes.txt", "01-mine.svg", "01-mine.png", "02-folder.svg"}
     for name in theirs - {"02-folder.svg"}:
         (slides / name).write_text("<svg/>")
     (slides / "02-folder.svg").mkdir()
-    status, out, _ = report(capsys, profile, "-o", page, "--slides", slides)
+    status, out, _ = call("report", profile, "-o", page, "--slides", slides)
     assert status == 0
     written = {Path(line).name for line in out.splitlines()[2:]}
     assert not written & older
@@ -270,8 +263,8 @@ def test_older_slides_do_not_stay_among_new_ones(tmp_path, page, capsys):
 
 
 @pytest.mark.parametrize("operations", [20, pytest.param(500, marks=pytest.mark.nightly)])
-def test_a_large_run_stays_below_three_megabytes(tmp_path, page, capsys, operations):
+def test_a_large_run_stays_below_three_megabytes(tmp_path, page, call, operations):
     (run,) = save(tmp_path, contents.family(1, operations=operations, blocks=25))
-    assert report(capsys, run, "-o", page)[0] == 0
+    assert call("report", run, "-o", page)[0] == 0
     assert page.stat().st_size < 1e6 + 4000 * operations
     assert page.read_text().count("<tr id=") == 4 * operations

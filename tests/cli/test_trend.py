@@ -2,7 +2,6 @@ import json
 
 import pytest
 
-from gnnbench.cli import main
 from gnnbench.cli.trend import exit_code
 from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.trend.steps import MemoryStep
@@ -19,12 +18,6 @@ def _place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def trend(capsys, *words):
-    status = main.main(["trend", *map(str, words)])
-    shown = capsys.readouterr()
-    return status, shown.out, shown.err
-
-
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
     """The current folder: a checkout of the history's repository, which is on a server."""
@@ -35,22 +28,22 @@ def checkout(tmp_path, monkeypatch):
     return folder
 
 
-def test_a_page_names_the_server_and_options_and_rules_change_the_exit_code(tmp_path, checkout, capsys):
+def test_a_page_names_the_server_and_options_and_rules_change_the_exit_code(tmp_path, checkout, call):
     runs = [run(number, row) for number, row in enumerate(factors(1, RUNS, at=12, size=0.3))]
     runs[-1]["gnnbench"]["environment"]["commit"] = repositories.git(checkout, "rev-parse", "HEAD")
     paths = save(tmp_path / "runs", runs)
-    assert trend(capsys, tmp_path / "runs", "-o", "out/trend.html")[0] == 1
+    assert call("trend", tmp_path / "runs", "-o", "out/trend.html")[0] == 1
     page = (checkout / "out" / "trend.html").read_text()
     address = f"https://example.org/group/thing/commit/0c{'c' * 38}"
     assert f'<a href="{address}" rel="noreferrer">0cccccc</a>' in page
     assert "secret" not in page
 
-    shown = trend(capsys, tmp_path / "runs")
-    assert trend(capsys, *paths, tmp_path / "runs" / "*.json") == shown
-    assert trend(capsys, tmp_path / "runs", "--effect", "50%")[0] == 0
-    assert trend(capsys, tmp_path / "runs", "--last", "12")[0] == 0
+    shown = call("trend", tmp_path / "runs")
+    assert call("trend", *paths, tmp_path / "runs" / "*.json") == shown
+    assert call("trend", tmp_path / "runs", "--effect", "50%")[0] == 0
+    assert call("trend", tmp_path / "runs", "--last", "12")[0] == 0
     (checkout / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*::b0"\nignore = "known"\n')
-    status, out, _ = trend(capsys, tmp_path / "runs")
+    status, out, _ = call("trend", tmp_path / "runs")
     assert status == 0
     assert "b0 slower 1.3" in out
     assert out.endswith("\nignored: test_a.py::b0: known (rule 1 of gnnbench.toml)\n")
@@ -67,33 +60,33 @@ def test_the_exit_code_is_that_of_what_is_slower_now(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_too_few_runs_are_exit_3_and_what_cannot_be_used_is_named_and_skipped(tmp_path, capsys):
+def test_too_few_runs_are_exit_3_and_what_cannot_be_used_is_named_and_skipped(tmp_path, call):
     paths = save(tmp_path / "runs", [run(number, [1.0]) for number in range(11)])
-    status, expected, err = trend(capsys, "runs")
+    status, expected, err = call("trend", "runs")
     assert (status, err) == (3, "")
     assert "not examined, fewer than 12 runs: 1" in expected
     (tmp_path / "runs" / "x.json").write_text("{")
     (tmp_path / "runs" / "y.json").write_text('{"version": 1, "penalties": {}}')
-    status, out, err = trend(capsys, "runs")
+    status, out, err = call("trend", "runs")
     assert (status, out) == (3, expected)
     assert err.count("\n") == 2
     assert "x.json: not JSON, or cut off" in err
     assert "y.json: not a run file" in err
     for number in range(3):
         (tmp_path / "runs" / f"z{number}.json").write_text("[]")
-    _, out, err = trend(capsys, "runs", "--json", "trend.json")
+    _, out, err = call("trend", "runs", "--json", "trend.json")
     assert out == expected
     assert f"skipped: 5 of {len(paths) + 5} files; --json lists all" in err
     assert len(json.loads((tmp_path / "trend.json").read_text())["skipped"]) == 5
 
 
-def test_a_name_in_a_message_steers_no_terminal(tmp_path, capsys):
+def test_a_name_in_a_message_steers_no_terminal(tmp_path, call):
     one = plain(0, [1e300])
     one["benchmarks"][0]["fullname"] = "a\nb\x1b[2J\ud800" + "c" * 5000
     save(tmp_path / "runs", [one])
     for others in ([], [run(0, [1.0])]):
         save(tmp_path / "runs", others, first=1)
-        _, _, err = trend(capsys, "runs")
+        _, _, err = call("trend", "runs")
         assert "a?b?[2J?ccc" in err
         assert err.count("\n") == 1
         assert len(err) < 1200
@@ -109,12 +102,12 @@ def test_a_name_in_a_message_steers_no_terminal(tmp_path, capsys):
         (["runs", "-o", "/proc/trend.html"], "/proc/trend.html cannot be written"),
     ],
 )
-def test_wrong_input_is_one_line(tmp_path, capsys, words, message):
+def test_wrong_input_is_one_line(tmp_path, call, words, message):
     (tmp_path / "bad").mkdir()
     for name in ("a", "b"):
         (tmp_path / "bad" / f"{name}.json").write_text("{")
     save(tmp_path / "runs", [run(number, [1.0]) for number in range(2)])
-    status, out, err = trend(capsys, *words)
+    status, out, err = call("trend", *words)
     assert (status, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
