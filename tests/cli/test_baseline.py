@@ -100,22 +100,6 @@ def test_what_is_dirty_or_fails_is_never_recorded(project, capsys):
     assert not list((project / FOLDER).rglob("*.*"))
 
 
-def test_without_records_or_a_suite_each_says_what_to_do(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for command in ("show", "verify"):
-        status, _, err = call(capsys, command)
-        assert status == 2
-        assert "no record" in err
-    status, _, err = call(capsys, "record")
-    assert (status, err) == (
-        2,
-        "gnnbench: no folder benchmarks here; give the path of the suite: gnnbench baseline record -- PATH\n",
-    )
-    status, _, err = call(capsys, "list", "--", "-c", "nowhere.ini")
-    assert status == 2
-    assert "gnnbench: pytest refuses these arguments: -c nowhere.ini" in err
-
-
 @pytest.mark.parametrize(
     ("folder", "arguments", "root"),
     [

@@ -1,11 +1,8 @@
-import sys
-
 import pytest
 
 from tests.cli import saved
 from tests.gfm import render
 from tests.github_server import ME, TOKEN, github
-from tests.run_files import save, suite
 
 
 @pytest.fixture(autouse=True)
@@ -46,20 +43,14 @@ def test_a_comment_is_created_and_updated_and_a_refusal_is_exit_2(tmp_path, call
     assert "pull-requests: write" in err
 
 
-TO_A_PULL_REQUEST = ("AB", "--pull-request", "7", "--repository", "o/r")
+TO_A_PULL_REQUEST = ("--pull-request", "7", "--repository", "o/r")
 
 
 @pytest.mark.parametrize(
     ("words", "variables", "text"),
     [
-        (["RUN"], {}, "not a result of gnnbench ab or compare: it is a run file"),
-        (["AB", "--title", "x" * 201], {}, "--title has 201 characters; give at most 200"),
-        (["AB", "--details-url", "javascript:alert(1)"], {}, "must be a URL"),
-        (["AB", "--details-url", "https://a.b/c) [x](y"], {}, "must be a URL"),
-        (["AB", "-o", "/proc/x/y.md"], {}, "/proc/x/y.md cannot be written"),
-        (["AB", "--pull-request", "7"], {}, "no repository: give --repository OWNER/NAME"),
         (TO_A_PULL_REQUEST, {}, "GITHUB_TOKEN must be set to a token"),
-        (["AB", "--pull-request", "x", "--repository", "o/r"], {"GITHUB_TOKEN": TOKEN}, "pull request 'x'"),
+        (["--pull-request", "x", "--repository", "o/r"], {"GITHUB_TOKEN": TOKEN}, "pull request 'x'"),
         (
             TO_A_PULL_REQUEST,
             {"GITHUB_TOKEN": TOKEN, "GITHUB_API_URL": "http://example.org"},
@@ -68,24 +59,10 @@ TO_A_PULL_REQUEST = ("AB", "--pull-request", "7", "--repository", "o/r")
     ],
 )
 def test_what_cannot_be_used_is_a_line(tmp_path, call, monkeypatch, words, variables, text):
-    (run,) = save(tmp_path, suite(1))
-    files = {"AB": saved.ab(tmp_path), "RUN": str(run)}
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    status, _, err = call("comment", *(files.get(word, word) for word in words))
+    status, _, err = call("comment", saved.ab(tmp_path), *words)
     assert status == 2
     assert text in err
     assert err.count("\n") == 1
     assert TOKEN not in err
-
-
-def test_without_the_library_nothing_is_asked_and_the_extra_is_named(tmp_path, call, monkeypatch):
-    monkeypatch.setitem(sys.modules, "aiohttp", None)  # as where it is not installed
-    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
-    words = [saved.ab(tmp_path), "--repository", "o/r", "--pull-request", "7"]
-    assert call("comment", *words) == (
-        2,
-        "",
-        "gnnbench: --pull-request: aiohttp is not installed: pip install 'gnnbench[github]'\n",
-    )
-    assert call("comment", saved.ab(tmp_path))[0] == 0

@@ -49,20 +49,6 @@ def test_what_cannot_be_judged_is_exit_3(tmp_path, base, compare):
     assert "no rounds in the file" in out
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--effect", "3"), "effect '3' must lie between 0 and 1"),
-        (("--json", "/proc/all.json"), "cannot be written"),
-    ],
-)
-def test_wrong_usage_is_one_line(base, compare, options, message):
-    status, _, err = compare(base[1:], base[:1], *options)
-    assert status == 2
-    assert message in err
-    assert err.count("\n") == 1
-
-
 def test_where_too_few_pairs_leave_all_undecided_nothing_was_judged():
     few = Compared("b", Judgement("undecided", "2 pairs, a verdict needs 4", ratio=1.1), 1e-3)
     wide = Compared(
@@ -78,18 +64,6 @@ def is_refused(compare, base, head, message):
     (line,) = err.splitlines()
     assert line.isprintable()
     assert message in line
-
-
-@pytest.mark.parametrize("counts", [{"copies": 1.5}, {"copies": {"a": 1.5}}, {"copies": None}, [], 3])
-def test_counters_of_another_form_are_not_compared(tmp_path, base, compare, counts):
-    whole = suite(10)
-    for entry in whole["benchmarks"]:
-        entry["extra_info"]["gnnbench"]["counters"] = {"counts": counts, "unsteady": []}
-    status, out, err = compare(base, save(tmp_path, whole))
-    assert status == 3
-    assert "6 incomparable" in out
-    (line,) = err.splitlines()
-    assert "left out the times of 6 benchmarks ($.counters" in line
 
 
 def test_links_pipes_and_devices_end_in_a_line(tmp_path, base, compare):

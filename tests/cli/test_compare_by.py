@@ -6,7 +6,7 @@ import pytest
 
 from tests import suite
 from tests.report import contents
-from tests.run_files import content, entry, plain, save
+from tests.run_files import plain, save
 
 
 @pytest.fixture
@@ -35,34 +35,6 @@ def test_where_nothing_can_be_compared_the_status_is_3(files, call, tmp_path):
     assert call("compare", "--by", "platform", "--strict", files[0])[0] == 3
     (empty,) = save(tmp_path, plain(1))
     assert call("compare", "--by", "platform", empty)[0] == 2
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("xyz",), "unknown field 'xyz': known: dataset, device"),
-        (("platform=cugraph",), "unknown platform 'cugraph': known: dgl, pyg"),
-        (("",), "--by '' must be a field"),
-        (("platform", "--effect", "3"), "effect '3' must lie between 0 and 1"),
-    ],
-)
-def test_wrong_usage_is_one_line(files, call, words, message):
-    status, out, err = call("compare", "--by", *words, files[0])
-    assert (status, out) == (2, "")
-    assert message in err
-    assert err.count("\n") == 1
-
-
-def test_the_files_are_those_of_one_run(files, call, tmp_path):
-    for words, message in (
-        ((files[0], "--", files[1]), "--by compares within one run: name its files without --"),
-        ((files[0], files[0]), "is named twice"),
-        ((files[0], *save(tmp_path, content(entry("b"), threads=4))), "not a process of the run of"),
-        ((tmp_path / "nothing.json",), "cannot be read"),
-    ):
-        status, _, err = call("compare", "--by", "platform", *words)
-        assert status == 2
-        assert message in err
 
 
 def test_a_suite_of_another_project_by_its_parameter(tmp_path, call):

@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from gnnbench.cli import completion
-from gnnbench.cli.main import main
 from tests.suite import gnnbench
 
 ASK = """
@@ -57,14 +56,6 @@ def test_the_shell_can_read_its_script(tmp_path, shell):
     assert "total-budget" in found.stdout
     file.write_text(found.stdout)
     subprocess.run([shell, "-n", file], check=True, capture_output=True)
-
-
-def test_without_shtab_a_line_says_how_to_get_it(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "shtab", None)
-    assert main(["completion", "bash"]) == 2
-    shown = capsys.readouterr()
-    assert not shown.out
-    assert shown.err == "gnnbench: shtab is not installed: pip install 'gnnbench[completion]'\n"
 
 
 def test_python_runs_the_package_as_the_command(tmp_path):

@@ -163,12 +163,6 @@ def test_a_home_of_nobody_is_exit_2_and_a_line(monkeypatch, capsys, command):
     assert line.endswith(": there is no such home folder; give an absolute path")
 
 
-def test_a_path_that_the_system_refuses_is_exit_2_and_a_line(capsys):
-    assert run(f"profile --diff {'a' * 300} b") == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("gnnbench: aaa")
-
-
 def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, capsys):
     monkeypatch.setattr(cli, "_list", lambda _options: 1 / 0)
     assert main(["list"]) == 2

@@ -151,25 +151,6 @@ def test_a_reason_in_a_file_is_text_that_shows(tmp_path, page, call):
         assert "x" * 2000 not in text
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("cut.json", '{"benchmarks": [', "not JSON, or cut off"),
-        ("list.json", "[1, 2]", "unknown format; give a run file"),
-        ("profile.json", '{"sections": {}}', "version None of the format"),
-        ("compare.json", '{"benchmarks": {}}', "version None of the format"),
-    ],
-)
-def test_another_file_is_one_line(tmp_path, page, call, name, text, message):
-    (tmp_path / name).write_text(text)
-    status, out, err = call("report", tmp_path / name, "-o", page)
-    assert (status, out) == (2, "")
-    assert err.startswith(f"gnnbench: {tmp_path / name}: ")
-    assert message in err
-    assert err.count("\n") == 1
-    assert not page.exists()
-
-
 def test_files_that_do_not_belong_together_are_one_line(tmp_path, call):
     alone, _ = compared(tmp_path, call)
     here, there = save(tmp_path, suite(1), suite(2, threads=8))

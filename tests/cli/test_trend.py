@@ -90,24 +90,3 @@ def test_a_name_in_a_message_steers_no_terminal(tmp_path, call):
         assert "a?b?[2J?ccc" in err
         assert err.count("\n") == 1
         assert len(err) < 1200
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["nothing"], "nothing: no such file or folder"),
-        (["bad"], "; save it again (and 1 more, none can be used)"),
-        (["runs", "--effect", "3"], "effect '3' must lie between 0 and 1"),
-        (["runs", "--json", "/proc/trend.json"], "/proc/trend.json cannot be written"),
-        (["runs", "-o", "/proc/trend.html"], "/proc/trend.html cannot be written"),
-    ],
-)
-def test_wrong_input_is_one_line(tmp_path, call, words, message):
-    (tmp_path / "bad").mkdir()
-    for name in ("a", "b"):
-        (tmp_path / "bad" / f"{name}.json").write_text("{")
-    save(tmp_path / "runs", [run(number, [1.0]) for number in range(2)])
-    status, out, err = call("trend", *words)
-    assert (status, out) == (2, "")
-    assert message in err
-    assert err.count("\n") == 1

@@ -1,21 +1,40 @@
-"""What commands that run benchmarks say where they cannot: exit code 2, and a line."""
+"""What commands say that cannot run, or cannot use their files: exit code 2, and a line."""
 
 import shlex
 
 import pytest
 
+from tests.cli import saved
 from tests.compare.ab.workers import write
-from tests.compare.bisect.histories import content, create
+from tests.compare.bisect import histories
+from tests.compare.trend import runs
+from tests.report import contents
+from tests.run_files import content, entry, save
+
+DAMAGED = {
+    "cut.json": '{"benchmarks": [',
+    "list.json": "[1, 2]",
+    "profile.json": '{"sections": {}}',
+    "compare.json": '{"benchmarks": {}}',
+}
+SAY_MORE = ("ab", "affected", "bisect", "calibrate", "profile", "baseline list")
+"""Commands that say what they do, or whose pytest says more, before the line."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A history of two commits, and files without benchmarks; no test changes it."""
+    """A history of two commits, files without benchmarks, and saved and damaged files; no test changes it."""
     with pytest.MonkeyPatch.context() as patch:
-        made = create(tmp_path_factory.mktemp("two"), [content(0), content(1)], patch)
+        made = histories.create(tmp_path_factory.mktemp("two"), [*map(histories.content, (0, 1))], patch)
     write(made, "def test_plain():\n    pass\n", "test_nothing.py")
     write(made, "def test_(:\n", "test_wrong.py")
     write(made, "import pytest\n@pytest.mark.benchmark\ndef test_it():\n    pass\n", "test_marked.py")
+    save(made, contents.family(0), contents.family(1), content(entry("b"), threads=4))
+    saved.ab(made)
+    runs.save(made / "runs", [runs.run(number, [1.0]) for number in range(2)])
+    (made / "bad").mkdir()
+    for name, text in DAMAGED.items():
+        (made / "bad" / name).write_text(text)
     return made
 
 
@@ -78,13 +97,47 @@ def folder(tmp_path_factory):
         ("profile --diff pytest.ini pytest.ini", "pytest.ini: not JSON, or cut off"),
         ("profile --diff . .", "profile.json: cannot be read"),
         ("profile epoch --diff . hg:tip", "unknown part of a variant 'hg'"),
+        (f"profile --diff {'a' * 300} b", "aaa"),
+        ("compare run-1.json --effect 3 -- run-0.json", "effect '3' must lie between 0 and 1"),
+        ("compare run-1.json --json /proc/all.json -- run-0.json", "cannot be written"),
+        ("compare --by xyz run-0.json", "unknown field 'xyz': known: dataset, device"),
+        ("compare --by platform=cugraph run-0.json", "unknown platform 'cugraph': known: dgl, pyg"),
+        ("compare --by '' run-0.json", "--by '' must be a field"),
+        ("compare --by platform --effect 3 run-0.json", "effect '3' must lie between 0 and 1"),
+        ("compare --by platform run-0.json -- run-1.json", "within one run: name its files without --"),
+        ("compare --by platform run-0.json run-0.json", "is named twice"),
+        ("compare --by platform run-0.json run-2.json", "not a process of the run of"),
+        ("compare --by platform nothing.json", "cannot be read"),
+        ("trend nothing", "nothing: no such file or folder"),
+        ("trend bad", " (and 3 more, none can be used)"),
+        ("trend runs --effect 3", "effect '3' must lie between 0 and 1"),
+        ("trend runs --json /proc/trend.json", "/proc/trend.json cannot be written"),
+        ("trend runs -o /proc/trend.html", "/proc/trend.html cannot be written"),
+        ("report bad/cut.json -o x", "bad/cut.json: not JSON, or cut off"),
+        ("report bad/list.json -o x", "bad/list.json: unknown format; give a run file"),
+        ("report bad/profile.json -o x", "bad/profile.json: version None of the format"),
+        ("report bad/compare.json -o x", "bad/compare.json: version None of the format"),
+        ("comment run-0.json", "not a result of gnnbench ab or compare: it is a run file"),
+        (f"comment ab.json --title {'x' * 201}", "--title has 201 characters; give at most 200"),
+        ("comment ab.json --details-url 'javascript:alert(1)'", "must be a URL"),
+        ("comment ab.json --details-url 'https://a.b/c) [x](y'", "must be a URL"),
+        ("comment ab.json -o /proc/x/y.md", "/proc/x/y.md cannot be written"),
+        ("comment ab.json --pull-request 7", "no repository: give --repository OWNER/NAME"),
+        ("baseline show", "no record"),
+        ("baseline verify", "no record"),
+        (
+            "baseline record",
+            "no folder benchmarks here; give the path of the suite: gnnbench baseline record -- PATH",
+        ),
+        ("baseline list -- -c nowhere.ini", "gnnbench: pytest refuses these arguments: -c nowhere.ini"),
     ],
 )
 def test_wrong_usage_is_a_line(folder, in_process, monkeypatch, tmp_path, command, text):
     monkeypatch.chdir(folder)
     result = in_process(*shlex.split(command))
     assert result.returncode == 2
-    *_, line = result.stderr.splitlines()
+    *before, line = result.stderr.splitlines()
+    assert not before or command.startswith(SAY_MORE)
     assert line.startswith("gnnbench")
     assert text in line
     assert "Traceback" not in result.stderr
