@@ -38,7 +38,7 @@ class Option:
     """`--gnn-NAME` of pytest, `--NAME` of commands; its key in settings has `_` for `-`."""
     metavar: str
     default: Any
-    """As it is typed. False: it is a flag, without a value. A tuple: it is a list, and may be repeated."""
+    """As it is typed. True or False: it is a flag, without a value. A tuple: a list, may be repeated."""
     read: Callable[[str], Any] = str
     """Returns what a text means, or raises a UsageError; flags have none."""
     form: str = ""
@@ -67,7 +67,7 @@ class Option:
     @property
     def is_flag(self) -> bool:
         """Whether it has no value."""
-        return self.default is False
+        return isinstance(self.default, bool)
 
     @property
     def is_list(self) -> bool:
@@ -102,7 +102,7 @@ class Option:
         if self.is_list:
             names = [name.strip() for text in typed or () for name in text.split(",")]
             return tuple(dict.fromkeys(map(self._read, [name for name in names if name] or self.default)))
-        if typed is None or (not typed and self.default is not None):
+        if typed is None or (not typed and not self.is_flag and self.default is not None):
             typed = self.default
         return typed if self.is_flag or typed is None else self._read(typed)
 
@@ -207,6 +207,10 @@ class Options:
         Option("turns", "HOW", "auto", partial(eq, "auto"), choices=("auto", "never"), compares=True),
         "auto: --benchmark-compare builds the code of the baseline again, and times benchmarks whose code "
         "changed in turns with it; never: it compares with the baseline's times. Default: auto.",
+    )
+    results: bool = _option(
+        Option("results", "", True, compares=True),
+        "compare what both sides return where --benchmark-compare times them in turns. Default: compare.",
     )
     budget_seconds: float = _option(
         Option("budget", "S", "300", _duration, "be a positive number of seconds, as in 300", compares=True),

@@ -13,24 +13,30 @@ class UncomparableError(TypeError):
     """A part of an output has a type that cannot be compared."""
 
 
-def parts(value: Any) -> dict[str, Any]:
-    """Return tensors, NumPy arrays and plain values by place: `""` for the whole, `['paper'][0].mean`.
+def parts(value: Any, left: dict[str, str] | None = None) -> dict[str, Any]:
+    """Return tensors, arrays and plain values by place: `""` for the whole, `['paper'][0].mean`.
 
-    Dictionaries, lists, tuples, named tuples and dataclasses are opened, and so are PyG's Data and DGL's
-    graphs. A SparseTensor becomes a sparse COO tensor of torch. An empty container is `()`.
+    Dictionaries, lists, tuples, named tuples, sets and dataclasses are opened, and so are PyG's Data, DGL's
+    and NetworkX's graphs, DataFrames of pandas and Polars, and SciPy's sparse matrices. A SparseTensor
+    becomes a sparse COO tensor of torch. What has NumPy's `__array__` becomes a NumPy array. An empty
+    container is `()`.
+
+    Args:
+        value: what the function returned.
+        left: receives the types of parts that cannot be compared, by place; None: they are an error.
 
     Raises:
         UncomparableError: a part has another type; the message names it and its place.
     """
-    return dict(_parts("", value))
+    return dict(_parts("", value, left))
 
 
-def _parts(place: str, value: Any) -> Iterator[tuple[str, Any]]:
-    inside = _inside(value)
-    if inside is not None:
-        for name, one in inside.items():
-            yield from _parts(place + name, one)
-        if not inside:
+def _parts(place: str, value: Any, left: dict[str, str] | None) -> Iterator[tuple[str, Any]]:
+    found = inside(value)
+    if found is not None:
+        for name, one in found.items():
+            yield from _parts(place + name, one, left)
+        if not found:
             yield place, ()
     elif (
         isinstance(value, _PLAIN)
@@ -40,25 +46,54 @@ def _parts(place: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield place, value
     elif _is(value, "torch_sparse", "SparseTensor"):
         yield place, value.to_torch_sparse_coo_tensor()
+    elif hasattr(type(value), "__array__") and "numpy" in sys.modules:  # as arrays of JAX have
+        yield place, sys.modules["numpy"].asarray(value)
     else:
-        kind = type(value)
-        raise UncomparableError(f"output{place} is a {kind.__module__}.{kind.__qualname__}")
+        kind = f"{type(value).__module__}.{type(value).__qualname__}"
+        if left is None:
+            raise UncomparableError(f"output{place} is a {kind}")
+        left[place] = kind
 
 
-def _inside(value: Any) -> dict[str, Any] | None:
+def inside(value: Any) -> dict[str, Any] | None:
     """Return what a container has, by the end of its place; None: it is none."""
     if isinstance(value, Mapping):
         return {f"[{key!r}]": one for key, one in value.items()}
     if isinstance(value, list | tuple):
         return {f"[{number}]": one for number, one in enumerate(value)}
+    if isinstance(value, set | frozenset) and all(isinstance(one, _PLAIN) for one in value):
+        return {f"{{{number}}}": one for number, one in enumerate(sorted(value, key=repr))}
     if is_dataclass(value) and not isinstance(value, type):
         return {f".{one.name}": getattr(value, one.name) for one in fields(value)}
+    return _graph(value) or _table(value)
+
+
+def _graph(value: Any) -> dict[str, Any] | None:
+    """Return what a graph or a sparse matrix has; None: it is neither."""
     if _is(value, "torch_geometric.data.data", "BaseData"):
         return {f"[{key!r}]": one for key, one in value.to_dict().items()}
     if _is(value, "dgl", "DGLGraph"):
         kinds = {one: value.edges(etype=one) for one in value.canonical_etypes}
         edges = {f".edges({'-'.join(kind)})": list(ends) for kind, ends in kinds.items()}
         return {**edges, ".ndata": dict(value.ndata), ".edata": dict(value.edata)}
+    if _is(value, "networkx", "Graph"):
+        return {".nodes": dict(value.nodes(data=True)), ".edges": list(value.edges(data=True))}
+    if _is(value, "scipy.sparse", "sparray", "spmatrix"):
+        found = value.tocoo(copy=True)
+        found.sum_duplicates()  # it sorts, too
+        return {".shape": found.shape, ".row": found.row, ".col": found.col, ".data": found.data}
+    return None
+
+
+def _table(value: Any) -> dict[str, Any] | None:
+    """Return the columns of a DataFrame or a Series; None: it is neither."""
+    if _is(value, "pandas", "DataFrame"):
+        columns = {f"[{name!r}]": value[name].to_numpy() for name in value.columns}
+        return {**columns, ".index": value.index.to_numpy()}
+    if _is(value, "pandas", "Series"):
+        return {"": value.to_numpy(), ".index": value.index.to_numpy()}
+    if _is(value, "polars", "DataFrame"):
+        return {f"[{one.name!r}]": one.to_numpy() for one in value.get_columns()}
     return None
 
 

@@ -60,7 +60,7 @@ COMMANDS = {
     "baseline show 1 --environment {name}": (0, "b0"),
     "baseline verify --environment {name}": (0, "complete and valid"),
     "baseline prune --keep 1 --yes": (0, "nothing to remove"),
-    "accept ab.json b[ --reason why --until 2099-01-31": (2, "unknown benchmark 'b['"),
+    "accept ab.json b[ --result --reason why --until 2099-01-31": (2, "unknown benchmark 'b['"),
     "profile order --with phases -- bench": (3, KINDS.removeprefix("gnnbench: ")),
     "profile --diff profile.json profile.json": (0, "no difference"),
     "compare run-0.json run-1.json --effect 5% --strict --json c.json -- run-2.json": (3, "b0"),
@@ -86,9 +86,9 @@ LONG = {
     "profile order -- test_own.py": (2, PIP),
     "list --data .": (0, "spmm_sum"),
     "baseline record --processes 2 --reason why --name n -- bench": (0, "recorded 2 benchmarks"),
-    f"ab {VARIANTS} --json a.json --budget 3 --total-budget 5 --effect 5% --time-all --no-instructions "
-    "--strict --shard 1/1 --markdown ab.md -- bench": (3, "undecided"),
-    f"affected {VARIANTS} --json a.json --explain order[1] -- bench": (0, "order"),
+    f"ab {VARIANTS} --json a.json --budget 3 --total-budget 5 --effect 5% --time-all --no-results "
+    "--no-instructions --strict --shard 1/1 --markdown ab.md -- bench": (3, "undecided"),
+    f"affected {VARIANTS} --json a.json --explain order[1] --results -- bench": (0, "order"),
     f"bisect git:HEAD~2 git:HEAD {VARIANTS.removeprefix('git:HEAD~1 .')} --json b.json --budget 3 "
     "--total-budget 5 --effect 5% --skip HEAD~1 --repository words=. --build true --build-cache 1GiB --fresh "
     "--markdown b.md -- bench": (0, "the ends do not differ"),
@@ -101,6 +101,7 @@ LONG = {
 OPTIONS = {
     f"{OF_GRAPHS.format('gnn-')} --gnn-all --gnn-shard 1/1 --gnn-layouts sample --gnn-precision 50% "
     "--gnn-l2 keep --gnn-time 1m --gnn-effect 5% --gnn-turns never --gnn-budget 9 --gnn-confirm 1 "
+    "--no-gnn-results "
     "--gnn-strict": (0, "2 passed"),
     "--gnn-growth": (0, "none grows"),
     "--gnn-counters=check": (4, "with gnnbench's own benchmarks only"),

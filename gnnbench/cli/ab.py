@@ -17,11 +17,13 @@ from .common import (
     INTERRUPTED,
     NOTHING_SLOWER,
     add_effect,
+    add_results,
     add_strict,
     add_variants,
     both_sides,
     exit_code,
     positive_seconds,
+    results_of,
     suite,
     thresholds_of,
 )
@@ -49,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="also time benchmarks for which both variants run the same code",
     )
+    add_results(parser)
     parser.add_argument(
         "--instructions",
         action=argparse.BooleanOptionalAction,
@@ -83,6 +86,7 @@ def run(options: argparse.Namespace) -> int:
         timeout_seconds=options.timeout,
         seed=secrets.randbits(32),
         time_all=options.time_all,
+        results=results_of(options),
         thresholds=thresholds,
         per_benchmark_seconds=options.budget,
         total_seconds=options.total_budget,

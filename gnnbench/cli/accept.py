@@ -1,4 +1,7 @@
-"""`gnnbench accept FILE [ID...] --reason TEXT`: writes down that slowdowns or more memory are intended."""
+"""`gnnbench accept FILE [ID...] --reason TEXT`: writes down that a change is intended.
+
+What is accepted is a slowdown, more memory, or with `--result` another result.
+"""
 
 import argparse
 from datetime import date
@@ -27,7 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "ids",
         nargs="*",
         metavar="ID",
-        help="the benchmarks to accept. Default: all that are slower or need more memory.",
+        help="the benchmarks to accept. Default: all that are slower or need more memory; with --result, "
+        "also those with another result.",
+    )
+    parser.add_argument(
+        "--result", action=argparse.BooleanOptionalAction, help="also accept that results are others"
     )
     parser.add_argument("--reason", required=True, metavar="TEXT", help="why they are intended; it is shown")
     parser.add_argument(
@@ -54,14 +61,15 @@ def run(options: argparse.Namespace) -> int:
     if options.until and options.until < found.today:
         raise UsageError(f"--until {options.until} is past; give today or a later day")
     new, replaced = acceptable.entries(
-        options.file, options.ids, found, options.reason.strip(), options.until
+        options.file, options.ids, found, options.reason.strip(), options.until, results=bool(options.result)
     )
     accepted.write(found, new, replaced)
     for one in new:
         ratio = units.ratio(one.ratio, changed=True)
         times = [f"{ratio} ({units.interval(one.low, one.high)})"] if one.slows else []
         memory = [f"{units.size(one.more_bytes)} more memory"] if one.more_bytes else []
-        what = " and ".join(times + memory)
+        results = ["another result"] if one.result else []
+        what = " and ".join(times + memory + results)
         streams.say(f"accepted {what} from {one.base[:10]} to {one.head[:10]}: {one.benchmark}")
     instead = f", instead of {units.count(len(replaced), 'older one')}" if replaced else ""
     what = "1 entry" if len(new) == 1 else f"{len(new)} entries"

@@ -8,7 +8,7 @@ from .. import units
 from ..files import check_writable, save
 from ..json_io import as_text
 from . import streams
-from .common import NOT_JUDGED, add_variants, both_sides, suite
+from .common import NOT_JUDGED, add_results, add_variants, both_sides, results_of, suite
 
 INSPECTED = 0
 
@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="show everything that differs for one benchmark: its test id, or a part that no other id has",
     )
+    add_results(parser)
     parser.set_defaults(run=run)
 
 
@@ -33,7 +34,12 @@ def run(options: argparse.Namespace) -> int:
     arguments = suite(options.rest, "gnnbench affected BASE HEAD")
     if options.json:
         check_writable(options.json)
-    setting = Setting(arguments=arguments, folder=Path.cwd(), timeout_seconds=options.timeout)
+    setting = Setting(
+        arguments=arguments,
+        folder=Path.cwd(),
+        timeout_seconds=options.timeout,
+        results=results_of(options),
+    )
     with both_sides(options, arguments) as (base, head, progress):
         found = affected.run(base, head, setting, progress, options.explain)
     try:

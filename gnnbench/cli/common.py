@@ -67,6 +67,18 @@ def add_strict(parser: argparse.ArgumentParser) -> None:
     OPTIONS["strict"].declare(parser.add_argument, text=text)
 
 
+def add_results(parser: argparse.ArgumentParser) -> None:
+    """Declare `--no-results`."""
+    text = "compare what both variants return where their code differs. Default: compare."
+    OPTIONS["results"].declare(parser.add_argument, text=text)
+
+
+def results_of(options: argparse.Namespace) -> bool:
+    """Return whether results are compared."""
+    typed = options.usual.get("results") if options.results is None else options.results
+    return bool(OPTIONS["results"].value(typed))
+
+
 def effect_of(options: argparse.Namespace) -> float:
     """Return the effect that was typed, or else the usual one.
 
@@ -175,7 +187,7 @@ def exit_code(found: "Comparison", *, strict: bool) -> int:
     counted = [row.judgement for row in found.rows if row.judgement.verdict != "ignored"]
     verdicts: set[str] = {judgement.verdict for judgement in counted}
     judged = not counted or any(judgement.judged for judgement in counted)
-    if "slower" in verdicts or any(row.needs_more_memory for row in found.rows):
+    if any(row.is_worse for row in found.rows):
         return SLOWER
     unsure = verdicts & {"undecided", "incomparable"}
     return NOTHING_SLOWER if judged and not (strict and unsure) else NOT_JUDGED

@@ -1,10 +1,11 @@
 """The slower benchmarks of a saved result, and the entries that accept them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from .. import codec, git, json_io
+from .. import codec, git, json_io, units
 from ..errors import UsageError, unknown_name
 from ..results import former_names, run_file
 from ..results.accepted import Accepted, Entry
@@ -46,7 +47,13 @@ def _read(path: Path) -> Mapping[str, tuple[Compared, Sides]]:
 
 
 def entries(
-    path: Path, names: Sequence[str], accepted: Accepted, reason: str, until: date | None = None
+    path: Path,
+    names: Sequence[str],
+    accepted: Accepted,
+    reason: str,
+    until: date | None = None,
+    *,
+    results: bool = False,
 ) -> tuple[list[Entry], set[int]]:
     """Return an entry for each benchmark, and the numbers of the entries that they replace.
 
@@ -55,23 +62,28 @@ def entries(
 
     Args:
         path: the saved result.
-        names: ids of benchmarks in it; empty: all that are slower or need more memory.
+        names: ids of benchmarks in it; empty: all that are worse.
         accepted: the accepted slowdowns so far; its day is that of the new ones.
         reason: why the slowdowns are intended.
         until: the last day on which they are accepted.
+        results: whether other results are accepted, too.
 
     Raises:
-        UsageError: the file cannot be used; a benchmark is neither slower nor needs more memory, or not more
-            than accepted; or the commit that made it so is unknown.
+        UsageError: the file cannot be used; a benchmark is not worse, or not by more than accepted, or only
+            by another result, which is not accepted; or the commit that made it so is unknown.
     """
     rows = _read(path)
     for name in names:
         if name not in rows:
             raise UsageError(f"{path}: {unknown_name('benchmark', name, rows)}")
-    names = list(dict.fromkeys(names)) or [name for name, (row, _) in rows.items() if row.is_worse]
+    names = list(dict.fromkeys(names)) or [
+        name for name, (row, _) in rows.items() if row.is_worse and (results or not row.has_other_result)
+    ]
     if not names:
+        others = sum(row.has_other_result for row, _ in rows.values())
+        more = f"; {units.count(others, 'benchmark')} with another result: --result" if others else ""
         raise UsageError(
-            f"{path}: no benchmark is slower or needs more memory, so there is nothing to accept"
+            f"{path}: no benchmark is slower or needs more memory, so there is nothing to accept{more}"
         )
     author = git.author(accepted.folder)
     if author is None:
@@ -86,15 +98,18 @@ def entries(
                 f"{path}: {name} is {row.judgement.verdict}, not slower ({row.judgement.reason}), and does "
                 "not need more memory; leave it out"
             )
+        if row.has_other_result and not results:
+            raise UsageError(f"{path}: {name} has {row.judgement.reason}; give --result to accept that")
         base, head = _commits(path, sides, accepted.folder)
         ours = in_force(accepted, sides)[name]
         before = [one for one in ours if one.head != head]
         replaced |= {one.number for one in ours if one.head == head}
         ratios, more_bytes = _beyond(row.judgement, before), _more_bytes(row.memory, before)
-        if not (ratios or more_bytes):
+        if not (ratios or more_bytes or row.has_other_result):
             json_io.refuse(path, f"{name} is within what {before[-1].place} accepts", "leave it out")
         numbers = ratios or (1.0, 1.0, 1.0)
-        new.append(Entry(name, *numbers, base, head, author, accepted.today, reason, until, more_bytes))
+        entry = Entry(name, *numbers, base, head, author, accepted.today, reason, until, more_bytes)
+        new.append(replace(entry, result=row.has_other_result))
     return new, replaced
 
 

@@ -9,6 +9,7 @@ from ..codec import Count, NotNegative, Positive
 from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
 from ..workloads.spec import Spec
+from .agreement import Agreement
 from .allowed import Allowed
 from .instructions import InstructionChange
 from .memory import MemoryChange
@@ -78,6 +79,8 @@ class Compared:
     """None: a side has no peak, the peaks cannot be compared, or both sides run the same code."""
     counts: PairCounts | None = None
     """None: it was not timed in turns."""
+    results: Agreement | None = None
+    """None: results were not asked for, or both sides run the same code."""
 
     @property
     def needs_more_memory(self) -> bool:
@@ -85,9 +88,14 @@ class Compared:
         return self.memory is not None and self.memory.fails
 
     @property
+    def has_other_result(self) -> bool:
+        """Whether the head computes something else, and nothing excuses that."""
+        return self.results is not None and self.results.fails
+
+    @property
     def is_worse(self) -> bool:
-        """Whether it is slower or needs more memory, and nothing excuses that."""
-        return self.judgement.verdict == "slower" or self.needs_more_memory
+        """Whether it is slower, needs more memory or has another result, and nothing excuses that."""
+        return self.judgement.verdict == "slower" or self.needs_more_memory or self.has_other_result
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form of docs/formats.md; all fields are on one level."""
@@ -99,6 +107,7 @@ class Compared:
             **codec.encode(self.work),
             "accepted": codec.encode(self.allowed),
             "memory": codec.encode(self.memory),
+            "results": codec.encode(self.results),
             **(codec.encode(self.counts) if self.counts else {}),
         }
 
@@ -125,6 +134,7 @@ class Compared:
             work=work,
             allowed=allowed,
             memory=found.memory,
+            results=found.results,
         )
 
 
@@ -137,6 +147,7 @@ class SavedRow:
     notes: tuple[str, ...] | None = None
     accepted: Allowed | None = None
     memory: MemoryChange | None = None
+    results: Agreement | None = None
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from ..results.accepted import FILE, PATTERN, Accepted, Entry
 from ..results.run_file import RunFile
 from ..settings import Settings
 from ..variants.prepare import Prepared
+from .agreement import Agreement
 from .allowed import Allowed
 from .comparison import Compared, Comparison
 from .memory import ACCEPTED, MemoryChange, differs
-from .verdict import Thresholds
+from .verdict import Reason, Thresholds
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def settle(
         ours = [one for one in thresholds.accepted.entries if one.benchmark == raw.fullname]
         states = {one: _state(one, thresholds.accepted, *sides(raw.fullname)) for one in ours}
         entries = [one for one in ours if states[one] == "in force"]
-        row = _ignoring(_accepting(raw, entries, own), thresholds.rules)
+        row = _refusing(_ignoring(_accepting(raw, entries, own), thresholds.rules))
         rows.append(row)
         lines.extend(_recovered(row, entries, own))
         for one, state in states.items():
@@ -121,7 +122,8 @@ def allowed(accepted: Accepted, base: Prepared, head: Prepared) -> dict[str, All
 
 def _accepting(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Compared:
     """Return a benchmark with the accepted slowdowns that are in force; verdicts but *slower* stay."""
-    row = replace(row, memory=_accepting_memory(row.memory, entries))
+    excused = _accepting_results(row.results, entries)
+    row = replace(row, memory=_accepting_memory(row.memory, entries), results=excused)
     limit, found = Allowed.of(entries), row.judgement
     if limit is None:
         return row
@@ -159,6 +161,24 @@ def _ignoring(row: Compared, settings: Settings) -> Compared:
     return replace(row, judgement=replace(before, verdict="ignored", reason=reason))
 
 
+def _accepting_results(found: Agreement | None, entries: Sequence[Entry]) -> Agreement | None:
+    """Excuse another result if an entry accepts it."""
+    reasons = dict.fromkeys(one.reason for one in entries if one.result)
+    if found is None or not found.fails or not reasons:
+        return found
+    return replace(found, excused=f"{ACCEPTED}{'; '.join(reasons)}")
+
+
+def _refusing(row: Compared) -> Compared:
+    """Return a benchmark without a verdict on its time if it has another result; no rule excuses that."""
+    if not row.has_other_result:
+        return row
+    assert row.results
+    code = Reason.OTHER_RESULT if row.results.status == "differ" else Reason.ONLY_REPEATED
+    reason = f"{code.value}: {row.results.reason}"
+    return replace(row, judgement=replace(row.judgement, verdict="incomparable", reason=reason, code=code))
+
+
 def _recovered(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Iterator[str]:
     """Return lines on entries in force that a benchmark does not need any more."""
     found, limit = row.judgement, row.allowed
@@ -167,6 +187,10 @@ def _recovered(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) 
         where = " and ".join(f"entry {one.number}" for one in entries if one.slows)
         was = f"is not as slow as accepted any more ({now}, accepted {units.ratio(limit.ratio)})"
         yield f"{row.fullname} {was}: remove {where} of {_FILE}"
+    if row.results and row.results.status in ("equal", "close") and not row.results.only_repeated:
+        for one in entries:
+            if one.result:
+                yield f"{row.fullname} has the base's result again: remove result of {one.place} of {_FILE}"
     parts = [f"{'more_bytes of ' * one.slows}entry {one.number}" for one in entries if one.more_bytes]
     if parts and row.memory and not row.memory.is_more:
         where = " and ".join(parts)

@@ -62,6 +62,8 @@ class Reason(Enum):
     WIDE_INTERVAL = "the interval is too wide"
     TOO_FEW_BLOCKS = "too few blocks for an interval"
     SAME_CODE = "runs the same code"
+    OTHER_RESULT = "another result"
+    ONLY_REPEATED = "faster only when repeated"
     ONE_PROCESS = "one process: the interval covers variation within it only"
 
     def text(self, thresholds: Thresholds) -> str:

@@ -18,7 +18,7 @@ from ..profile.hooks import Profiling
 from ..profile.store import ProfileStore
 from ..results import baseline
 from ..variants import variant
-from ..variants.collected import IN_PLACE, WHOLE_CALL, declares
+from ..variants.collected import FIXED_INPUTS, IN_PLACE, WHOLE_CALL, declares
 from ..variants.outcome import FIXTURES
 from ..workloads import cells as selection
 from . import choice, fixtures, histogram
@@ -48,6 +48,8 @@ _MARKERS = {
     f"{IN_PLACE}(reason)": "time this benchmark on its original inputs, never on copies.",
     f"{WHOLE_CALL}(reason)": "time whole calls of this benchmark by the wall clock, and trace none: "
     "it starts processes or threads.",
+    f"{FIXED_INPUTS}(reason)": "compare the results of this benchmark for its own inputs only: other values "
+    "of the same type and shape make no sense.",
     "core": "the few dozen benchmarks that run for each pull request.",
     choice.DEFAULT: "the benchmarks that run unless a test id, -m or --gnn-all selects others: the core "
     "kernels and an example of each group; more with a file's name or -k. gnnbench sets it.",

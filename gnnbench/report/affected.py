@@ -84,6 +84,8 @@ def explanation(name: str, one: Inspected) -> Iterator[str]:
         yield from (f"  {change.name}: {change.base:,} → {change.head:,}" for change in changes)
     for note in memory_notes(one.inspections.memory):
         yield f"\n{note}"
+    if results := one.inspections.results:
+        yield f"\nresults: {results.status}{f', {results.reason}' if results.reason else ''}"
 
 
 def _functions(difference: Difference) -> Iterator[str]:

@@ -163,11 +163,13 @@ def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool)
 
 
 def _is_changed(row: Compared) -> bool:
-    return row.judgement.verdict in CHANGED or bool(row.memory and row.memory.changed)
+    memory = bool(row.memory and row.memory.changed)
+    return row.judgement.verdict in CHANGED or memory or row.has_other_result
 
 
 def _notes(row: Compared, told: Sequence[Told]) -> tuple[str, ...]:
-    return (*wording.memory_notes(row.memory), *apart(row, told))
+    other = (row.judgement.reason,) if row.has_other_result else wording.result_notes(row.results)
+    return (*other, *wording.memory_notes(row.memory), *apart(row, told))
 
 
 def _cause(told: Told, names: Labels) -> list[str]:

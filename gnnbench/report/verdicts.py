@@ -9,7 +9,7 @@ from ..compare.verdict import Judgement
 from .causes import Told, notes_of
 from .document import Column, Document, Note, Output, Shown, tables
 from .names import grouped, short, specs_of
-from .wording import memory_notes, reasons, sees
+from .wording import memory_notes, reasons, result_notes, sees
 
 
 class _Judged(Protocol):
@@ -58,6 +58,15 @@ def _spread(row: Any) -> float | Shown | None:
     return width / found.seconds
 
 
+def _results(row: Any) -> Shown | None:
+    """Return how the results agree; None: they are equal, or there is nothing to say."""
+    found = row.results
+    if found is None or (found.status == "equal" and not found.only_repeated):
+        return None
+    style = ("slower" if found.fails else "ignored") if found.is_other else ""
+    return Shown("kept" if found.only_repeated else found.status, None, style)
+
+
 _TABLES = ("terminal", "markdown", "page")
 COLUMNS = (
     Column("time", "time", lambda row: row.seconds, _TABLES),
@@ -75,6 +84,7 @@ COLUMNS = (
     Column("reason", "text", _judged("reason"), ("csv",)),
     Column("sees", "effect", lambda row: sees(row.judgement), ("terminal", "markdown"), seldom=True),
     Column("memory", "memory", lambda row: row.memory, _TABLES, seldom=True),
+    Column("results", "text", _results, _TABLES, seldom=True),
     Column("limit", "fraction", lambda row: row.limit and row.limit.fraction, ("page",), aside=True),
     Column("peak", "size", lambda row: row.peak_bytes, ("page",), aside=True),
     Column("operators", "count", lambda row: row.counters and row.counters.operators, ("page",), aside=True),
@@ -118,7 +128,12 @@ def notes(found: Comparison, causes: Sequence[Told] = ()) -> list[str]:
     remarks = []
     for row in rows:
         judgement = row.judgement
-        said = (*reasons(judgement), *memory_notes(row.memory), *notes_of(row, causes))
+        said = (
+            *reasons(judgement),
+            *memory_notes(row.memory),
+            *result_notes(row.results),
+            *notes_of(row, causes),
+        )
         remarks.append((names[row.fullname], said))
     return [*grouped(remarks), *remarks_on_all(found)]
 

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Literal
 
 from .. import units
+from ..compare.agreement import Agreement
 from ..compare.allowed import Allowed
 from ..compare.comparison import Compared
 from ..compare.memory import MemoryChange
@@ -74,14 +75,14 @@ class BenchmarkView:
 
     @property
     def is_changed(self) -> bool:
-        """Whether its time or its memory changed."""
-        return self.verdict in CHANGED or bool(self.memory and self.memory.changed)
+        """Whether its time, its memory or its result changed."""
+        other = self.results is not None and self.results.is_other
+        return self.verdict in CHANGED or bool(self.memory and self.memory.changed) or other
 
     @property
     def failed(self) -> bool:
-        """Whether it is slower, needs more memory or was interrupted."""
-        needs_more = self.memory is not None and self.memory.fails
-        return self.verdict == "slower" or needs_more or bool(self.error)
+        """Whether it is slower, needs more memory, has another result or was interrupted."""
+        return bool(self.error or (self.row and self.row.is_worse))
 
     @property
     def subject(self) -> str:
@@ -116,6 +117,11 @@ class BenchmarkView:
     def memory(self) -> MemoryChange | None:
         """None: there is no verdict on its memory."""
         return self.row.memory if self.row else None
+
+    @property
+    def results(self) -> Agreement | None:
+        """None: results were not compared."""
+        return self.row.results if self.row else None
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from .. import units
+from ..compare.agreement import Agreement
 from ..compare.comparison import Compared, Comparison
 from ..compare.memory import ACCEPTED, MemoryChange, MemoryVerdict
 from ..compare.verdict import Judgement, Thresholds
@@ -30,6 +31,10 @@ class Judged(Protocol):
     @property
     def memory(self) -> MemoryChange | None:
         """None: there is no verdict on its memory."""
+
+    @property
+    def results(self) -> Agreement | None:
+        """None: results were not compared, because both sides run the same code or nobody asked."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,8 @@ def headline(rows: Sequence[Judged], effect: float | None = None) -> Headline:
         return Headline("No benchmark in the result", "")
     counts: Counter[str] = Counter(words)
     more = sum(one.memory is not None and one.memory.fails for one in rows)
-    said = _failed(len(words), counts["slower"], more)
+    other = sum(one.results is not None and one.results.fails for one in rows)
+    said = _failed(len(words), counts["slower"], more, other)
     others = ", ".join(_counted(counts[word], word, effect) for word in _OTHERS if counts[word])
     if not said and all(one.judgement.same_code for one in rows if one.judgement):
         said, others = f"{every(len(words), 'runs', 'run')} the same code", ""
@@ -77,15 +83,21 @@ def times(word: str, factor: float) -> str:
     return f"{units.ratio(1 / factor, '', changed=True)} faster"
 
 
-def _failed(total: int, slower: int, more: int) -> str:
-    """Say how many are slower or need more memory; empty: none."""
-    of = f"of {units.count(total, 'benchmark')}"
-    needs = "needs more memory" if more == 1 else "need more memory"
-    if slower:
-        return f"{slower} {of} {'is' if slower == 1 else 'are'} slower" + (
-            f", {more} {needs}" if more else ""
+def _failed(total: int, slower: int, more: int, other: int) -> str:
+    """Say how many are slower, need more memory, or have another result; empty: none."""
+    found = [
+        f"{count} {one if count == 1 else several}"
+        for count, one, several in (
+            (slower, "is slower", "are slower"),
+            (more, "needs more memory", "need more memory"),
+            (other, "has another result", "have another result"),
         )
-    return f"{more} {of} {needs}" if more else ""
+        if count
+    ]
+    if not found:
+        return ""
+    first, _, rest = found[0].partition(" ")
+    return ", ".join((f"{first} of {units.count(total, 'benchmark')} {rest}", *found[1:]))
 
 
 def _not_failed(total: int, counts: Counter[str]) -> str:
@@ -131,6 +143,18 @@ def memory_notes(found: MemoryChange | None) -> tuple[str, ...]:
     return (memory_sentence(found),) if found and found.changed else ()
 
 
+def result_notes(found: Agreement | None) -> tuple[str, ...]:
+    """Return the note of verdict tables on results that were not compared, or whose difference is accepted.
+
+    One that is not accepted is the reason of the verdict.
+    """
+    if found is None or not (found.excused or found.status == "not compared"):
+        return ()
+    if found.excused:
+        return (f"another result, {found.excused}: {found.reason}",)
+    return (f"results not compared: {found.reason}",)
+
+
 def memory_counted(rows: Iterable[Compared]) -> str:
     """Count what changed: `2 more memory, 1 less memory`; empty: nothing did."""
     words = [row.memory.verdict for row in rows if row.memory and row.memory.changed]
@@ -165,7 +189,9 @@ def count(rows: Sequence[Compared]) -> str:
     times = ", ".join(
         f"{found[verdict]} {verdict}" for verdict in ORDER if found[verdict] or verdict not in _SELDOM
     )
-    return "; ".join(filter(None, (times, memory_counted(rows))))
+    other = sum(row.has_other_result for row in rows)
+    results = f"{units.count(other, 'other result')}" if other else ""
+    return "; ".join(filter(None, (times, memory_counted(rows), results)))
 
 
 def result(found: Comparison) -> str:
@@ -194,7 +220,7 @@ def sentence(row: Compared, *, in_turns: bool = False) -> str:
     text += f"; {found.reason}; {f'{pairs} of processes' if in_turns else f'processes: {processes}'}"
     if (detectable := sees(found)) is not None:
         text += f"; minimum detectable effect: {effect(detectable)}"
-    of_memory = memory_notes(row.memory)
+    of_memory = (*memory_notes(row.memory), *result_notes(row.results))
     # The verdict that fails comes first.
     first = (*of_memory, text) if row.needs_more_memory and found.verdict != "slower" else (text, *of_memory)
     return "; ".join((*first, *row.notes))

@@ -34,7 +34,7 @@ Text = Annotated[str, Meta(pattern=r"\S")]
 
 @dataclass(frozen=True)
 class Entry:
-    """A slowdown of one benchmark, more memory, or both, that are intended."""
+    """What is intended of one benchmark: a slowdown, more memory, another result, or several of these."""
 
     benchmark: Text
     """The id of its test."""
@@ -53,6 +53,8 @@ class Entry:
     """The last day on which it is accepted; None: there is none."""
     more_bytes: codec.PositiveCount = 0
     """By how much more the head's peak memory beside its inputs is accepted."""
+    result: bool = False
+    """Whether another result is accepted."""
     number: int = 0
     """Its position in the file, from 1; 0: it is not in a file."""
 
@@ -126,9 +128,9 @@ def _entry(file: Path, number: int, table: dict[str, Any]) -> Entry:
     place = f"{file}: entry {number}{f' ({json_io.clipped(named)})' if isinstance(named, str) else ''}"
     table.pop(_FORMER, None)
     check_keys(place, table, _KEYS)
-    of_memory = "more_bytes" in table and table.keys().isdisjoint(_OF_TIME)
+    of_others = not table.keys().isdisjoint(_OF_OTHERS) and table.keys().isdisjoint(_OF_TIME)
     try:
-        found = codec.decode(table | dict.fromkeys(_OF_TIME if of_memory else (), 1.0), Entry)
+        found = codec.decode(table | dict.fromkeys(_OF_TIME if of_others else (), 1.0), Entry)
     except ValueError as error:
         reason = str(error).lstrip("$.: ")
         raise UsageError(f"{place}: {reason}; correct it, {_AGAIN}") from None
@@ -186,4 +188,5 @@ _KEYS = [one.name for one in fields(Entry) if one.name != "number"]
 _FORMER = "patches"
 """A key of older files, which is not used any more."""
 _OF_TIME = ("ratio", "low", "high")
-"""All or none; an entry without them has `more_bytes`."""
+"""All or none; an entry without them has one of the others."""
+_OF_OTHERS = ("more_bytes", "result")

@@ -22,6 +22,8 @@ _DOING = {
     "calibrate": "calibrating",
     "block": "timing",
     "inspect": "inspecting",
+    "return": "comparing its results",
+    "save": "comparing its results",
     "count": "counting its instructions",
     "frames": "dividing its instructions among functions",
     "next": "finishing it",

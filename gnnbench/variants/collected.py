@@ -10,8 +10,8 @@ from typing import Any
 from .. import units
 from ..settings import Settings
 
-IN_PLACE, WHOLE_CALL = "in_place", "whole_call"
-"""Markers by which the author of a test says how it is timed."""
+IN_PLACE, WHOLE_CALL, FIXED_INPUTS = "in_place", "whole_call", "fixed_inputs"
+"""Markers by which the author of a test says how it is timed, and that its inputs must keep their values."""
 _CHOOSING = tuple(
     f"--gnn-{name}" for name in ("dataset", "platform", "hidden", "dtype", "index-dtype", "real")
 )

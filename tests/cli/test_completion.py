@@ -17,6 +17,10 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
+OFF = ("dependencies", "instructions", "results", "strict", "time-all")
+"""Options of `ab` that can be switched off."""
+
+
 @pytest.fixture(scope="module")
 def script(tmp_path_factory):
     """The script for bash."""
@@ -31,7 +35,7 @@ def script(tmp_path_factory):
         ("bi", {"bisect"}),
         ("baseline re", {"record"}),
         ("ab --bud", {"--budget"}),
-        ("ab --no-", {"--no-dependencies", "--no-instructions", "--no-strict", "--no-time-all"}),
+        ("ab --no-", {f"--no-{one}" for one in OFF}),
         ("export --to b", {"bencher"}),
         ("merge run", {"run-1.json", "run-2.json"}),
         ("report run.json -o run-2", {"run-2.json"}),

@@ -25,7 +25,7 @@ LIBRARY = """
 VERSION = 1
 
 def work(numbers):
-    return VERSION, sum(numbers)
+    return sum(numbers) * VERSION // VERSION
 
 def ordered(numbers):
     return work(numbers)

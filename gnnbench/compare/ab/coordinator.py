@@ -212,6 +212,7 @@ class _Session:
                     notes=inspected.work.notes(),
                     work=inspected.work,
                     memory=inspected.memory,
+                    results=inspected.results,
                     counts=decision.counts,
                 )
             )

@@ -4,7 +4,8 @@ import math
 import statistics
 from collections.abc import Callable, Mapping
 from contextlib import closing, nullcontext
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ...cpu import Placement
 from ...measure.clock import Block, Clock, ClockError, calibrated_iterations, wanted_seconds
@@ -17,9 +18,14 @@ from ...measure.pedantic import FIXED, Pedantic
 from ...measure.seam import paused
 from ...measure.whole_calls import why_unseen
 
+if TYPE_CHECKING:
+    from ...measure.returned.calls import ComparedCalls  # it imports numpy
+
 _SLOW_SECONDS = 0.1
 """A calibration round that takes longer is not repeated."""
 _TRIES = 4
+_ONE_ROUND = "benchmark.pedantic asks for one round"
+"""Why there are no calls beside it."""
 
 
 class Held:
@@ -44,6 +50,7 @@ class Held:
         self._renewing = not (stays or layouts.why_in_place())
         self._placement = Placement()
         self._cost_seconds = 0.0
+        self._compared: ComparedCalls | None = None
 
     def renew(self) -> None:
         """Copy the inputs to another place, unless they must or can only stay in place."""
@@ -66,6 +73,19 @@ class Held:
         """Return the calls whose instructions can be counted, or why there are none."""
         return Pedantic.of(self._layouts.current)
 
+    def compared(self, scope: Mapping[str, Any], *, fixed: bool) -> "ComparedCalls | str":
+        """Return calls whose results can be compared with the other side's, or why there are none.
+
+        Args:
+            scope: the globals of the test's module.
+            fixed: whether the inputs must keep their values.
+        """
+        from ...measure.returned.calls import ComparedCalls
+
+        self.renew()
+        call = self._layouts.current
+        return ComparedCalls(lambda: call, lambda _: None, scope, fixed=fixed)
+
     def result(self) -> Any:
         """Return what the test gets."""
         return self._layouts.original()
@@ -74,12 +94,21 @@ class Held:
     def _disable_gc(self) -> bool:
         return bool(self._fixture._disable_gc)  # noqa: SLF001
 
-    def serve(self, ask: Callable[[dict[str, Any]], Mapping[str, Any]], *, again: bool = False) -> None:
+    def serve(
+        self,
+        ask: Callable[[dict[str, Any]], Mapping[str, Any]],
+        *,
+        again: bool = False,
+        scope: Mapping[str, Any] | None = None,
+        fixed: bool = False,
+    ) -> None:
         """Answer the coordinator's commands until the benchmark may go on.
 
         Args:
             ask: sends an answer and returns the next command.
             again: whether the test has called `benchmark` before.
+            scope: the globals of the test's module.
+            fixed: whether the inputs must keep their values when results are compared.
 
         Raises:
             ClockError: the clock cannot time the call.
@@ -91,6 +120,8 @@ class Held:
             "block": self._block,
             "count": self._count,
             "frames": self._frames,
+            "return": lambda _command: self._return(scope or {}, fixed=fixed),
+            "save": self._save,
         }
         command = ask({"answer": "ready", "once": self.once, "again": again})
         while command["command"] != "next":
@@ -133,6 +164,23 @@ class Held:
     def _inspect(self, _command: Mapping[str, Any]) -> dict[str, Any]:
         """Take counters and fingerprint of one call."""
         return {"answer": "inspected", **self.inspect().as_json()}
+
+    def _return(self, scope: Mapping[str, Any], *, fixed: bool) -> dict[str, Any]:
+        """Make calls whose results are compared."""
+        calls = self.compared(scope, fixed=fixed)
+        if isinstance(calls, str):
+            return {"answer": "nothing returned", "reason": calls}
+        self._compared = calls
+        try:
+            calls.make_first()
+        except MemoryError as error:
+            return {"answer": "nothing returned", "reason": str(error) or "not enough memory"}
+        return {"answer": "returned", **calls.as_json()}
+
+    def _save(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Write what calls returned into files, which the coordinator reads and removes."""
+        assert self._compared
+        return {"answer": "saved", "files": self._compared.save(command["wanted"], Path(command["folder"]))}
 
     def _count(self, _command: Mapping[str, Any]) -> dict[str, Any]:
         """Count the instructions of a call."""
@@ -204,6 +252,10 @@ class Whole(Held):
         """Return why no instructions are counted: other threads and processes execute them."""
         return why_unseen(self._reason)
 
+    def compared(self, _scope: Mapping[str, Any], *, fixed: bool) -> str:  # noqa: ARG002 - as in the base
+        """Return why no results are compared."""
+        return why_unseen(self._reason)
+
     def result(self) -> Any:
         """Return the result of the last call; make one if no command did."""
         if not self._results:
@@ -242,6 +294,12 @@ class Repeated(Held):
         """Return calls, each with its set-up and tear-down."""
         return self._asked
 
+    def compared(self, scope: Mapping[str, Any], *, fixed: bool) -> "ComparedCalls | str":
+        """Return calls, each with its set-up and tear-down."""
+        from ...measure.returned.calls import ComparedCalls
+
+        return ComparedCalls(self._asked.inputs, self._asked.tear_down, scope, fixed=fixed)
+
     def result(self) -> Any:
         """Make one more call, and return its result."""
         return self._asked.once()
@@ -265,7 +323,11 @@ class Once(Repeated):
 
     def calls(self) -> str:
         """Return why no instructions are counted: there are no calls beside the round."""
-        return "benchmark.pedantic asks for one round"
+        return _ONE_ROUND
+
+    def compared(self, _scope: Mapping[str, Any], *, fixed: bool) -> str:  # noqa: ARG002 - as in the base
+        """Return why no results are compared."""
+        return _ONE_ROUND
 
     def result(self) -> Any:
         """Return the result of the last call; run the round if no command did."""

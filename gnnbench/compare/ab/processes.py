@@ -34,6 +34,8 @@ class Setting:
     """Seeds the order of sides and of benchmarks."""
     time_all: bool = False
     """Whether benchmarks are timed although both sides run the same code."""
+    results: bool = False
+    """Whether results are compared where the code differs."""
 
 
 @dataclass

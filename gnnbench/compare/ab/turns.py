@@ -4,12 +4,19 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...measure.instructions.counting import Instructions, read_frames
 from ...variants.child import SIDES
+from ..agreement import Agreement
 from ..instructions import InstructionChange
 from .processes import Processes
+from .returned import agreement
 from .visit import FEWEST_BLOCKS, Inspections, NotTimed, Size, Visit
 
 SAME_CODE = NotTimed("same code", "runs the same code")
@@ -161,8 +168,24 @@ class Turns:
                     answers.append(self._take(side, ends=False))
             if self._ended:
                 raise _EndedError
-            self._inspections[self._name] = Inspections.of(*answers)
+            found = Inspections.of(*answers)
+            if self._shared.setting.results and not found.same_code:
+                found = replace(found, results=self._agreement())
+            self._inspections[self._name] = found
         return self._inspections[self._name]
+
+    def _agreement(self) -> Agreement:
+        """Compare what calls on both sides return."""
+        for side in SIDES:
+            self._processes.send(side, command="return")
+        base, head = (self._take(side, ends=False) for side in SIDES)
+        with TemporaryDirectory(dir=self._shared.logs) as folder:
+
+            def fetch(side: int, wanted: Sequence[tuple[int, str]]) -> list[Any]:
+                answer = self._ask(SIDES[side], command="save", wanted=wanted, folder=folder)
+                return [_loaded(Path(folder), one) for one in answer["files"]]
+
+            return agreement(base, head, fetch)
 
     def _calibrated(self) -> tuple[dict[str, Size], list[int]]:
         """Warm both sides up; return the sizes of their blocks, and the cores that both can use."""
@@ -209,6 +232,14 @@ class Turns:
         if not ends:
             raise _EndedError
         return answer
+
+
+def _loaded(folder: Path, saved: Mapping[str, str] | None) -> NDArray[Any] | str | None:
+    """Return numbers that a worker has written, or the text that it sent."""
+    if saved is None or "text" in saved:
+        return None if saved is None else saved["text"]
+    found: NDArray[Any] = np.load(folder / saved["file"], mmap_mode="r", allow_pickle=False)
+    return found
 
 
 def no_benchmark(fixture: str) -> NotTimed:

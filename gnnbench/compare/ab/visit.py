@@ -16,6 +16,7 @@ from ...measure import estimate
 from ...measure.counter_changes import between
 from ...measure.fingerprint.difference import Difference
 from ...measure.fingerprint.fingerprint import Fingerprint
+from ..agreement import Agreement
 from ..comparison import Work
 from ..memory import MemoryChange, Peaks
 
@@ -82,6 +83,8 @@ class Inspections:
     """What the workers of base and head answered; empty: this was read from a result."""
     memory: MemoryChange | None = None
     """None: a side has no peak, or both run the same code."""
+    results: Agreement | None = None
+    """None: they were not asked for, or both run the same code."""
 
     @property
     def same_code(self) -> bool:
@@ -105,7 +108,8 @@ class Inspections:
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields of a benchmark in saved results, see docs/formats.md."""
-        return {**codec.encode(self.work), "memory": codec.encode(self.memory)}
+        more = {"memory": codec.encode(self.memory), "results": codec.encode(self.results)}
+        return {**codec.encode(self.work), **more}
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ Each command has one answer:
     count      count the instructions of one call                              counted or done
     frames     divide them among the Python functions                          frames or done
     calibrate  warm up, choose the iterations of a round, and list the cores   calibrated or done
+    return     make calls, and hash what they return and change                returned or done
+    save       write parts of that into files                                  saved or done
     block      copy the inputs and time some rounds, on one core               block or done
     next       run the test to its end; a plugin may then run it again         done or ready
     quit       end the session                                                 none
@@ -21,10 +23,10 @@ The answer is `done` whenever the test has ended: also if it was skipped, raised
 import importlib
 import json
 import os
-import random
 import sys
 import tempfile
 import traceback
+import zlib
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -32,13 +34,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from ...measure import seam
+from ...measure import seam, seeds
 from ...measure.clock import Call, Clock
 from ...measure.layouts import Layouts, clock_for
 from ...measure.pedantic import Pedantic
 from ...variants import outcome
 from ...variants.child_plugins import Overrides
 from ...variants.collected import (
+    FIXED_INPUTS,
     IN_PLACE,
     WHOLE_CALL,
     declares,
@@ -97,7 +100,8 @@ class Worker(Overrides):
             all_benchmarks: whether the user asks for all of gnnbench's benchmarks, and not the default ones.
             apart: whether each test runs in a fork of this process, and so none depends on those before.
         """
-        super().__init__({**_OPTIONS, **({"gnn_all": True} if all_benchmarks else {})})
+        seeded = {"randomly_seed": pair, "gnn_all": True} if all_benchmarks else {"randomly_seed": pair}
+        super().__init__({**_OPTIONS, **seeded})
         self._link, self._trees, self._pair, self._side = link, trees, pair, side
         self._apart = apart
         self._machine: FakeMachine | None = None
@@ -107,6 +111,9 @@ class Worker(Overrides):
         self._held = False
         self._refused: dict[str, str] = {}
         self._is_whole = True
+        self._seed = pair
+        seeds.seed(pair)
+        seeds.seed_imports(pair)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:
@@ -132,6 +139,18 @@ class Worker(Overrides):
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note how a phase of the test ended."""
         self._reports[report.when or ""] = report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, object, object]:
+        """Seed a fixture that several tests share by its name: it may be set up for any of them."""
+        if fixturedef.scope == "function":
+            return (yield)
+        name = f"{fixturedef.baseid}::{fixturedef.argname}[{getattr(request, 'param_index', 0)}]"
+        seeds.seed(zlib.crc32(name.encode()) ^ self._seed)
+        try:
+            return (yield)
+        finally:
+            seeds.seed(self._seed)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -181,7 +200,8 @@ class Worker(Overrides):
             session._setupstate.teardown_exact(item)  # noqa: SLF001 - tear down what only earlier tests need
         except Exception:  # noqa: BLE001 - fixtures of earlier tests may raise anything
             traceback.print_exc()
-        _seed(seed)
+        seeds.seed(seed)
+        self._seed = seed
         self._reports, self._held, self._item = {}, False, item
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=then)
         self._item = None
@@ -271,7 +291,8 @@ class Worker(Overrides):
     def _hold(self, held: Held) -> Any:
         # If a plugin runs the test again, the call before has been reported.
         again, self._held = self._held and "call" not in self._reports, True
-        held.serve(self._ask, again=again)
+        scope = vars(getattr(self._item, "module", None) or object)
+        held.serve(self._ask, again=again, scope=scope, fixed=marked(self._item, FIXED_INPUTS) is not None)
         return held.result()
 
 
@@ -317,12 +338,3 @@ def _fake_machine(pair: int, side: int, slower: float) -> "FakeMachine | None":
         name: replace(truth, seconds=truth.seconds * (1 + slower)) for name, truth in truths.items()
     }
     return machine
-
-
-def _seed(seed: int) -> None:
-    """Seed the random numbers of all loaded libraries, so that both sides draw the same."""
-    random.seed(seed)
-    if numpy := sys.modules.get("numpy"):
-        numpy.random.seed(seed)
-    if torch := sys.modules.get("torch"):
-        torch.manual_seed(seed)

@@ -25,7 +25,7 @@ def content(number, one=1.0, two=1.0, *, rewritten=False):
     """
     functions = "".join(
         f"{name.upper()} = {ratio * 1e-3}\n"
-        f"def {name}(x):\n    return x + {number if rewritten else round(ratio * 1000)}\n"
+        f"def {name}(x):\n    return x + {number if rewritten else round(ratio * 1000)} & 0\n"
         for name, ratio in (("one", one), ("two", two))
     )
     return f"{functions}# {number}\n"

@@ -1,0 +1,1 @@
+"""What a call returns and changes, for comparing it with the other side's."""

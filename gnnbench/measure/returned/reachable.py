@@ -1,0 +1,152 @@
+"""The tensors and arrays that a call works on: its arguments, and what the test's own functions hold."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import outputs
+from ..clock import Call
+from .portable import array_of
+
+_DEEPEST = 6
+_MOST = 20_000
+"""Objects that are looked at."""
+_LEFT = (type, ModuleType, BuiltinFunctionType)
+"""Types of objects whose attributes are no inputs."""
+
+
+class Reachable:
+    """What a call can reach.
+
+    Args:
+        call: the function with its inputs.
+        scope: the globals of the test's module: its functions' globals count as inputs.
+    """
+
+    def __init__(self, call: Call, scope: Mapping[str, Any]) -> None:
+        self._scope, self._seen = scope, dict[int, Any]()
+        self.arrays: dict[str, Any] = {}
+        """Strided tensors and arrays by place, each once."""
+        self.writable: dict[str, Any] = {}
+        """Those of floating-point numbers that may get other values: not parts of other objects, such as
+        sparse matrices, whose parts may have to fit each other."""
+        self.plain: dict[str, Any] = {}
+        """Numbers and texts among the arguments, by place."""
+        for number, one in enumerate(call.args):
+            self._look(f"argument {number + 1}", one, 0, free=True)
+        for name, one in call.kwargs.items():
+            self._look(f"argument {name}", one, 0, free=True)
+        self._look("", call.function, 0, free=True)
+
+    def _look(self, place: str, value: Any, depth: int, *, free: bool) -> None:
+        """Note a value, or what is in it.
+
+        Args:
+            place: where it was found.
+            value: anything.
+            depth: number of steps from the call.
+            free: whether it may get other values.
+        """
+        if id(value) in self._seen or depth > _DEEPEST or len(self._seen) > _MOST:
+            return
+        if isinstance(value, bool | int | float | complex | str | bytes | None):
+            if free:
+                self.plain[place] = value
+            return
+        self._seen[id(value)] = value  # keeps it, so that its id stays taken
+        if _is_array(value):
+            self.arrays[place] = value
+            if free and _may_change(value):
+                self.writable[place] = value
+            return
+        for name, one, inside in self._inside(value):
+            self._look(f"{place}{name}", one, depth + 1, free=free and inside)
+
+    def _inside(self, value: Any) -> Iterator[tuple[str, Any, bool]]:
+        """Yield what is in a value: the end of its place, itself, and whether it may get other values."""
+        torch = sys.modules.get("torch")
+        if isinstance(value, FunctionType):
+            yield from self._held_by(value)
+        elif isinstance(value, MethodType):
+            yield from (("", one, True) for one in (value.__self__, value.__func__))
+        elif isinstance(value, partial):
+            yield from (("", one, True) for one in (value.func, value.args, value.keywords))
+        elif torch and isinstance(value, torch.nn.Module):
+            yield from ((f".{name}", one, True) for name, one in value.named_parameters())
+            yield from ((f".{name}", one, False) for name, one in value.named_buffers())
+        elif torch and isinstance(value, torch.Tensor):  # of another layout, or a subclass
+            return
+        elif isinstance(value, list | tuple | dict) or type(value).__name__ in ("Data", "HeteroData"):
+            found = outputs.inside(value) or {}
+            yield from ((name, one, True) for name, one in found.items())
+        else:
+            own = getattr(value, "__dict__", None)
+            items = own.items() if isinstance(own, dict) and not isinstance(value, _LEFT) else ()
+            yield from ((f".{name}", one, False) for name, one in list(items))
+
+    def _held_by(self, function: FunctionType) -> Iterator[tuple[str, Any, bool]]:
+        """Yield what a function captured, and the globals that it names if it is of the test's module."""
+        names, cells = function.__code__.co_freevars, function.__closure__ or ()
+        for name, cell in zip(names, cells, strict=True):
+            try:
+                yield name, cell.cell_contents, True
+            except ValueError:  # not assigned yet
+                continue
+        yield from (("", one, True) for one in function.__defaults__ or ())
+        if function.__globals__ is self._scope:
+            for name in function.__code__.co_names:
+                if name in self._scope:
+                    yield name, self._scope[name], True
+
+
+def _is_array(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    if torch and isinstance(value, torch.Tensor):
+        return bool(value.layout == torch.strided and not value.is_nested and not value.is_quantized)
+    return isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
+
+
+def _may_change(value: Any) -> bool:
+    """Tell whether other floating-point numbers can be written to a tensor or an array, and make sense."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind == "f" and value.size > 1 and value.flags.writeable
+    torch = sys.modules["torch"]
+    if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.is_inference():
+        return False
+    if value.numel() < 2 or value.device.type == "meta" or not value.is_floating_point():  # noqa: PLR2004
+        return False
+    return all(stride or size == 1 for stride, size in zip(value.stride(), value.shape, strict=True))
+
+
+def write(value: Any, content: NDArray[Any]) -> None:
+    """Write numbers of the same shape to a tensor or an array, where it is."""
+    if isinstance(value, np.ndarray):
+        value[...] = content
+        return
+    torch = sys.modules["torch"]
+    with torch.no_grad():
+        value.detach().copy_(torch.from_numpy(np.ascontiguousarray(content)))
+
+
+def copy_of(value: Any) -> NDArray[Any]:
+    """Return a copy of the content of a tensor or an array."""
+    return np.array(array_of(value))
+
+
+def shares_memory(value: Any, arrays: Mapping[str, Any]) -> bool:
+    """Tell whether a part of an output lies in the memory of one of the inputs, or may do so."""
+    if isinstance(value, np.ndarray):
+        others = (one for one in arrays.values() if isinstance(one, np.ndarray))
+        return any(np.may_share_memory(value, one) for one in others)
+    torch = sys.modules.get("torch")
+    if not torch or not isinstance(value, torch.Tensor):
+        return False
+    if value.layout != torch.strided:
+        return True
+    places = {one.untyped_storage().data_ptr() for one in arrays.values() if isinstance(one, torch.Tensor)}
+    return value.untyped_storage().data_ptr() in places

@@ -1,0 +1,118 @@
+"""Another result is named and fails, in `gnnbench ab`, in the gate, and until it is accepted."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.suite import gnnbench, run
+from tests.variants.repositories import git
+
+DATA = Path(__file__).parents[1] / "data/cheats"
+CHEATS = {
+    *("kept_by_address", "kept_by_content", "replayed", "lazy", "half_precision", "part_skipped"),
+    *("right_for_these_values", "in_place"),
+}
+CLOCK = {"GNNBENCH_FAKE_CLOCK": "5:truths.json"}
+"""The time is simulated; what the kernels return is real."""
+ID = "test_kernels.py::test_{}"
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A repository whose commits `base` and `main` have the kernels of both sides."""
+    shutil.copy(DATA / "suite/test_kernels.py", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / ".gitignore").write_text("*.json\n__pycache__\n.benchmarks\nbaselines\n")
+    kernels = re.findall(r"def (test_\w+)", (tmp_path / "test_kernels.py").read_text())
+    noise = {"sigma": 0.01, "spike_probability": 0, "drift": 0.02}
+    truths = {"benchmarks": dict.fromkeys(kernels, 1e-3), "noise": noise}
+    (tmp_path / "truths.json").write_text(json.dumps(truths))
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "config", "user.name", "Ada")
+    git(tmp_path, "config", "user.email", "ada@example.org")
+    for side in ("base", "head"):
+        shutil.copy(DATA / side / "kernels.py", tmp_path)
+        git(tmp_path, "add", ".")
+        git(tmp_path, "commit", "-q", "-m", side)
+        git(tmp_path, "tag", side)
+    return tmp_path
+
+
+def others(rows):
+    """Return the kernels whose results fail, of rows in a saved file."""
+    return {
+        name.partition("::test_")[2]
+        for name, row in rows.items()
+        if row["results"] and (row["results"]["status"] == "differ" or row["results"]["only_repeated"])
+    }
+
+
+def saved(folder, name):
+    """Return the rows of a saved result, or of the comparisons in a run file, by id."""
+    content = json.loads((folder / name).read_text())["benchmarks"]
+    if "fullname" in content[0]:
+        return {one["fullname"]: one["extra_info"]["gnnbench"]["comparison"] for one in content}
+    return {row["id"]: row for row in content}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("command", ["ab", "gate"])
+def test_eight_of_eight_cheats_are_named_and_fail(project, command):
+    ids = [ID.format(kernel) for kernel in sorted(CHEATS)]
+    if command == "ab":
+        words = ("git:base", ".", "--budget", "40", "--json", "saved.json", "--")
+        found = gnnbench("ab", *words, *ids, cwd=project, **CLOCK)
+        assert "8 of 8 benchmarks have another result" in found.stdout
+    else:
+        words = ("--benchmark-compare=git:base", "--gnn-budget=320", "--benchmark-json=saved.json")
+        found = run(*words, *ids, cwd=project, **CLOCK)
+        assert found.stdout.count("FAILED ") == len(CHEATS)
+    assert found.returncode == 1, found.stdout
+    rows = saved(project, "saved.json")
+    assert others(rows) == CHEATS
+    for row in rows.values():
+        assert row["verdict"] == "incomparable"
+        assert row["reason"].startswith(("another result: ", "faster only when repeated: "))
+
+
+def test_another_result_fails_until_it_is_accepted_with_a_reason(project):
+    half = ID.format("half_precision")
+    words = ("git:base", ".", "--budget", "3", "--json", "ab.json", "--", half)
+    found = gnnbench("ab", *words, cwd=project, **CLOCK)
+    assert found.returncode == 1, found.stdout
+    (row,) = saved(project, "ab.json").values()
+    assert row["verdict"] == "incomparable"
+    assert row["reason"].startswith("another result: less precise by 2^12: ")
+    assert row["ratio"], "its times are shown still"
+    refused = gnnbench("accept", "ab.json", "--reason", "it is enough", cwd=project)
+    assert refused.returncode == 2
+    assert "1 benchmark with another result: --result" in refused.stderr
+    accepted = gnnbench("accept", "ab.json", "--result", "--reason", "it is enough", cwd=project)
+    assert accepted.returncode == 0, accepted.stderr
+    assert "accepted another result from " in accepted.stdout
+    again = gnnbench("ab", *words, cwd=project, **CLOCK)
+    (row,) = saved(project, "ab.json").values()
+    assert again.returncode in (0, 3), again.stdout
+    assert row["verdict"] != "incomparable"
+    assert row["results"]["excused"] == "accepted: it is enough"
+
+
+def test_a_rule_that_ignores_times_excuses_no_other_result_in_the_gate(project):
+    (project / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*lazy"\nignore = "known"\n')
+    words = (ID.format("lazy"), "--benchmark-compare=git:base", "--gnn-budget=5")
+    found = run(*words, "--benchmark-json=run.json", cwd=project, **CLOCK)
+    assert found.returncode == 1, found.stdout
+    assert f"FAILED {ID.format('lazy')} - incomparable" in found.stdout
+    (row,) = saved(project, "run.json").values()
+    assert row["reason"].startswith("another result: the head computes its result only when it is looked at")
+
+
+def test_results_are_left_out_if_the_user_says_so(project):
+    words = ("git:base", ".", "--budget", "1", "--no-results", "--json", "ab.json")
+    found = gnnbench("ab", *words, "--", ID.format("in_place"), cwd=project, **CLOCK)
+    assert found.returncode in (0, 3), found.stdout
+    (row,) = saved(project, "ab.json").values()
+    assert row["results"] is None

@@ -1,0 +1,126 @@
+"""Results of both sides, of kernels that cheat and of honest changes, in real processes."""
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gnnbench.compare.ab.pair import Workers
+from gnnbench.compare.ab.processes import Setting, Shared, Terms
+from gnnbench.compare.ab.returned import agreement
+from tests.compare.ab.workers import clean, prepared
+
+DATA = Path(__file__).parents[2] / "data/cheats"
+INI = "[pytest]\naddopts = -p pytest_benchmark.plugin\nmarkers =\n    whole_call\n    fixed_inputs\n"
+EARLIER = "for new inputs, output is the result of an earlier call with others"
+ONE = "output is right only for the values that the benchmark uses"
+DIFFER = {
+    "kept_by_address": EARLIER,
+    "replayed": EARLIER,
+    "lazy": "the head computes its result only when it is looked at, from what its inputs are then",
+    "half_precision": "less precise by 2^12: output[",
+    "part_skipped": "of its numbers differ",
+    "right_for_these_values": ONE,
+    "in_place": "the head changes argument 1, and the base does not",
+}
+NOT_COMPARED = {
+    "draws": "the base does not repeat itself",
+    "unseeded": "the inputs differ: argument 1 has other values",
+    "returns_nothing": "it returns nothing, and changes nothing that it gets",
+    "one_round": "benchmark.pedantic asks for one round",
+    "whole_call": "its calls are timed whole: it may start threads",
+}
+AGREE = {"other_order", "fused", "edges", "set_up", "fixed_inputs", "kept_by_content"}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """Return how the results of each kernel agree."""
+    folder = tmp_path_factory.mktemp("cheats")
+    shutil.copy(DATA / "suite/test_kernels.py", folder)
+    (folder / "pytest.ini").write_text(INI)
+    (folder / "logs").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        clean(patch)
+        setting = Setting(arguments=["test_kernels.py"], folder=folder, timeout_seconds=60, results=True)
+        shared = Shared(setting, folder / "logs", random.Random(0))
+        sides = (prepared(side, DATA / side) for side in ("base", "head"))
+        with Workers(Terms(*sides), shared) as workers:
+            found = {name.partition("::test_")[2]: workers.inspect(name).results for name in workers.names}
+    assert not [one for one in (folder / "logs").iterdir() if one.is_dir()], "what was exchanged is left"
+    return found
+
+
+def test_all_kernels_are_compared(found):
+    assert found.keys() == {*DIFFER, *NOT_COMPARED, *AGREE}
+
+
+@pytest.mark.parametrize(("kernel", "reason"), DIFFER.items())
+def test_a_kernel_that_cheats_is_named(found, kernel, reason):
+    assert found[kernel].status == "differ"
+    assert reason in found[kernel].reason
+    assert found[kernel].fails
+
+
+def test_a_result_that_is_kept_by_content_is_right_and_fast_only_when_repeated(found):
+    kept = found.pop("kept_by_content")
+    assert (kept.status, kept.only_repeated, kept.fails) == ("equal", True, True)
+    assert not any(one.only_repeated for one in found.values())
+
+
+@pytest.mark.parametrize(("kernel", "reason"), NOT_COMPARED.items())
+def test_what_is_not_compared_says_why(found, kernel, reason):
+    assert (found[kernel].status, found[kernel].fails) == ("not compared", False)
+    assert reason in found[kernel].reason
+
+
+@pytest.mark.parametrize("kernel", sorted(AGREE - {"kept_by_content"}))
+def test_an_honest_change_is_equal_or_close(found, kernel):
+    assert found[kernel].status in ("equal", "close"), found[kernel]
+    assert (found[kernel].error or 0) < 32
+
+
+def answer(**changes):
+    call = {"parts": {"output": ["float64", [], "1"]}, "left": {}, "lines": 3, "failure": ""}
+    both = {"inputs": {}, "elements": 0, "writable": True, "refused": "", "calls": [call, call, call]}
+    return {"answer": "returned", **both, **changes}
+
+
+def never(_side, _wanted):
+    raise AssertionError("equal results are not exchanged")
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "reason"),
+    [
+        ({}, "equal", ""),
+        (
+            {"inputs": {"argument 1": ["int64", [2], "a"]}},
+            "not compared",
+            "argument 1 is int64 [2]",
+        ),
+        (
+            {"writable": False, "refused": "ValueError: low"},
+            "differ",
+            "the head raises ValueError: low",
+        ),
+        ({"answer": "nothing returned", "reason": "too large"}, "not compared", "too large"),
+    ],
+)
+def test_the_head_s_answer_decides(changes, status, reason):
+    base = answer(inputs={"argument 1": ["int64", [3], "a"]}) if "inputs" in changes else answer()
+    found = agreement(base, answer(**changes), never)
+    assert found.status == status
+    assert reason in found.reason
+
+
+def test_parts_of_another_type_or_missing_ones_differ():
+    call = answer()["calls"][0]
+    for parts, reason in (
+        ({"output": ["float32", [], "1"]}, "output is float32 instead of float64"),
+        ({"output": ["float64", [2], "1"]}, "output is float64 [2] instead of float64"),
+        ({}, "only the base has output"),
+    ):
+        calls = [{**call, "parts": parts}] * 3
+        assert agreement(answer(), answer(calls=calls), never).reason == reason

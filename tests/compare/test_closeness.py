@@ -1,0 +1,140 @@
+"""Rounding is close, and what is computed otherwise is not."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnnbench.compare.closeness import compare, digits
+
+CASES = 200
+
+
+def moved(values, rng):
+    """Move each number by one unit in the last place."""
+    away = np.where(rng.random(values.shape) < 0.5, np.inf, -np.inf).astype(values.dtype)
+    return np.nextafter(values, away)
+
+
+def sequential(x):
+    return np.cumsum(x, axis=0)[-1]
+
+
+def reverse(x):
+    return np.cumsum(x[::-1], axis=0)[-1]
+
+
+def halves(x):
+    return x[::2].sum(axis=0) + x[1::2].sum(axis=0)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=0))
+    return e / e.sum(axis=0)
+
+
+def softmax_of_scaled(x):
+    e = np.exp(x)
+    return e * (1 / e.sum(axis=0))
+
+
+def product(x):
+    return x.T @ x
+
+
+def product_by_terms(x):
+    return np.cumsum(x[:, :, None] * x[:, None, :], axis=0)[-1]
+
+
+def scattered(x):
+    found = np.zeros((7, x.shape[1]), x.dtype)
+    np.add.at(found, np.arange(len(x)) % 7, x)
+    return found
+
+
+def gathered(x):
+    return np.stack([x[start::7].sum(axis=0) for start in range(7)])
+
+
+def in_one_thread(x):
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return (torch.from_numpy(x).t() @ torch.from_numpy(x)).numpy()
+    finally:
+        torch.set_num_threads(before)
+
+
+PAIRS = [
+    (np.ndarray.sum, sequential),
+    (np.ndarray.sum, reverse),
+    (sequential, halves),
+    (softmax, softmax_of_scaled),
+    (product, product_by_terms),
+    (scattered, gathered),
+    (product, in_one_thread),
+    (lambda x: (x - x.mean()) / x.std(), lambda x: (x / x.std()) - x.mean() / x.std()),
+    (lambda x: x * 3 + 1, lambda x: (x + 1) + (x + x)),
+]
+
+
+@settings(max_examples=CASES, deadline=None)
+@given(
+    pair=st.sampled_from(PAIRS),
+    rows=st.integers(8, 3000),
+    columns=st.integers(1, 8),
+    dtype=st.sampled_from(["float32", "float64"]),
+    kind=st.sampled_from(["normal", "uniform", "heavy"]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_another_order_of_the_same_operations_is_close(pair, rows, columns, dtype, kind, seed):
+    rng = np.random.default_rng(seed)
+    draw = {"normal": rng.standard_normal, "uniform": rng.random, "heavy": lambda n: rng.standard_t(3, n)}
+    x = draw[kind]((rows, columns)).astype(dtype)
+    base, head = (np.asarray(run(x) if run is not np.ndarray.sum else x.sum(axis=0)) for run in pair)
+    again = np.asarray(pair[0](moved(x, rng)) if pair[0] is not np.ndarray.sum else moved(x, rng).sum(axis=0))
+    found = compare(base, head, dtype, others=(again,), inputs=x.size)
+    assert found.is_close, found
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=st.integers(8, 500), columns=st.integers(4, 8), seed=st.integers(0, 2**32 - 1))
+def test_half_precision_inside_is_not(rows, columns, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((rows, columns)).astype("float32")
+    half = x.astype("float16").astype("float32")
+    found = compare(product(x), product(half), "float32", others=(product(moved(x, rng)),), inputs=x.size)
+    assert not found.is_close, found
+
+
+def test_a_part_that_is_skipped_is_not_close_and_its_place_is_known():
+    base = np.arange(12.0).reshape(3, 4)
+    head = base.copy()
+    head[1, 2] = 0
+    found = compare(base, head, "float64", others=(base * (1 + 1e-15),), inputs=12)
+    assert (found.is_close, found.place, found.base, found.head) == (False, (1, 2), 6.0, 0.0)
+    assert found.share == pytest.approx(1 / 12)
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "close"),
+    [
+        ([np.nan, 1], [np.nan, 1], True),
+        ([np.inf, 1], [np.inf, 1], True),
+        ([np.nan, 1], [1, 1], False),
+        ([np.inf, 1], [-np.inf, 1], False),
+        ([0.0, 0.0], [-0.0, 0.0], True),
+        ([0.0, 0.0], [1e-30, 0.0], False),
+    ],
+)
+def test_numbers_that_are_not_finite_have_their_places(base, head, close):
+    found = compare(np.array(base), np.array(head), "float64", inputs=2)
+    assert found.is_close is close
+
+
+def test_types_that_numpy_lacks_have_their_digits():
+    assert [digits(kind) for kind in ("bfloat16", "float16", "float32", "complex128", "int64")] == [
+        *(8, 11, 24, 53),
+        None,
+    ]

@@ -1,0 +1,168 @@
+"""Calls whose results are compared: what they get, what is kept, and that all is as before afterwards."""
+
+import functools
+import json
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from gnnbench.measure.clock import Call
+from gnnbench.measure.returned.calls import AGAIN, GIVEN, GIVEN_MOVED, NEW, NEW_MOVED, ComparedCalls
+from gnnbench.measure.returned.portable import portable
+from gnnbench.measure.returned.reachable import Reachable
+from gnnbench.outputs import parts
+
+
+def calls(function, *args, scope=None, fixed=False, **kwargs):
+    call = Call(function, args, kwargs)
+    return ComparedCalls(lambda: call, lambda _: None, scope or {}, fixed=fixed)
+
+
+def made(function, *args, **options):
+    found = calls(function, *args, **options)
+    found.make_first()
+    return found
+
+
+def test_new_values_are_written_in_place_and_the_given_ones_come_back():
+    seen, x, index = [], torch.rand(8, 3), torch.arange(8)
+    given = x.clone()
+
+    def run(x, index):
+        seen.append((x.data_ptr(), x.clone(), index.clone()))
+        return x.sum() + index.sum()
+
+    found = made(run, x, index)
+    first, new, again = seen
+    assert {one[0] for one in seen} == {x.data_ptr()}
+    assert torch.equal(first[1], given)
+    assert torch.equal(new[1], again[1])
+    assert not torch.equal(new[1], given)
+    assert ((new[1] > 0) & (new[1] <= given.max())).all()
+    assert all(torch.equal(one[2], index) for one in seen)
+    assert torch.equal(x, given)
+    for number in (GIVEN_MOVED, NEW_MOVED):
+        found.make(number)
+    away = (seen[3][1] - given).abs() / given
+    assert 0 < away.max() < 3e-7
+    assert torch.equal(x, given)
+
+
+def test_inputs_are_found_in_arguments_closures_partials_modules_and_globals_of_the_test():
+    x, y, z = np.ones(3), torch.ones(3), np.full(3, 2.0)
+    layer = torch.nn.Linear(2, 2)
+    module = {"GLOBAL": z, "json": json}
+    exec("def run(x): return GLOBAL", module)
+    reach = Reachable(Call(functools.partial(lambda *_: y, [x]), (layer,), {"more": {"a": x}}), {})
+    assert reach.arrays.keys() == {"argument 1.weight", "argument 1.bias", "argument more['a']", "y"}
+    assert Reachable(Call(module["run"], (x,), {}), module).arrays.keys() == {"argument 1", "GLOBAL"}
+    assert Reachable(Call(module["run"], (x,), {}), {}).arrays.keys() == {"argument 1"}
+
+
+def test_parts_of_objects_and_of_sparse_matrices_keep_their_values():
+    class Model:
+        def __init__(self):
+            self.weight = np.ones(3)
+
+    sparse = torch.eye(3).to_sparse_csr()
+    reach = Reachable(Call(lambda *_: 0, (Model(), sparse, np.arange(3), torch.tensor(2.0)), {}), {})
+    assert not reach.writable
+    assert "argument 1.weight" in reach.arrays
+
+
+def test_arguments_that_a_call_changes_and_gradients_are_results():
+    x, weight = torch.rand(4), torch.rand(4, requires_grad=True)
+
+    def run(x, weight):
+        x.add_(1)
+        (x * weight).sum().backward()
+        return x * weight
+
+    found = made(run, x, weight).made[GIVEN].parts
+    expected = {"output", "argument 1 after the call", "gradient of argument 2"}
+    assert found.keys() == {*expected, "gradient of argument 2 by the output"}
+    assert weight.grad is None
+    assert x.max() < 1
+
+
+def test_a_benchmark_whose_inputs_are_fixed_gets_its_own_only():
+    seen = []
+    found = made(lambda x: seen.append(x.copy()), np.arange(4.0) / 3, fixed=True)
+    assert all(np.array_equal(one, seen[0]) for one in seen)
+    assert not found.as_json()["writable"]
+
+
+def test_a_function_that_refuses_new_values_is_called_with_its_own_again():
+    given = np.array([0.1, 0.2, 0.3, 0.5])
+
+    def run(x):
+        if x[0] != 0.1:
+            raise ValueError("not sorted")
+        return x.sum()
+
+    found = made(run, given).as_json()
+    assert (found["refused"], found["writable"]) == ("ValueError: not sorted", False)
+    assert found["calls"][NEW]["parts"] == found["calls"][AGAIN]["parts"] == found["calls"][GIVEN]["parts"]
+
+
+def test_parts_are_saved_as_plain_arrays(tmp_path):
+    found = made(lambda x: {"a": x.bfloat16(), "b": "text"}, torch.rand(3))
+    wanted = [(GIVEN, f"output['{name}']") for name in "abc"]
+    first, text, nothing, moved = found.save([*wanted, (NEW_MOVED, "output['a']")], tmp_path)
+    assert (text, nothing) == ({"text": "'text'"}, None)
+    assert np.load(tmp_path / first["file"], allow_pickle=False).dtype == np.float32
+    assert np.load(tmp_path / moved["file"], allow_pickle=False).shape == (3,)
+    assert found.made[GIVEN].parts["output['a']"].kind == "bfloat16"
+
+
+@dataclass
+class Pair:
+    left: object
+    right: object
+
+
+FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
+
+
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [
+        (1, 2),
+        (1.5, 1.25),
+        ("a", "b"),
+        ([1, (2.0,)], [1, (3.0,)]),
+        ({"x": np.arange(3)}, {"x": np.arange(4)}),
+        (np.float32(1), np.float64(1)),
+        (np.array(["a"]), np.array(["b"])),
+        (np.array(["2026-01-01"], "M8[D]"), np.array(["2026-01-02"], "M8[D]")),
+        (torch.eye(3).to_sparse(), torch.eye(3).to_sparse() * 2),
+        (torch.ones(2, dtype=torch.bfloat16), torch.ones(2, dtype=torch.float16)),
+        (torch.ones(2, dtype=torch.complex64), torch.ones(2)),
+        (Pair(1, "a"), Pair(1, "b")),
+        (FRAME, FRAME.assign(b=[0.5, 2.5])),
+        (FRAME["a"], FRAME["b"]),
+        ({1, 2}, {1, 3}),
+        (None, ()),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_equal_values_have_equal_signatures_and_others_do_not(value, other):
+    def signatures(of):
+        left = {}
+        found = {place: one.signature for place, one in portable(parts(of, left), left).items()}
+        assert not left
+        return found
+
+    assert signatures(value) == signatures(pickle.loads(pickle.dumps(value)))
+    assert signatures(value) != signatures(other)
+
+
+def test_what_has_no_portable_form_is_named():
+    left = {}
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+    portable(parts([object(), nested, np.array([object()])], left), left)
+    assert left.keys() == {"[0]", "[1]", "[2]"}
