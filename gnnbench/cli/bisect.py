@@ -26,6 +26,7 @@ from .common import (
 from .progress import Progress
 
 if TYPE_CHECKING:
+    from ..compare.bisect.journal import BisectSetting
     from ..compare.bisect.result import BisectResult
 
 BUDGET_SECONDS = 180.0
@@ -81,6 +82,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help=f"size of all kept builds, at most. Default: {BUILD_CACHE}.",
     )
+    parser.add_argument(
+        "--results",
+        action="store_true",
+        help="find what changed results, and time nothing",
+    )
     parser.add_argument("--fresh", action="store_true", help="forget an interrupted run and start again")
     parser.add_argument(
         "--markdown", type=Path, metavar="FILE", help="also write the answer in Markdown to FILE"
@@ -117,6 +123,8 @@ def run(options: argparse.Namespace) -> int:
         fresh=options.fresh,
     )
     environment.let_idle_threads_sleep()
+    if options.results:
+        return _of_results(options, setting)
     with passed_on(options.settings, arguments), Progress() as progress:
         found = bisection.run(
             options.good, options.bad, setting, progress, skip=options.skip, repositories=repositories
@@ -139,6 +147,27 @@ def run(options: argparse.Namespace) -> int:
     for file, text in texts.items():
         streams.say(f"{file}: {units.size(len(text.encode()))}")
     return _exit_code(found)
+
+
+def _of_results(options: argparse.Namespace, setting: "BisectSetting") -> int:
+    """Find what changed results, print it, and return the exit code."""
+    from ..compare.bisect import other_results
+    from ..report import bisect as shown
+    from ..report.markdown_text import markdown
+
+    with passed_on(options.settings, setting.arguments), Progress() as progress:
+        found = other_results.run(options.good, options.bad, setting, progress, skip=options.skip)
+    document = shown.of_results(found)
+    try:
+        streams.show(document)
+        sys.stdout.flush()
+    finally:  # also if the output was closed
+        for file, text in ((options.json, as_text(found.as_json())), (options.markdown, markdown(document))):
+            if file:
+                save(file, text)
+    if found.changes:
+        return SLOWER
+    return NOTHING_SLOWER if found.is_known else NOT_JUDGED
 
 
 def _most_bytes(text: str) -> int:
