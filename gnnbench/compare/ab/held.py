@@ -173,8 +173,8 @@ class Held:
         self._compared = calls
         try:
             calls.make_first()
-        except MemoryError as error:
-            return {"answer": "nothing returned", "reason": str(error) or "not enough memory"}
+        except Exception as error:  # noqa: BLE001 - inputs and outputs may be anything
+            return {"answer": "nothing returned", "reason": f"{type(error).__name__}: {error}"}
         return {"answer": "returned", **calls.as_json()}
 
     def _save(self, command: Mapping[str, Any]) -> dict[str, Any]:

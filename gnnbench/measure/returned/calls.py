@@ -94,6 +94,7 @@ class ComparedCalls:
 
         Raises:
             MemoryError: there is no room for copies of the inputs.
+            Exception: what an input or an output raises when it is read.
         """
         self.make(GIVEN)
         if failure := self.make(NEW).failure:
@@ -107,6 +108,7 @@ class ComparedCalls:
 
         Raises:
             MemoryError: there is no room for copies of the inputs.
+            Exception: what an input or an output raises when it is read.
         """
         found = self.made[number] = Returned()
         call = self._make()
@@ -121,8 +123,12 @@ class ComparedCalls:
             _set(value, before[place])
         seed(number)
         try:
-            with collector_paused():
-                output, found.lines = _counted(call) if number in (GIVEN, NEW, AGAIN) else (call(), None)
+            try:
+                with collector_paused():
+                    output, found.lines = _counted(call) if number in (GIVEN, NEW, AGAIN) else (call(), None)
+            except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
+                found.failure = f"{type(error).__name__}: {error}"
+                return found
             if number == AGAIN and self.writable and not self._aliases:
                 after = self._changed(reach, before)
                 self._restore()
@@ -135,8 +141,6 @@ class ComparedCalls:
                     opened = parts(output, {}).values()
                     self._aliases |= any(shares_memory(one, reach.arrays) for one in opened)
             found.parts |= after
-        except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
-            found.failure = f"{type(error).__name__}: {error}"
         finally:
             self._restore()
             self._end(call)

@@ -130,7 +130,7 @@ def write(value: Any, content: NDArray[Any]) -> None:
         return
     torch = sys.modules["torch"]
     with torch.no_grad():
-        value.detach().copy_(torch.from_numpy(np.ascontiguousarray(content)))
+        value.detach().copy_(torch.from_numpy(np.array(content, order="C")))
 
 
 def copy_of(value: Any) -> NDArray[Any]:
@@ -148,5 +148,10 @@ def shares_memory(value: Any, arrays: Mapping[str, Any]) -> bool:
         return False
     if value.layout != torch.strided:
         return True
-    places = {one.untyped_storage().data_ptr() for one in arrays.values() if isinstance(one, torch.Tensor)}
-    return value.untyped_storage().data_ptr() in places
+    return _address(value) in {_address(one) for one in arrays.values() if isinstance(one, torch.Tensor)}
+
+
+def _address(value: Any) -> int:
+    """Return the address of a tensor's memory; that of a subclass, as EdgeIndex, has it from another one."""
+    detached = sys.modules["torch"].Tensor.detach(value)
+    return int(detached.untyped_storage().data_ptr())

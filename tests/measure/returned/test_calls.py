@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from torch_geometric import EdgeIndex
 
 from gnnbench.measure.clock import Call
 from gnnbench.measure.returned.calls import AGAIN, GIVEN, GIVEN_MOVED, NEW, NEW_MOVED, ComparedCalls
@@ -166,3 +167,28 @@ def test_what_has_no_portable_form_is_named():
     nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
     portable(parts([object(), nested, np.array([object()])], left), left)
     assert left.keys() == {"[0]", "[1]", "[2]"}
+
+
+def test_tensors_without_dimensions_and_those_of_subclasses_are_restored_and_read():
+    index = EdgeIndex(torch.tensor([[0, 1], [1, 0]]), sparse_size=(2, 2))
+    step = torch.tensor(3.0)
+
+    def run(index, step):
+        step += 1
+        return index, step
+
+    found = made(run, index, step).made[GIVEN]
+    assert not found.failure
+    assert found.parts.keys() == {"output[0]", "output[1]", "argument 2 after the call"}
+    assert step == 3
+
+
+def test_an_output_that_cannot_be_read_is_no_failure_of_the_call():
+    class Broken:
+        shape = ()
+
+        def __array__(self, dtype=None, copy=None):
+            raise RuntimeError("lost")
+
+    with pytest.raises(RuntimeError, match="lost"):
+        made(lambda _: Broken(), np.arange(3.0) / 2)
