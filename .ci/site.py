@@ -144,7 +144,7 @@ def _gnnbench(*words: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "gnnbench", *words], check=False, capture_output=True, text=True
     )
-    if done.returncode not in (0, 1):  # 1: something is slower
+    if done.returncode not in (0, 1):  # 1: something is worse
         raise RuntimeError(done.stderr)
 
 

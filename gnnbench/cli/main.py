@@ -38,7 +38,7 @@ _COMMANDS = {
     init: "set up a repository: settings, a first benchmark and a workflow, shown before they are written",
     baseline: "record timings for pytest --benchmark-compare, and manage the records",
     ab: "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]",
-    accept: "write down that slowdowns or more memory are intended: accept RESULT.json [ID...] --reason TEXT",
+    accept: "write down that a change is intended: accept RESULT.json [ID...] --reason TEXT",
     affected: "list the benchmarks whose code changed, without timing: affected BASE HEAD [-- PYTEST ARGS]",
     bisect: "find the commit, release or package that changed a time: bisect GOOD BAD [-- PYTEST ARGS]",
     calibrate: "measure false positives and power of ab on this machine: calibrate [-- PYTEST ARGS]",

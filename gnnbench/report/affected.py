@@ -17,7 +17,7 @@ _WIDTH_IN_A_PIPE = 80
 
 
 def document(found: AffectedResult, width: int | None) -> Document:
-    """Return a line for each affected benchmark, in a table for each heading.
+    """Return a line for each affected benchmark, in a table for each heading, and one for each other result.
 
     Args:
         found: the result.
@@ -29,7 +29,12 @@ def document(found: AffectedResult, width: int | None) -> Document:
         widths = [max(map(len, column)) for column in zip(names.columns, *names.cells.values(), strict=True)]
         left = max((width or _WIDTH_IN_A_PIPE) - sum(widths) - len(widths), _FEWEST_CHARACTERS)
         blocks.append(table(names, [Column("changed", "text", partial(_changed, width=left))], shown))
-    return [*blocks, Note("")] if blocks else []
+    others = [
+        f"another result: {name}: {results.reason}"
+        for name, one in shown.items()
+        if (results := one.inspections.results) and results.is_other
+    ]
+    return [*blocks, Note(""), *map(Note, others)] if blocks else []
 
 
 def _changed(one: Inspected, width: int) -> str:
