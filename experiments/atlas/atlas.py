@@ -3,11 +3,13 @@
     python experiments/atlas/atlas.py run FOLDER [--package NAME ...] [--budget 360]
     python experiments/atlas/atlas.py commits FOLDER --clone PYG
     python experiments/atlas/atlas.py table FOLDER [--package NAME ...]
+    python experiments/atlas/atlas.py results FOLDER [--package NAME ...]
 
 Each release is compared with the one before it by `gnnbench ab`, on the benchmarks of this repository that
 use the package. What changed by 5 % or more is compared a second time, alone. `commits` finds the commits of
 the ten largest changes of PyG in a clone of it that has the tags. FOLDER keeps all results; a run continues
-where an earlier one stopped. `table` prints the tables of docs/atlas.md.
+where an earlier one stopped. `table` prints the tables of docs/atlas.md. `results` compares what the
+benchmarks of neighbouring releases return, times nothing, and prints the table of docs/results.md.
 """
 
 import argparse
@@ -163,7 +165,7 @@ def change_lines(step: Step, first: Result, again: Result) -> Iterator[str]:
             yield from (line(*pair) for pair in pairs)
             yield command(first, [row.fullname for row, _ in pairs])
     for name, pair in found.items():
-        yield heading(step, pair[0].judgement.verdict, pair[0].work.unseen)
+        yield heading(step, pair[0].judgement.verdict, pair[0].work.no_fingerprint)
         yield line(*pair)
         yield command(first, [name])
 
@@ -272,12 +274,36 @@ def table(folder: Path, packages: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def results(folder: Path, packages: list[str]) -> Iterator[str]:
+    """Compare the results of each step, unless that is done, and yield a table row for each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    yield "| releases | same code | equal | close | differ | not compared | failed | largest error |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for step in steps(packages):
+        file = step.file(folder, "-results")
+        if not file.exists():
+            command = [_GNNBENCH, "affected", *step.variants, "--json", str(file.resolve())]
+            subprocess.run([*command, "--", "benchmarks", *step.options], cwd=_ROOT, check=False)
+        found = json.loads(file.read_text(encoding="utf-8"))["benchmarks"] if file.exists() else []
+        agreements = [one["results"] for one in found if one["results"]]
+        kinds = Counter(one["status"] for one in agreements)
+        counts = [kinds[kind] for kind in ("equal", "close", "differ", "not compared")]
+        same = sum(one["status"] == "same" for one in found)
+        failed = sum(bool(one["failed"]) for one in found)
+        error = max((one["error"] or 0.0 for one in agreements), default=0.0)
+        cells = f"{step.base} → {step.head}", same, *counts, failed, f"{error:.1f}"
+        yield f"| {' | '.join(map(str, cells))} |"
+        for one in found:
+            if one["results"] and one["results"]["status"] == "differ":
+                print(f"{one['id']}: {one['results']['reason']}", file=sys.stderr)
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("run", "commits", "table"))
+    parser.add_argument("what", choices=("run", "commits", "table", "results"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--package", nargs="+", choices=tuple(_RELEASES), default=list(_RELEASES))
     parser.add_argument("--budget", default="360", help="seconds for each comparison")
@@ -287,6 +313,9 @@ def main() -> None:
         run(options.folder, options.package, options.budget)
     elif options.what == "commits":
         search(options.folder, options.clone)
+    elif options.what == "results":
+        for text in results(options.folder, options.package):
+            print(text, flush=True)
     else:
         print(table(options.folder, options.package), end="")
 

@@ -29,6 +29,7 @@ from ..clock import Call
 from ..conditions import collector_paused
 from ..layouts import MEMORY_SHARE
 from ..seeds import seed
+from . import other_values
 from .portable import Portable, array_of, portable
 from .reachable import Reachable, copy_of, shares_memory, write
 
@@ -201,9 +202,9 @@ class ComparedCalls:
         if self._fixed or place not in reach.writable:
             return given
         rng = np.random.default_rng(zlib.crc32(place.encode()))
-        values = _new(given, rng) if number in (NEW, AGAIN, NEW_MOVED) else given
+        values = other_values.new(given, rng) if number in (NEW, AGAIN, NEW_MOVED) else given
         kind = str(reach.arrays[place].dtype)
-        return _moved(values, kind, rng) if number in (GIVEN_MOVED, NEW_MOVED) else values
+        return other_values.moved(values, kind, rng) if number in (GIVEN_MOVED, NEW_MOVED) else values
 
     def _restore(self) -> None:
         for value, content in self._given.values():
@@ -274,27 +275,6 @@ def _set(value: Any, content: NDArray[Any]) -> None:
     present = array_of(value)
     if present.shape == content.shape and not _equal(present, content):
         write(value, content)
-
-
-def _new(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-    """Return other values of the same kind: moved to other places, and up to twice as small.
-
-    Signs, zeros, and limits such as those of probabilities stay. Whole numbers, which may count something,
-    are only moved, unless all are equal.
-    """
-    moved = np.roll(values.reshape(-1), values.size // 3 + 1).reshape(values.shape)
-    if np.array_equal(values, np.round(values)) and not np.array_equal(values, moved):
-        return moved
-    return (moved * (1 - rng.random(values.shape) / 2)).astype(values.dtype)
-
-
-def _moved(values: NDArray[Any], kind: str, rng: np.random.Generator) -> NDArray[Any]:
-    """Move floating-point numbers up or down by one unit in the last place of their type; zeros stay."""
-    digits = {"torch.bfloat16": 8}.get(kind) or np.finfo(values.dtype).nmant + 1
-    wide = values.astype(np.longdouble if values.dtype == np.longdouble else np.float64)
-    _, exponents = np.frexp(wide)
-    unit = np.where(wide == 0, 0.0, np.ldexp(1.0, exponents - digits))
-    return (wide + np.where(rng.random(values.shape) < 0.5, unit, -unit)).astype(values.dtype)  # noqa: PLR2004
 
 
 def _counted(call: Call) -> tuple[Any, int | None]:
