@@ -7,6 +7,8 @@ from typing import Any
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 """Types that are compared by their values."""
+_FEW = 16
+"""So many plain values of a list are parts of their own."""
 
 
 class UncomparableError(TypeError):
@@ -18,8 +20,8 @@ def parts(value: Any, left: dict[str, str] | None = None) -> dict[str, Any]:
 
     Dictionaries, lists, tuples, named tuples, sets and dataclasses are opened, and so are PyG's Data, DGL's
     and NetworkX's graphs, DataFrames of pandas and Polars, and SciPy's sparse matrices. A SparseTensor
-    becomes a sparse COO tensor of torch. What has NumPy's `__array__` becomes a NumPy array. An empty
-    container is `()`.
+    becomes a sparse COO tensor of torch. What has NumPy's `__array__` becomes a NumPy array. A list or tuple
+    of many plain values is one part, a tuple; an empty container is `()`.
 
     Args:
         value: what the function returned.
@@ -32,6 +34,9 @@ def parts(value: Any, left: dict[str, str] | None = None) -> dict[str, Any]:
 
 
 def _parts(place: str, value: Any, left: dict[str, str] | None) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, list | tuple) and len(value) > _FEW and {type(one) for one in value} <= {*_PLAIN}:
+        yield place, tuple(value)
+        return
     found = inside(value)
     if found is not None:
         for name, one in found.items():

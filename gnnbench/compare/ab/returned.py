@@ -138,7 +138,8 @@ class _Comparing:
         base, head = (calls[number] for calls in self._calls)
         if head["failure"]:
             raise _DifferError(f"the head raises {head['failure']}, the base does not")
-        self._left += [f"{place} is a {kind}" for place, kind in {**base["left"], **head["left"]}.items()]
+        left = {**base["left"], **head["left"]}
+        self._left += [f"output{place} is a {kind}" for place, kind in left.items()]
         for place in dict.fromkeys((*base["parts"], *head["parts"])):
             there, here = base["parts"].get(place), head["parts"].get(place)
             if there is None or here is None:

@@ -37,6 +37,7 @@ GIVEN, NEW, AGAIN, GIVEN_MOVED, NEW_MOVED = range(5)
 """The calls."""
 _MOST_LINES = 2_000_000
 """After so many lines of Python, counting ends: it is slow."""
+_MOST_PARTS = 10_000
 _SHOWN = 60
 """Characters of a text that are shown."""
 _CHANGED = "{} after the call"
@@ -233,6 +234,8 @@ class ComparedCalls:
     def _read(self, found: Returned, output: Any) -> None:
         """Look at an output, and keep copies: it may lie in the memory of an input."""
         opened = parts(output, found.left)
+        if len(opened) > _MOST_PARTS:
+            raise ValueError(f"the output has {len(opened):,} parts, more than {_MOST_PARTS:,}")
         for place, part in portable(opened, found.left).items():
             content = part.content if isinstance(part.content, str) else part.content.copy()
             found.parts[f"output{place}"] = Portable(part.kind, content)

@@ -64,6 +64,8 @@ def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, P
             yield place, Portable(TEXT, repr(array.tolist()))
         else:
             left[place] = f"numpy.ndarray of {array.dtype}"
+    elif isinstance(value, tuple) and value and all(type(one) is float for one in value):
+        yield place, Portable("float64", np.array(value))
     elif isinstance(value, float | complex) or (type(value) is int and abs(value) < 2**63):
         yield place, Portable(str(np.asarray(value).dtype), np.asarray(value))
     else:

@@ -136,6 +136,8 @@ FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
         (1.5, 1.25),
         ("a", "b"),
         ([1, (2.0,)], [1, (3.0,)]),
+        (list(range(99)), [*range(98), 0]),
+        ([0.5] * 99, [0.5] * 98 + [1.5]),
         ({"x": np.arange(3)}, {"x": np.arange(4)}),
         (np.float32(1), np.float64(1)),
         (np.array(["a"]), np.array(["b"])),
@@ -192,3 +194,11 @@ def test_an_output_that_cannot_be_read_is_no_failure_of_the_call():
 
     with pytest.raises(RuntimeError, match="lost"):
         made(lambda _: Broken(), np.arange(3.0) / 2)
+
+
+def test_lists_of_many_numbers_are_one_part_and_outputs_of_very_many_are_refused():
+    found = made(lambda x: {"many": x.tolist()}, np.arange(1e5) / 3).made[GIVEN]
+    assert found.parts.keys() == {"output['many']"}
+    assert found.parts["output['many']"].kind == "float64"
+    with pytest.raises(ValueError, match="20,000 parts, more than 10,000"):
+        made(lambda _: [{"a": one} for one in range(20_000)], np.arange(3.0))
