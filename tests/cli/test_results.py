@@ -23,7 +23,7 @@ ID = "test_kernels.py::test_{}"
 @pytest.fixture
 def project(tmp_path):
     """A repository whose commits `base` and `main` have the kernels of both sides."""
-    shutil.copy(DATA / "suite/test_kernels.py", tmp_path)
+    shutil.copy(DATA / "suite.py", tmp_path / "test_kernels.py")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / ".gitignore").write_text("*.json\n__pycache__\n.benchmarks\nbaselines\n")
     kernels = re.findall(r"def (test_\w+)", (tmp_path / "test_kernels.py").read_text())
