@@ -1,7 +1,6 @@
 """Finds where benchmarks began to return another result. Nothing is timed: each candidate is asked once."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -9,9 +8,7 @@ from typing import Any
 from ... import codec
 from ...clocks import RealTime
 from ...errors import UsageError
-from ...variants import variant
 from ...variants.overlay import overlay
-from ...variants.prepare import Prepared, prepared
 from ..ab import affected
 from ..ab.affected import Inspected
 from ..ab.pairs import Watcher
@@ -20,6 +17,7 @@ from . import lines
 from .journal import BisectSetting
 from .line import Candidate, Cause, Line, Ready
 from .result import pytest_options
+from .run import ready
 
 FORMAT_VERSION = 1
 
@@ -110,20 +108,8 @@ def run(
     start = RealTime.seconds()
     install = partial(overlay, root=setting.folder, cache=setting.cache, listener=watcher, dependencies=False)
     line = lines.line(good, bad, setting.folder, install, skip=skip)
-
-    def prepare(position: int) -> AbstractContextManager[Prepared]:
-        return prepared(
-            variant.parse(line.candidates[position].variant),
-            setting.folder,
-            watcher,
-            cache=setting.cache,
-            dependencies=setting.dependencies,
-            apart=True,
-            build=setting.build,
-        )
-
-    with Ready(prepare) as ready:
-        search = _Search(line, ready, setting, watcher)
+    with ready(line, setting, watcher) as candidates:
+        search = _Search(line, candidates, setting, watcher)
         search.run()
     return BisectedResults(
         line,
@@ -138,8 +124,8 @@ def run(
 class _Search:
     """A binary search for each benchmark; one comparison serves all that are open at a candidate."""
 
-    def __init__(self, line: Line, ready: Ready, setting: BisectSetting, watcher: Watcher) -> None:
-        self._line, self._ready, self._setting, self._watcher = line, ready, setting, watcher
+    def __init__(self, line: Line, candidates: Ready, setting: BisectSetting, watcher: Watcher) -> None:
+        self._line, self._ready, self._setting, self._watcher = line, candidates, setting, watcher
         self._searched: dict[str, _Searched] = {}
         self.ends: Mapping[str, Inspected] = {}
         self.unmeasured: dict[str, str] = {}

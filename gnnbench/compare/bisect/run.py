@@ -68,6 +68,13 @@ def run(
 
 def _stage(line: Line, state: Journal, setting: BisectSetting, watcher: Watcher) -> Bisected:
     """Bisect one line."""
+    setting = replace(setting, seed=state.seed)
+    with Pairs(setting, watcher) as pairs, ready(line, setting, watcher) as candidates:
+        return Bisection(line, candidates, pairs, state, setting, watcher).run()
+
+
+def ready(line: Line, setting: BisectSetting, watcher: Watcher) -> Ready:
+    """Return what prepares the candidates of a line."""
 
     def prepare(position: int) -> AbstractContextManager[Prepared]:
         return prepared(
@@ -80,9 +87,7 @@ def _stage(line: Line, state: Journal, setting: BisectSetting, watcher: Watcher)
             build=setting.build,
         )
 
-    setting = replace(setting, seed=state.seed)
-    with Pairs(setting, watcher) as pairs, Ready(prepare) as ready:
-        return Bisection(line, ready, pairs, state, setting, watcher).run()
+    return Ready(prepare)
 
 
 def _closer(
