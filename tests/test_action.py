@@ -12,7 +12,7 @@ import yaml
 
 from gnnbench.adopt.plan import make
 from gnnbench.adopt.repository import Project
-from tests.github_server import TOKEN, github
+from tests.gh import TOKEN, GitHub
 from tests.sampling import nightly
 from tests.suite import ROOT, environment
 from tests.variants.repositories import git
@@ -29,7 +29,7 @@ def test_sum(benchmark):
 def test_max(benchmark):
     benchmark(max, range(100))
 """
-THING = "SECONDS = {}\n\ndef work(numbers):\n    return sum(numbers) + SECONDS\n"
+THING = "SECONDS = {}\n\ndef work(numbers):\n    return sum(numbers) + bool(SECONDS)\n"
 
 
 def variables(**changes):
@@ -172,11 +172,13 @@ def test_parts_are_merged_by_a_job_that_may_comment(repository):
     (parts / "gnnbench-part-3/part.json").write_text("no JSON")
     clean = repository.parent / "clean"
     clean.mkdir()
-    with github() as server:
-        inputs = {"results": str(parts), "shards": "2", "pull_request": "7", "token": TOKEN}
-        job = Job(clean, variables(GITHUB_API_URL=server.root), **inputs).run()
-        assert job.failed == [], job.text
-        [comment] = server.comments
+    github = GitHub(repository.parent / "gh")
+    known = variables()
+    known["PATH"] = f"{github.folder}:{known['PATH']}"
+    inputs = {"results": str(parts), "shards": "2", "pull_request": "7", "token": TOKEN}
+    job = Job(clean, known, **inputs).run()
+    assert job.failed == [], job.text
+    [comment] = github.read()["comments"]
     assert "1 of 2 benchmarks" in comment["body"]
     assert "https://github.com/o/r/actions/runs/3" in comment["body"]
     whole = json.loads(Path(job.uploads["gnnbench-result"][0]).read_text())

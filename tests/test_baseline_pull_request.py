@@ -1,48 +1,22 @@
-"""`make baseline-pull-request`: make, git and curl as they are, a remote and a server with GitHub's calls."""
+"""`make baseline-pull-request`: make and git as they are, a remote, and a `gh` of the tests."""
 
 import json
 import os
 import shutil
 import subprocess
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.github_server import TOKEN, GitHub, github
+from tests.gh import TOKEN, GitHub
 from tests.suite import ROOT
 from tests.variants.repositories import git
 
 BRANCH = "baseline/new"
 
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("curl") and shutil.which("git")), reason="needs git and curl"
-)
-
-
-class Pulls(GitHub):
-    """Keeps pull requests, and answers as https://docs.github.com/en/rest/pulls/pulls says."""
-
-    def __init__(self):
-        super().__init__()
-        self.opened = []
-
-    def reply(self, _method, path, token, content):
-        url = urlsplit(path)
-        if (token, url.path) != (f"Bearer {TOKEN}", "/repos/owner/name/pulls"):
-            return 403, {"message": "Resource not accessible by integration"}, {}
-        if content:
-            self.opened.append(content)
-            return 201, content, {}
-        query = parse_qs(url.query)
-        assert query["state"] == ["open"]
-        found = [one for one in self.opened if query["head"] == [f"owner:{one['head']}"]]
-        return 200, found or b"[\n\n]", {}  # as GitHub writes an empty list
-
 
 @pytest.fixture
-def server():
-    with github(state=Pulls()) as state:
-        yield state
+def github(tmp_path):
+    return GitHub(tmp_path / "gh")
 
 
 @pytest.fixture
@@ -62,18 +36,16 @@ def project(tmp_path):
     return checkout
 
 
-def _propose(project, server, **changes):
+def _propose(project, github, **changes):
     variables = {
+        "PATH": github.path,
         "GITHUB_TOKEN": TOKEN,
-        "GITHUB_API_URL": server.root,
         "GITHUB_REPOSITORY": "owner/name",
         "GITHUB_REF_NAME": "main",
         "DETAILS": "https://github.com/owner/name/actions/runs/1",
     }
     kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("GIT_", "MAKE", "MFLAGS")) and "proxy" not in name.lower()
+        name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "MAKE", "MFLAGS"))
     }
     return subprocess.run(
         ["make", "baseline-pull-request"],
@@ -94,24 +66,24 @@ def _pushed(project):
     return git(remote, "ls-tree", "-r", "--name-only", BRANCH, "baselines").split("\n")
 
 
-def test_records_are_pushed_and_proposed_once_and_nothing_new_proposes_nothing(project, server):
+def test_records_are_pushed_and_proposed_once_and_nothing_new_proposes_nothing(project, github):
     remote = project.parent / "remote.git"
-    found = _propose(project, server)
+    found = _propose(project, github)
     assert found.returncode == 0
     assert "nothing new" in found.stdout
-    assert not server.opened
+    assert github.read()["pulls"] == []
     assert BRANCH not in git(remote, "branch", "--list")
 
     _record(project, "0002.json")
     (project / "trend.html").write_text("not a record")
-    found = _propose(project, server)
+    found = _propose(project, github)
     assert found.returncode == 0, found.stderr
     held = [path for path in project.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
     assert held == []
     assert _pushed(project) == ["baselines/timings/0001.json", "baselines/timings/0002.json"]
-    [opened] = server.opened
-    assert (opened["head"], opened["base"]) == (BRANCH, "main")
-    assert "https://github.com/owner/name/actions/runs/1" in opened["body"]
+    [opened] = github.read()["pulls"]
+    assert (opened["--head"], opened["--base"]) == (BRANCH, "main")
+    assert "https://github.com/owner/name/actions/runs/1" in opened["--body"]
     title = git(remote, "log", "-1", "--format=%an %s", BRANCH)
     assert title == "github-actions[bot] New timings to compare with"
     assert "trend.html" not in git(remote, "ls-tree", "-r", "--name-only", BRANCH)
@@ -119,16 +91,13 @@ def test_records_are_pushed_and_proposed_once_and_nothing_new_proposes_nothing(p
     # The next night nobody has merged it: what was proposed is replaced, and its pull request stays.
     git(project, "switch", "--quiet", "main")
     _record(project, "0003.json")
-    assert _propose(project, server).returncode == 0
+    assert _propose(project, github).returncode == 0
     assert _pushed(project) == ["baselines/timings/0001.json", "baselines/timings/0003.json"]
-    assert len(server.opened) == 1
+    assert len(github.read()["pulls"]) == 1
 
 
-def test_what_github_does_not_take_fails(project, server):
-    for changes in ({"GITHUB_TOKEN": "expired"}, {"GITHUB_API_URL": "http://127.0.0.1:9"}):
-        _record(project, "0002.json")
-        found = _propose(project, server, **changes)
-        assert found.returncode != 0
-        assert "did not list the pull requests" in found.stderr
-        assert ("Resource not accessible" in found.stderr) == ("GITHUB_TOKEN" in changes)
-        git(project, "switch", "--quiet", "main")
+def test_what_github_does_not_take_fails(project, github):
+    _record(project, "0002.json")
+    found = _propose(project, github, GITHUB_TOKEN="expired")
+    assert found.returncode != 0
+    assert "Resource not accessible" in found.stderr

@@ -19,7 +19,7 @@ from tests.run_files import save, suite
 from tests.suite import SHORT, environment
 
 PYG = ("torch", "torch_geometric", "torch_scatter", "torch_sparse", "ogb", "dgl")
-EXTRAS = ("altair", "jinja2", "vl_convert", "aiohttp", "shtab")
+EXTRAS = ("altair", "jinja2", "vl_convert", "shtab")
 
 WORDS = """
 def order(text):
@@ -67,7 +67,7 @@ COMMANDS = {
     "compare run-0.json --by times --format csv": (2, "no parameters"),
     "export run-0.json --to csv -o run.csv": (0, ""),
     "comment ab.json --title t --details-url https://x.org -o comment.md": (0, ""),
-    "comment ab.json --repository o/n --pull-request 1": (2, "aiohttp is not installed: pip install "),
+    "comment ab.json --repository o/n --pull-request 1": (2, "gh"),
     "merge run-0.json run-1.json -o whole.json": (2, "both contain"),
     "submit --slurm --shards 2 -o w.json --sbatch=--x --wait -- gnnbench ab . .": (2, "sbatch"),
     "report ab.json -o page.html --slides s --effect 5%": (2, PAGE),

@@ -37,14 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pull-request",
         metavar="N",
-        help="post the comment to pull request N, with the token in the variable GITHUB_TOKEN",
+        help="post the comment to pull request N, with GitHub's command gh and its token",
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the comment and return 0, whatever the verdicts are."""
-    from .. import packages
     from ..compare import result
     from ..report import github, markdown
 
@@ -54,11 +53,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"--title has {len(options.title)} characters; give at most {_LONGEST_TITLE}")
     target = None
     if options.pull_request is not None:
-        root = os.environ.get("GITHUB_API_URL") or github.PUBLIC
-        token = os.environ.get("GITHUB_TOKEN", "")
-        target = github.PullRequest.parse(root, options.repository, options.pull_request, token)
-        if reason := packages.missing(github.PACKAGES):
-            raise UsageError(f"--pull-request: {reason}")
+        target = github.PullRequest.parse(options.repository, options.pull_request)
     results = [result.read(path) for path in options.results]
     marker = github.marker(options.title)
     most = markdown.MOST_CHARACTERS - len(marker) - 2

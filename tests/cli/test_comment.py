@@ -1,24 +1,19 @@
 import pytest
 
+from gnnbench.errors import UsageError
+from gnnbench.report.github import PullRequest, marker
 from tests.cli import saved
 from tests.gfm import render
-from tests.github_server import ME, TOKEN, github
-
-
-@pytest.fixture(autouse=True)
-def _nobody_s_variables(monkeypatch):
-    for name in ("GITHUB_TOKEN", "GITHUB_API_URL", "GITHUB_REPOSITORY"):
-        monkeypatch.delenv(name, raising=False)
+from tests.gh import ME, TOKEN, GitHub
 
 
 @pytest.fixture
-def server(monkeypatch):
-    """GitHub, with this user's token and repository in the variables."""
-    with github() as server:
-        monkeypatch.setenv("GITHUB_API_URL", server.root)
-        monkeypatch.setenv("GITHUB_REPOSITORY", "o/r")
-        monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
-        yield server
+def github(tmp_path, monkeypatch):
+    """`gh`, with this user's token and repository in the variables."""
+    github = GitHub(tmp_path / "gh")
+    for name, value in {"GITHUB_REPOSITORY": "o/r", "GITHUB_TOKEN": TOKEN, "PATH": github.path}.items():
+        monkeypatch.setenv(name, value)
+    return github
 
 
 def test_a_hostile_name_is_text_in_a_file_too(tmp_path, call):
@@ -27,42 +22,71 @@ def test_a_hostile_name_is_text_in_a_file_too(tmp_path, call):
     assert render(file.read_text()).rows[1][0] == "b[<b>|@x]"
 
 
-def test_a_comment_is_created_and_updated_and_a_refusal_is_exit_2(tmp_path, call, server):
+def test_a_comment_is_created_and_updated_and_a_refusal_is_exit_2(tmp_path, call, github, monkeypatch):
     link = "https://example.org/page"
     words = [saved.ab(tmp_path), "--title", "GCN", "--details-url", link, "--pull-request", "7"]
     for said in ("created", "updated"):
         status, out, err = call("comment", *words)
-        assert (status, out) == (0, f"{said} {server.comments[0]['html_url']}\n"), err
-    (posted,) = server.comments
+        (posted,) = github.read()["comments"]
+        assert (status, out) == (0, f"{said} {posted['html_url']}\n"), err
     assert posted["user"]["login"] == ME
     assert posted["body"].startswith("**1 of 2 benchmarks is slower**")
+    assert posted["body"].endswith(f"{marker('GCN')}\n")
     assert f"({link})" in posted["body"]
-    server.failures = [None, {"status": 403, "message": "Resource not accessible by integration"}]
+    monkeypatch.setenv("GITHUB_TOKEN", "another")
     status, _, err = call("comment", *words)
     assert (status, err.count("\n")) == (2, 1)
-    assert "pull-requests: write" in err
+    assert "Resource not accessible by integration (HTTP 403); its token needs `pull-requests: write`" in err
 
 
-TO_A_PULL_REQUEST = ("--pull-request", "7", "--repository", "o/r")
+def test_nobody_else_s_comment_is_touched_nor_another_title_s(github):
+    mine = marker("GCN")
+    others = [
+        github.add("someone", f"mine\n{mine}"),
+        github.add("github-actions", f"mine\n{mine}"),
+        github.add(None, f"mine\n{mine}"),  # the account is gone
+        github.add(ME, f"`{mine}` in a name\n{marker('another')}"),
+        github.add(ME, None),
+    ]
+    address, known = PullRequest.parse("o/r", "7").publish("body", mine)
+    assert github.read()["comments"][:-1] == others
+    assert (address, known) == (github.read()["comments"][-1]["html_url"], False)
+
+
+def test_titles_have_markers_of_their_own_that_cannot_be_left():
+    titles = ("", "a", "a-->", "a b", "A", "-->", "--", "ä", "%2d.", "-")
+    assert len({marker(title) for title in titles}) == len(titles)
+    for title in titles:
+        text = marker(title)
+        assert text.startswith("<!--")
+        assert text.endswith("-->")
+        assert "--" not in text[4:-3]
 
 
 @pytest.mark.parametrize(
-    ("words", "variables", "text"),
+    ("repository", "number", "text"),
     [
-        (TO_A_PULL_REQUEST, {}, "GITHUB_TOKEN must be set to a token"),
-        (["--pull-request", "x", "--repository", "o/r"], {"GITHUB_TOKEN": TOKEN}, "pull request 'x'"),
-        (
-            TO_A_PULL_REQUEST,
-            {"GITHUB_TOKEN": TOKEN, "GITHUB_API_URL": "http://example.org"},
-            "use https",
-        ),
+        ("", "7", "give --repository OWNER/NAME"),
+        ("o/r/../../x", "7", "must be OWNER/NAME"),
+        ("o/..", "7", "must be OWNER/NAME"),
+        ("o/r", "0", "must be a number"),
+        ("o/r", "7/x", "must be a number"),
     ],
 )
-def test_what_cannot_be_used_is_a_line(tmp_path, call, monkeypatch, words, variables, text):
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    status, _, err = call("comment", saved.ab(tmp_path), *words)
-    assert status == 2
+def test_what_cannot_be_used_is_a_line(repository, number, text):
+    with pytest.raises(UsageError, match=text):
+        PullRequest.parse(repository, number)
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [(None, "gh, which posts the comment, is not installed"), ("#!/bin/sh\necho '<html>'\n", "update it")],
+)
+def test_gh_that_is_missing_or_prints_something_else_is_a_line(tmp_path, call, monkeypatch, script, text):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if script:
+        (tmp_path / "gh").write_text(script)
+        (tmp_path / "gh").chmod(0o755)
+    status, _, err = call("comment", saved.ab(tmp_path), "--pull-request", "7", "--repository", "o/r")
+    assert (status, err.count("\n")) == (2, 1)
     assert text in err
-    assert err.count("\n") == 1
-    assert TOKEN not in err

@@ -1,0 +1,104 @@
+"""GitHub's command `gh`, for what gnnbench and its workflows call; it keeps what it is given in a file."""
+
+import json
+import os
+import re
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+
+from tests.suite import ROOT
+
+TOKEN = "ghs_a-secret"
+ME = "github-actions[bot]"
+SCRIPT = (
+    f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom tests import gh\ngh.main()\n"
+)
+
+
+class GitHub:
+    """One repository `o/r`; `gh`, which must be in PATH, reads and writes the same file."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self._file = folder / "github.json"
+        folder.mkdir(exist_ok=True)
+        (folder / "gh").write_text(SCRIPT)
+        (folder / "gh").chmod(0o755)
+        if not self._file.exists():
+            self.write({"comments": [], "pulls": []})
+
+    @property
+    def path(self):
+        """A value of PATH that has the command."""
+        return f"{self.folder}{os.pathsep}{os.environ['PATH']}"
+
+    def read(self):
+        """Return `comments` and `pulls`."""
+        return json.loads(self._file.read_text())
+
+    def write(self, state):
+        self._file.write_text(json.dumps(state))
+
+    def add(self, login, body):
+        """Add a comment and return it."""
+        state = self.read()
+        number = len(state["comments"]) + 1
+        url = f"https://github.com/o/r/pull/7#issuecomment-{number}"
+        state["comments"].append(
+            {"id": number, "user": login and {"login": login}, "body": body, "html_url": url}
+        )
+        self.write(state)
+        return state["comments"][-1]
+
+    def call(self, options):
+        """Return what one call prints."""
+        method, path = options.method or "GET", options.path
+        if path == "graphql":
+            return [ME]
+        if method == "PATCH":
+            state = self.read()
+            [comment] = [one for one in state["comments"] if path == f"repos/o/r/issues/comments/{one['id']}"]
+            comment["body"] = sys.stdin.read()
+            self.write(state)
+            return [comment["html_url"]]
+        if not path.startswith("repos/o/r/issues/7/comments"):
+            sys.exit("gh: Not Found (HTTP 404)")
+        if method == "POST":
+            return [self.add(ME, sys.stdin.read())["html_url"]]
+        return [
+            {"id": one["id"], "body": one["body"], "login": one["user"] and one["user"]["login"]}
+            for one in self.read()["comments"]
+        ]
+
+    def pull_requests(self, words):
+        """`gh pr list` and `gh pr create`."""
+        state = self.read()
+        given = dict(zip(words[1::2], words[2::2], strict=True))
+        assert given["--repo"] == "owner/name"
+        if words[0] == "create":
+            state["pulls"].append(given)
+            self.write(state)
+        else:
+            assert given["--state"] == "open"
+            sys.stdout.write(str(len([one for one in state["pulls"] if one["--head"] == given["--head"]])))
+
+
+def main():
+    """Do as `gh` does with the arguments of this process."""
+    if os.environ.get("GITHUB_TOKEN") != TOKEN:
+        sys.exit("gh: Resource not accessible\nby integration (HTTP 403)")
+    github = GitHub(Path(sys.argv[0]).parent)
+    kind, *words = sys.argv[1:]
+    if kind == "pr":
+        github.pull_requests(words)
+        return
+    parser = ArgumentParser()
+    for name in ("--method", "--jq", "--field", "--raw-field"):
+        parser.add_argument(name)
+    parser.add_argument("--paginate", action="store_true")
+    parser.add_argument("path")
+    options = parser.parse_args(words)
+    assert options.jq.endswith("tojson")
+    assert options.path == "graphql" or re.search(r"/\d+(/comments(\?per_page=100)?)?$", options.path)
+    sys.stdout.writelines(f"{json.dumps(one)}\n" for one in github.call(options))
