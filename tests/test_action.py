@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gnnbench.adopt.plan import make
-from gnnbench.adopt.repository import Project
+from gnnbench.adopt.plan import Project, make
 from tests.gh import TOKEN, GitHub
 from tests.sampling import nightly
 from tests.suite import ROOT, environment
@@ -217,7 +216,7 @@ def test_what_may_comment_has_no_code_of_the_pull_request():
 
 def test_the_workflow_of_gnnbench_init_passes_its_schema_and_zizmor(tmp_path):
     action = f"me/gnnbench@{'1f' * 20}"
-    plan = make(Project(tmp_path, ("test_a.py::test_a",)), None, action, settings=True)
+    plan = make(Project(tmp_path, ("test_a.py::test_a",)), action, settings=True)
     [text] = [text for path, text in plan.files.items() if path.suffix == ".yml"]
     file = tmp_path / "benchmarks.yml"
     file.write_text(text)

@@ -82,7 +82,7 @@ LONG = {
         0,
         "built-in method builtins.sorted",
     ),
-    "init --model words:Net --action o/n@v1 --timeout 60 --yes": (2, "is no torch module"),
+    "init bench --action o/n@v1 --timeout 60 --yes": (0, "timed: "),
     "profile order -- test_own.py": (2, PIP),
     "list --data .": (0, "spmm_sum"),
     "baseline record --processes 2 --reason why --name n -- bench": (0, "recorded 2 benchmarks"),

@@ -1,1 +1,1 @@
-"""What a repository needs to begin with gnnbench: found in its source code, which is not run."""
+"""What a repository needs to begin with gnnbench."""

@@ -1,28 +1,78 @@
 """The files that `gnnbench init` writes into a repository."""
 
-import importlib.metadata
 import json
 import os
 import re
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from .. import git
 from ..errors import UsageError
-from . import written_benchmark
-from .models import Model
-from .repository import Project
 
 _FOLDER = PurePath("benchmarks")
+BENCHMARK = _FOLDER / "test_model.py"
 _WORKFLOW = PurePath(".github/workflows/benchmarks.yml")
 IGNORED = PurePath(".gitignore")
 _IGNORE = (".benchmarks/", "/ab.json", "/report.html")
 UNKNOWN_ACTION = "OWNER/gnnbench@COMMIT"
 """Stands for gnnbench's repository where nothing says which it is."""
+_FEW = 3
+"""Up to so many files of benchmarks are named one by one."""
+_NO_PACKAGES = ("tests", "test", "testing", "benchmarks", "docs")
 
+_BENCHMARK_TEXT = '''\
+"""A model on a random graph with as many nodes and edges as Cora.
+
+gnnbench init wrote this file: write your model where ... stands, check the sizes, and change what you like.
+"""
+
+import pytest
+import torch
+
+NODES = 2_708
+EDGES = 10_556
+FEATURES = 64
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(0)
+    return ...  # your model, as in GAT(FEATURES, 16).to(DEVICE)
+
+
+@pytest.fixture
+def inputs():
+    random = torch.Generator().manual_seed(0)
+    x = torch.randn(NODES, FEATURES, generator=random)
+    edge_index = torch.randint(NODES, (2, EDGES), generator=random)
+    return tuple(one.to(DEVICE) for one in (x, edge_index))
+
+
+def test_forward(benchmark, model, inputs):
+    model.eval()
+    with torch.no_grad():
+        benchmark(model, *inputs)
+
+
+def test_training_step(benchmark, model, inputs):
+    def training_step(*inputs):
+        model.zero_grad()
+        model(*inputs).square().mean().backward()
+
+    benchmark(training_step, *inputs)
+'''
+_LEFT = "return ..."
+"""The line of the benchmark that its owner completes."""
+_CONFTEST = '''\
+"""Lets the benchmarks import this working tree, whether it is installed or not. Written by gnnbench init."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]{below}))
+'''
 _SETTINGS = """\
 # gnnbench's settings; docs/settings.md of gnnbench has all keys. Written by gnnbench init.
 effect = "3%"          # smaller changes do not matter
@@ -53,119 +103,114 @@ jobs:
     uses: {workflow}{to_do}
     with:
       python: "{python}"
-      install: {install}
+      install: {install} # with what the benchmarks need, such as '.[test]'
       arguments: {arguments}
 """
+
+
+@dataclass(frozen=True)
+class Project:
+    """A repository, and its benchmarks."""
+
+    folder: Path
+    benchmarks: Sequence[str] = ()
+    """The ids of its benchmark functions from the top, as pytest collects them."""
+    named: Sequence[str] = ()
+    """The files and folders from the top in which pytest looked for them; empty: in all."""
+    has_testpaths: bool = False
+    """Whether settings say which folders pytest collects if it gets no arguments."""
+
+    @property
+    def suite(self) -> Sequence[str]:
+        """The paths of its benchmarks: a few files, or the folder that has all of them."""
+        if not self.benchmarks:
+            return [str(_FOLDER)]
+        if self.named:
+            return self.named
+        files = list(dict.fromkeys(one.partition("::")[0] for one in self.benchmarks))
+        if len(files) <= _FEW:
+            return files
+        return [PurePath(os.path.commonpath([PurePath(file).parent for file in files]) or ".").as_posix()]
+
+    @property
+    def around(self) -> str | None:
+        """The package inside which its benchmarks lie; None: they lie beside all."""
+        for one in self.benchmarks:
+            folders = [
+                path for path in PurePath(one).parents if (self.folder / path / "__init__.py").exists()
+            ]
+            if folders and folders[-1].name not in _NO_PACKAGES:
+                return folders[-1].name
+        return None
 
 
 @dataclass(frozen=True)
 class Adoption:
     """What `gnnbench init` does in a repository."""
 
-    repository: Project
-    model: Model | None
-    """Of which a benchmark is written; None: the repository has benchmarks."""
+    project: Project
     files: Mapping[PurePath, str]
     """What is written, by the path from the top of the repository; of IGNORED, the lines that are added."""
     kept: tuple[PurePath, ...]
     """Files that exist and therefore are not written."""
 
     @property
-    def suite(self) -> tuple[str, ...]:
-        """The paths of the benchmarks."""
-        return (str(_FOLDER),) if self.model else tuple(self.repository.suite)
-
-    @property
-    def first(self) -> str:
-        """What pytest runs once: the file that is written, or the first benchmark that exists."""
-        return str(_benchmark(self.model)) if self.model else self.repository.benchmarks[0]
-
-    @property
     def left(self) -> str:
-        """What the owner must give before the benchmark that is written runs; empty: nothing."""
-        names = written_benchmark.left(self.model) if self.model else []
-        if not names:
-            return ""
-        lines = self.files[PurePath(self.first)].splitlines()
-        line = next(number for number, text in enumerate(lines, 1) if written_benchmark.LEFT in text)
-        return f"{self.first}:{line}: give {', '.join(names)} where {written_benchmark.LEFT} stands"
+        """What the owner must still write in the benchmark that was written; empty: nothing."""
+        text = _text(self.project.folder / BENCHMARK)
+        lines = [number for number, line in enumerate(text.splitlines(), 1) if _LEFT in line]
+        return f"{BENCHMARK}:{lines[0]}: write your model where ... stands" if lines else ""
 
     def to_do(self) -> str:
         """Return what the workflow that lies in the repository now still lacks; empty: nothing."""
-        text = _text(self.repository.folder / _WORKFLOW)
+        text = _text(self.project.folder / _WORKFLOW)
         if f"uses: {UNKNOWN_ACTION.partition('@')[0]}/" not in text and "@COMMIT" not in text:
             return ""
         names = UNKNOWN_ACTION.replace("@", " and ")
         return f"in {_WORKFLOW}, replace {names} by gnnbench's repository and commit on GitHub"
 
 
-def make(repository: Project, model: Model | None, action: str | None, *, settings: bool) -> Adoption:
+def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
     """Return what to write; files that exist are kept.
 
     Args:
-        repository: to write into.
-        model: to write a benchmark of; None: the repository has benchmarks.
-        action: gnnbench's repository and commit, `OWNER/NAME@REF`; None: those that this gnnbench comes from.
+        project: to write into; where it has no benchmarks, one is written.
+        action: gnnbench's repository and commit, `OWNER/NAME@REF`; None: the owner writes it later.
         settings: whether to write settings: the repository has none.
 
     Raises:
-        UsageError: a benchmark of the model would overwrite a file, or the action has another form.
+        UsageError: the action has another form.
     """
     if action and not re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+", action, re.ASCII):
         raise UsageError(f"--action {action!r} must be OWNER/NAME@REF, as in {UNKNOWN_ACTION}")
     wanted = {}
-    if model:
-        wanted[_benchmark(model)] = written_benchmark.write(model)
-        below = "".join(f" / {json.dumps(part)}" for part in repository.root.parts)
-        wanted[_FOLDER / "conftest.py"] = written_benchmark.CONFTEST.format(below=below)
+    if not project.benchmarks:
+        source = project.folder / "src"
+        in_source = source.is_dir() and not (source / "__init__.py").exists()
+        wanted[BENCHMARK] = _BENCHMARK_TEXT
+        wanted[_FOLDER / "conftest.py"] = _CONFTEST.format(below=' / "src"' if in_source else "")
     if settings:
         wanted[PurePath("gnnbench.toml")] = _SETTINGS
-    source = action or action_source() or UNKNOWN_ACTION
-    owner, _, commit = source.partition("@")
+    owner, _, commit = (action or UNKNOWN_ACTION).partition("@")
+    is_package = any((project.folder / name).exists() for name in ("pyproject.toml", "setup.py"))
     wanted[_WORKFLOW] = _WORKFLOW_TEXT.format(
         workflow=f"{owner}/.github/workflows/compare.yml@{commit}",
-        to_do=" # TODO: gnnbench's repository and commit on GitHub" if source == UNKNOWN_ACTION else "",
+        to_do="" if action else " # TODO: gnnbench's repository and commit on GitHub",
         python=f"{sys.version_info.major}.{sys.version_info.minor}",
-        install=json.dumps(repository.install or "python -m pip install pytest-benchmark"),
-        arguments=json.dumps(" ".join([str(_FOLDER)] if model else repository.suite)),
+        install=json.dumps(f"python -m pip install {'-e .' if is_package else 'pytest-benchmark'}"),
+        arguments=json.dumps(" ".join(project.suite)),
     )
-    kept = tuple(path for path in wanted if os.path.lexists(repository.folder / path))
-    if model and _benchmark(model) in kept:
-        raise UsageError(
-            f"{_benchmark(model)} exists and is not overwritten; rename it, or give another --model"
-        )
+    kept = tuple(path for path in wanted if os.path.lexists(project.folder / path))
     files = {path: text for path, text in wanted.items() if path not in kept}
-    before = _text(repository.folder / IGNORED)
+    before = _text(project.folder / IGNORED)
     if lines := [line for line in _IGNORE if line not in before.splitlines()]:
         start = "\n" if before and not before.endswith("\n") else ""
         files[IGNORED] = start + "".join(f"{line}\n" for line in lines)
-    return Adoption(repository, model, files, kept)
-
-
-def _benchmark(model: Model) -> PurePath:
-    return _FOLDER / written_benchmark.file_name(model)
+    return Adoption(project, files, kept)
 
 
 def _text(file: Path) -> str:
     return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-
-
-def action_source() -> str | None:
-    """Return gnnbench's repository on GitHub and its commit, `OWNER/NAME@HASH`; None: nothing says it.
-
-    They are those of the clone that it runs from, or those that pip installed it from.
-    """
-    folder = Path(__file__).parents[2]
-    if (folder / ".git").exists():
-        address, commit = git.web_address(folder), git.commit(folder)
-    else:
-        text = None
-        with suppress(importlib.metadata.PackageNotFoundError):
-            text = importlib.metadata.distribution("gnnbench").read_text("direct_url.json")
-        direct = json.loads(text or "{}")
-        address, commit = direct.get("url"), direct.get("vcs_info", {}).get("commit_id")
-    found = re.fullmatch(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?", address or "", re.ASCII)
-    return f"{found[1]}@{commit}" if found and commit else None
 
 
 def write(plan: Adoption) -> None:
@@ -175,7 +220,7 @@ def write(plan: Adoption) -> None:
         UsageError: a file cannot be written, or exists by now.
     """
     for name, text in plan.files.items():
-        path = plan.repository.folder / name
+        path = plan.project.folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("a" if name == IGNORED else "x", encoding="utf-8") as file:

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import tempfile
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import git, units
@@ -17,10 +17,7 @@ from .common import positive_seconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..adopt.models import Model
-    from ..adopt.plan import Adoption
-    from ..adopt.repository import Project
-    from ..variants.outcome import Ending
+    from ..adopt.plan import Adoption, Project
 
 READY = 0
 _MOST_NAMED = 5
@@ -32,15 +29,15 @@ _TIMEOUT_SECONDS = 300.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "--model",
-        metavar="MODULE:CLASS",
-        help="the torch module to write a benchmark of. Default: one that gnnbench finds, if the repository "
-        "has no benchmark yet",
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="files and folders with benchmarks, if pytest does not find them by itself",
     )
     parser.add_argument(
         "--action",
         metavar="OWNER/NAME@REF",
-        help="gnnbench's own repository and commit, for the workflow. Default: those it was installed from",
+        help="gnnbench's own repository and commit, for the workflow",
     )
     parser.add_argument(
         "--timeout",
@@ -55,15 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show what is found and what would be written, write it, run the benchmark once, and return 0."""
+    """Show what is found and what would be written, write it, run a benchmark once, and return 0."""
     from ..adopt import plan
 
     folder = git.top(Path.cwd())
     if folder != Path.cwd().resolve():
         streams.say(f"repository: {folder}")
-    repository = _repository(folder, options.timeout)
-    model = _model(repository, options.model)
-    planned = plan.make(repository, model, options.action, settings=options.settings.file is None)
+    named = [os.path.relpath(path, folder) for path in options.paths]
+    project = _project(folder, named, options.timeout)
+    planned = plan.make(project, options.action, settings=options.settings.file is None)
     _show(planned)
     if not planned.files:
         streams.say("nothing to write")
@@ -73,51 +70,41 @@ def run(options: argparse.Namespace) -> int:
         streams.say("nothing was written")
         return READY
     if planned.left:
-        streams.say(f"still to do: {planned.left}; then run: pytest {_here(planned, [planned.first])}")
-    else:
-        _try(planned, options.timeout)
+        streams.say(f"still to do: {planned.left}; then run: pytest {_here(project, project.suite)}")
+    elif project.benchmarks:
+        _try(project, options.timeout)
     _say_next(planned)
     return READY
 
 
-def _repository(folder: Path, timeout_seconds: float) -> "Project":
+def _project(folder: Path, named: "Sequence[str]", timeout_seconds: float) -> "Project":
     """Return the repository with the benchmarks that pytest collects in it.
 
     Raises:
         UsageError: pytest cannot collect them, or takes too long.
     """
-    from ..adopt.repository import Project
+    from ..adopt.plan import Project
     from ..variants import fresh
     from .progress import Progress
 
-    def collect(words: "Sequence[str]") -> "Ending":
-        with Progress() as progress:
-            progress.step("pytest --collect-only", timeout_seconds)
-            try:
-                return fresh.collect(words, folder, timeout_seconds)
-            except fresh.LateError as error:
-                raise _late("collecting", timeout_seconds, error) from None
-
-    repository, found = Project(folder), collect(["."])
-    reasons = dict(found.refused)
-    named = [file for file in repository.likely if not any(map(PurePath(file).is_relative_to, reasons))]
-    is_named = not found.benchmarks and bool(named)
-    if is_named:  # files whose names are no tests' to pytest, but that are named to it
-        found = collect(named)
-        reasons |= found.refused
-    refused = [f"{file} cannot be collected: {reason}" for file, reason in reasons.items()]
-    if not found.benchmarks and refused and repository.likely:
+    with Progress() as progress:
+        progress.step("pytest --collect-only", timeout_seconds)
+        try:
+            found = fresh.collect(named or ["."], folder, timeout_seconds)
+        except fresh.LateError as error:
+            raise _late("collecting", timeout_seconds, error) from None
+    refused = [f"{file} cannot be collected: {reason}" for file, reason in found.refused.items()]
+    if not found.benchmarks and (named or any(_may_time(folder / file) for file in found.refused)):
         raise UsageError(f"no benchmark here: {_PACKAGES}", *refused)
     for line in (*refused[:_MOST_NAMED], *found.untimed):
         streams.say(line)
-    functions = dict.fromkeys(_function(one) for one in found.benchmarks)
-    return Project(folder, tuple(functions), is_named, found.has_testpaths)
+    functions = dict.fromkeys(one.partition("[")[0] for one in found.benchmarks)
+    return Project(folder, tuple(functions), named, found.has_testpaths)
 
 
-def _function(name: str) -> str:
-    """Return a test id without its parameters."""
-    file, colons, test = name.partition("::")
-    return f"{file}{colons}{test.partition('[')[0]}"
+def _may_time(file: Path) -> bool:
+    """Tell whether a file that cannot be collected may have benchmarks."""
+    return not file.is_file() or b"benchmark" in file.read_bytes()
 
 
 def _late(what: str, timeout_seconds: float, error: UsageError) -> UsageError:
@@ -126,54 +113,23 @@ def _late(what: str, timeout_seconds: float, error: UsageError) -> UsageError:
     return UsageError(said, *str(error).splitlines()[1:])
 
 
-def _model(repository: "Project", wanted: str | None) -> "Model | None":
-    """Return the model to write a benchmark of; None: there are benchmarks already.
-
-    Raises:
-        UsageError: there is none, or not the one that is wanted.
-    """
-    from ..adopt import models
-
-    if repository.benchmarks and not wanted:
-        return None
-    found = models.find(repository)
-    chosen = next((one for one in found if wanted in (None, one.place)), None)
-    if chosen is None and wanted:
-        places = ", ".join(one.place for one in found[:_MOST_NAMED]) or "there is none"
-        raise UsageError(f"--model {wanted!r} is no torch module with a forward in this folder: {places}")
-    if chosen is None:
-        raise UsageError(
-            "no benchmark and no torch module here; write a test with pytest-benchmark's fixture: "
-            "def test_name(benchmark): benchmark(function, argument)"
-        )
-    if not wanted and len(found) > 1:
-        others = ", ".join(one.place for one in found[1 : _MOST_NAMED + 1])
-        streams.say(f"models: {chosen.place} is measured; --model names another: {others}")
-    return chosen
-
-
 def _show(planned: "Adoption") -> None:
-    from ..adopt.plan import IGNORED
+    from ..adopt.plan import BENCHMARK, IGNORED
 
-    repository = planned.repository
-    packages = ", ".join(repository.packages[:_MOST_NAMED]) or "none"
-    streams.say(f"packages: {packages}")
-    if planned.model:
-        streams.say(f"model: {planned.model.name} ({planned.model.path}:{planned.model.line})")
-    else:
-        count = units.count(len(repository.benchmarks), "benchmark function")
-        streams.say(f"{count} in {' '.join(planned.suite)}")
-        if repository.around:
-            streams.say(
-                f"they lie inside the package {repository.around}: gnnbench ab cannot compare versions of "
-                "it; move them out of it"
-            )
+    project = planned.project
+    if project.benchmarks:
+        count = units.count(len(project.benchmarks), "benchmark function")
+        streams.say(f"{count} in {' '.join(project.suite)}")
+    if project.around:
+        streams.say(
+            f"they lie inside the package {project.around}: gnnbench ab cannot compare versions of it; move "
+            "them out of it"
+        )
     for path in planned.kept:
         streams.say(f"exists, and is kept: {path}")
-    if planned.model:
-        print(f"\n{planned.first}:\n")
-        lines = planned.files[PurePath(planned.first)].splitlines()
-        print("".join(f"    {line}".rstrip() + "\n" for line in lines))
+    if text := planned.files.get(BENCHMARK):
+        print(f"\n{BENCHMARK}:\n")
+        print("".join(f"    {line}".rstrip() + "\n" for line in text.splitlines()))
     for path, text in planned.files.items():
         added = f": {units.count(len(text.split()), 'line')} added" if path == IGNORED else ""
         streams.say(f"will be written: {path}{added}")
@@ -191,8 +147,8 @@ def _agreed(count: int) -> bool:
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
-def _try(planned: "Adoption", timeout_seconds: float) -> None:
-    """Run the benchmark once, and print its times.
+def _try(project: "Project", timeout_seconds: float) -> None:
+    """Run the first benchmark once, and print its times.
 
     Raises:
         UsageError: it fails, or takes too long.
@@ -202,18 +158,16 @@ def _try(planned: "Adoption", timeout_seconds: float) -> None:
     from ..variants import fresh
     from .progress import Progress
 
-    watch = cpu.ContentionWatch()
+    watch, first = cpu.ContentionWatch(), project.benchmarks[0]
     with Progress() as progress, tempfile.TemporaryDirectory() as place:
         output = Path(place, "run.json")
-        progress.step(f"pytest {planned.first}", timeout_seconds)
-        words = [planned.first]
+        progress.step(f"pytest {first}", timeout_seconds)
         try:
-            lines = fresh.run(words, output, planned.repository.folder, 1, lambda _: None, timeout_seconds)
+            lines = fresh.run([first], output, project.folder, 1, lambda _: None, timeout_seconds)
         except fresh.LateError as error:
-            raise _late(planned.first, timeout_seconds, error) from None
+            raise _late(first, timeout_seconds, error) from None
         except UsageError as error:
-            remedy = "change it" if planned.model else _PACKAGES
-            raise UsageError(f"{planned.first} does not run: {remedy}", *str(error).splitlines()) from None
+            raise UsageError(f"{first} does not run: {_PACKAGES}", *str(error).splitlines()) from None
         entries = run_file.load(output)["benchmarks"]
     for line in lines:
         streams.say(line)
@@ -228,15 +182,16 @@ def _try(planned: "Adoption", timeout_seconds: float) -> None:
 
 
 def _say_next(planned: "Adoption") -> None:
+    project = planned.project
     if to_do := planned.to_do():
         streams.say(f"still to do: {to_do}")
-    if planned.model and not planned.repository.has_testpaths:
+    suite = _here(project, project.suite)
+    if not project.benchmarks and not project.has_testpaths:
         streams.say(
-            f"pytest without arguments runs {planned.suite[0]} too: pytest --benchmark-skip leaves it out, "
-            'and so does testpaths = ["tests"] in pytest\'s settings'
+            f"pytest without arguments runs {suite} too: pytest --benchmark-skip leaves it out, and so does "
+            'testpaths = ["tests"] in pytest\'s settings'
         )
-    suite = _here(planned, planned.suite)
-    if not planned.model and planned.repository.around:
+    if project.around:
         streams.say(f"commit, and before your next change: gnnbench baseline record -- {suite}")
         streams.say(f"after it: pytest {suite} --benchmark-compare")
         return
@@ -245,6 +200,6 @@ def _say_next(planned: "Adoption") -> None:
     streams.say(f"then a page of it: {install}gnnbench report ab.json")
 
 
-def _here(planned: "Adoption", paths: "Sequence[str]") -> str:
+def _here(project: "Project", paths: "Sequence[str]") -> str:
     """Return paths of the repository as they are typed in this folder."""
-    return shlex.join(os.path.relpath(planned.repository.folder / one) for one in paths)
+    return shlex.join(os.path.relpath(project.folder / one) for one in paths)

@@ -1,9 +1,8 @@
 import pytest
 
 from gnnbench.adopt import plan
-from gnnbench.adopt.repository import Project
+from gnnbench.adopt.plan import Project
 from gnnbench.errors import UsageError
-from tests.variants.repositories import commit, create, git
 
 
 @pytest.fixture
@@ -13,7 +12,7 @@ def repository(tmp_path):
 
 
 def made(repository):
-    return plan.make(repository, None, "me/gnnbench@v1", settings=True)
+    return plan.make(repository, "me/gnnbench@v1", settings=True)
 
 
 def test_lines_are_added_to_what_git_ignores(repository):
@@ -39,39 +38,13 @@ def test_nothing_that_exists_is_overwritten(repository):
 @pytest.mark.parametrize("action", ["gnnbench", "me/gnnbench", "me/gnnbench@v1\nrun: x", "a/b/c@v1"])
 def test_an_action_of_another_form_is_refused(repository, action):
     with pytest.raises(UsageError, match="must be OWNER/NAME@REF"):
-        plan.make(repository, None, action, settings=True)
+        plan.make(repository, action, settings=True)
 
 
-def test_gnnbench_in_a_clone_knows_its_repository(repository, monkeypatch):
-    clone = repository.folder / "clone"
-    create(clone)
-    commit(clone, 1)
-    monkeypatch.setattr(plan, "__file__", str(clone / "gnnbench/adopt/plan.py"))
-    git(clone, "remote", "add", "origin", "git@github.com:me/gnnbench.git")
-    head = git(clone, "rev-parse", "HEAD").strip()
-    assert plan.action_source() == f"me/gnnbench@{head}"
-    git(clone, "remote", "set-url", "origin", "https://gitlab.com/me/gnnbench.git")
-    assert plan.action_source() is None
-    workflow = plan.make(repository, None, None, settings=True).files[plan._WORKFLOW]
-    assert "compare.yml@COMMIT # TODO: gnnbench's repository and commit on GitHub\n" in workflow
-
-
-@pytest.mark.parametrize(
-    ("direct", "source"),
-    [
-        ("", None),
-        ('{"url": "file:///home/me/gnnbench", "dir_info": {}}', None),
-        (
-            '{"url": "https://github.com/a/b.git", "vcs_info": {"vcs": "git", "commit_id": "1f2e"}}',
-            "a/b@1f2e",
-        ),
-    ],
-)
-def test_gnnbench_that_pip_installed_knows_from_where(tmp_path, monkeypatch, direct, source):
-    monkeypatch.setattr(plan, "__file__", str(tmp_path / "site-packages/gnnbench/adopt/plan.py"))
-    folder = tmp_path / "gnnbench-1.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text("Name: gnnbench\nVersion: 1\n")
-    (folder / "direct_url.json").write_text(direct)
-    monkeypatch.syspath_prepend(tmp_path)
-    assert plan.action_source() == source
+def test_many_files_are_named_by_their_folder_if_pytest_collects_them_there(tmp_path):
+    names = [f"bench/{name}/test_{name}.py" for name in "abcd"]
+    assert Project(tmp_path).suite == ["benchmarks"]
+    assert Project(tmp_path, names[:3]).suite == names[:3]
+    assert Project(tmp_path, names).suite == ["bench"]
+    assert Project(tmp_path, [*names, "test_e.py::test_it"]).suite == ["."]
+    assert Project(tmp_path, names, named=names).suite == names

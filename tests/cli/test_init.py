@@ -7,35 +7,14 @@ import pytest
 import yaml
 
 from gnnbench.adopt import plan
-from gnnbench.adopt.repository import Project
+from gnnbench.adopt.plan import Project
 from gnnbench.cli import init
 from gnnbench.variants import command
 from tests import suite
 from tests.cli.forked import pytest_is_forked
 from tests.forks import ASLEEP
-from tests.variants.repositories import commit_all
+from tests.variants.repositories import git
 
-MODEL = """
-import torch
-
-
-class Scale(torch.nn.Module):
-    def __init__(self, hidden_dim=4):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.ones(hidden_dim))
-
-    def forward(self, edge_index):
-        return self.weight.sum() * edge_index
-
-
-class Other(torch.nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.linear = torch.nn.Linear(64, width)
-
-    def forward(self, x, power):
-        return self.linear(x) ** power
-"""
 SUITE = "def test_sum(benchmark):\n    benchmark(sum, [1])\n"
 INDIRECT = """
 import pytest
@@ -48,16 +27,6 @@ class TestSum:
     def test_it(self):
         self.time(sum, [1])
 """
-
-
-@pytest.fixture
-def model(tmp_path):
-    """A repository with two models and no benchmark."""
-    (tmp_path / "src/nets").mkdir(parents=True)
-    (tmp_path / "src/nets/__init__.py").touch()
-    (tmp_path / "src/nets/scale.py").write_text(MODEL)
-    commit_all(tmp_path, "models")
-    return tmp_path
 
 
 @pytest.fixture(autouse=True)
@@ -81,53 +50,43 @@ def state(folder):
     }
 
 
-@pytest.mark.nightly
-def test_a_repository_with_a_model_gets_a_benchmark_that_runs(model, run, monkeypatch):
-    monkeypatch.setattr(plan, "action_source", lambda: None)
-    before = state(model)
+def test_a_repository_without_benchmarks_gets_one_that_its_owner_completes(tmp_path, run):
+    (tmp_path / "src").mkdir()
+    before = state(tmp_path)
     found = run()
     assert found.returncode == 0, found.stderr
-    lines = found.stdout.splitlines()
-    assert "models: nets.scale:Scale is measured; --model names another: nets.scale:Other" in lines
-    assert "\ntimed: benchmarks/test_scale.py::test_scale_training_step, " in found.stdout
-    after = state(model)
+    said = "still to do: benchmarks/test_model.py:18: write your model where ... stands; then run: pytest "
+    assert f"{said}benchmarks" in found.stdout.splitlines()
+    after = state(tmp_path)
     assert {name: text for name, text in after.items() if name in before} == before
     assert sorted(set(after) - set(before)) == [
         ".github/workflows/benchmarks.yml",
         ".gitignore",
         "benchmarks/conftest.py",
-        "benchmarks/test_scale.py",
+        "benchmarks/test_model.py",
         "gnnbench.toml",
     ]
-    assert "return Scale().to(DEVICE)" in after["benchmarks/test_scale.py"]
+    assert 'parents[1] / "src"' in after["benchmarks/conftest.py"]
     job = yaml.safe_load(after[".github/workflows/benchmarks.yml"])["jobs"]["gnnbench"]
     assert job["with"]["arguments"] == "benchmarks"
     assert "\npytest without arguments runs benchmarks too: " in found.stdout
     assert "\nstill to do: in .github/workflows/benchmarks.yml, replace OWNER/gnnbench" in found.stdout
-
-
-def test_what_a_model_requires_is_left_to_its_owner(model, run):
-    found = run("--model", "nets.scale:Other")
-    assert found.returncode == 0, found.stderr
-    said = "still to do: benchmarks/test_other.py:20: give width, power where ... stands; then run: pytest "
-    assert f"{said}benchmarks/test_other.py" in found.stdout.splitlines()
-    file = model / "benchmarks/test_other.py"
-    text = file.read_text()
-    assert text.splitlines()[19] == "    return Other(width=...).to(DEVICE)"
-    assert "    power = ...\n" in text
-    file.write_text(text.replace("width=...", "width=8").replace("power = ...", "power = torch.tensor(2)"))
+    file = tmp_path / "benchmarks/test_model.py"
+    file.write_text(after["benchmarks/test_model.py"].replace("return ...", "return torch.nn.PReLU()"))
+    file.write_text(file.read_text().replace("(x, edge_index)", "(x,)"))
     again = run()
     assert again.returncode == 0, again.stderr
-    assert "timed: benchmarks/test_other.py::test_other_forward, " in again.stdout
-    assert "test_other.py:20" not in again.stdout
+    assert "timed: benchmarks/test_model.py::test_forward, " in again.stdout
+    assert "nothing to write" in again.stdout
+    assert "write your model" not in again.stdout
 
 
 def test_benchmarks_inside_their_package_are_compared_with_a_record(tmp_path, capsys):
     """`gnnbench ab` would import both sides' package from the working tree."""
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels/__init__.py").touch()
-    repository = Project(tmp_path, ["kernels/test_sum.py::test_sum"])
-    init._say_next(plan.make(repository, None, "me/gnnbench@v2", settings=True))
+    project = Project(tmp_path, ["kernels/test_sum.py::test_sum"])
+    init._say_next(plan.make(project, "me/gnnbench@v2", settings=True))
     *_, record, compare = capsys.readouterr().out.replace("\n  ", " ").splitlines()
     assert record.startswith("commit, and before your next change: gnnbench baseline record -- ")
     assert record.endswith("kernels/test_sum.py")
@@ -193,7 +152,6 @@ def test_it_asks(tmp_path, in_process, monkeypatch, answer, written):
             "bench_sum",
         ),
         ("testpaths = src", "tests/test_a.py", INDIRECT, "TestSum::test_it"),
-        ("python_files = a.py", "bench/bench_sum.py", SUITE, "test_sum"),
     ],
 )
 def test_pytest_says_what_a_benchmark_is(tmp_path, run, settings, file, text, name):
@@ -209,13 +167,21 @@ def test_pytest_says_what_a_benchmark_is(tmp_path, run, settings, file, text, na
 
 def test_what_cannot_be_collected_is_named_beside_benchmarks(tmp_path, in_process):
     broken = "import no_such_package\n"
-    files = {"bench/bench_sum.py": SUITE, "tests/bench_x.py": SUITE, "tests/conftest.py": broken}
+    files = {"bench/test_sum.py": SUITE, "tests/test_x.py": SUITE, "tests/conftest.py": broken}
     for file, text in files.items():
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text(text)
     found = in_process("init")
-    assert "1 benchmark function in bench/bench_sum.py" in found.stdout
+    assert "1 benchmark function in bench/test_sum.py" in found.stdout
     assert "tests cannot be collected: ModuleNotFoundError: No module named 'no_su" in found.stdout
+
+
+def test_files_that_pytest_does_not_find_can_be_named(tmp_path, in_process, monkeypatch):
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench/bench_sum.py").write_text(SUITE)
+    git(tmp_path, "init", "-q")
+    monkeypatch.chdir(tmp_path / "bench")
+    assert "1 benchmark function in bench/bench_sum.py" in in_process("init", "bench_sum.py").stdout
 
 
 @pytest.mark.parametrize("place", ["collecting", "test_sum.py::test_sum"])
@@ -224,7 +190,7 @@ def test_what_hangs_is_stopped(tmp_path, in_process, monkeypatch, place):
     waits = "import time\ntime.sleep(600)\n"
     (tmp_path / "test_sum.py").write_text(waits + SUITE if place == "collecting" else SUITE)
     if place != "collecting":
-        monkeypatch.setattr(init, "_repository", lambda folder, _: Project(folder, (place,)))
+        monkeypatch.setattr(init, "_project", lambda folder, *_: Project(folder, (place,)))
     monkeypatch.setattr("gnnbench.variants.fresh.running", command.running)
     found = in_process("init", "--yes", "--timeout", "0.5")
     assert found.returncode == 2
@@ -253,36 +219,15 @@ def test_a_benchmark_that_fails_is_exit_2_with_its_output(tmp_path, run):
     assert "process 1 failed: test_sum.py::test_sum raised: ModuleNotFoundError" in found.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--model", "nets.scale:Gone"], "--model 'nets.scale:Gone' is no torch module with a forward"),
-        (["--model", "nets.scale:Scale"], "benchmarks/test_scale.py exists and is not overwritten"),
-    ],
-)
-def test_what_cannot_be_is_one_line(model, in_process, words, message):
-    (model / "benchmarks").mkdir()
-    (model / "benchmarks/test_scale.py").write_text("mine")
-    found = in_process("init", "--yes", *words)
-    assert found.returncode == 2
-    *_, line = found.stderr.splitlines()
-    assert message in line
-    assert (model / "benchmarks/test_scale.py").read_text() == "mine"
+def test_it_finds_the_same_from_each_folder_of_a_repository(tmp_path, in_process, monkeypatch):
+    (tmp_path / "src").mkdir()
+    git(tmp_path, "init", "-q")
 
-
-def test_a_folder_without_anything_is_told_how_to_begin(in_process, tmp_path):
-    found = in_process("init", "--yes")
-    assert found.returncode == 2
-    assert "no benchmark and no torch module here; write a test" in found.stderr
-    assert not state(tmp_path)
-
-
-def test_it_finds_the_same_from_each_folder_of_a_repository(model, in_process, monkeypatch):
     def asked():
         found = in_process("init")
         assert "nothing was written: nobody can answer here" in found.stderr
         return found.stdout
 
     at_the_top = asked()
-    monkeypatch.chdir(model / "src")
-    assert asked() == f"repository: {model}\n{at_the_top}"
+    monkeypatch.chdir(tmp_path / "src")
+    assert asked() == f"repository: {tmp_path}\n{at_the_top}"
