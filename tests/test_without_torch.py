@@ -65,7 +65,6 @@ COMMANDS = {
     "profile --diff profile.json profile.json": (0, "no difference"),
     "compare run-0.json run-1.json --effect 5% --strict --json c.json -- run-2.json": (3, "b0"),
     "compare run-0.json --by times --format csv": (2, "no parameters"),
-    "export run-0.json --to csv -o run.csv": (0, ""),
     "comment ab.json --title t --details-url https://x.org -o comment.md": (0, ""),
     "comment ab.json --repository o/n --pull-request 1": (2, "gh"),
     "merge run-0.json run-1.json -o whole.json": (2, "both contain"),

@@ -21,7 +21,6 @@ from . import (
     comment,
     compare,
     completion,
-    export,
     init,
     merge,
     profile,
@@ -44,7 +43,6 @@ _COMMANDS = {
     calibrate: "measure false positives and power of ab on this machine: calibrate [-- PYTEST ARGS]",
     profile: "show where a benchmark spends its time: profile SELECT [--with KIND] [-- PYTEST ARGS]",
     compare: "compare saved runs: compare A.json... -- B.json...",
-    export: "write a run's times for another tool: export RUN.json --to FORMAT",
     comment: "write results as a comment for a pull request: comment RESULT.json...",
     merge: "join the results of shards: merge SHARD.json... -o WHOLE.json",
     submit: "run shards on the machines of a cluster, and merge them: submit --slurm -o FILE -- "

@@ -1,4 +1,4 @@
-"""What a measurement says: time, interval, facts and notes, as tables, pages and exports show them."""
+"""What a measurement says: time, interval, facts and notes, as tables and pages show them."""
 
 from dataclasses import dataclass
 from typing import Literal

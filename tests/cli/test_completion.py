@@ -36,7 +36,6 @@ def script(tmp_path_factory):
         ("baseline re", {"record"}),
         ("ab --bud", {"--budget"}),
         ("ab --no-", {f"--no-{one}" for one in OFF}),
-        ("export --to b", {"bencher"}),
         ("merge run", {"run-1.json", "run-2.json"}),
         ("report run.json -o run-2", {"run-2.json"}),
     ],

@@ -122,9 +122,6 @@ _OF_RUNS = (
     ("compare", "--by", "platform", FILE, *_JSON),
     ("compare", "--by", "n=1", FILE, "--format", "markdown"),
     ("compare", "--by", "dataset", FILE, OTHER, "--format", "csv"),
-    ("export", FILE, "--to", "bencher"),
-    ("export", FILE, "--to", "github-action-benchmark", "-o", "output.json"),
-    ("export", FILE, "--to", "csv"),
     ("trend", FILE),
     ("accept", FILE, "--reason", "fuzz"),
     ("report", FILE, *_PAGE),
@@ -132,7 +129,7 @@ _OF_RUNS = (
 )
 _OF_RESULTS = (
     *(("comment", FILE), ("comment", FILE, OTHER, "--title", "title"), ("merge", FILE, "-o", "whole.json")),
-    *(("report", FILE, *_PAGE), ("compare", FILE, "--", FILE), ("export", FILE, "--to", "csv")),
+    *(("report", FILE, *_PAGE), ("compare", FILE, "--", FILE)),
     *(("accept", FILE, "--reason", "fuzz"), ("accept", FILE, "test_a.py::slower", "--reason", "fuzz")),
 )
 _VERDICTS = frozenset((0, 1, 2, 3))
