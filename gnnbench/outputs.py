@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from numbers import Integral
 from typing import Any
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -21,7 +22,7 @@ def parts(value: Any, left: dict[str, str] | None = None) -> dict[str, Any]:
     Dictionaries, lists, tuples, named tuples, sets and dataclasses are opened, and so are PyG's Data, DGL's
     and NetworkX's graphs, DataFrames of pandas and Polars, and SciPy's sparse matrices. A SparseTensor
     becomes a sparse COO tensor of torch. What has NumPy's `__array__` becomes a NumPy array. A list or tuple
-    of many plain values is one part, a tuple; an empty container is `()`.
+    of many floats, whole numbers, or other plain values is one part, a tuple; an empty container is `()`.
 
     Args:
         value: what the function returned.
@@ -34,9 +35,13 @@ def parts(value: Any, left: dict[str, str] | None = None) -> dict[str, Any]:
 
 
 def _parts(place: str, value: Any, left: dict[str, str] | None) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, list | tuple) and len(value) > _FEW and {type(one) for one in value} <= {*_PLAIN}:
-        yield place, tuple(value)
-        return
+    if isinstance(value, list | tuple) and len(value) > _FEW:
+        types = {type(one) for one in value}
+        if types <= {*_PLAIN} - {float} or any(
+            all(issubclass(one, kind) for one in types) for kind in (float, Integral)
+        ):
+            yield place, tuple(value)
+            return
     found = inside(value)
     if found is not None:
         for name, one in found.items():
@@ -84,9 +89,13 @@ def _graph(value: Any) -> dict[str, Any] | None:
     if _is(value, "networkx", "Graph"):
         return {".nodes": dict(value.nodes(data=True)), ".edges": list(value.edges(data=True))}
     if _is(value, "scipy.sparse", "sparray", "spmatrix"):
-        found = value.tocoo(copy=True)
-        found.sum_duplicates()  # it sorts, too
-        return {".shape": found.shape, ".row": found.row, ".col": found.col, ".data": found.data}
+        rows = value.tocsr()
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()  # it sorts, too
+        found = rows.tocoo(copy=False)
+        ends = {".row": found.row.astype("int64"), ".col": found.col.astype("int64")}
+        return {".shape": found.shape, **ends, ".data": found.data}
     return None
 
 

@@ -1,7 +1,7 @@
 """How far two results are from each other, against what rounding may change."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,8 @@ _KEPT = 2.0
 class Closeness:
     """The differences of a head's numbers from a base's.
 
-    Errors are in units in the last place of the base's largest value, in the type of the base.
+    Errors are in units in the last place of the base's largest value, in the type of the base. Where terms
+    cancel so that it has only zeros, the unit is how much they change when the inputs move.
     """
 
     error: float
@@ -62,7 +63,7 @@ def compare(
     head: NDArray[Any],
     kind: str,
     *,
-    others: tuple[NDArray[Any], ...] = (),
+    others: Sequence[tuple[NDArray[Any], int]] = (),
     inputs: int = 0,
 ) -> Closeness:
     """Compare numbers of the same type and shape.
@@ -79,13 +80,17 @@ def compare(
         base: the base's numbers.
         head: the head's.
         kind: their type.
-        others: the base's numbers from other calls.
+        others: the base's numbers from other calls, and by how many units their inputs were moved, 1 if by
+            none: rounding may hide what one unit changes, and the change by more is divided by their number.
         inputs: number of numbers among the inputs.
     """
     places = digits(kind)
     largest = max((_finite(one) for one in _blocks(base)), default=0.0)
+    changes = (_largest(*both)[0] / units for other, units in others for both in _pairs(base, other))
+    moved = max(changes, default=0.0)
     unit = math.ldexp(largest, 1 - places) if places else 0.0
-    moved = max((_largest(*both)[0] for other in others for both in _pairs(base, other)), default=0.0)
+    if places and not largest and moved < math.inf:
+        unit = moved
     worst, where, differing, start = -1.0, 0, 0, 0
     for left, right in _pairs(base, head):
         error, at = _largest(left, right)

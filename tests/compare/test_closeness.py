@@ -94,7 +94,7 @@ def test_another_order_of_the_same_operations_is_close(pair, rows, columns, dtyp
     x = draw[kind]((rows, columns)).astype(dtype)
     base, head = (np.asarray(run(x) if run is not np.ndarray.sum else x.sum(axis=0)) for run in pair)
     again = np.asarray(pair[0](moved(x, rng)) if pair[0] is not np.ndarray.sum else moved(x, rng).sum(axis=0))
-    found = compare(base, head, dtype, others=(again,), inputs=x.size)
+    found = compare(base, head, dtype, others=[(again, 1)], inputs=x.size)
     assert found.is_close, found
 
 
@@ -104,7 +104,7 @@ def test_half_precision_inside_is_not(rows, columns, seed):
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((rows, columns)).astype("float32")
     half = x.astype("float16").astype("float32")
-    found = compare(product(x), product(half), "float32", others=(product(moved(x, rng)),), inputs=x.size)
+    found = compare(product(x), product(half), "float32", others=[(product(moved(x, rng)), 1)], inputs=x.size)
     assert not found.is_close, found
 
 
@@ -112,7 +112,7 @@ def test_a_part_that_is_skipped_is_not_close_and_its_place_is_known():
     base = np.arange(12.0).reshape(3, 4)
     head = base.copy()
     head[1, 2] = 0
-    found = compare(base, head, "float64", others=(base * (1 + 1e-15),), inputs=12)
+    found = compare(base, head, "float64", others=[(base * (1 + 1e-15), 1)], inputs=12)
     assert (found.is_close, found.place, found.base, found.head) == (False, (1, 2), 6.0, 0.0)
     assert found.share == pytest.approx(1 / 12)
 

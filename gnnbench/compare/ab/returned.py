@@ -4,10 +4,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...measure.returned.calls import AGAIN, GIVEN, GIVEN_MOVED, NEW, NEW_MOVED
+import numpy as np
+
+from ...measure.returned.calls import AGAIN, GIVEN, MOVED, NEW
 from ...measure.returned.portable import TEXT
 from ..agreement import Agreement, not_compared
 from ..closeness import Closeness, compare, digits
+from .renamed import as_in_base, input_of
 
 Values = Any
 """A NumPy array, a text, or None."""
@@ -17,16 +20,16 @@ place; None: the call has no such part."""
 
 _BASE, _HEAD = range(2)
 _SIDES = ("base", "head")
-_MOVED = {GIVEN: GIVEN_MOVED, NEW: NEW_MOVED}
 _SMALL = 2.0**-6
 """A larger error, relative to the largest value, is none of precision."""
 _MANY = 0.25
 """Fraction of the numbers that less precision changes at least."""
 _NOTHING = "it returns nothing, and changes nothing that it gets"
+_OTHERS = "the sides have other inputs: only the {}"
 _UNSTEADY = "the base does not repeat itself: random numbers, a state that it keeps, or a changing order"
 _VALUES = "other values: unseeded random numbers, the time, a file, or a benchmark before has changed it"
 _REPEATED = "for inputs that it has seen the head runs fewer lines of Python, and the base does not"
-_TIE = "{} changes when the inputs move by one unit in the last place"
+_TIE = "{} changes when the inputs move by units in the last place"
 
 
 class _DifferError(Exception):
@@ -48,7 +51,13 @@ def agreement(base: Mapping[str, Any], head: Mapping[str, Any], fetch: Fetch) ->
             return not_compared(f"base: a further call raises {failure}")
     if reason := _other_inputs(base["inputs"], head["inputs"]):
         return not_compared(reason)
-    return _Comparing((base, head), fetch).agreement()
+    head, names = as_in_base(base, head)
+
+    def fetch_renamed(side: int, wanted: Sequence[tuple[int, str]]) -> list[Values]:
+        own = names if side == _HEAD else {}
+        return fetch(side, [(number, own.get(part, part)) for number, part in wanted])
+
+    return _Comparing((base, head), fetch_renamed).agreement()
 
 
 def _other_inputs(base: Mapping[str, Any], head: Mapping[str, Any]) -> str:
@@ -71,12 +80,16 @@ class _Comparing:
     """The comparison of one benchmark."""
 
     def __init__(self, sides: tuple[Mapping[str, Any], Mapping[str, Any]], fetch: Fetch) -> None:
-        self._calls = [one["calls"] for one in sides]
+        self._inputs, self._calls, self._kept, self._refused = (
+            [one[name] for one in sides] for name in ("inputs", "calls", "kept", "refused")
+        )
         self._elements, self._fetch = sides[_BASE]["elements"], fetch
-        self._refused = [one["refused"] for one in sides]
-        self._have_new = all(one["writable"] for one in sides)
+        self._writable = [set(one["writable"]) for one in sides]
+        self._have_new = bool(self._writable[_BASE]) and self._writable[_BASE] == self._writable[_HEAD]
         self._left: list[str] = []
         """What could not be compared."""
+        self._others: list[str] = []
+        """Inputs that only one side has, and whose parts the base has."""
         self._compared = 0
         self._worst: Closeness | None = None
 
@@ -87,7 +100,9 @@ class _Comparing:
             self._compare_all()
         except _DifferError as error:
             return Agreement("differ", str(error))
-        repeated = self._have_new and self._does_less(_HEAD) and not self._does_less(_BASE)
+        repeated = self._have_new and self._kept[_HEAD] and not self._kept[_BASE]
+        if self._others:
+            return not_compared(_OTHERS.format(self._others[0]))
         if not self._compared:
             left = "; ".join(dict.fromkeys(self._left))
             return not_compared(left or _NOTHING)
@@ -101,13 +116,12 @@ class _Comparing:
             self._compare(NEW)
         elif self._refused[_HEAD] and not self._refused[_BASE]:
             raise _DifferError(f"the head raises {self._refused[_HEAD]} for new values, the base does not")
+        elif not any(self._refused):
+            for side, other in ((_BASE, _HEAD), (_HEAD, _BASE)):
+                only = sorted(self._writable[side] - self._writable[other])
+                self._others += [f"{_SIDES[side]} has {place}" for place in only]
         if not self._repeats(_HEAD):
             raise _DifferError(self._how_not_repeated())
-
-    def _does_less(self, side: int) -> bool:
-        """Whether a call executes fewer lines of Python for inputs that it has seen."""
-        given, new, again = (self._calls[side][number]["lines"] for number in (GIVEN, NEW, AGAIN))
-        return None not in (given, new, again) and again < new and again <= given
 
     def _repeats(self, side: int) -> bool:
         """Whether a side returns the same for the same inputs, but for rounding."""
@@ -143,30 +157,48 @@ class _Comparing:
         for place in dict.fromkeys((*base["parts"], *head["parts"])):
             there, here = base["parts"].get(place), head["parts"].get(place)
             if there is None or here is None:
-                raise _DifferError(_only(place, "head" if there is None else "base"))
+                lacking = _BASE if there is None else _HEAD
+                if self._may_lack(lacking, number, place):
+                    continue
+                raise _DifferError(_only(place, 1 - lacking, head["left"] if lacking == _HEAD else {}))
             if there == here:
-                self._compared += there[0] != TEXT or place != "output" or there != _none()
+                self._compared += 1
                 continue
             if there[:2] != here[:2]:
                 raise _DifferError(f"{place} is {_typed(*here[:2])} instead of {_typed(*there[:2])}")
             self._compare_part(number, place, there[0])
 
+    def _may_lack(self, side: int, number: int, part: str) -> bool:
+        """Tell whether a side lacks a part for a reason: it has no such input, or ran backward itself.
+
+        Of an output, what the base has cannot be read where it has a type that cannot be compared.
+        """
+        call = self._calls[side][number]
+        if part.startswith("output"):
+            return side == _BASE and any(part.startswith(f"output{one}") for one in call["left"])
+        if (place := input_of(part)) not in self._inputs[side]:
+            self._others += [f"base has {place}"] if side == _HEAD else []
+            return True
+        return "by the output" in part and call["freed"]
+
     def _compare_part(self, number: int, place: str, kind: str) -> None:
-        wanted = [(number, place), (_MOVED[number], place), *([(AGAIN, place)] if number == NEW else [])]
-        base, moved, *again = self._fetch(_BASE, wanted)
-        (head,) = self._fetch(_HEAD, [(number, place)])
-        if kind == TEXT or not digits(kind):
-            if moved is not None and not _same(base, moved):
+        (base,), (head,) = (self._fetch(side, [(number, place)]) for side in (_BASE, _HEAD))
+        is_exact, how = kind == TEXT or not digits(kind), f"{place} is {head} instead of {base}"
+        others: list[tuple[Values, int]] = []
+        for call, units in {**({AGAIN: 1} if number == NEW else {}), **MOVED[number]}.items():
+            (other,) = self._fetch(_BASE, [(call, place)])
+            if other is not None and is_exact and not _same(base, other):
                 self._left.append(_TIE.format(place))
                 return
-            how = f"{place} is {head} instead of {base}"
             if kind != TEXT:
-                how = _how(place, compare(base, head, kind))
+                if other is not None and other.shape == base.shape:
+                    others.append((other, units))
+                found = compare(base, head, kind, others=others, inputs=self._elements)
+                how = _how(place, found)
+                if found.is_close and call != AGAIN:
+                    break
+        else:
             raise _DifferError(self._known(number, place) or how)
-        others = tuple(one for one in (moved, *again) if one is not None and one.shape == base.shape)
-        found = compare(base, head, kind, others=others, inputs=self._elements)
-        if not found.is_close:
-            raise _DifferError(self._known(number, place) or _how(place, found))
         self._compared += 1
         if found.error and (self._worst is None or found.error > self._worst.error):
             self._worst = found
@@ -180,35 +212,29 @@ class _Comparing:
         return f"{place} is right only for the values that the benchmark uses"
 
 
-def _none() -> list[Any]:
-    """Return the signature of an output that is None."""
-    from ...measure.returned.portable import Portable
-
-    return [*map(_listed, Portable(TEXT, repr(None)).signature)]
-
-
-def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
 def _same(left: Values, right: Values) -> bool:
     if isinstance(left, str) or isinstance(right, str):
         return bool(left == right)
     return left.shape == right.shape and bool((left == right).all())
 
 
-def _only(place: str, side: str) -> str:
-    if place.endswith("after the call"):
-        changed = place.removesuffix(" after the call")
-        other = _SIDES[1 - _SIDES.index(side)]
-        return f"the {side} changes {changed}, and the {other} does not"
-    return f"only the {side} has {place}"
+def _only(part: str, side: int, left: Mapping[str, str]) -> str:
+    """Say that only one side has a part; the head may have a type there that cannot be compared."""
+    if part.endswith("after the call"):
+        changed = part.removesuffix(" after the call")
+        return f"the {_SIDES[side]} changes {changed}, and the {_SIDES[1 - side]} does not"
+    for place, kind in left.items():
+        if part.startswith(f"output{place}"):
+            return f"output{place} is a {kind} in the head"
+    return f"only the {_SIDES[side]} has {part}"
 
 
 def _how(place: str, found: Closeness) -> str:
     """Say how numbers differ."""
     index = str(list(found.place)) if found.place else ""
-    error = f"{place}{index} is {found.head:.6g} instead of {found.base:.6g}"
+    exact = np.asarray(found.base).dtype.kind in "biu"
+    here, there = (f"{one}" if exact else f"{one:.6g}" for one in (found.head, found.base))
+    error = f"{place}{index} is {here} instead of {there}"
     if found.relative < _SMALL and found.share > _MANY and not math.isinf(found.error):
         return f"less precise by 2^{max(round(math.log2(found.error)), 1)}: {error}"
     return f"{error}; {found.share:.2g} of its numbers differ"

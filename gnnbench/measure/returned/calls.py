@@ -5,10 +5,12 @@
     2  the same again; its result is read only after the given values were written back
     3  with the given inputs, moved by one unit in the last place
     4  with the new values, moved likewise
+    5 to 10  in turn as 3 and 4, moved by 4, 16 and 64 such units
 
-The calls 3 and 4 are made only where results differ: they show how much rounding may change. A call with new
-values finds results that are kept by address or by identity; the repeated call finds those that are kept by
-content, those that are computed only when they are looked at, and random numbers.
+The calls from 3 on are made only where results differ: they show how much rounding may change. A call with
+new values finds results that are kept by address or by identity; the repeated call finds those that are kept
+by content, those that are computed only when they are looked at, and random numbers. Call 4 is also made if
+call 2 ran fewer lines of Python than call 1: where results are kept by content, it runs as many as call 1.
 """
 
 import os
@@ -20,28 +22,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from ...outputs import parts
 from .. import compilation
 from ..clock import Call
 from ..conditions import collector_paused
-from ..layouts import MEMORY_SHARE
 from ..seeds import seed
-from . import other_values
+from . import gradients, other_values
+from .given import Given, equal, write
 from .portable import Portable, array_of, portable
-from .reachable import Reachable, copy_of, shares_memory, write
+from .reachable import Reachable, shares_memory
 
 GIVEN, NEW, AGAIN, GIVEN_MOVED, NEW_MOVED = range(5)
 """The calls."""
+MOVED = {GIVEN: {GIVEN_MOVED: 1, 5: 4, 7: 16, 9: 64}, NEW: {NEW_MOVED: 1, 6: 4, 8: 16, 10: 64}}
+"""By how many units inputs are moved in a call, by the call with the same inputs."""
+_UNITS = {**MOVED[GIVEN], **MOVED[NEW]}
 _MOST_LINES = 2_000_000
 """After so many lines of Python, counting ends: it is slow."""
 _MOST_PARTS = 10_000
 _SHOWN = 60
 """Characters of a text that are shown."""
 _CHANGED = "{} after the call"
-_GRADIENT = "gradient of {}"
 
 
 @dataclass
@@ -56,6 +59,8 @@ class Returned:
     """Lines of Python that it executed; None: they were not counted."""
     failure: str = ""
     """Type and message of what it raised; empty: nothing."""
+    freed: bool = False
+    """Whether it ran backward itself, so that its output has no gradients any more."""
 
 
 class ComparedCalls:
@@ -77,17 +82,16 @@ class ComparedCalls:
         fixed: bool,
     ) -> None:
         self._make, self._end, self._scope, self._fixed = make, end, scope, fixed
-        self._given: dict[int, tuple[Any, NDArray[Any]]] = {}
-        """The arrays, and copies of their content before the first call, by id."""
-        self._gradients: dict[int, Any] = {}
-        """Copies of the gradients that tensors had then, by id."""
+        self._given = Given()
         self._aliases = False
         """Whether an output lies in the memory of an input."""
         self.made: dict[int, Returned] = {}
         self.inputs: dict[str, Portable] = {}
         """The inputs of the first call, by place."""
-        self.writable = False
-        """Whether there are inputs that get new values."""
+        self.writable: list[str] = []
+        """Places of the inputs that get new values."""
+        self.kept = False
+        """Whether a call executes fewer lines of Python for inputs that it has seen."""
         self.refused = ""
         """What the call with new values raised; empty: nothing, or the given values are used again."""
 
@@ -101,9 +105,13 @@ class ComparedCalls:
         self.make(GIVEN)
         if failure := self.make(NEW).failure:
             # The function may not take such values: see whether it repeats itself for the given ones.
-            self.refused, self.writable, self._fixed = failure, False, True
+            self.refused, self.writable = failure, []
             self.make(NEW)
         self.make(AGAIN)
+        given, new, again = (self.made[number].lines or 0 for number in (GIVEN, NEW, AGAIN))
+        if self.writable and 0 < again < new and again <= given:
+            # Random numbers, or a first warning, may have made the call with new values longer.
+            self.kept = again < (self.make(NEW_MOVED).lines or 0)
 
     def make(self, number: int) -> Returned:
         """Make a call, and keep what it returned and changed; the inputs have the given values afterwards.
@@ -115,36 +123,42 @@ class ComparedCalls:
         found = self.made[number] = Returned()
         call = self._make()
         reach = Reachable(call, self._scope)
-        self._keep(reach)
+        self._given.keep(reach.arrays.values())
         if number == GIVEN:
             known = {**reach.arrays, **reach.plain}
             self.inputs = portable(known, {})
-            self.writable = bool(reach.writable) and not self._fixed
-        before = {place: self._target(number, place, reach) for place in reach.arrays}
-        for place, value in reach.arrays.items():
-            _set(value, before[place])
-        seed(number)
+            self.writable = [] if self._fixed else list(reach.writable)
+        for value in reach.arrays.values():
+            write(value, self._given.of(value))
+        for value in () if self._fixed else reach.writable.values():
+            write(value, self._target(number, value))
+        before = {place: self._given.now(value) for place, value in reach.arrays.items()}
+        seed(min(number, AGAIN))
         try:
             try:
                 with collector_paused():
-                    output, found.lines = _counted(call) if number in (GIVEN, NEW, AGAIN) else (call(), None)
+                    output, found.lines = (
+                        _counted(call) if number in (GIVEN, NEW, AGAIN, NEW_MOVED) else (call(), None)
+                    )
             except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
                 found.failure = f"{type(error).__name__}: {error}"
                 return found
             if number == AGAIN and self.writable and not self._aliases:
                 after = self._changed(reach, before)
-                self._restore()
+                self._given.restore()
                 self._read(found, output)
             else:
                 after = self._changed(reach, before)
                 self._read(found, output)
                 if number != AGAIN:
-                    self._differentiate(found, output, reach)
                     opened = parts(output, {}).values()
                     self._aliases |= any(shares_memory(one, reach.arrays) for one in opened)
+                    by_output = gradients.by_output(opened, reach.arrays)
+                    found.freed = by_output is None
+                    found.parts |= portable(by_output or {}, found.left)
             found.parts |= after
         finally:
-            self._restore()
+            self._given.restore()
             self._end(call)
         return found
 
@@ -174,110 +188,50 @@ class ComparedCalls:
                 part.content.size for part in self.inputs.values() if not isinstance(part.content, str)
             ),
             "writable": self.writable,
+            "kept": self.kept,
             "refused": self.refused,
             "calls": [
                 {
                     "parts": {place: part.signature for place, part in one.parts.items()},
                     "left": one.left,
-                    "lines": one.lines,
                     "failure": one.failure,
+                    "freed": one.freed,
                 }
                 for one in self.made.values()
             ],
         }
 
-    def _keep(self, reach: Reachable) -> None:
-        """Copy the content of arrays that have not been seen."""
-        new = [one for one in reach.arrays.values() if id(one) not in self._given]
-        needed = sum(one.nbytes for one in new)
-        if needed > MEMORY_SHARE * psutil.virtual_memory().available:
-            raise MemoryError(f"too large to copy: {needed / 2**30:.1f} GiB of inputs")
-        for one in new:
-            self._given[id(one)] = one, copy_of(one)
-            if _is_tensor(one) and one.is_leaf and one.requires_grad:
-                self._gradients[id(one)] = None if one.grad is None else one.grad.clone()
-
-    def _target(self, number: int, place: str, reach: Reachable) -> NDArray[Any]:
-        """Return the values that an input has in a call."""
-        given = self._given[id(reach.arrays[place])][1]
-        if self._fixed or place not in reach.writable:
-            return given
-        rng = np.random.default_rng(zlib.crc32(place.encode()))
-        values = other_values.new(given, rng) if number in (NEW, AGAIN, NEW_MOVED) else given
-        kind = str(reach.arrays[place].dtype)
-        return other_values.moved(values, kind, rng) if number in (GIVEN_MOVED, NEW_MOVED) else values
-
-    def _restore(self) -> None:
-        for value, content in self._given.values():
-            _set(value, content)
-            if id(value) in self._gradients:
-                gradient = self._gradients[id(value)]
-                value.grad = None if gradient is None else gradient.clone()
+    def _target(self, number: int, value: Any) -> NDArray[Any]:
+        """Return the values that an input which may get others has in a call: equal inputs get equal ones."""
+        values = self._given.of(value)
+        content = zlib.crc32(np.ascontiguousarray(values).view(np.uint8).data)
+        if number in (NEW, AGAIN, *MOVED[NEW]) and not self.refused:
+            values = other_values.new(values, np.random.default_rng(content))
+        if number > AGAIN:
+            rng = np.random.default_rng([content, number])
+            values = other_values.moved(values, str(value.dtype), rng, _UNITS[number])
+        return values
 
     def _changed(self, reach: Reachable, before: Mapping[str, NDArray[Any]]) -> dict[str, Portable]:
         """Return the arguments that the call changed, and the gradients that it left."""
         found = {
             _CHANGED.format(place): value
             for place, value in reach.arrays.items()
-            if not _equal(array_of(value), before[place])
-        }
-        gradients = {
-            _GRADIENT.format(place): value.grad.detach().clone()
-            for place, value in reach.arrays.items()
-            if _is_tensor(value) and value.is_leaf and value.grad is not None
+            if not equal(array_of(value), before[place])
         }
         return {
             name: Portable(one.kind, one.content if isinstance(one.content, str) else one.content.copy())
-            for name, one in portable({**found, **gradients}, {}).items()
+            for name, one in portable({**found, **gradients.left_by_call(reach.arrays)}, {}).items()
         }
 
     def _read(self, found: Returned, output: Any) -> None:
         """Look at an output, and keep copies: it may lie in the memory of an input."""
-        opened = parts(output, found.left)
+        opened = {} if output is None else parts(output, found.left)
         if len(opened) > _MOST_PARTS:
             raise ValueError(f"the output has {len(opened):,} parts, more than {_MOST_PARTS:,}")
         for place, part in portable(opened, found.left).items():
             content = part.content if isinstance(part.content, str) else part.content.copy()
             found.parts[f"output{place}"] = Portable(part.kind, content)
-
-    def _differentiate(self, found: Returned, output: Any, reach: Reachable) -> None:
-        """Compute the gradients of an output that needs some, in directions that both sides share."""
-        torch = sys.modules.get("torch")
-        tensors = [one for one in parts(output, {}).values() if _is_tensor(one) and one.requires_grad]
-        leaves = {
-            place: one
-            for place, one in reach.arrays.items()
-            if _is_tensor(one) and one.requires_grad and one.is_leaf
-        }
-        if not torch or not tensors or not leaves:
-            return
-        directions = [torch.linspace(1, 2, one.numel()).to(one).reshape(one.shape) for one in tensors]
-        try:
-            gradients = torch.autograd.grad(tensors, list(leaves.values()), directions, allow_unused=True)
-        except RuntimeError:  # the call ran backward itself, and freed the graph
-            return
-        given = {
-            f"{_GRADIENT.format(place)} by the output": one
-            for place, one in zip(leaves, gradients, strict=True)
-            if one is not None
-        }
-        found.parts |= portable(given, found.left)
-
-
-def _is_tensor(value: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return bool(torch) and isinstance(value, torch.Tensor)  # type: ignore[union-attr]
-
-
-def _equal(left: NDArray[Any], right: NDArray[Any]) -> bool:
-    return left.shape == right.shape and bool(np.array_equal(left, right, equal_nan=left.dtype.kind in "fc"))
-
-
-def _set(value: Any, content: NDArray[Any]) -> None:
-    """Write a content unless it is there: a write may make what was kept of the value invalid."""
-    present = array_of(value)
-    if present.shape == content.shape and not _equal(present, content):
-        write(value, content)
 
 
 def _counted(call: Call) -> tuple[Any, int | None]:

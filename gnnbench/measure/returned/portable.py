@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -64,12 +65,21 @@ def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, P
             yield place, Portable(TEXT, repr(array.tolist()))
         else:
             left[place] = f"numpy.ndarray of {array.dtype}"
-    elif isinstance(value, tuple) and value and all(type(one) is float for one in value):
-        yield place, Portable("float64", np.array(value))
-    elif isinstance(value, float | complex) or (type(value) is int and abs(value) < 2**63):
+    elif isinstance(value, tuple) and (numbers := _numbers(value)) is not None:
+        yield place, Portable(str(numbers.dtype), numbers)
+    elif isinstance(value, bool | float | complex) or (type(value) is int and abs(value) < 2**63):
         yield place, Portable(str(np.asarray(value).dtype), np.asarray(value))
     else:
         yield place, Portable(TEXT, repr(value))
+
+
+def _numbers(values: tuple[Any, ...]) -> NDArray[Any] | None:
+    """Return an array of floats only, or of whole numbers only; None: there are others, or none."""
+    for kind, letters in ((float, "f"), (Integral, "biu")):
+        if values and all(isinstance(one, kind) for one in values):
+            found = np.array(values)
+            return found if found.dtype.kind in letters else None
+    return None
 
 
 def _of_tensor(place: str, value: Any) -> Iterator[tuple[str, Portable]]:

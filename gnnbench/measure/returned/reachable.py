@@ -2,20 +2,20 @@
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import outputs
 from ..clock import Call
-from .portable import array_of
 
 _DEEPEST = 6
 _MOST = 20_000
 """Objects that are looked at."""
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _LEFT = (type, ModuleType, BuiltinFunctionType)
 """Types of objects whose attributes are no inputs."""
 
@@ -54,7 +54,7 @@ class Reachable:
         """
         if id(value) in self._seen or depth > _DEEPEST or len(self._seen) > _MOST:
             return
-        if isinstance(value, bool | int | float | complex | str | bytes | None):
+        if isinstance(value, _PLAIN):
             if free:
                 self.plain[place] = value
             return
@@ -90,15 +90,18 @@ class Reachable:
             yield from ((f".{name}", one, False) for name, one in list(items))
 
     def _held_by(self, function: FunctionType) -> Iterator[tuple[str, Any, bool]]:
-        """Yield what a function captured, and the globals that it names if it is of the test's module."""
+        """Yield what a function captured, and the globals that it names if it is of the test's module.
+
+        Numbers and texts that a function of another module captured are no inputs, but a part of its code.
+        """
+        is_own = function.__globals__ is self._scope
         names, cells = function.__code__.co_freevars, function.__closure__ or ()
+        held = [("", one) for one in function.__defaults__ or ()]
         for name, cell in zip(names, cells, strict=True):
-            try:
-                yield name, cell.cell_contents, True
-            except ValueError:  # not assigned yet
-                continue
-        yield from (("", one, True) for one in function.__defaults__ or ())
-        if function.__globals__ is self._scope:
+            with suppress(ValueError):  # not assigned yet
+                held.append((name, cell.cell_contents))
+        yield from ((name, one, True) for name, one in held if is_own or not isinstance(one, _PLAIN))
+        if is_own:
             for name in function.__code__.co_names:
                 if name in self._scope:
                     yield name, self._scope[name], True
@@ -120,38 +123,35 @@ def _may_change(value: Any) -> bool:
         return False
     if value.numel() < 2 or value.device.type == "meta" or not value.is_floating_point():  # noqa: PLR2004
         return False
-    return all(stride or size == 1 for stride, size in zip(value.stride(), value.shape, strict=True))
+    return not is_expanded(value)
 
 
-def write(value: Any, content: NDArray[Any]) -> None:
-    """Write numbers of the same shape to a tensor or an array, where it is."""
-    if isinstance(value, np.ndarray):
-        value[...] = content
-        return
-    torch = sys.modules["torch"]
-    with torch.no_grad():
-        value.detach().copy_(torch.from_numpy(np.array(content, order="C")))
-
-
-def copy_of(value: Any) -> NDArray[Any]:
-    """Return a copy of the content of a tensor or an array."""
-    return np.array(array_of(value))
+def is_expanded(value: Any) -> bool:
+    """Tell whether several entries of a tensor lie at one address."""
+    return any(not stride and size > 1 for stride, size in zip(value.stride(), value.shape, strict=True))
 
 
 def shares_memory(value: Any, arrays: Mapping[str, Any]) -> bool:
     """Tell whether a part of an output lies in the memory of one of the inputs, or may do so."""
-    if isinstance(value, np.ndarray):
-        others = (one for one in arrays.values() if isinstance(one, np.ndarray))
-        return any(np.may_share_memory(value, one) for one in others)
     torch = sys.modules.get("torch")
-    if not torch or not isinstance(value, torch.Tensor):
+    is_tensor = torch and isinstance(value, torch.Tensor)
+    if not is_tensor and not isinstance(value, np.ndarray):
         return False
-    if value.layout != torch.strided:
+    if is_tensor and value.layout != torch.strided:  # type: ignore[union-attr]
         return True
-    return _address(value) in {_address(one) for one in arrays.values() if isinstance(one, torch.Tensor)}
+    start, end = _memory(value)
+    return any(start < its_end and its_start < end for its_start, its_end in map(_memory, arrays.values()))
 
 
-def _address(value: Any) -> int:
-    """Return the address of a tensor's memory; that of a subclass, as EdgeIndex, has it from another one."""
-    detached = sys.modules["torch"].Tensor.detach(value)
-    return int(detached.untyped_storage().data_ptr())
+def _memory(value: Any) -> tuple[int, int]:
+    """Return the first address of an array's or a tensor's memory, and the one after the last.
+
+    A subclass of tensors, as EdgeIndex, has it from another tensor.
+    """
+    if isinstance(value, np.ndarray):
+        start: int = value.__array_interface__["data"][0]
+        steps = [(size - 1) * stride for size, stride in zip(value.shape, value.strides, strict=True)]
+        below, above = (sum(change(step, 0) for step in steps) for change in (min, max))
+        return start + below, start + above + value.itemsize
+    storage = sys.modules["torch"].Tensor.detach(value).untyped_storage()
+    return storage.data_ptr(), storage.data_ptr() + storage.nbytes()

@@ -82,8 +82,8 @@ def test_an_honest_change_is_equal_or_close(found, kernel):
 
 
 def answer(**changes):
-    call = {"parts": {"output": ["float64", [], "1"]}, "left": {}, "lines": 3, "failure": ""}
-    both = {"inputs": {}, "elements": 0, "writable": True, "refused": "", "calls": [call, call, call]}
+    call = {"parts": {"output": ["float64", [], "1"]}, "left": {}, "failure": "", "freed": False}
+    both = {"inputs": {}, "elements": 0, "writable": ["x"], "kept": False, "refused": "", "calls": [call] * 3}
     return {"answer": "returned", **both, **changes}
 
 
@@ -101,7 +101,7 @@ def never(_side, _wanted):
             "argument 1 is int64 [2]",
         ),
         (
-            {"writable": False, "refused": "ValueError: low"},
+            {"writable": [], "refused": "ValueError: low"},
             "differ",
             "the head raises ValueError: low",
         ),

@@ -106,7 +106,7 @@ def test_a_function_that_refuses_new_values_is_called_with_its_own_again():
         return x.sum()
 
     found = made(run, given).as_json()
-    assert (found["refused"], found["writable"]) == ("ValueError: not sorted", False)
+    assert (found["refused"], found["writable"]) == ("ValueError: not sorted", [])
     assert found["calls"][NEW]["parts"] == found["calls"][AGAIN]["parts"] == found["calls"][GIVEN]["parts"]
 
 
