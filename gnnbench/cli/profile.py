@@ -4,14 +4,12 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..option_defaults import passed_on
-from ..options import EFFECT, OPTIONS
+from ..options import OPTIONS
 from ..profile.kinds import KINDS
 from . import streams
 from .common import INTERRUPTED
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from ..variants.prepare import Prepared
 
 _HASH_SEED = "PYTHONHASHSEED"
+_TIMES = "Times of profiles are not compared; to compare times: gnnbench ab BASE HEAD"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs=2,
         metavar=("A", "B"),
         help="compare the counts of two saved profiles; with SELECT, A and B are variants as in gnnbench ab: "
-        "profile both, and compare counts and times",
+        "profile both",
     )
     parser.set_defaults(run=run)
 
@@ -76,7 +75,7 @@ def _show(session: ProfileSession, sort: str) -> int:
     from ..profile.process import ProfiledSide
     from ..report.profile import pages
 
-    (profiles,) = session.profile([ProfiledSide()], session.wanted)
+    (profiles,) = session.profile([ProfiledSide()])
     for page in pages(list(profiles.values()), sort=sort):
         print(f"\n{page}")
     return session.status(profiles)
@@ -93,14 +92,13 @@ def _compare_saved(before: Path, after: Path) -> int:
     records = [record.read(path) for path in (before, after)]
     print(f"before: {records[0].id}\nafter:  {records[1].id}")
     print(diff.described(*records))
-    streams.say(f"Saved times are not compared; to compare times: {COMMAND} --diff A B")
+    streams.say(_TIMES)
     return 0
 
 
 def _compare_variants(session: ProfileSession, texts: Sequence[str]) -> int:
     """Profile two variants, and print their differences."""
-    from ..compare.verdict import Thresholds
-    from ..profile import diff, times
+    from ..profile import diff
     from ..profile.process import ProfiledSide
     from ..variants import variant
     from ..variants.prepare import both
@@ -112,35 +110,18 @@ def _compare_variants(session: ProfileSession, texts: Sequence[str]) -> int:
             ProfiledSide(name, one.trees, {**seed, **one.environment})
             for name, one in zip(("before", "after"), made, strict=True)
         ]
-        before, after = session.profile(sides, session.wanted)
-        for side, one, other in ((sides[0], before, after), (sides[1], after, before)):
-            for name in (name for name in one if name not in other):
-                session.say(f"{name}: profiled on one side only: {side.name}")
-        shared = [name for name in before if name in after]
-        pairs = [[before, after]]
-        every = [profile.record for profile in (*before.values(), *after.values())]
-        kind = times.kind_of(every)
-        if shared and kind:
-            repeats = max(session.wanted.repeats, times.calls_of(every, kind))
-            wanted = replace(session.wanted, kinds=[kind], repeats=repeats, only=shared)
-            for number in range(1, times.PAIRS):
-                session.say(f"timing both alternately: pair {number + 1} of {times.PAIRS}")
-                with TemporaryDirectory() as folder:
-                    pairs.append(session.profile(sides, replace(wanted, folder=Path(folder)), quiet=True))
-    records = [[{name: one.record for name, one in side.items()} for side in pair] for pair in pairs]
-    found = times.times_of(records, kind) if kind else {}
-    thresholds = Thresholds(EFFECT)
-    judgements = times.judge(found, thresholds)
+        before, after = session.profile(sides)
+    for side, one, other in ((sides[0], before, after), (sides[1], after, before)):
+        for name in (name for name in one if name not in other):
+            session.say(f"{name}: profiled on one side only: {side.name}")
+    shared = [name for name in before if name in after]
     for name in shared:
         print(f"\n{before[name].record.id}")
         for side, variant_ in zip(sides, made, strict=True):
             print(f"{side.name + ':':7} {_described(variant_)}")
         print(diff.described(before[name].record, after[name].record))
-        if judgements:
-            print(times.table(name, found, judgements))
         print(f"saved in {before[name].folder}\n     and {after[name].folder}")
-    if judgements:
-        print(f"\n{times.note(judgements, thresholds)}")
+    streams.say(_TIMES)
     return session.status(shared)
 
 

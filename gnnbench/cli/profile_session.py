@@ -14,7 +14,7 @@ from .common import NOT_JUDGED, nearest, suite
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from ..profile.process import Ended, ProfiledSide, Wanted
+    from ..profile.process import Ended, ProfiledSide
     from ..report.profile import Profile
 
 EPOCH = "benchmarks/test_epoch.py::test_epoch"
@@ -57,15 +57,11 @@ class ProfileSession:
         self._select = options.select
         self._failed = False
 
-    def profile(
-        self, sides: "Sequence[ProfiledSide]", wanted: "Wanted", *, quiet: bool = False
-    ) -> "list[dict[str, Profile]]":
+    def profile(self, sides: "Sequence[ProfiledSide]") -> "list[dict[str, Profile]]":
         """Profile on each side, and show the progress.
 
         Args:
             sides: how the processes of each side are started.
-            wanted: what to profile.
-            quiet: print failures only.
 
         Returns:
             For each side, the profiles by node id of the test.
@@ -76,8 +72,8 @@ class ProfileSession:
         from ..profile import process, record
         from ..report.profile import Profile
 
-        with _ProfilingProgress(quiet=quiet) as progress:
-            ended = process.run(sides, wanted, progress)
+        with _ProfilingProgress() as progress:
+            ended = process.run(sides, self.wanted, progress)
         for side, found in zip(sides, ended, strict=True):
             if not found:
                 prefix = f"{side.name}: " if side.name else ""
@@ -94,7 +90,7 @@ class ProfileSession:
         ]
         specs = [one.record.spec for found in profiles for one in found.values()]
         graphs = dict.fromkeys(spec.dataset for spec in specs if spec and ":synthetic" in spec.dataset)
-        if graphs and not quiet:
+        if graphs:
             self.say(f"synthetic data: {', '.join(graphs)}")
         return profiles
 
@@ -136,9 +132,8 @@ def _passed_on(given: Mapping[str, Any]) -> list[str]:
 class _ProfilingProgress(Progress):
     """Prints the benchmarks to profile and a line for each result; shows the current one in a terminal."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._quiet = quiet
         self._titles: Sequence[str] = ()
         self.show("starting pytest")
 
@@ -148,7 +143,7 @@ class _ProfilingProgress(Progress):
 
     def collected(self, titles: Sequence[str], notes: Sequence[str]) -> None:
         """List the benchmarks; those of the second side only if they differ."""
-        if titles != self._titles and not self._quiet:
+        if titles != self._titles:
             for note in notes:
                 self.say(note)
             if titles:
@@ -163,9 +158,8 @@ class _ProfilingProgress(Progress):
         if isinstance(found, str):
             self.show(f"{place} {_short(found)} ...")
             return
-        if found.failed or not self._quiet:
-            result = "failed" if found.failed else found.left_out or "profiled"
-            self.print(f"{place} {_short(found.id)}: {result}")
+        result = "failed" if found.failed else found.left_out or "profiled"
+        self.print(f"{place} {_short(found.id)}: {result}")
         if found.failed:
             self.print(found.failed)
 

@@ -1,7 +1,7 @@
 """The part of the plugin that profiles benchmarks instead of timing them."""
 
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -36,22 +36,15 @@ class Saved:
 class Profiling:
     """pytest hooks that replace `benchmark`'s timing with profiling, and the instrument that profiles."""
 
-    def __init__(
-        self,
-        kinds: Sequence[str],
-        repeats: int,
-        store: ProfileStore,
-        turn: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, kinds: Sequence[str], repeats: int, store: ProfileStore) -> None:
         """Profile each function that a test passes to `benchmark`.
 
         Args:
             kinds: the kinds of profile.
             repeats: calls to profile after the first.
             store: where profiles are saved.
-            turn: called before each call; it blocks until this process may run.
         """
-        self._kinds, self._repeats, self._store, self._turn = kinds, repeats, store, turn
+        self._kinds, self._repeats, self._store = kinds, repeats, store
         self.root: Path | None = None
         """pytest's rootdir."""
         self.saved: dict[str, Saved] = {}
@@ -92,7 +85,7 @@ class Profiling:
             name, device = spec.id, spec.device
         else:
             name, device = fixture.fullname, device_of((asked.target, asked.args, asked.kwargs))
-        subject = Subject(asked, device, self._repeats, self._turn)
+        subject = Subject(asked, device, self._repeats)
         with self._store.new(name) as (draft, folder):
             with seam.paused():
                 sections, unavailable = kinds.take(self._kinds, subject, draft)

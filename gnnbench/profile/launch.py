@@ -26,19 +26,16 @@ def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
 
 
 class ProfilingWorker(Worker):
-    """The plugin; it profiles all kinds of a benchmark on `run`, and waits before each call."""
+    """The plugin; it profiles all kinds of a benchmark on `run`."""
 
     summarises = True
 
     def __init__(self, terms: Mapping[str, Any], link: Link, trees: Trees) -> None:
         super().__init__(link, trees, 0, 0, all_benchmarks=True)
-        self._select, self._only = terms["select"], terms["only"]
+        self._select = terms["select"]
         store = ProfileStore(Path(terms["folder"]))
-        self._profiling = Profiling(terms["kinds"], terms["repeats"], store, self._wait)
+        self._profiling = Profiling(terms["kinds"], terms["repeats"], store)
         self._marked: list[str] = []
-
-    def _wait(self) -> None:
-        self._ask({"answer": "waits"})
 
     def _choose(self, _fixture: Any) -> Profiling:
         return self._profiling
@@ -48,9 +45,7 @@ class ProfilingWorker(Worker):
         """Keep the selected benchmarks; pass an expression to pytest as its -k."""
         self._marked = only_marked(items)
         kept = [item for item in items if declares(item)]
-        if self._only:
-            kept = [item for item in kept if item.nodeid in self._only]
-        elif self._select:
+        if self._select:
             found = named(kept, self._select)
             if not found:
                 given = config.option.keyword

@@ -1,10 +1,10 @@
-"""Profiles benchmarks in new processes, one per side; the sides take turns call by call."""
+"""Profiles benchmarks in a new process for each side."""
 
 import math
 import re
 import signal
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,8 +71,6 @@ class Wanted:
     select: str | None = None
     """An operation, the first words of some, or an expression for pytest's -k; None: everything that the
     arguments select."""
-    only: Sequence[str] = ()
-    """Node ids of the benchmarks to profile instead of `select`; empty: use `select`."""
 
 
 class ProfileProgress(Protocol):
@@ -86,10 +84,7 @@ class ProfileProgress(Protocol):
 
 
 def run(sides: Sequence[ProfiledSide], wanted: Wanted, progress: ProfileProgress) -> list[list[Ended]]:
-    """Run pytest in a process per side, and profile the benchmarks that it collects.
-
-    The processes start together. Afterwards one runs at a time and the others wait: each runs until its next
-    call of a benchmark, so that the calls of the sides alternate.
+    """Run pytest in a process for each side, one after the other, and profile what it collects.
 
     Returns:
         For each side, how its benchmarks ended; an empty list if it has no selected benchmark. If pytest
@@ -99,12 +94,13 @@ def run(sides: Sequence[ProfiledSide], wanted: Wanted, progress: ProfileProgress
         UsageError: pytest rejected its arguments, or ended before a benchmark began; or instructions are
             wanted and nothing counts them here.
     """
-    with ExitStack() as stack:
-        processes = [_Process(side, wanted, progress, stack) for side in sides]
-        going = [one.turns() for one in processes]
-        while going:
-            going = [one for one in going if not next(one, True)]
-        return [one.ended for one in processes]
+    found = []
+    for side in sides:
+        with ExitStack() as stack:
+            process = _Process(side, wanted, progress, stack)
+            process.run()
+            found.append(process.ended)
+    return found
 
 
 class _FinishedError(Exception):
@@ -150,13 +146,12 @@ class _Process:
                     "repeats": wanted.repeats,
                     "folder": str(wanted.folder.absolute()),
                     "select": wanted.select,
-                    "only": list(wanted.only),
                 },
             )
         )
 
-    def turns(self) -> Iterator[None]:
-        """Run it to its end; yield when it has collected its benchmarks, and before each call of one.
+    def run(self) -> None:
+        """Run it to its end.
 
         Raises:
             UsageError: it ended before a benchmark began.
@@ -166,14 +161,11 @@ class _Process:
             told = self._answer()
             names = told["names"]
             self._progress.collected(told["titles"], [*told["notes"], *told["marked"]])
-            yield
             for number, name in enumerate(names, 1):
                 running, then = name, names[number] if number < len(names) else None
                 self._progress.benchmark(self._side, number, len(names), name)
-                answer = self._ask("run", name=name, then=then, seed=0)
-                while answer["answer"] == "waits":
-                    yield
-                    answer = self._ask("go on")
+                self._child.send({"command": "run", "name": name, "then": then, "seed": 0})
+                answer = self._answer()
                 running = None
                 self._add(Ended.of(name, answer), len(names))
             self._child.quit()
@@ -189,10 +181,6 @@ class _Process:
             first, *more = why.split("\n")
             raise UsageError(f"{self._side.name}: {first}" if self._side.name else first, *more)
         self._add(Ended(running or "pytest", None, {}, why, None), len(names))
-
-    def _ask(self, what: str, **more: Any) -> dict[str, Any]:
-        self._child.send({"command": what, **more})
-        return self._answer()
 
     def _answer(self) -> dict[str, Any]:
         answer = self._child.answer(math.inf)

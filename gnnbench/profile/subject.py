@@ -29,12 +29,9 @@ class Subject:
     """`cpu` or `cuda`."""
     repeats: int
     """Calls to profile, after the first."""
-    turn: Callable[[], None] = lambda: None
-    """Called before each call; it blocks until this process may run."""
 
     def inputs(self) -> Call:
-        """Wait for the turn, set up, and return the next call."""
-        self.turn()
+        """Set up, and return the next call."""
         return self.asked.inputs()
 
     def tear_down(self, call: Call) -> None:

@@ -48,7 +48,6 @@ class Parent(list):
         ({"select": "gat_layer"}, (), OTHER),
         ({"select": "cached or layer"}, (), [*CACHED, *OTHER]),
         ({"select": "cached or layer"}, ("-k", "pyg"), CACHED),
-        ({"select": "gat", "only": ["test_suite.py::test_gat_layer"]}, (), OTHER),
         (
             {"select": "gat"},
             ("--deselect", "test_suite.py::test_any[forward-pyg-gat-cora]"),
@@ -61,7 +60,7 @@ def test_an_operation_is_meant_before_its_first_words_and_these_before_an_expres
 ):
     """Titles say what tells benchmarks apart."""
     pytester.makepyfile(test_suite=SUITE)
-    terms = {"select": None, "only": [], "kinds": ["phases"], "repeats": 1, "folder": str(pytester.path)}
+    terms = {"select": None, "kinds": ["phases"], "repeats": 1, "folder": str(pytester.path)}
     parent = Parent()
     worker = launch.ProfilingWorker({**terms, **given}, parent, Trees([]))
     pytester.inline_run(*arguments, plugins=[worker])
