@@ -110,8 +110,9 @@ class ComparedCalls:
         self.make(AGAIN)
         given, new, again = (self.made[number].lines or 0 for number in (GIVEN, NEW, AGAIN))
         if self.writable and 0 < again < new and again <= given:
-            # Random numbers, or a first warning, may have made the call with new values longer.
-            self.kept = again < (self.make(NEW_MOVED).lines or 0)
+            # A first warning, random numbers, or waiting for other threads and processes may have made the
+            # call with new values longer: then the next one with such values executes another number.
+            self.kept = self.make(NEW_MOVED).lines == new
 
     def make(self, number: int) -> Returned:
         """Make a call, and keep what it returned and changed; the inputs have the given values afterwards.

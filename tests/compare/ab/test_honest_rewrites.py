@@ -256,6 +256,30 @@ def test_random_pivots_are_no_cache(tmp_path, seed_of_inputs):
     assert (found.status, found.only_repeated) == ("equal", False)
 
 
+def test_waiting_for_others_is_no_cache(tmp_path):
+    rounds = iter([40, 38, 30, 39])
+
+    def waits(x):
+        for _ in range(next(rounds)):
+            pass
+        return x.sum()
+
+    found = rewritten(tmp_path, np.sum, waits, normal(50))
+    assert (found.status, found.only_repeated) == ("equal", False)
+
+
+def test_more_digits_are_said_as_such(tmp_path):
+    def precise(x):
+        return 1 / (1 - x**2)
+
+    def rounded(x):
+        return precise(x) * (1 + 1e-11 * (x < 0.999))
+
+    found = rewritten(tmp_path, precise, rounded, lambda: np.append(0.9999999, np.linspace(0.1, 0.9, 9)))
+    assert found.status == "differ"
+    assert "less precise by 2^1" in found.reason
+
+
 def test_a_first_warning_is_no_cache_and_one_by_content_is(tmp_path):
     kept = {}
 
