@@ -27,7 +27,7 @@ site    := $(VENV)/.installed-site
 # Without bytecode on disk, each process that a test starts would compile the package again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help environment tools sparse test test-all bench counters growth lint lint-workflows site dist baseline-pull-request clean
+.PHONY: help environment tools sparse test test-all bench counters lint lint-workflows site dist baseline-pull-request clean
 
 help: $(base)
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
@@ -98,10 +98,6 @@ counters: $(base)
 	$(say) "what each benchmark does, against baselines/counters: a minute or two"
 	@$(python) -m pytest benchmarks --gnn-all --gnn-counters --gnn-strict --gnn-dataset cora -n 2 $(ARGS)
 	@$(python) -m pytest $(relational) --gnn-all --gnn-counters --gnn-strict --gnn-dataset aifb:synthetic -n 2 $(ARGS)
-
-growth: $(base)
-	$(say) "what 50 calls of each core benchmark leave behind, on Cora: a minute or two"
-	@$(python) -m pytest benchmarks -m core --gnn-growth --gnn-dataset cora -n 2 $(ARGS)
 
 lint: lint-workflows $(base)
 	$(say) "ruff, mypy and import-linter"

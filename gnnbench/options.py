@@ -232,11 +232,6 @@ class Options:
         "count operators, copies, library calls and Python calls instead of timing, and fail benchmarks "
         "whose counts differ from baselines/counters; --gnn-counters=update records the counts.",
     )
-    growth: bool = _option(
-        Option("growth", "", False, one_run=True),
-        "compare the state after 50 calls with that after 5 instead of timing, and fail benchmarks that "
-        "leave more and more behind (tensors, Python objects, other memory) or take longer and longer.",
-    )
     profile: tuple[str, ...] = _option(
         Option("profile", "KIND", (), kinds.known, in_commands="with", one_run=True),
         f"profile instead of timing; repeatable or comma-separated: {', '.join(kinds.KINDS)}.",
@@ -292,9 +287,6 @@ class Options:
         kinds.check(found.profile)
         if found.profile and found.counters:
             raise UsageError("--gnn-profile counts too; leave out --gnn-counters")
-        if found.growth and (found.profile or found.counters):
-            other = "--gnn-profile" if found.profile else "--gnn-counters"
-            raise UsageError(f"--gnn-growth makes calls of its own; leave out {other}")
         return found
 
     def graphs(self, own: Sequence[str] = ()) -> tuple[DatasetName, ...]:
@@ -314,7 +306,11 @@ OPTIONS: Mapping[str, Option] = {
 }
 """The options by name, in the order of `pytest --help`."""
 
-REMOVED = dict.fromkeys(
-    ("instructions", "instructions-limit"), "gnnbench ab BASE HEAD --instructions counts those of both sides"
-)
+REMOVED = {
+    **dict.fromkeys(
+        ("instructions", "instructions-limit"),
+        "gnnbench ab BASE HEAD --instructions counts those of both sides",
+    ),
+    "growth": "the marker limit_leaks of pytest-memray finds leaks",
+}
 """What replaces options of earlier versions, by option; for one release it is said where one is given."""

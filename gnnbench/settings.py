@@ -26,6 +26,8 @@ RULES = "rules"
 """The key of the list of rules."""
 _MAX_BYTES = 2**20
 _REQUIRED = "benchmarks"
+_FORMER = "max_growth"
+"""A key of rules that earlier versions had; it is not used any more."""
 _LONGEST = 60
 """Characters of a value in a message."""
 
@@ -40,7 +42,6 @@ class Rule:
     """The pattern: `*` stands for any text, `?` for one character, and all else, brackets too, for itself."""
     max_time_seconds: Positive | None = None
     max_memory_bytes: Count | None = None
-    max_growth_bytes: Count | None = None
     effect: Level | None = None
     """Minimum effect of interest, as a fraction."""
     ignore: str | None = None
@@ -227,6 +228,7 @@ def parse(file: Path, table: Mapping[str, Any]) -> Settings:
 
 def _rule(file: Path, number: int, table: Mapping[str, Any]) -> Rule:
     place = f"{file}: rule {number}"
+    table = {key: value for key, value in table.items() if key != _FORMER}
     check_keys(place, table, _READERS)
     if _REQUIRED not in table:
         raise UsageError(f'{place} has no key {_REQUIRED}; add the ids it is about, as in "*spmm*cora*"')
@@ -287,7 +289,6 @@ _READERS: Mapping[str, tuple[str, Callable[[Any], Any], str]] = {
     _REQUIRED: (_REQUIRED, _text, 'a pattern of ids, as in "*spmm*cora*"'),
     "max_time": ("max_time_seconds", _seconds, 'a time with its unit, as in "5 ms"'),
     "max_memory": ("max_memory_bytes", _bytes, _SIZE),
-    "max_growth": ("max_growth_bytes", _bytes, _SIZE),
     "effect": ("effect", _fraction, 'between 0 and 1, as in "3%" or 0.03'),
     "ignore": ("ignore", _text, 'the reason, as in "known slow until the new driver"'),
     "until": ("until", _day, "a day without quotation marks, as in 2027-01-31"),

@@ -39,7 +39,6 @@ WRONG = {
     f"{RULE}max_time = 5": 'rule 1: max_time = 5 must be a time with its unit, as in "5 ms"',
     f"{RULE}max_time = '5 MiB'": 'rule 1: max_time = "5 MiB" must be a time with its unit',
     f"{RULE}max_memory = '64 ms'": 'rule 1: max_memory = "64 ms" must be a size with its unit',
-    f"{RULE}max_growth = 'none'": 'rule 1: max_growth = "none" must be a size with its unit',
     f"{RULE}effect = '0%'": 'rule 1: effect = "0%" must be between 0 and 1, as in "3%" or 0.03',
     f"{RULE}ignore = true": "rule 1: ignore = true must be the reason",
     f"{RULE}effect = 0.1\nuntil = '2027-01-31'": 'rule 1: until = "2027-01-31" must be a day without',
@@ -129,7 +128,7 @@ def test_units_of_rules():
         'effect = "3%"\nuntil = 2027-01-31'
     )
     rule = found.rules[0]
-    assert (rule.max_time_seconds, rule.max_memory_bytes, rule.max_growth_bytes) == (0.005, 64 << 20, 1024)
+    assert (rule.max_time_seconds, rule.max_memory_bytes) == (0.005, 64 << 20)
     assert (rule.effect, rule.until) == (0.03, dt.date(2027, 1, 31))
     assert Settings.from_json(found.as_json()).rules == found.rules
     assert found.as_json() == {
@@ -141,7 +140,6 @@ def test_units_of_rules():
                 "benchmarks": "*",
                 "max_time_seconds": 0.005,
                 "max_memory_bytes": 64 << 20,
-                "max_growth_bytes": 1024,
                 "effect": 0.03,
                 "until": "2027-01-31",
             }

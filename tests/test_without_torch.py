@@ -103,7 +103,6 @@ OPTIONS = {
     "--gnn-l2 keep --gnn-time 1m --gnn-effect 5% --gnn-turns never --gnn-budget 9 --gnn-confirm 1 "
     "--no-gnn-results "
     "--gnn-strict": (0, "2 passed"),
-    "--gnn-growth": (0, "none grows"),
     "--gnn-counters=check": (4, "with gnnbench's own benchmarks only"),
     "--gnn-profile functions --gnn-epochs 1 --gnn-profile-folder p": (0, "2 profiles in p:"),
     "--gnn-profile phases,operators": (0, KINDS),

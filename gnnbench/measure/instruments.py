@@ -1,7 +1,6 @@
-"""What measures inside of `benchmark` in a session of pytest: time, growth, or an inspection alone."""
+"""What measures inside of `benchmark` in a session of pytest: time, or an inspection alone."""
 
 import cProfile
-from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -153,46 +152,6 @@ class InspectionInstrument:
     def _begin(self, fixture: Any) -> None:
         self.kept.part(fixture)
         self.kept.inspected.setdefault(fixture.fullname, fixture.extra_info)
-
-
-@dataclass(frozen=True)
-class GrowthInstrument:
-    """Saves what many calls leave behind, and returns the result of one more."""
-
-    kept: Kept
-    whole_call: str | None = None
-    """Reason of the `whole_call` marker: nothing is measured then."""
-
-    def measure(self, fixture: Any, call: Call) -> Any:
-        """Call as often as the growth needs."""
-        return self.measure_pedantic(fixture, Pedantic.of(call, rounds=2))
-
-    def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
-        """Call as often, unless a single call is asked for."""
-        from . import growth
-
-        self.kept.used = True
-        devices = Layouts(Call(asked.target, asked.args, asked.kwargs)).devices
-        clock = self.kept.clock(fixture, devices, flush=False)
-        seconds = array("d")  # no objects, which would be counted
-
-        def call() -> float:
-            inputs = asked.inputs()
-            seconds.extend(clock.block(inputs, 1, 1).seconds)
-            asked.tear_down(inputs)
-            return seconds[-1]
-
-        with paused():
-            if self.whole_call:
-                found = growth.left_out(why_unseen(self.whole_call))
-            else:
-                found = growth.ONCE if asked.only_once else growth.watch(call)
-        self.kept.part(fixture)["growth"] = found
-        if seconds and not fixture.disabled:
-            fixture._make_stats(1)  # noqa: SLF001 - the run file has only what has statistics
-            for one in seconds:
-                fixture.stats.update(one)
-        return asked.once()
 
 
 def _add_why_not_inspected(fixture: Any, reason: str) -> None:

@@ -58,11 +58,6 @@ class Pedantic:
         self.tear_down(call)
         return result
 
-    @property
-    def only_once(self) -> bool:
-        """Whether one call is asked for, so that another may fail or do something else."""
-        return not self.setup and self.rounds * self.iterations + self.warmup_rounds == 1
-
     def inputs(self) -> Call:
         """Return the next call, with the arguments that `setup` returns or else the given ones.
 

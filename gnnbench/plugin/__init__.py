@@ -23,7 +23,6 @@ from ..variants.outcome import FIXTURES
 from ..workloads import cells as selection
 from . import choice, fixtures, histogram
 from .choice import Choice, choice_of
-from .growth import GrowthCheck
 from .limits import GATE, LimitCheck
 from .rootdir import is_settled
 from .session import (
@@ -115,15 +114,12 @@ def _take_options(config: pytest.Config) -> None:
     chosen, register = run_of(config).options, config.pluginmanager.register
     if chosen.profile and (config.getoption("numprocesses", None) or config.getoption("tx", None)):
         raise UsageError("--gnn-profile cannot profile in parallel processes; leave out -n")
-    for name in ("profile", "growth"):
-        if getattr(chosen, name) and config.getoption("benchmark_compare", None):
-            raise UsageError(f"--gnn-{name} does not time benchmarks; leave out --benchmark-compare")
+    if chosen.profile and config.getoption("benchmark_compare", None):
+        raise UsageError("--gnn-profile does not time benchmarks; leave out --benchmark-compare")
     if chosen.profile:
         store = ProfileStore(chosen.profile_folder.absolute())
         store.check()
         register(Profiling(chosen.profile, chosen.epochs, store), PROFILING)
-    if chosen.growth:
-        register(GrowthCheck())
     if chosen.affected_by and not config.getoption(choice.AGAIN):
         from .affected import AffectedOnly
 

@@ -93,7 +93,7 @@ class Choice:
         return writing.lines(config, f"gnnbench: {text}")
 
     def _is_timed(self) -> bool:
-        instead = ("counters", "growth", "profile", "dry_run")
+        instead = ("counters", "profile", "dry_run")
         theirs: Any = getattr(self._config, "_benchmarksession", None)
         used = any(self._config.getoption(f"gnn_{name}") for name in instead)
         return not used and theirs is not None and not theirs.disabled

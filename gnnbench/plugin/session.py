@@ -13,7 +13,6 @@ from .. import environment, json_io, option_defaults, settings
 from ..errors import UsageError
 from ..files import cache_folder
 from ..options import OPTIONS, Options
-from ..results.parts import NOT_TIMED
 from ..settings import Settings
 from ..workloads.graphs.catalog import DatasetName
 from ..workloads.graphs.locate import resolve
@@ -180,8 +179,6 @@ def ours_of(item: pytest.Item) -> dict[str, Any]:
 def seconds_of(item: pytest.Item) -> float | None:
     """Return a benchmark's time: gnnbench's estimate, or pytest-benchmark's median; None: it has none."""
     ours, stats = ours_of(item), getattr(_fixture(item), "stats", None)
-    if ours.keys() & NOT_TIMED:
-        return None
     if measured := ours.get("measurement"):
         return float(measured["location_ns"]) / 1e9
     return float(stats.stats.median) if stats else None

@@ -17,9 +17,8 @@ from ..report.names import SHORT_DIRECTION, grouped, heading
 from ..report.table import TableRow, document, notes, reading, scaling
 from ..results import counter_baseline
 from ..results.benchmark import part_of
-from ..results.parts import NOT_TIMED
 from ..workloads.spec import Spec
-from . import growth, writing
+from . import writing
 from .choice import choice_of
 from .session import COUNTED, OUT_OF_MEMORY, is_ours, ours_of, run_of, seconds_of, spec_of
 
@@ -72,8 +71,6 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
     if "measurement" in ours:  # not with --gnn-dry-run
         row = TableRow.of(spec, part_of({"extra_info": benchmark.extra_info}))
         result += f" {row.interval:>6}"
-    if found := ours.get("growth"):
-        result = "left out" if "left_out" in found else growth.sentence(found) or "does not grow"
     if (profiling := profiling_of(item.config)) and (saved := profiling.saved.get(item.nodeid)):
         result = ", ".join(saved.kinds)
     result = out_of_memory or result
@@ -279,9 +276,8 @@ class _TheirTable:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_benchmark_group_stats(self) -> Generator[None, Any, Any]:
         """Keep the benchmarks that gnnbench does not show."""
-        shown = NOT_TIMED | {"measurement"}
         groups = [
-            (name, [entry for entry in entries if not shown & json_io.own_part(entry["extra_info"]).keys()])
+            (name, [one for one in entries if "measurement" not in json_io.own_part(one["extra_info"])])
             for name, entries in (yield)
         ]
         return [(name, entries) for name, entries in groups if entries]

@@ -13,7 +13,7 @@ from .. import codec, units
 from ..clocks import RealTime
 from ..errors import UsageError
 from ..measure.clock import Call, ClockError
-from ..measure.instruments import GrowthInstrument, InspectionInstrument, TimeInstrument
+from ..measure.instruments import InspectionInstrument, TimeInstrument
 from ..measure.kept import Kept
 from ..measure.seam import Instrument, check_pytest_benchmark, replaced
 from ..measure.stopping import TimeBudget
@@ -65,8 +65,6 @@ class Timing:
         if not declares(item):
             return None
         whole_call = marked(item, WHOLE_CALL)
-        if config.getoption("gnn_growth"):
-            return GrowthInstrument(self.kept, whole_call)
         wanted = is_ours(item) or config.getoption("gnn_layouts") or self._all_benchmarks
         if not wanted or config.getoption("benchmark_precision", None) is not None:
             return None
@@ -86,8 +84,7 @@ class Timing:
 
     def _choose(self, fixture: Any) -> Instrument | None:
         """Return the running test's, unless pytest-benchmark is disabled, as with -n."""
-        one = self._instrument
-        return one if isinstance(one, GrowthInstrument) or not fixture.disabled else None
+        return None if fixture.disabled else self._instrument
 
     def _weigh(self, fixture: Any, call: Call) -> None:
         if self._weighs and not fixture.disabled:

@@ -26,8 +26,8 @@ FORMAT_VERSION = 3
 READABLE = (2, FORMAT_VERSION)
 
 NOT_TIMED = frozenset(("growth", "instructions"))
-"""Fields of benchmarks whose calls were timed only because pytest-benchmark wants a time. Only files of
-earlier versions have instructions."""
+"""Fields, in files of earlier versions, of benchmarks whose calls were timed only because pytest-benchmark
+wants a time."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,6 @@ class BenchmarkPart:
     """By how much a call let the resident set of the process grow at most."""
     limit: Limit | None = None
     growth: Mapping[str, Any] | None = None
-    """What many calls leave behind, if that was measured instead of the time."""
     instructions: Mapping[str, Any] | None = None
     comparison: Mapping[str, Any] | None = None
     """The verdict of `--benchmark-compare`."""

@@ -13,7 +13,7 @@ from .import_roots import Trees
 _ALONE: Mapping[str, Any] = {
     **dict.fromkeys(("numprocesses", "gnn_affected_by", "gnn_counters")),
     **dict.fromkeys(("distload", "looponfail", "forked", "lf", "stepwise", "usepdb", "trace"), False),
-    **dict.fromkeys(("benchmark_skip", "benchmark_disable", "codspeed", "gnn_growth"), False),
+    **dict.fromkeys(("benchmark_skip", "benchmark_disable", "codspeed"), False),
     "tx": [],
     "cov_source": [],
     "gnn_profile": [],

@@ -84,21 +84,19 @@ def test_a_saved_run_is_the_only_new_file_and_has_the_next_free_number(known):
     assert {path.name for path in folder.glob("*.json")} == {"0001_mine.json", "0003_mine.json"}
 
 
-@pytest.mark.parametrize("options", [(), pytest.param(("--gnn-growth",), marks=pytest.mark.nightly)])
-def test_what_a_test_writes_costs_no_measurement_and_of_two_calls_the_first_is_used(pytester, options):
+def test_what_a_test_writes_costs_no_measurement_and_of_two_calls_the_first_is_used(pytester):
     pytester.makeconftest(MACHINE)
-    saved, said = measured(pytester, WRITERS, *options)
+    saved, said = measured(pytester, WRITERS)
     run = run_file.read(saved)
     assert len(run.benchmarks) == 6
     for entry in json.loads(saved.read_text())["benchmarks"]:
         ours = entry["extra_info"]["gnnbench"]
         assert ours["version"] == FORMAT_VERSION
-        assert ("growth" if options else "measurement") in ours
-        assert options or "definition_hash" in ours
+        assert "measurement" in ours
+        assert "definition_hash" in ours
     (line,) = run.left_out
     assert line.startswith("left out 1 benchmark with the name of an earlier one")
     assert line.endswith(": test_suite.py::test_two")
     assert "only the first counts; give each a test of its own: test_suite.py::test_two" in said
-    if not options:
-        two, one = (run.benchmarks[f"test_suite.py::test_{name}"].processes[0] for name in ("two", "after"))
-        assert abs(two.log - one.log) < 2, "the second call takes hundreds of times as long"
+    two, one = (run.benchmarks[f"test_suite.py::test_{name}"].processes[0] for name in ("two", "after"))
+    assert abs(two.log - one.log) < 2, "the second call takes hundreds of times as long"

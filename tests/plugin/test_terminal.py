@@ -138,7 +138,6 @@ def test_pytest_benchmark_s_table_has_all_benchmarks_where_an_option_is_about_it
     parts = {
         "theirs": "any",
         "ours": {"version": 2, "measurement": {}},
-        "grows": {"version": 2, "growth": {}},
     }
     entries = [
         {"name": name, "group": name, "params": {"platform": 1}, "extra_info": {"gnnbench": ours}}
