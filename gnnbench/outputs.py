@@ -75,6 +75,8 @@ def inside(value: Any) -> dict[str, Any] | None:
         return {f"{{{number}}}": one for number, one in enumerate(sorted(value, key=repr))}
     if is_dataclass(value) and not isinstance(value, type):
         return {f".{one.name}": getattr(value, one.name) for one in fields(value)}
+    if _is(value, "numpy.ma", "MaskedArray"):
+        return {".mask": value.mask, ".data": value.filled(value.dtype.type())}
     return _graph(value) or _table(value)
 
 

@@ -33,6 +33,8 @@ _CLOSING = re.compile(r"\d{1,6}\)[.,;:]?")
 _HASH = re.compile(r"\W*[0-9a-fA-F]{7,}\W*")
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
 _RUN = re.compile("`+")
+_PARTS = re.compile("(?<=[:;]) ")
+"""Between names, of which each is code of its own."""
 
 
 def markdown(document: Document) -> str:
@@ -121,8 +123,9 @@ def prose(text: str, most: int = NOTE_CHARACTERS) -> str:
     parts: list[str] = []
     for is_plain, group in groups:
         text = " ".join(word for _, word in group)
-        opened = any(part.count("(") > part.count(")") for part in parts[-1:])
-        parts.append(text if is_plain else _quoted(text, ",;:)" if opened else ",;:"))
+        for one in [text] if is_plain else _PARTS.split(text):
+            opened = any(part.count("(") > part.count(")") for part in parts[-1:])
+            parts.append(one if is_plain else _quoted(one, ",;:)" if opened else ",;:"))
     return " ".join(parts)
 
 

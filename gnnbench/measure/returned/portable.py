@@ -1,5 +1,6 @@
 """Values in a form that processes with different libraries can exchange: NumPy arrays and texts."""
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from ..fingerprint import digest
 TEXT = "text"
 _NARROW = ("bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
 """Types of torch that NumPy lacks; they become float32, which has all their values."""
+_ADDRESS = re.compile(" at 0x[0-9a-f]+>")
+"""End of the text of an object that has none of its own; the address is another in each process."""
 _TIMES = "mM"
 """NumPy's kinds of dates and of differences between them."""
 
@@ -70,7 +73,7 @@ def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, P
     elif isinstance(value, bool | float | complex) or (type(value) is int and abs(value) < 2**63):
         yield place, Portable(str(np.asarray(value).dtype), np.asarray(value))
     else:
-        yield place, Portable(TEXT, repr(value))
+        yield place, Portable(TEXT, _ADDRESS.sub(">", repr(value)))
 
 
 def _numbers(values: tuple[Any, ...]) -> NDArray[Any] | None:

@@ -361,6 +361,10 @@ def index(count, below):
     return lambda: torch.randint(0, below, (count,))
 
 
+def masked(x, hidden):
+    return np.ma.MaskedArray(np.where(x < 0, hidden, x), x < 0)
+
+
 def sevenfold(x):
     return [one * 6 + one for one in x.tolist()]
 
@@ -442,6 +446,12 @@ REWRITES = {
         normal(99),
     ),
     "set of floats": (lambda x: set((7 * x).tolist()), lambda x: set(sevenfold(x)), normal(99)),
+    "address in a text": (
+        lambda x: repr([x.sum(), object()]),
+        lambda x: repr([x.sum(), object()]),
+        normal(9),
+    ),
+    "masked numbers": (lambda x: masked(x, 7.0), lambda x: masked(x, math.nan), normal(9)),
     "-0.0": (lambda x: np.where(x > 0, x, 0.0), lambda x: np.where(x > 0, x, -0.0), normal(9)),
     "nan in the same places": (np.log, lambda x: np.log2(x) * np.log(2), normal(50)),
     "order in a set": (lambda i: set(i.tolist()), lambda i: {*reversed(i.tolist())}, index(99, 999)),
