@@ -22,7 +22,10 @@ SHOWN_LEVEL = 0.95
 JUDGED_LEVEL = 0.99
 """Level of the interval that stops a measurement and gives the standard error within a process."""
 FEWEST_VALUES = 5
-"""With fewer values there is no interval."""
+"""With fewer independent values there is no interval."""
+FEWEST_SHOWN = 13
+"""With fewer values no interval is shown: 17 % of the measurements of 8 values, but 6 % of those of 13, miss
+a mode of a fifth of the layouts."""
 
 SIZES = (5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 50)
 REACH = {
@@ -82,6 +85,7 @@ def estimate(values: NDArray[np.float64], level: float = SHOWN_LEVEL) -> Estimat
     (Conover, Practical Nonparametric Statistics, 3.2), and conservative if the distribution drifts: the
     number of values below a quantile of the mixture then varies less than a binomial (Hoeffding, 1956). For
     autocorrelated values, n is divided by the autocorrelation time of the indicator "at most the estimate".
+    An interval that is shown also has no more independent values than the ranks allow.
 
     Of fewer than 36 values (51 for a level of 0.99) the decile may lie below the smallest. Then the lower
     bound lies below the smallest value by a multiple of the distance from there to the median, both as
@@ -93,6 +97,8 @@ def estimate(values: NDArray[np.float64], level: float = SHOWN_LEVEL) -> Estimat
     """
     ordered = np.sort(values)
     location, effective = _location(values)
+    if level == SHOWN_LEVEL:
+        effective = min(effective, _independent_by_rank(values))
     if effective < FEWEST_VALUES:
         return Estimate(location, None, None)
     first, last = _ranks(len(values), effective, level)
@@ -127,6 +133,25 @@ def _location(values: NDArray[np.float64]) -> tuple[float, int]:
     """Return the estimate, and the number of independent values that count as much as these."""
     location = float(np.quantile(values, QUANTILE, method="median_unbiased"))
     return location, max(1, int(len(values) / autocorrelation_time(values <= location)))
+
+
+def _independent_by_rank(values: NDArray[np.float64]) -> int:
+    """Return how many independent values these count as; 0: too few for an interval that is shown.
+
+    The indicator of the lowest tenth of a few values says little about autocorrelation; the ranks of all say
+    more. If those of neighbours have the correlation r, the indicators have about its square, which decays
+    with the distance as in an AR(1) process. In short series r is too small by (1 + 4 r) / n (Marriott and
+    Pope, Biometrika 1954).
+    """
+    n = len(values)
+    if n < FEWEST_SHOWN:
+        return 0
+    ranks = np.unique(values, return_inverse=True)[1]
+    centred = ranks - ranks.mean()
+    variance = float(centred @ centred)
+    r = float(centred[1:] @ centred[:-1]) / variance if variance else 0.0
+    square = min(max(r + (1 + 4 * r) / n, 0.0), 1.0) ** 2
+    return int(n * (1 - square) / (1 + square))
 
 
 def _ranks(n: int, effective: int, level: float) -> tuple[int, int]:

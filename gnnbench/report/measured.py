@@ -12,7 +12,7 @@ from ..measure.measurement import Measurement
 from ..results.benchmark import Benchmark
 
 Side = Literal["base", "head"]
-NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time"
+NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time or --gnn-time"
 _DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
 _CLOCK_SET = "measurements without a positive time were left out, as if the clock was set: run again"
 TO_DO = (_DISTURBED, NO_INTERVAL, _CLOCK_SET)
