@@ -20,7 +20,7 @@ from ..results.benchmark import part_of
 from ..workloads.spec import Spec
 from . import writing
 from .choice import choice_of
-from .session import COUNTED, OUT_OF_MEMORY, is_ours, ours_of, run_of, seconds_of, spec_of
+from .session import COUNTED, OUT_OF_MEMORY, arguments_without, is_ours, ours_of, run_of, seconds_of, spec_of
 
 PROGRESS = "gnnbench-progress"
 """Name under which `SessionProgress` is registered."""
@@ -127,7 +127,8 @@ def _summarize_others(reporter: Any, records: Mapping[str, dict[str, Any]]) -> N
     for name, entry in records.items():
         time = entry["time"]
         reporter.write_line(wrapped(f"{time}{name}", writing.width(reporter), " " * len(time)))
-    for line in grouped(((name, entry["remarks"]) for name, entry in records.items()), len(records)):
+    found = ((name, entry["remarks"]) for name, entry in records.items())
+    for line in grouped(found, len(records), _hint(reporter)):
         writing.say(reporter, line)
 
 
@@ -201,7 +202,11 @@ def _summarize_ours(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
     """Write the tables, a few notes, and how many benchmarks were checked, timed and skipped."""
     rows = [entry["row"] for entry in records if entry["row"]]
     threads = environment.collect(device="cpu").threads
-    found = [*reading(rows), *notes(rows), *scaling(rows, threads)]
+    found = [
+        *reading(rows, arguments_without(reporter.config)),
+        *notes(rows, _hint(reporter)),
+        *scaling(rows, threads),
+    ]
     if len(found) > _NOTES and reporter.verbosity <= 0:
         found[_NOTES - 1 :] = [f"{len(found) - _NOTES + 1} more notes: -v shows them"]
     tables, colour = document(rows), reporter.hasmarkup
@@ -223,6 +228,11 @@ def _summarize_ours(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
     reporter.write_line("")
     for line in lines:
         writing.say(reporter, line)
+
+
+def _hint(reporter: Any) -> str | None:
+    """Return what follows the number of benchmarks in a note; None: the note names them."""
+    return None if reporter.verbosity > 0 else " (-v names them)"
 
 
 def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[str]:

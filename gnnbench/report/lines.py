@@ -15,8 +15,10 @@ _SUBCOMMANDS = (
 _COMMAND = re.compile(
     rf"(?<=: )(?:gnnbench (?:{_SUBCOMMANDS})|pip install|git checkout|pytest (?=[^;]*--benchmark-compare))"
     r"(?:'[^']*'|[^;'])*"
+    r"|(?<=: )for \w+ in .*"
 )
-"""A command to copy: in a message it follows a colon, and ends with the message or at a semicolon."""
+"""A command to copy: in a message it follows a colon, and ends with the message or, unless it is a loop, at a
+semicolon."""
 _SHELL_WORD = re.compile(r"(?:'[^']*'|[^' ])+")
 _CONTINUED = " \\"
 _SEPARATORS = (re.compile(r"(?<=::)|(?=\[)|(?<=[-/])"), re.compile(r"(?<=[_.,:=@])"))

@@ -176,24 +176,29 @@ def specs_of(benchmarks: Iterable[_Named]) -> dict[str, Spec | None]:
     return {one.fullname: one.spec or spec_of(one.fullname) for one in benchmarks}
 
 
-def grouped(remarks: Iterable[tuple[str, Sequence[str]]], benchmarks: int | None = None) -> list[str]:
+def grouped(
+    remarks: Iterable[tuple[str, Sequence[str]]], benchmarks: int | None = None, hint: str | None = ""
+) -> list[str]:
     """Return each remark once, with the names or the number of its benchmarks.
 
     Args:
         remarks: name and remarks of each benchmark.
         benchmarks: their number; remarks on all of them have "all benchmarks" instead of names.
+        hint: what follows the number of many; None: these are named too.
     """
     found: dict[str, list[str]] = {}
     for name, notes in remarks:
         for note in notes:
             found.setdefault(note, []).append(name)
-    return [f"{note}: {_subjects(names, benchmarks)}" for note, names in found.items()]
+    return [f"{note}: {_subjects(names, benchmarks, hint)}" for note, names in found.items()]
 
 
-def _subjects(names: Sequence[str], benchmarks: int | None) -> str:
+def _subjects(names: Sequence[str], benchmarks: int | None, hint: str | None) -> str:
     if len(names) == benchmarks and benchmarks > 1:
         return "all benchmarks"
-    return ", ".join(dict.fromkeys(names)) if len(names) <= _NAMED else units.count(len(names), "benchmark")
+    if hint is None or len(names) <= _NAMED:
+        return ", ".join(dict.fromkeys(names))
+    return f"{units.count(len(names), 'benchmark')}{hint}"
 
 
 def shared_place(names: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """The tables at the end of a run: one row per benchmark, and notes."""
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,14 +29,9 @@ _COLUMNS = (
     *(Column(name, "count") for name in ("ops", "sync")),
 )
 _READING = (
-    (
-        "±: half-width of the 95% interval; ratio: time / the fastest platform's, ~: not separated, their "
-        "intervals overlap; limit: least possible time / time"
-    ),
-    (
-        "for ratios with an interval run pytest five times with --benchmark-json=run-N.json, then: "
-        "gnnbench compare --by platform run-*.json"
-    ),
+    "f+b: forward and backward; ±: half-width of the 95% interval; ratio: time / the best one's, ~: not "
+    "separated, their intervals overlap; limit: least possible time / time; peak: memory of a call; ops: its "
+    "operators; sync: those that wait for a GPU"
 )
 
 
@@ -120,10 +116,21 @@ def _cells(names: tuple[str, str], rows: Sequence[TableRow]) -> Iterator[tuple[o
         yield *names, row.spec.platform, time, row.interval, ratio if len(rows) > 1 else None, *counts
 
 
-def reading(rows: Sequence[TableRow]) -> list[str]:
-    """Return how to read rows of several platforms, how to confirm them, and what does similar work."""
+def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[str]:
+    """Return how to read rows of several platforms, how to confirm them, and what does similar work.
+
+    Args:
+        rows: all rows.
+        arguments: pytest's, without those on files.
+    """
     work = [replace(row.spec, platform="") for row in rows]
-    return [*(_READING if len(set(work)) < len(work) else ()), *_similar(rows)]
+    if len(set(work)) == len(work):
+        return _similar(rows)
+    confirm = (
+        f"for ratios with an interval: for i in 1 2 3 4 5; do {shlex.join(['pytest', *arguments])} "
+        "--benchmark-json=run-$i.json; done; gnnbench compare --by platform run-*.json"
+    )
+    return [_READING, confirm, *_similar(rows)]
 
 
 def _similar(rows: Sequence[TableRow]) -> list[str]:
@@ -140,16 +147,21 @@ def _similar(rows: Sequence[TableRow]) -> list[str]:
                     first, second = sorted((name, other), key=order.index)
                     found.setdefault(first, []).append(second)
     texts = [f"{first} and {', '.join(dict.fromkeys(others))}" for first, others in found.items()]
-    return [f"similar work, but not the same, so without a ratio: {'; '.join(texts)}"] if texts else []
+    return [f"similar, not the same work, so no ratio between them: {'; '.join(texts)}"] if texts else []
 
 
-def notes(rows: Sequence[TableRow]) -> list[str]:
-    """Return each note once, with the names or the number of its benchmarks; what one can do comes first."""
+def notes(rows: Sequence[TableRow], hint: str | None = "") -> list[str]:
+    """Return each note once, with the names or the number of its benchmarks; what one can do comes first.
+
+    Args:
+        rows: all rows.
+        hint: as for `names.grouped`.
+    """
     remarks = (
         (f"{row.spec.operation} {SHORT_DIRECTION[row.spec.direction]} {row.spec.platform}", row.notes)
         for row in rows
     )
-    return sorted(grouped(remarks, len(rows)), key=lambda line: not line.startswith(TO_DO))
+    return sorted(grouped(remarks, len(rows), hint), key=lambda line: not line.startswith(TO_DO))
 
 
 def scaling(rows: Sequence[TableRow], session_threads: int) -> list[str]:

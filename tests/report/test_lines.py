@@ -81,6 +81,13 @@ def test_a_short_command_stands_in_its_line_or_begins_the_next():
     ]
 
 
+def test_a_loop_can_be_pasted():
+    loop = f"for i in 1 2 3; do echo {'word ' * 20}$i; done; echo end"
+    _, *lines = wrapped(f"type: {loop}", 60).splitlines()
+    said = subprocess.run(["bash", "-c", "\n".join(lines)], capture_output=True, text=True, check=True).stdout
+    assert said.split() == [*("word " * 20 + "1 " + "word " * 20 + "2 " + "word " * 20 + "3 end").split()]
+
+
 def test_what_merely_begins_like_a_command_is_broken_as_other_words():
     line = f"gnnbench: process 1 failed: pytest ended with 1: {'many words ' * 20}".strip()
     assert max(map(len, wrapped(line, 80).splitlines())) <= 80

@@ -73,15 +73,15 @@ def test_lines_below_say_how_to_read_ratios_and_which_operations_do_similar_work
         return replace(ROW, spec=replace(SPEC, operation=operation, platform=platform))
 
     assert reading([ROW]) == reading([of_platform("spmm_sum", "dgl"), of_platform("mine", "dgl")]) == []
-    meaning, compare = reading([ROW, of_platform("spmm_sum", "dgl")])
-    assert meaning.startswith(
-        "±: half-width of the 95% interval; ratio: time / the fastest platform's, ~: not"
-    )
-    assert compare.endswith(": gnnbench compare --by platform run-*.json")
+    meaning, compare = reading([ROW, of_platform("spmm_sum", "dgl")], ["-k", "spmm or mine"])
+    names = re.findall(r"[^ ;]+(?=: )", meaning)
+    assert names == ["f+b", "±", "ratio", "~", "limit", "peak", "ops", "sync"]
+    assert "do pytest -k 'spmm or mine' --benchmark-json=run-$i.json; done" in compare
+    assert compare.endswith("; gnnbench compare --by platform run-*.json")
     names = ("gcn_norm", "edge_weight_norm", "degree_norm", "spmm_max", "update_all_copy_u_max", "mine")
     rows = [of_platform(name, "pyg" if name in ("gcn_norm", "spmm_max") else "dgl") for name in names]
     similar = "gcn_norm and edge_weight_norm, degree_norm; spmm_max and update_all_copy_u_max"
-    assert reading(rows) == [f"similar work, but not the same, so without a ratio: {similar}"]
+    assert reading(rows) == [f"similar, not the same work, so no ratio between them: {similar}"]
 
 
 def test_a_row_is_taken_from_a_record():
@@ -100,8 +100,10 @@ def test_notes_name_a_few_benchmarks_and_count_many():
     note = "timed in one place of memory, others may differ: too large to copy"
     assert notes([*rows, of()]) == [f"{note}: spmm_sum fwd pyg, spmm_sum fwd dgl"]
     rows = [of(replace(SPEC, operation=f"own{number}"), changes_inputs=True) for number in range(9)]
-    assert notes([*rows, of()]) == ["changes its inputs, so each call sees other values: 9 benchmarks"]
-    assert notes(rows) == ["changes its inputs, so each call sees other values: all benchmarks"]
+    line = "changes its inputs, so each call sees other values: "
+    assert notes([*rows, of()], ", and so on") == [f"{line}9 benchmarks, and so on"]
+    assert notes([*rows, of()], None)[0].count("fwd pyg, own") == 8
+    assert notes(rows) == [f"{line}all benchmarks"]
     rows = [of(not_copied=["Thing"], rejected_rounds=2, high_ns=None)]
     assert notes([of(contention_share=0.04)]) == []
     (disturbed,) = notes([of(contention_share=0.4)])
