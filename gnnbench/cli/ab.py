@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import units
 from ..errors import UsageError
-from ..files import check_writable, save
+from ..files import cache_folder, check_writable, save
 from ..json_io import as_text
 from ..options import OPTIONS
 from ..shard import Shard
@@ -87,6 +87,7 @@ def run(options: argparse.Namespace) -> int:
         seed=secrets.randbits(32),
         time_all=options.time_all,
         results=results_of(options),
+        cache=cache_folder(),
         thresholds=thresholds,
         per_benchmark_seconds=options.budget,
         total_seconds=options.total_budget,

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from .. import units
-from ..files import check_writable, save
+from ..files import cache_folder, check_writable, save
 from ..json_io import as_text
 from . import streams
 from .common import NOT_JUDGED, add_results, add_variants, both_sides, results_of, suite
@@ -39,6 +39,7 @@ def run(options: argparse.Namespace) -> int:
         folder=Path.cwd(),
         timeout_seconds=options.timeout,
         results=results_of(options),
+        cache=cache_folder(),
     )
     with both_sides(options, arguments) as (base, head, progress):
         found = affected.run(base, head, setting, progress, options.explain)

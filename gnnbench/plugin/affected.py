@@ -9,6 +9,7 @@ from .. import signals, units
 from ..compare.ab import affected
 from ..compare.ab.processes import Setting
 from ..errors import UsageError
+from ..files import cache_folder
 from ..options import TIMEOUT_SECONDS
 from ..variants import variant
 from ..variants.prepare import both
@@ -46,7 +47,9 @@ class AffectedOnly:
 
     def _compared(self) -> affected.AffectedResult:
         words, folder = arguments_without(self._config, "affected-by"), self._config.invocation_params.dir
-        setting = Setting(arguments=words, folder=folder, timeout_seconds=TIMEOUT_SECONDS)
+        setting = Setting(
+            arguments=words, folder=folder, timeout_seconds=TIMEOUT_SECONDS, cache=cache_folder()
+        )
         here = variant.parse(variant.WORKING_TREE)
         with signals.as_ctrl_c(), both(self._base, here, folder, self) as (base, head):
             return affected.run(base, head, setting, self)

@@ -14,6 +14,7 @@ from ..compare.ab.schedule import Decision
 from ..compare.result import Result
 from ..compare.verdict import Thresholds
 from ..errors import UsageError, one_line
+from ..files import cache_folder
 from ..option_defaults import passed_on
 from ..options import TIMEOUT_SECONDS
 from ..variants import variant
@@ -106,6 +107,7 @@ def _of(config: pytest.Config, group: Group, thresholds: Thresholds, seconds: fl
                 total_seconds=seconds,
                 total_option="--gnn-budget",
                 results=run_of(config).options.results,
+                cache=cache_folder(),
                 only=group.names,
             )
             result = coordinator.run(base, head, setting, progress)

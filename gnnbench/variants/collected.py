@@ -12,6 +12,8 @@ from ..settings import Settings
 
 IN_PLACE, WHOLE_CALL, FIXED_INPUTS = "in_place", "whole_call", "fixed_inputs"
 """Markers by which the author of a test says how it is timed, and that its inputs must keep their values."""
+SETTINGS = ("conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
+"""Files beside tests, and above them, that decide how pytest runs them."""
 _CHOOSING = tuple(
     f"--gnn-{name}" for name in ("dataset", "platform", "hidden", "dtype", "index-dtype", "real")
 )

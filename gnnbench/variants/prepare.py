@@ -34,6 +34,8 @@ class Prepared:
     """Names and versions of the packages that pip installed for it."""
     checkouts: Mapping[str, str] = field(default_factory=dict)
     """Folders of other repositories, as the user typed them, and their commits."""
+    has_code: bool = False
+    """Whether it names code in place of the caller's tree."""
 
 
 def check(variant: Variant, root: Path) -> None:
@@ -115,7 +117,7 @@ def prepared(
                 raise UnbuildableError(
                     f"{part} has no folder {repository.prefix}: start in, or give, a folder that it has"
                 )
-            return commit, _import_roots(folder)
+            return commit, import_roots(folder)
 
         commit, dirty = None, False
         if variant.git is not None:
@@ -123,10 +125,10 @@ def prepared(
             commit, trees = check_out(home, variant.git, one_line(f"git:{variant.git}"))
             below = root.relative_to(home)
             if LEFT.isdisjoint(below.parts) and not (root / "__init__.py").exists():
-                trees = tuple(dict.fromkeys((*trees, *_import_roots(trees[-1] / below))))
+                trees = tuple(dict.fromkeys((*trees, *import_roots(trees[-1] / below))))
         elif variant.path is not None:
             folder = _folder(variant.path, root, one_line(f"path:{variant.path}"))
-            trees = _import_roots(folder)
+            trees = import_roots(folder)
             if tracked(folder):
                 commit, dirty = state(folder)
         else:
@@ -144,7 +146,8 @@ def prepared(
                     beside = overlay(requirements, root, cache, listener, dependencies=dependencies)
                 trees += (beside,)
                 installed |= versions(beside)
-        yield Prepared(variant.text, trees, dict(variant.env), commit, dirty, installed, checkouts)
+        has_code = variant.git is not None or variant.path is not None
+        yield Prepared(variant.text, trees, dict(variant.env), commit, dirty, installed, checkouts, has_code)
 
 
 @contextmanager
@@ -177,7 +180,8 @@ def _writes(cache: Path) -> Iterator[None]:
         ) from None
 
 
-def _import_roots(folder: Path) -> tuple[Path, ...]:
+def import_roots(folder: Path) -> tuple[Path, ...]:
+    """Return the folders of a project from which packages are imported."""
     source = folder / "src"
     return (source, folder) if source.is_dir() else (folder,)
 

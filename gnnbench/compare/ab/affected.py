@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ... import codec, units
@@ -12,8 +12,10 @@ from ...results import left_out
 from ...variants.command import Listener
 from ...variants.prepare import Prepared
 from ..result import Side
+from .inspecting import Inspecting
 from .pairs import Pairs
 from .processes import Setting, Terms
+from .suite import Suite
 from .visit import Inspections, NotTimed
 
 FORMAT_VERSION = 2
@@ -93,31 +95,23 @@ def run(
             name exactly one benchmark.
     """
     start = RealTime.seconds()
-    found: dict[str, Inspections | NotTimed] = {}
+    if only is not None:
+        setting = replace(setting, cache=None)  # everything that differs is shown
+
+    def choose(suite: Suite) -> Sequence[str]:
+        names = suite.benchmarks
+        return names if only is None else [_chosen([*names, *suite.left_out], only)]
+
     with Pairs(setting, listener) as pairs:
-        broken = True
-        while broken:
-            with pairs.started(Terms(base, head)) as workers:
-                names = workers.benchmarks
-                if only is not None:
-                    names = [_chosen([*names, *workers.left_out], only)]
-                for number, name in enumerate(names, 1):
-                    if name in found:
-                        continue
-                    listener.step(f"inspecting benchmark {number} of {len(names)}: {name}")
-                    found[name] = workers.inspect(name)
-                    if workers.broken:
-                        listener.say(f"{name}: {workers.broken}; restarting both sides")
-                        break
-            broken = workers.broken is not None
-            if names:
-                workers.check_trees()
+        inspecting = Inspecting(pairs, Terms(base, head), listener, choose)
+        inspecting.run()
+    found = inspecting.found
     benchmarks = {
         name: Inspected(failed=one.text) if isinstance(one, NotTimed) else Inspected(one)
         for name, one in found.items()
         if not isinstance(one, NotTimed) or one.kind == "failed"
     }
-    notes = workers.notes(all_named=only is not None)
+    notes = [*inspecting.suite.notes(all_named=only is not None), *inspecting.notes()]
     if skipped := len(found) - len(benchmarks):
         notes.append(f"skipped on both sides, and left out: {units.count(skipped, 'benchmark')}")
     notes += left_out.several(pairs.several)

@@ -22,10 +22,13 @@ from ..repeat import Repeat, ends_of
 from ..result import Result, Side
 from ..settle import allowed
 from ..verdict import Thresholds
-from .pair import Workers
+from .inspecting import Inspecting
 from .pairs import NotStartedError, Pairs, Watcher
 from .processes import Setting, Terms
-from .schedule import SAME_CODE, Decision, Plan, Schedule
+from .schedule import SAME_CODE as UNTIMED
+from .schedule import Decision, Schedule
+from .suite import Suite
+from .turns import SAME_CODE
 from .visit import Inspections, NotTimed, Pair, Visit, sample
 
 
@@ -112,7 +115,7 @@ class Judging:
     def decisions(self) -> dict[str, Decision]:
         """Return the state of each benchmark, without those that both sides skip."""
         timed = self.schedule.decisions()
-        return {name: timed.get(name, SAME_CODE) for name in self._names}
+        return {name: timed.get(name, UNTIMED) for name in self._names}
 
     def notes(self) -> list[str]:
         """Return a note on benchmarks that both sides skip, if there are any."""
@@ -139,6 +142,7 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
     with Pairs(setting, watcher) as pairs:
         session = _Session(Terms(base, head), setting, watcher, pairs)
         try:
+            session.inspect()
             while session.pair():
                 pass
         except KeyboardInterrupt:
@@ -166,30 +170,65 @@ class _Session:
     def __init__(self, terms: Terms, setting: TimedSetting, watcher: Watcher, pairs: Pairs) -> None:
         self._terms, self._setting, self._watcher, self._pairs = terms, setting, watcher, pairs
         self.judging = Judging((), setting, None)
-        """Of no benchmarks, until they are collected."""
-        self._collected = False
+        """Of no benchmarks, until they are inspected."""
         self.notes: list[str] = []
-        self._places: tuple[str, ...] = ()
-        self._rootdir = "."
+        self._suite = Suite()
+
+    def inspect(self) -> None:
+        """Inspect the benchmarks, for at most a half of the time; then it is known which must be timed.
+
+        Raises:
+            UsageError: there is nothing to time, or a variant cannot run it.
+        """
+        setting, start = self._setting, RealTime.seconds()
+        inspecting = Inspecting(self._pairs, self._terms, self._watcher, self._chosen)
+        try:
+            inspecting.run((setting.total_seconds or math.inf) / 2)
+        finally:
+            if inspecting.names:
+                self._begin(inspecting, start)
+
+    def _begin(self, inspecting: Inspecting, start: float) -> None:
+        """Take what was inspected since a time."""
+        setting, suite, names = self._setting, inspecting.suite, inspecting.names
+        self._suite = suite
+        self.notes += [*suite.notes(all_named=setting.only is not None), *inspecting.notes()]
+        if setting.shard:
+            whole = units.count(len(suite.benchmarks), "benchmark")
+            self.notes.append(f"shard {setting.shard}: {len(names)} of {whole}")
+        if setting.only is None and suite.folders is not None:
+            self.notes += unmatched(setting.thresholds.rules, suite.declared, suite.folders)
+        limits = allowed(setting.thresholds.accepted, self._terms.base, self._terms.head)
+        self.judging = Judging(names, setting, setting.total_seconds, limits)
+        for name, one in inspecting.found.items():
+            if isinstance(one, NotTimed):
+                self.judging.take(name, one)
+            elif one.same_code and not setting.time_all:
+                self.judging.take(name, SAME_CODE)
+        self.judging.schedule.spend(RealTime.seconds() - start)
+        self._update()
+
+    def _chosen(self, suite: Suite) -> Sequence[str]:
+        """Return the benchmarks of the run.
+
+        Raises:
+            UsageError: there are none.
+        """
+        names, only, shard = suite.chosen(), self._setting.only, self._setting.shard
+        if only is not None:
+            names = [name for name in only if name in names]
+        return [name for name in names if shard.has(name)] if shard else names
 
     def pair(self) -> bool:
         """Run a pair of processes; return whether there is more to do."""
         plan = self.judging.schedule.next()
-        if self._collected and plan is None:
+        if plan is None:
             return False
         try:
-            _, found = self._pairs.measure(
-                self._terms,
-                lambda workers: plan or self._first_plan(workers),
-                lambda name, found: self.judging.take(name, found),  # noqa: PLW0108 - the first plan sets it
-            )
+            _, found = self._pairs.measure(self._terms, lambda _: plan, self.judging.take)
         except NotStartedError as error:
-            if not self._collected:
-                raise
             self.notes.append(f"ended early: {error}")
             return False
-        if not (found.visits or found.failures):
-            return False  # the shard has no benchmarks
         self.judging.add(found)
         self._update()
         return True
@@ -222,22 +261,6 @@ class _Session:
         """Return what commands need that time the benchmarks again."""
         base, head = self._terms.base, self._terms.head
         ends = ends_of(variant.parse(base.text), variant.parse(head.text), version, clean=not head.dirty)
-        words = tuple(word for word in self._setting.arguments if word not in self._places)
-        return Repeat(base.text, head.text, ends, self._setting.options, words, self._places, self._rootdir)
-
-    def _first_plan(self, workers: Workers) -> Plan | None:
-        """Take the names of the benchmarks, and plan the first pair."""
-        setting, names = self._setting, workers.chosen()
-        self._places, self._rootdir = workers.places, workers.rootdir
-        self.notes += workers.notes(all_named=setting.only is not None)
-        if setting.only is not None:
-            names = [name for name in setting.only if name in names]
-        elif workers.folders is not None:
-            self.notes += unmatched(setting.thresholds.rules, workers.declared, workers.folders)
-        if setting.shard:
-            whole, names = len(names), [name for name in names if setting.shard.has(name)]
-            self.notes.append(f"shard {setting.shard}: {len(names)} of {units.count(whole, 'benchmark')}")
-        limits = allowed(setting.thresholds.accepted, self._terms.base, self._terms.head)
-        self.judging, self._collected = Judging(names, setting, setting.total_seconds, limits), True
-        self._update()
-        return self.judging.schedule.next()
+        words = tuple(word for word in self._setting.arguments if word not in self._suite.places)
+        places, rootdir = self._suite.places, self._suite.rootdir
+        return Repeat(base.text, head.text, ends, self._setting.options, words, places, rootdir)

@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,8 @@ class Held:
     """Whether the first round of a block is slower, so that an untimed one precedes it."""
     iterations: int | None = None
     """Iterations of a round, if the benchmark sets them."""
+    inspects = True
+    """Whether a call can be inspected; otherwise it runs to be timed only."""
 
     def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, *, stays: bool) -> None:
         self._fixture, self._layouts, self._clock = fixture, layouts, clock
@@ -51,6 +53,8 @@ class Held:
         self._placement = Placement()
         self._cost_seconds = 0.0
         self._compared: ComparedCalls | None = None
+        self.every: Collection[str] = ()
+        """The functions that run in every call, as the fingerprint names them; empty: they are not known."""
 
     def renew(self) -> None:
         """Copy the inputs to another place, unless they must or can only stay in place."""
@@ -101,7 +105,7 @@ class Held:
         again: bool = False,
         scope: Mapping[str, Any] | None = None,
         fixed: bool = False,
-    ) -> None:
+    ) -> bool:
         """Answer the coordinator's commands until the benchmark may go on.
 
         Args:
@@ -109,6 +113,9 @@ class Held:
             again: whether the test has called `benchmark` before.
             scope: the globals of the test's module.
             fixed: whether the inputs must keep their values when results are compared.
+
+        Returns:
+            Whether the test is to end here, because the call need not run.
 
         Raises:
             ClockError: the clock cannot time the call.
@@ -123,14 +130,17 @@ class Held:
             "return": lambda _command: self._return(scope or {}, fixed=fixed),
             "save": self._save,
         }
-        command = ask({"answer": "ready", "once": self.once, "again": again})
+        command = ask({"answer": "ready", "once": self.once, "again": again, "inspects": self.inspects})
         while command["command"] != "next":
             with paused():
                 answer = obey[command["command"]](command)
             command = ask(answer)
+        if command.get("leave"):
+            return True
         if self._fixture.stats is None:  # the test may read the statistics after the call
             with paused():
                 self._block({"rounds": 1, "iterations": 1})
+        return False
 
     def _calibrate(self, _command: Mapping[str, Any]) -> dict[str, Any]:
         """Warm up, find the iterations of a round unless the benchmark sets them, and what a round costs."""
@@ -163,7 +173,9 @@ class Held:
 
     def _inspect(self, _command: Mapping[str, Any]) -> dict[str, Any]:
         """Take counters and fingerprint of one call."""
-        return {"answer": "inspected", **self.inspect().as_json()}
+        found = self.inspect()
+        self.every = found.fingerprint.functions if found.fingerprint else ()
+        return {"answer": "inspected", **found.as_json()}
 
     def _return(self, scope: Mapping[str, Any], *, fixed: bool) -> dict[str, Any]:
         """Make calls whose results are compared."""
@@ -234,6 +246,7 @@ class Whole(Held):
 
     warms = False
     iterations = 1
+    inspects = False
 
     def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, reason: str) -> None:
         self._reason, self._function = reason, layouts.original.function
@@ -310,6 +323,7 @@ class Once(Repeated):
 
     once = True
     warms = False
+    inspects = False
 
     def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, asked: Pedantic) -> None:
         super().__init__(fixture, layouts, clock, asked, stays=True)

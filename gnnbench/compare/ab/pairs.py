@@ -56,7 +56,7 @@ class Pairs(ExitStack):
         at_most_seconds = 2 * self.shared.setting.timeout_seconds  # to collect the suite, one after the other
         for left in reversed(range(_STARTS)):
             workers = Workers(terms, self.shared)
-            pair = f"the processes of pair {workers.number}"
+            pair = f"the processes of pair {workers.number}" if workers.number else "both sides"
             self._listener.step(f"{terms.about}starting {pair}, and collecting", at_most_seconds)
             with workers:
                 if not workers.broken or workers.broken_side in terms.spared:

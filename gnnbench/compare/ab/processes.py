@@ -36,6 +36,8 @@ class Setting:
     """Whether benchmarks are timed although both sides run the same code."""
     results: bool = False
     """Whether results are compared where the code differs."""
+    cache: Path | None = None
+    """The cache folder, in which is kept what benchmarks use; None: it is not kept."""
 
 
 @dataclass
@@ -79,6 +81,8 @@ class Terms:
     """What is measured, before each step of the progress."""
     spared: Collection[str] = ()
     """The sides that need not start."""
+    untimed: bool = False
+    """Whether nothing is timed; then they note what they use, if it is to be kept."""
 
 
 class Processes:
@@ -94,8 +98,8 @@ class Processes:
         self._given = dict(zip(SIDES, (terms.base, terms.head), strict=True))
         # Both sides iterate over sets in the same order, unless the user sets a hash seed.
         self._hash_seed = os.environ.get(_HASH_SEED, str(shared.rng.randrange(2**32)))
-        shared.number += 1
-        self.number = shared.number
+        shared.number += not terms.untimed
+        self.number = 0 if terms.untimed else shared.number
         self.children: dict[str, Child] = {}
         self.loaded: dict[str, tuple[str, ...]] = dict.fromkeys(SIDES, ())
         """By side, the top-level packages and modules that it has imported from its trees so far."""
@@ -127,6 +131,7 @@ class Processes:
                 side=side,
                 under=watched.under,
                 apart=bool(counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
+                terms={"recorded": self.terms.untimed and setting.cache is not None},
             )
         found = {side: self.answer(side) for side in self.order()}
         return {side: found[side] for side in SIDES}

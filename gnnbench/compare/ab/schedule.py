@@ -215,6 +215,11 @@ class Schedule:
         visits = PILOT_SECONDS + PAIRS_TO_AFFORD * SHORTEST_VISIT
         return (1 + PAIRS_TO_AFFORD) * pair + len(self._benchmarks) * visits
 
+    def spend(self, seconds: float) -> None:
+        """Subtract time that was needed to know which benchmarks must be timed."""
+        self._settled += seconds
+        self._spent += seconds
+
     def leave_out(self, name: str) -> None:
         """Remove a benchmark that needs no timing; the others share its part of the error probability.
 

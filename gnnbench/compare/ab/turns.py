@@ -53,6 +53,9 @@ class Turns:
         """Whether it can be timed only once in a process."""
         self.several = False
         """Whether the test calls `benchmark` more than once; the later calls are not timed."""
+        self.used: dict[str, dict[str, Any]] = {}
+        """By side, what its process used until the end of the test, if it notes it."""
+        self._leaves = False
 
     def visit(self, seconds: float, at_most_seconds: float) -> Visit | NotTimed:
         """Set up, time turns for some seconds, and enough of them to estimate their noise, and tear down.
@@ -77,7 +80,7 @@ class Turns:
             DiedError: a side cannot be used any more.
         """
         self._together = True
-        return self._holding(self._inspected)
+        return self._holding(self._inspected, only_inspected=True)
 
     def count(self) -> list[Instructions] | NotTimed:
         """Set up, count the instructions of a call on both sides, and tear down.
@@ -89,8 +92,15 @@ class Turns:
         """
         return self._holding(self._counted)
 
-    def _holding(self, do: Callable[[], _Found | NotTimed]) -> _Found | NotTimed:
-        """Run the test, and `do` something while both sides are inside `benchmark`."""
+    def _holding(
+        self, do: Callable[[], _Found | NotTimed], *, only_inspected: bool = False
+    ) -> _Found | NotTimed:
+        """Run the test, and `do` something while both sides are inside `benchmark`.
+
+        Args:
+            do: that.
+            only_inspected: whether the test is left then, if its call would run for nothing.
+        """
         found: _Found | NotTimed | None = None
         drawn = self._shared.rng.randrange(2**32)
         seed = drawn if self._name in self._inspections else _SEED
@@ -99,8 +109,9 @@ class Turns:
         if not self._ended:
             with suppress(_EndedError):
                 found = do()
+        self._leaves = only_inspected and not all(answer.get("inspects", True) for answer in answers)
         while going := [side for side in self._processes.order() if side not in self._ended]:
-            answers = self._untimed(going, command="next")
+            answers = self._untimed(going, command="next", leave=self._leaves)
             self.several |= any(answer.get("again") for answer in answers)
         if failures := {side: failure for side, failure in self._ended.items() if failure}:
             return joined(failures)
@@ -223,7 +234,8 @@ class Turns:
         answer = self._processes.answer(side)
         if answer["answer"] != "done":
             return answer
-        if failure := answer["failure"]:
+        self.used[side] = answer.get("used", {})
+        if (failure := answer["failure"]) and not (self._leaves and failure["skipped"]):
             self._ended[side] = NotTimed("skipped" if failure["skipped"] else "failed", failure["text"])
         elif not answer["held"]:
             self._ended[side] = no_benchmark(answer["fixture"])

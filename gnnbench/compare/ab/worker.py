@@ -10,14 +10,15 @@ Each command has one answer:
     return     make calls, and hash what they return and change                returned or done
     save       write parts of that into files                                  saved or done
     block      copy the inputs and time some rounds, on one core               block or done
-    next       run the test to its end; a plugin may then run it again         done or ready
+    next       run the test to its end, or leave it; it may be run again       done or ready
     quit       end the session                                                 none
 
 A worker that profiles (`profile/launch.py`) answers `run` with `waits`, too: before each call it waits for
 
     go on      make the next call                                              waits or done
 
-The answer is `done` whenever the test has ended: also if it was skipped, raised, or has no benchmark.
+The answer is `done` whenever the test has ended: also if it was skipped, raised, or has no benchmark. If the
+process notes what it uses (`unchanged/used.py`), this and the first answer, `collected`, have it.
 """
 
 import importlib
@@ -27,8 +28,8 @@ import sys
 import tempfile
 import traceback
 import zlib
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Generator, Iterable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -53,6 +54,7 @@ from ...variants.collected import (
 from ...variants.import_roots import Trees
 from ...variants.pipe import ClosedError, Link
 from ...variants.startup import end_group, run
+from ..unchanged.used import Used
 from . import slowdown
 from .held import Held, Once, Repeated, Whole
 
@@ -89,6 +91,7 @@ class Worker(Overrides):
         *,
         all_benchmarks: bool = False,
         apart: bool = False,
+        used: Used | None = None,
     ) -> None:
         """Take the connection and the number of this process.
 
@@ -99,11 +102,13 @@ class Worker(Overrides):
             side: 0 for the base, 1 for the head.
             all_benchmarks: whether the user asks for all of gnnbench's benchmarks, and not the default ones.
             apart: whether each test runs in a fork of this process, and so none depends on those before.
+            used: notes what this process uses; None: nothing does.
         """
         seeded = {"randomly_seed": pair, "gnn_all": True} if all_benchmarks else {"randomly_seed": pair}
         super().__init__({**_OPTIONS, **seeded})
         self._link, self._trees, self._pair, self._side = link, trees, pair, side
-        self._apart = apart
+        self._apart, self._used = apart, used
+        self._every: Collection[str] = ()
         self._machine: FakeMachine | None = None
         self._slowdown = 0.0
         self._item: pytest.Item | None = None
@@ -148,7 +153,8 @@ class Worker(Overrides):
         name = f"{fixturedef.baseid}::{fixturedef.argname}[{getattr(request, 'param_index', 0)}]"
         seeds.seed(zlib.crc32(name.encode()) ^ self._seed)
         try:
-            return (yield)
+            with self._used.shared() if self._used else nullcontext():
+                return (yield)
         finally:
             seeds.seed(self._seed)
 
@@ -177,7 +183,7 @@ class Worker(Overrides):
         }
         with seam.replaced(self._choose):
             try:
-                command = self._ask({**told, **self._more_told(session)})
+                command = self._ask({**told, **self._more_told(session), **self._taken()})
                 while command["command"] == "run":
                     item = items[command["name"]]
                     # With the parent as the next item, only the function-scoped fixtures are torn down: with
@@ -202,7 +208,7 @@ class Worker(Overrides):
             traceback.print_exc()
         seeds.seed(seed)
         self._seed = seed
-        self._reports, self._held, self._item = {}, False, item
+        self._reports, self._held, self._item, self._every = {}, False, item, ()
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=then)
         self._item = None
         theirs = getattr(item.config, "_benchmarksession", None)
@@ -213,7 +219,11 @@ class Worker(Overrides):
         if failure and setup is not None and setup.failed and item.get_closest_marker(_OPERATIONS):
             failure = failure._replace(text=f"{failure.text}{outcome.fixtures(item.config)}")
         found = {"failure": failure and failure._asdict(), "held": self._held}
-        return {"answer": "done", **found, "fixture": foreign_fixture(item)}
+        return {"answer": "done", **found, "fixture": foreign_fixture(item), **self._taken(self._every)}
+
+    def _taken(self, every: Collection[str] = ()) -> dict[str, Any]:
+        """Return what was used since the last time, if it is noted."""
+        return {"used": self._used.take(every)} if self._used else {}
 
     def _run_apart(self, session: pytest.Session, item: pytest.Item, then: Any, seed: int) -> dict[str, Any]:
         """Run a test in a fork, which takes the commands until the test has ended."""
@@ -292,14 +302,23 @@ class Worker(Overrides):
         # If a plugin runs the test again, the call before has been reported.
         again, self._held = self._held and "call" not in self._reports, True
         scope = vars(getattr(self._item, "module", None) or object)
-        held.serve(self._ask, again=again, scope=scope, fixed=marked(self._item, FIXED_INPUTS) is not None)
+        fixed = marked(self._item, FIXED_INPUTS) is not None
+        if held.serve(self._ask, again=again, scope=scope, fixed=fixed):
+            pytest.skip("it is only inspected")
+        self._every = held.every
         return held.result()
 
 
 def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
     """Run pytest with the plugin."""
     worker = Worker(
-        link, trees, terms["pair"], terms["side"], all_benchmarks=terms["all"], apart=terms["apart"]
+        link,
+        trees,
+        terms["pair"],
+        terms["side"],
+        all_benchmarks=terms["all"],
+        apart=terms["apart"],
+        used=Used() if terms.get("recorded") else None,
     )
     run(trees, worker)
 

@@ -114,7 +114,7 @@ class Bisection:
 
     def _collected(self, workers: Workers) -> Plan | None:
         """Take the names of the benchmarks, and plan the first pair."""
-        self._journal.names, self._journal.notes = workers.chosen(), workers.notes()
+        self._journal.names, self._journal.notes = workers.suite.chosen(), workers.suite.notes()
         self._ends = Judging(self._journal.names, self._setting, None)
         return self._ends.schedule.next()
 
@@ -168,7 +168,7 @@ class Bisection:
             found.settled_seconds,
             position,
             ends,
-            None if workers.names else workers.broken,
+            None if workers.suite.names else workers.broken,
             {
                 name: (Seen.of(one.sides[0]), Seen.of(one.sides[1]))
                 for name, one in inspections.items()

@@ -115,9 +115,14 @@ def _examined(file: Path) -> tuple[str, list[str]]:
     return _kept(file, (str(file), state.st_dev, state.st_ino, state.st_size, *times))
 
 
+def kept_hashes() -> Path:
+    """Return the folder in which hashes of libraries are kept."""
+    return cache_folder() / "libraries"
+
+
 @cache
 def _kept(file: Path, state: tuple[str | int, ...]) -> tuple[str, list[str]]:
-    kept = cache_folder() / "libraries" / digest.short(repr(state))
+    kept = kept_hashes() / digest.short(repr(state))
     try:
         content, *needed = kept.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):

@@ -113,7 +113,7 @@ def test_skips_later(benchmark):
     with open("visits", "a+") as visits:
         visits.write("x")
         visits.seek(0)
-        if len(visits.read()) > 2:
+        if len(visits.read()) > 4:  # of both sides: inspected, and timed in a pair
             pytest.skip("no more")
     benchmark(work)
 
@@ -156,18 +156,23 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
         "skipped on both sides, and left out: 1 benchmark",
         f"{several}test_suite.py::test_more",
     )
-    assert len(watcher.said) == 2
+    assert len(watcher.said) == 3, "inspected, and timed twice"
     assert all("test_crashes: head: ended" in line for line in watcher.said)
 
-    start, *timing, end = watcher.steps[:7]
-    assert start == ("starting the processes of pair 1, and collecting", 120.0)
+    assert watcher.steps[0] == ("starting both sides, and collecting", 120.0)
+    begin = watcher.steps.index(("starting the processes of pair 1, and collecting", 120.0))
+    inspected = [text.partition(": ") for text, _ in watcher.steps[1:begin] if text.startswith("inspecting")]
+    assert [number for number, _, _ in inspected] == [
+        f"inspecting benchmark {number} of 10" for number in range(1, 11)
+    ]
+    *timing, end = watcher.steps[begin + 1 : begin + 7]
     assert [text.partition(": ")[2].partition("::")[2] for text, _ in timing] == [*judgements, "test_crashes"]
     assert [text.partition(": ")[0] for text, _ in timing] == [
         f"timing benchmark {number} of 10 in pair 1, for 0.5 s after its set-up" for number in range(1, 6)
     ]
     assert end == ("ending the processes of pair 1", None)
     decisions, spent, left = watcher.updates[0]
-    assert (len(decisions), spent, left) == (10, 0.0, 600.0), "what there is to time is known after the start"
+    assert (len(decisions), left) == (10, 600.0), "what there is to time is known after the inspection"
     decisions, spent, left = watcher.updates[-1]
     assert all(one.decided for one in decisions.values())
     assert spent > 0

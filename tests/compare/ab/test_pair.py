@@ -113,9 +113,9 @@ def test_turns_of_drawn_order_on_one_core_each(folder, monkeypatch):
     monkeypatch.setattr(Child, "send", noted)
     with workers(folder, BASE, HEAD, sizes=sizes, rng=rng) as pair:
         assert pair.broken is None
-        assert {name("test_good"), name("test_only_in_base")} < set(pair.names)
-        assert pair.declared == set(pair.names) - {name("test_no_benchmark")}
-        assert pair.notes() == []
+        assert {name("test_good"), name("test_only_in_base")} < set(pair.suite.names)
+        assert pair.suite.declared == set(pair.suite.names) - {name("test_no_benchmark")}
+        assert pair.suite.notes() == []
         found = pair.visit(name("test_good"), 0.5)
         assert isinstance(found, Visit)
         assert len(found.base_ns) == len(found.head_ns) >= 5
@@ -185,7 +185,7 @@ def test_a_file_that_one_side_cannot_collect(tmp_path):
     (tmp_path / "mine.py").touch()
     write(tmp_path, "import mine\ndef test_it(benchmark): benchmark(sum, [1])\n")
     with workers(tmp_path, side(other)) as pair:
-        assert pair.refused == {"base": {"test_suite.py": "RuntimeError: too old"}, "head": {}}
+        assert pair.suite.notes() == ["base: test_suite.py cannot be collected: RuntimeError: too old"]
         assert pair.loaded == {"base": ("mine",), "head": ()}
         expected = "base: has no such test: test_suite.py cannot be collected: RuntimeError: too old"
         assert pair.visit(name("test_it"), 0).text == expected
@@ -279,6 +279,6 @@ def test_the_newer_side_says_which_benchmarks_are_default(tmp_path, base, option
     (folder / "conftest.py").write_text(CHOICE)
     sides = side(SIDE="base", **base), side(SIDE="head", LEFT_OUT="test_b")
     with workers(folder, *sides, arguments=("test_suite.py", *options)) as pair:
-        assert pair.benchmarks == [name(one) for one in names]
-        assert len(pair.notes()) == (not options)
+        assert pair.suite.benchmarks == [name(one) for one in names]
+        assert len(pair.suite.notes()) == (not options)
         assert isinstance(pair.visit(name("test_b"), 0.01), Visit), "it can be named all the same"

@@ -47,7 +47,9 @@ def found(tmp_path_factory):
         shared = Shared(setting, folder / "logs", random.Random(0))
         sides = (prepared(side, DATA / side) for side in ("base", "head"))
         with Workers(Terms(*sides), shared) as workers:
-            found = {name.partition("::test_")[2]: workers.inspect(name).results for name in workers.names}
+            found = {
+                name.partition("::test_")[2]: workers.inspect(name).results for name in workers.suite.names
+            }
     assert not [one for one in (folder / "logs").iterdir() if one.is_dir()], "what was exchanged is left"
     return found
 

@@ -1,0 +1,121 @@
+"""Inspects benchmarks on both sides without timing them; leaves out what files show to be unchanged."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from ... import units
+from ...clocks import RealTime
+from ...measure.fingerprint.difference import Difference
+from ...variants.child import SIDES
+from ...variants.command import Listener
+from ..comparison import Work
+from ..unchanged.known import Unchanged
+from .pair import Workers
+from .pairs import Pairs
+from .processes import Terms
+from .suite import Suite
+from .visit import Inspections, NotTimed
+
+_SAME = Inspections(Work(Difference()))
+
+
+class Inspecting:
+    """What inspections found so far, also after an interruption.
+
+    Args:
+        pairs: starts the processes.
+        terms: what is compared; gets the inspections.
+        listener: receives the progress.
+        choose: says which benchmarks of a suite are inspected, the most important first.
+    """
+
+    def __init__(
+        self, pairs: Pairs, terms: Terms, listener: Listener, choose: Callable[[Suite], Sequence[str]]
+    ) -> None:
+        self._pairs, self._terms, self._listener, self._choose = pairs, terms, listener, choose
+        setting = pairs.shared.setting
+        self._unchanged = Unchanged(terms.base, terms.head, setting.arguments, setting.folder, setting.cache)
+        self.suite = Suite()
+        self.names: Sequence[str] = ()
+        """The chosen benchmarks."""
+        self.found: dict[str, Inspections | NotTimed] = {}
+        """By benchmark: what differs, or why it was not inspected."""
+        self.known = 0
+        """How many of them are known from files."""
+
+    def run(self, at_most_seconds: float = math.inf) -> None:
+        """Inspect one call of each benchmark, in one pair of processes if any is needed.
+
+        If a side dies, the remaining benchmarks are inspected in a new pair.
+
+        Args:
+            at_most_seconds: after this time, those that are left are not inspected.
+
+        Raises:
+            UsageError: a side does not start, the benchmarks import nothing from a variant, or `choose`
+                raises it.
+        """
+        end = RealTime.seconds() + at_most_seconds
+        self._take_known()
+        broken = not self.names or len(self.found) < len(self.names)
+        while broken:
+            terms = replace(self._terms, untimed=True)
+            with self._pairs.started(terms) as workers, self._kept(workers):
+                self.suite = workers.suite
+                self.names = self._choose(workers.suite)
+                self._inspect_left(workers, end)
+            broken = workers.broken is not None
+            if self.names:
+                workers.check_trees()
+
+    def _take_known(self) -> None:
+        """Take the benchmarks that run the same code as files show."""
+        known = self._unchanged.known()
+        if not known.collected:
+            return
+        self.suite = Suite(known.collected, known.collected)
+        self.names = self._choose(self.suite)
+        for name in self.names:
+            if reason := known.skipped.get(name):
+                self.found[name] = NotTimed("skipped", reason, SIDES)
+            elif name in known.skipped:
+                self.found[name] = self._terms.inspections[name] = _SAME
+        self.known = len(self.found)
+
+    def _inspect_left(self, workers: Workers, end: float) -> None:
+        for number, name in enumerate(self.names, 1):
+            if name in self.found:
+                continue
+            if RealTime.seconds() > end:
+                break
+            self._listener.step(f"inspecting benchmark {number} of {len(self.names)}: {name}")
+            self.found[name] = one = workers.inspect(name)
+            if workers.broken:
+                self._listener.say(f"{name}: {workers.broken}; restarting both sides")
+                break
+            self._note(workers, name, one)
+
+    @contextmanager
+    def _kept(self, workers: Workers) -> Iterator[None]:
+        """Keep what the processes use, also if they end early."""
+        self._unchanged.begin(workers.collected)
+        try:
+            yield
+        finally:
+            self._unchanged.keep()
+
+    def _note(self, workers: Workers, name: str, found: Inspections | NotTimed) -> None:
+        """Note what both sides used for a benchmark."""
+        skipped = found.text if isinstance(found, NotTimed) and found.kind == "skipped" else ""
+        for number, side in enumerate(SIDES):
+            seen = isinstance(found, Inspections) and found.sides[number]["fingerprint"]
+            self._unchanged.add(side, name if seen or skipped else "", workers.used[side], skipped)
+
+    def notes(self) -> list[str]:
+        """Return a note on the benchmarks that are known from files, if there are any."""
+        if not self.known:
+            return []
+        what = units.count(len(self.found), "benchmark")
+        return [f"known from the files that an earlier run used, without a process: {self.known} of {what}"]

@@ -1,0 +1,127 @@
+"""Finds benchmarks that run the same code on both sides, from what earlier runs used, and keeps that."""
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from ... import codec, json_io
+from ...files import project, read_whole, write_whole
+from ...variants.child import SIDES
+from ...variants.prepare import Prepared
+from . import surroundings
+from .manifest import VERSION, Manifest, Record
+from .tree import Tree
+
+_FOLDER = "used"
+_MOST = 24
+"""Manifests that are kept of one suite in one environment; the oldest are removed."""
+_MAX_BYTES = 1 << 26
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known without a process."""
+
+    collected: Mapping[str, Any]
+    """What a process said of the suite, see `manifest.SUITE`; empty: nothing is known."""
+    skipped: Mapping[str, str]
+    """The benchmarks that run the same code: why both sides skip each; empty: they do not."""
+
+
+class Unchanged:
+    """What earlier runs used, for one comparison.
+
+    Args:
+        base: the older side.
+        head: the newer side.
+        arguments: pytest's.
+        folder: pytest's working directory.
+        cache: the cache folder; None: nothing is known, and nothing is kept.
+    """
+
+    def __init__(
+        self, base: Prepared, head: Prepared, arguments: Sequence[str], folder: Path, cache: Path | None
+    ) -> None:
+        self._sides, self._folder, self._start = (base, head), folder, time.time()
+        self._stores: tuple[Path, ...] = ()
+        if cache is not None:
+            keys = [surroundings.digest(one, arguments, folder, VERSION) for one in self._sides]
+            self._stores = tuple(cache / _FOLDER / key for key in keys)
+        self._trees: dict[tuple[int, tuple[str, ...]], Tree] = {}
+        self._records: dict[str, Record] = {}
+
+    def known(self) -> Known:
+        """Return the benchmarks that run the same code on both sides."""
+        collected: Mapping[str, Any] = {}
+        skipped: dict[str, str] = {}
+        if len({*self._stores}) != 1:  # the sides have other variables
+            return Known(collected, skipped)
+        for manifest in _read(self._stores[0]):
+            if (collected and manifest.collected != collected) or not manifest.has_same_suite():
+                continue
+            for one, other in permutations(range(len(SIDES))):
+                here, there = (self._tree(side, manifest.collected["places"]) for side in (one, other))
+                if manifest.fits(here) and (found := manifest.of_other(here, there)):
+                    collected = manifest.collected
+                    skipped = {**found.known, **skipped}
+                    if found != manifest:
+                        _keep(self._stores[other], found)
+                    break
+        return Known(collected, skipped)
+
+    def begin(self, collected: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take what the processes of both sides have collected, and used for it, if they note that."""
+        for number, side in enumerate(SIDES if self._stores else ()):
+            tree = self._tree(number, collected[side]["places"])
+            self._records[side] = Record(collected[side], tree, project(self._folder), self._start)
+
+    def add(self, side: str, name: str, used: Mapping[str, Any], skipped: str = "") -> None:
+        """Take what a process used for a benchmark, see `Record.add`."""
+        if side in self._records:
+            self._records[side].add(name, used, skipped)
+
+    def keep(self) -> None:
+        """Save what both sides used."""
+        for side, record in self._records.items():
+            if manifest := record.manifest():
+                _keep(self._stores[SIDES.index(side)], manifest)
+        self._records.clear()
+
+    def _tree(self, side: int, places: Sequence[str]) -> Tree:
+        key = side, tuple(places)
+        if key not in self._trees:
+            found = (self._folder / place.partition("::")[0] for place in places)
+            self._trees[key] = Tree(self._sides[side], self._folder, found)
+        return self._trees[key]
+
+
+def _read(store: Path) -> list[Manifest]:
+    """Return the manifests in a folder, the newest first; what cannot be read is left out."""
+    found = []
+    for file in sorted(store.glob("*.json"), key=_time, reverse=True):
+        with suppress(OSError, ValueError):
+            content = json.loads(read_whole(file, _MAX_BYTES))
+            found.append(codec.decode(content, Manifest))
+    return found
+
+
+def _keep(store: Path, manifest: Manifest) -> None:
+    """Save a manifest, and remove the oldest; without a writable cache, the next run knows less."""
+    with suppress(OSError):
+        text = json_io.as_text(codec.encode(manifest))
+        write_whole(store / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json", text)
+        for file in sorted(store.glob("*.json"), key=_time, reverse=True)[_MOST:]:
+            file.unlink(missing_ok=True)
+
+
+def _time(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0

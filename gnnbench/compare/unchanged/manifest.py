@@ -1,0 +1,259 @@
+"""What one side's processes used: the files, and which parts of them each benchmark depends on."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ...variants.collected import SETTINGS
+from .source_code import SourceCode
+from .tree import ABSENT, Tree, names_in
+
+VERSION = 1
+_LARGE = 1 << 26
+"""Of larger data files, size and time count instead of the content."""
+_MODULE = "<module>"
+
+Names = Mapping[str, Sequence[str]]
+"""Qualified names of functions, by name of the file."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What was used from one benchmark's end to the next one's; the first is of no benchmark."""
+
+    name: str = ""
+    """The benchmark's id; empty: it is of none, or of one whose code is not known."""
+    skipped: str = ""
+    """Why it is skipped; empty: it is inspected."""
+    once: Names = field(default_factory=dict)
+    """Functions that did not run in every call; what they made may be kept, and used by later benchmarks."""
+    every: Names = field(default_factory=dict)
+    """Functions that ran in every call of the benchmark."""
+    asked: Sequence[str] = ()
+    """Modules that were looked for."""
+    read: Sequence[str] = ()
+    """Other files that were read or loaded."""
+    listed: Sequence[str] = ()
+    """Folders that were listed."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What one side used, and what these files contained. Names are those of `Tree`."""
+
+    collected: Mapping[str, Any]
+    """What its process said of the suite."""
+    files: Mapping[str, str]
+    """Hash of each file of the side's code."""
+    modules: Mapping[str, str]
+    """File of each module that was looked for, see `Tree.resolved`."""
+    folders: Mapping[str, str]
+    """Hash of the names in each folder that was listed."""
+    metadata: str
+    """Hash of the packages' metadata."""
+    suite_files: Mapping[str, str]
+    """Hash of each file that is not part of that code: tests, settings of pytest, data; by path."""
+    suite_folders: Mapping[str, str]
+    searched: Mapping[str, Sequence[str]]
+    """Folders in which Python searches for modules, with those names in them that were looked for."""
+    steps: Sequence[Step] = ()
+
+    def fits(self, tree: Tree) -> bool:
+        """Whether a side has the same files as the one that was recorded."""
+        return (
+            all(tree.digest(name) == found for name, found in self.files.items())
+            and all(tree.resolved(name) == found for name, found in self.modules.items())
+            and all(tree.names_in(name) == found for name, found in self.folders.items())
+            and tree.metadata == self.metadata
+        )
+
+    def has_same_suite(self) -> bool:
+        """Whether tests, settings and data are what they were."""
+        return (
+            all(_state(path) == found for path, found in self.suite_files.items())
+            and all(names_in(path) == found for path, found in self.suite_folders.items())
+            and all(_searched(path, self.modules) == list(found) for path, found in self.searched.items())
+        )
+
+    def of_other(self, tree: Tree, other: Tree) -> "Manifest | None":
+        """Return the manifest of another side, in which benchmarks that run other code have no name.
+
+        Args:
+            tree: a side that this manifest fits.
+            other: the other side.
+
+        Returns:
+            None: nothing is known of the other side.
+        """
+        if other.metadata != self.metadata:
+            return None
+        changed = {
+            name: _changed(name, tree.content(name), other.content(name))
+            for name, found in self.files.items()
+            if other.digest(name) != found
+        }
+        moved = {name for name, found in self.modules.items() if other.resolved(name) != found}
+        listed = {name for name, found in self.folders.items() if other.names_in(name) != found}
+        steps, shared_differs = [], False
+        for step in self.steps:
+            shared_differs |= (
+                _meet(step.once, changed)
+                or not changed.keys().isdisjoint(step.read)
+                or not moved.isdisjoint(step.asked)
+                or not listed.isdisjoint(step.listed)
+            )
+            known = not shared_differs and not _meet(step.every, changed)
+            steps.append(step if known else replace(step, name="", every={}))
+        if not any(step.name for step in steps):
+            return None
+        return replace(
+            self,
+            files={name: other.digest(name) for name in self.files},
+            modules={name: other.resolved(name) for name in self.modules},
+            folders={name: other.names_in(name) for name in self.folders},
+            steps=steps,
+        )
+
+    @property
+    def known(self) -> dict[str, str]:
+        """The benchmarks that are known: why each is skipped; empty: it is not."""
+        return {step.name: step.skipped for step in self.steps if step.name}
+
+
+class Record:
+    """Makes the manifest of one side from what its processes say.
+
+    Args:
+        collected: what the process said of the suite, with what it used so far.
+        tree: the side's import roots.
+        folder: of the project.
+        start: when the process began, in seconds since the epoch.
+    """
+
+    def __init__(self, collected: Mapping[str, Any], tree: Tree, folder: Path, start: float) -> None:
+        used = collected["used"]
+        self._collected = {key: collected[key] for key in SUITE}
+        self._tree, self._folder = tree, folder
+        self._start = start
+        self._suite: set[str] = set()
+        self._suite_folders: set[str] = set()
+        self._steps: list[Step] = []
+        self._unseen = ""
+        self._path: Sequence[str] = used["path"]
+        self.add("", used)
+
+    def add(self, name: str, used: Mapping[str, Any], skipped: str = "") -> None:
+        """Note what was used until the end of a benchmark.
+
+        Args:
+            name: its id; empty: it is of none, or cannot be known without a process.
+            used: what the process says, see `Used.take`.
+            skipped: why it was skipped; empty: it was not.
+        """
+        self._unseen = self._unseen or used["unseen"]
+        files = {kind: self._own(used[kind]) for kind in ("read", "native", "listed")}
+        once, every = (
+            {own: names for path, names in used[kind].items() if (own := self._tree.name(path))}
+            for kind in ("once", "every")
+        )
+        self._suite |= {
+            path
+            for kind in ("once", "every", "read", "native")
+            for path in used[kind]
+            if self._tree.name(path) is None
+        }
+        self._suite_folders |= {path for path in used["listed"] if self._tree.name(path) is None}
+        self._steps.append(
+            Step(
+                "" if self._unseen else name,
+                skipped,
+                once,
+                every,
+                used["asked"],
+                [*files["read"], *files["native"]],
+                files["listed"],
+            )
+        )
+
+    def _own(self, paths: Iterable[str]) -> list[str]:
+        """Return the names of the files and folders that are part of the side's code."""
+        return list(filter(None, map(self._tree.name, paths)))
+
+    def manifest(self) -> Manifest | None:
+        """Return what is known; None: of no benchmark."""
+        if not any(step.name for step in self._steps) or self._collected["refused"]:
+            return None
+        files = {name for step in self._steps for name in (*step.once, *step.every, *step.read)}
+        modules = sorted({name for step in self._steps for name in step.asked})
+        suite = {path for path in self._suite if not self._is_new(path)}
+        folders = {os.path.dirname(path) for path in suite if path.endswith(".py")}
+        settings = {
+            str(parent / name)
+            for folder in folders
+            for parent in (Path(folder), *Path(folder).parents)
+            if parent.is_relative_to(self._folder)
+            for name in SETTINGS
+        }
+        tree = self._tree
+        return Manifest(
+            self._collected,
+            {name: tree.digest(name) for name in sorted(files)},
+            {name: tree.resolved(name) for name in modules},
+            {name: tree.names_in(name) for step in self._steps for name in step.listed},
+            tree.metadata,
+            {path: _state(path) for path in sorted(suite | settings)},
+            {path: names_in(path) for path in sorted(folders | self._suite_folders)},
+            {path: _searched(path, modules) for path in self._path},
+            self._steps,
+        )
+
+    def _is_new(self, path: str) -> bool:
+        """Whether a file was written, or removed, since the process began: code made it."""
+        try:
+            return os.stat(path).st_mtime >= self._start
+        except OSError:
+            return True
+
+
+SUITE = ("names", "declared", "left_out", "notes", "marked", "refused", "places", "folders", "rootdir")
+"""What a process says of its suite."""
+
+
+def _meet(used: Names, changed: Mapping[str, set[str] | None]) -> bool:
+    """Whether something that was used is changed."""
+    for file in used.keys() & changed.keys():
+        functions = changed[file]
+        if functions is None or not functions.isdisjoint(used[file]):
+            return True
+    return False
+
+
+def _changed(name: str, before: bytes | None, after: bytes | None) -> set[str] | None:
+    """Return the functions that differ between two files; None: the whole file counts as changed."""
+    if before is None or after is None or not name.endswith(".py"):
+        return None
+    one, other = SourceCode.of(before), SourceCode.of(after)
+    return one.changed(other) if one.top == other.top else None
+
+
+def _state(path: str) -> str:
+    """Return a hash of a file's content, or of size and time of a large one, or ABSENT."""
+    try:
+        stat = os.stat(path)
+        if stat.st_size > _LARGE:
+            return f"{stat.st_size} {stat.st_mtime_ns}"
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ABSENT
+
+
+def _searched(path: str, modules: Iterable[str]) -> list[str]:
+    """Return the names in a folder that are the first part of a module's name."""
+    try:
+        names = {name.partition(".")[0] for name in os.listdir(path)}
+    except OSError:
+        return []
+    return sorted(names & {name.partition(".")[0] for name in modules})

@@ -1,0 +1,130 @@
+"""The import roots of one side: which file has a module, and what files contain."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
+from pathlib import Path
+
+from ...files import project, real_path
+from ...variants.import_roots import LEFT, left
+from ...variants.prepare import Prepared, import_roots
+
+ABSENT = ""
+"""In place of a hash: there is no such file."""
+_METADATA = (".dist-info", ".egg-info", ".pth")
+_MADE = "__pycache__"
+_SUFFIXES = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
+"""In the order in which Python looks for them."""
+
+
+class Tree:
+    """The folders from which a side imports the code that is compared.
+
+    Names of files are relative to the first of these folders that has them.
+
+    Args:
+        given: the side.
+        folder: pytest's working directory. Its project is the last root of a side without code of its own.
+        places: the folders and files of the suite, which is not part of the code that is compared.
+    """
+
+    def __init__(self, given: Prepared, folder: Path, places: Iterable[Path]) -> None:
+        here = () if given.has_code else import_roots(project(folder))
+        self._roots = [real_path(root) for root in (*given.trees, *here)]
+        self._trees = [real_path(root) for root in given.trees]
+        own = real_path(project(folder))
+        self._left = LEFT.union(*(left(real_path(place), own) for place in places))
+        self._hashes: dict[str, str] = {}
+        self._folders: dict[str, frozenset[str]] = {}
+
+    def name(self, path: str) -> str | None:
+        """Return the name of a file or folder; None: it is in none of the roots, or part of the suite."""
+        for place in (path, os.path.realpath(path)):
+            for root in self._roots:
+                if place == str(root):
+                    return "."
+                if place.startswith(f"{root}{os.sep}"):
+                    name = os.path.relpath(place, root)
+                    top = name.partition(os.sep)[0].partition(".")[0]
+                    return None if top in self._left or self.path(name) != place else name
+        return None
+
+    def path(self, name: str) -> str | None:
+        """Return the path of the first file or folder of a name; None: there is none."""
+        paths = (os.path.join(root, name) for root in self._roots)
+        return next(filter(os.path.exists, paths), None)
+
+    def content(self, name: str) -> bytes | None:
+        """Return what a file contains; None: there is no such file."""
+        path = self.path(name)
+        return Path(path).read_bytes() if path and os.path.isfile(path) else None
+
+    def digest(self, name: str) -> str:
+        """Return a hash of what a file contains, or ABSENT."""
+        if name not in self._hashes:
+            content = self.content(name)
+            self._hashes[name] = ABSENT if content is None else hashlib.sha256(content).hexdigest()
+        return self._hashes[name]
+
+    def names_in(self, name: str) -> str:
+        """Return a hash of the names in a folder, without hidden ones, or ABSENT."""
+        path = self.path(name)
+        return ABSENT if path is None else names_in(path)
+
+    def resolved(self, module: str) -> str:
+        """Return the name of the file that an import of a module loads first.
+
+        A folder without `__init__` ends with a separator. Where a link leads follows. ABSENT: no root has it.
+        """
+        *parents, last = module.split(".")
+        if (parents or [last])[0] in self._left:
+            return ABSENT
+        name = self._first(parents, last)
+        path = self.path(name.rstrip(os.sep)) if name else None
+        if path is None or (real := os.path.realpath(path)) == path:
+            return name
+        return f"{name} {os.path.relpath(real, self._roots[0])}"
+
+    def _first(self, parents: Sequence[str], last: str) -> str:
+        place = os.path.join(*parents, last)
+        for root in self._roots:
+            path = os.path.join(root, place)
+            for suffix in _SUFFIXES:
+                if f"__init__{suffix}" in self._listed(path):
+                    return os.path.join(place, f"__init__{suffix}")
+            for suffix in _SUFFIXES:
+                if f"{last}{suffix}" in self._listed(os.path.dirname(path)):
+                    return f"{place}{suffix}"
+        is_folder = any(os.path.isdir(os.path.join(root, place)) for root in self._roots)
+        return f"{place}{os.sep}" if is_folder else ABSENT
+
+    def _listed(self, path: str) -> frozenset[str]:
+        if path not in self._folders:
+            try:
+                self._folders[path] = frozenset(os.listdir(path))
+            except OSError:
+                self._folders[path] = frozenset()
+        return self._folders[path]
+
+    @cached_property
+    def metadata(self) -> str:
+        """A hash of the metadata of packages in the side's own trees, and of their `.pth` files."""
+        found = hashlib.sha256()
+        for root in self._trees:
+            for entry in sorted(root.iterdir()):
+                if entry.name.endswith(_METADATA):
+                    for file in sorted((entry, *entry.rglob("*"))):
+                        content = file.read_bytes() if file.is_file() else b""
+                        found.update(f"{file.relative_to(root)}\0".encode() + content + b"\0")
+        return found.hexdigest()
+
+
+def names_in(path: str) -> str:
+    """Return a hash of the names in a folder, without hidden ones, or ABSENT."""
+    try:
+        names = sorted(name for name in os.listdir(path) if not name.startswith(".") and name != _MADE)
+    except OSError:
+        return ABSENT
+    return hashlib.sha256("\0".join(names).encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,0 +1,173 @@
+"""What a process runs and reads, by file: its benchmarks depend on it.
+
+It is noted in processes that time nothing: a hook for audit events cannot be removed again.
+"""
+
+import _frozen_importlib  # the functions that import
+import os
+import site
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from linecache import getlines
+from types import CodeType, FrameType
+from typing import Any
+
+from ...measure.fingerprint import libraries
+
+_FINDS = _frozen_importlib._find_spec.__code__  # type: ignore[attr-defined]  # noqa: SLF001
+_READS_SOURCE = getlines.__code__
+_IMPORTS = "<frozen importlib"
+_OWN = __name__.partition(".")[0]
+"""The name under which a child process has loaded this package, beside that of its side."""
+_PROCESS = "subprocess.Popen"
+_STARTS = (_PROCESS, "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
+"""Audit events of processes, of which nothing is noted."""
+_LISTS = ("os.listdir", "os.scandir")
+_PATHS = (str, bytes, os.PathLike)
+_identity = object.__hash__
+"""Other than `id`, it causes no audit event."""
+_WRITES = os.O_WRONLY | os.O_RDWR
+_SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/share/")
+_QUERIES = ("file", "git", "hg", "ldconfig", "lscpu", "nvidia-smi", "uname")
+"""Programs that only tell about the repository and the machine, as pytest-benchmark asks."""
+_BYTECODE = ".pyc"
+_COMPILER = "torch._dynamo.convert_frame"
+
+
+def environment_folders() -> tuple[str, ...]:
+    """Return the folders of Python and of installed packages, each with a separator at the end."""
+    named = ("stdlib", "platstdlib", "purelib", "platlib")
+    found = {sysconfig.get_path(name) for name in named} | {
+        *site.getsitepackages(),
+        site.getusersitepackages(),
+    }
+    base = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix, "installed_base": sys.base_prefix}
+    found |= {sysconfig.get_path(name, vars=base) for name in named}
+    found |= {os.path.join(prefix, "lib") for prefix in (sys.prefix, sys.base_prefix)}
+    both = {place for folder in found if folder for place in (folder, os.path.realpath(folder))}
+    return tuple(sorted(f"{place}{os.sep}" for place in both))
+
+
+class Used:
+    """Notes what this process runs and reads from now on; there is one in a process."""
+
+    def __init__(self) -> None:
+        self._left = (*environment_folders(), *_SYSTEM, f"{libraries.kept_hashes()}{os.sep}")
+        self._codes: dict[int, tuple[CodeType, str]] = {}
+        """By identity: the code of each function that ran, and the name of its module."""
+        self._shared: dict[int, tuple[CodeType, str]] = {}
+        """Those that ran while something was set up that several benchmarks share."""
+        self._asked: set[str] = set()
+        self._read: set[str] = set()
+        self._listed: set[str] = set()
+        self._unseen = ""
+        self._noting: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
+            "open": self._opened,
+            **dict.fromkeys(_LISTS, self._looked_into),
+            **dict.fromkeys(_STARTS, self._started),
+        }
+        sys.addaudithook(self._audited)
+        threading.settrace(self._traced)
+        sys.settrace(self._traced)
+
+    def _traced(self, frame: FrameType, _event: str, _argument: Any) -> None:
+        code = frame.f_code
+        key = _identity(code)
+        if key not in self._codes:
+            self._codes[key] = code, str(frame.f_globals.get("__name__"))
+        if code is _FINDS:
+            self._asked.add(frame.f_locals["name"])
+        elif code is _READS_SOURCE:
+            self._read.add(os.path.abspath(frame.f_locals["filename"]))
+
+    def _audited(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event in self._noting:  # there are millions of others, as for each call that is traced
+            self._noting[event](event, arguments)
+
+    def _opened(self, _event: str, arguments: tuple[Any, ...]) -> None:
+        path, mode, flags = arguments
+        reads = not (flags & _WRITES if mode is None else set(str(mode)) & set("wax+"))
+        if reads and isinstance(path, _PATHS):
+            name = os.path.abspath(os.fsdecode(path))
+            if not (name.endswith(_BYTECODE) or (name.endswith(".py") and _is_import())):
+                self._read.add(name)
+
+    def _looked_into(self, _event: str, arguments: tuple[Any, ...]) -> None:
+        if isinstance(arguments[0], _PATHS) and not _is_import():
+            self._listed.add(os.path.abspath(os.fsdecode(arguments[0])))
+
+    def _started(self, event: str, arguments: tuple[Any, ...]) -> None:
+        program = arguments[0] if event == _PROCESS else ""
+        if not (isinstance(program, str) and os.path.basename(program) in _QUERIES):
+            self._unseen = self._unseen or "a process was started"
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Note that what runs meanwhile sets up something that several benchmarks share."""
+        codes, self._codes = self._codes, {}
+        try:
+            yield
+        finally:
+            self._shared |= self._codes
+            self._codes = codes
+
+    def take(self, every: Collection[str] = ()) -> dict[str, Any]:
+        """Return what was noted since the last time, as JSON.
+
+        Args:
+            every: the functions that run in every call of a benchmark, as a fingerprint names them.
+
+        Returns:
+            `once` and `every`: qualified names of functions by file; `<module>` is a file that was imported.
+            `asked`: names of modules that were looked for. `read`, `listed`, `native`: files that were
+            read, folders that were listed, and native libraries that were loaded, without those of Python
+            and of installed packages. `path`: the folders in which modules are searched, without these.
+            `unseen`: why something was not noted; empty: nothing.
+        """
+        once: dict[str, set[str]] = {}
+        often: dict[str, set[str]] = {}
+        for codes, known in ((self._shared, ()), (self._codes, every)):
+            for code, module in list(codes.values()):  # this function is noted, too
+                if self._counts(code.co_filename) and module.partition(".")[0] != _OWN:
+                    kind = often if f"{module}:{code.co_qualname}" in known else once
+                    kind.setdefault(os.path.abspath(code.co_filename), set()).add(code.co_qualname)
+                if module == _COMPILER and code.co_name.startswith("_compile"):
+                    self._unseen = self._unseen or "torch.compile inlines functions"
+        if "numba" in sys.modules:
+            self._unseen = self._unseen or "numba compiles functions from their bytecode"
+        native = map(str, libraries.loaded(len(sys.modules)))
+        taken = {
+            "once": {file: sorted(names) for file, names in once.items()},
+            "every": {file: sorted(names) for file, names in often.items()},
+            "asked": sorted(self._modules()),
+            "read": sorted(filter(self._counts, list(self._read))),
+            "listed": sorted(filter(self._counts, list(self._listed))),
+            "native": sorted(filter(self._counts, native)),
+            "path": [path for path in map(os.path.abspath, sys.path) if self._counts(path)],
+            "unseen": self._unseen,
+        }
+        self._codes, self._shared = {}, {}
+        self._asked, self._read, self._listed = set(), set(), set()
+        return taken
+
+    def _counts(self, file: str) -> bool:
+        """Whether a file or folder is neither Python's, nor installed, nor the system's."""
+        if not file.startswith(os.sep) or f"{file}{os.sep}".startswith(self._left):
+            return False
+        return not f"{os.path.realpath(file)}{os.sep}".startswith(self._left)
+
+    def _modules(self) -> Iterator[str]:
+        """Yield the names that were looked for; of what is installed, only the first part."""
+        for name in list(self._asked):
+            top = name.partition(".")[0]
+            if top not in sys.stdlib_module_names:
+                file = getattr(sys.modules.get(top), "__file__", None)
+                yield name if file and self._counts(os.path.abspath(file)) else top
+
+
+def _is_import() -> bool:
+    """Whether the function that caused an audit event is one of Python's that import modules."""
+    return sys._getframe(3).f_code.co_filename.startswith(_IMPORTS)  # noqa: SLF001
