@@ -185,7 +185,7 @@ class _Session:
         try:
             inspecting.run((setting.total_seconds or math.inf) / 2)
         finally:
-            if inspecting.names:
+            if inspecting.suite.names:
                 self._begin(inspecting, start)
 
     def _begin(self, inspecting: Inspecting, start: float) -> None:

@@ -51,13 +51,13 @@ class Inspecting:
         If a side dies, the remaining benchmarks are inspected in a new pair.
 
         Args:
-            at_most_seconds: after this time, those that are left are not inspected.
+            at_most_seconds: after this time, without the start, those that are left are not inspected; one
+                is always.
 
         Raises:
             UsageError: a side does not start, the benchmarks import nothing from a variant, or `choose`
                 raises it.
         """
-        end = RealTime.seconds() + at_most_seconds
         self._take_known()
         broken = not self.names or len(self.found) < len(self.names)
         while broken:
@@ -65,7 +65,7 @@ class Inspecting:
             with self._pairs.started(terms) as workers, self._kept(workers):
                 self.suite = workers.suite
                 self.names = self._choose(workers.suite)
-                self._inspect_left(workers, end)
+                self._inspect_left(workers, RealTime.seconds() + at_most_seconds)
             broken = workers.broken is not None
             if self.names:
                 workers.check_trees()
@@ -88,7 +88,7 @@ class Inspecting:
         for number, name in enumerate(self.names, 1):
             if name in self.found:
                 continue
-            if RealTime.seconds() > end:
+            if RealTime.seconds() > end and len(self.found) > self.known:
                 break
             self._listener.step(f"inspecting benchmark {number} of {len(self.names)}: {name}")
             self.found[name] = one = workers.inspect(name)

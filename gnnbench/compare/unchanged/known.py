@@ -77,7 +77,9 @@ class Unchanged:
 
     def begin(self, collected: Mapping[str, Mapping[str, Any]]) -> None:
         """Take what the processes of both sides have collected, and used for it, if they note that."""
-        for number, side in enumerate(SIDES if self._stores else ()):
+        for number, side in enumerate(SIDES):
+            if "used" not in collected[side]:
+                continue
             tree = self._tree(number, collected[side]["places"])
             self._records[side] = Record(collected[side], tree, project(self._folder), self._start)
 

@@ -168,11 +168,11 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     *timing, end = watcher.steps[begin + 1 : begin + 7]
     assert [text.partition(": ")[2].partition("::")[2] for text, _ in timing] == [*judgements, "test_crashes"]
     assert [text.partition(": ")[0] for text, _ in timing] == [
-        f"timing benchmark {number} of 10 in pair 1, for 0.5 s after its set-up" for number in range(1, 6)
+        f"timing benchmark {number} of 9 in pair 1, for 0.5 s after its set-up" for number in range(1, 6)
     ]
     assert end == ("ending the processes of pair 1", None)
     decisions, spent, left = watcher.updates[0]
-    assert (len(decisions), left) == (10, 600.0), "what there is to time is known after the inspection"
+    assert (len(decisions), left) == (9, 540.0), "what there is to time is known after the inspection"
     decisions, spent, left = watcher.updates[-1]
     assert all(one.decided for one in decisions.values())
     assert spent > 0
