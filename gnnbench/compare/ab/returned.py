@@ -156,6 +156,8 @@ class _Comparing:
         self._left += [f"output{place} is a {kind}" for place, kind in left.items()]
         for place in dict.fromkeys((*base["parts"], *head["parts"])):
             there, here = base["parts"].get(place), head["parts"].get(place)
+            if place.endswith(" by the output") and not base["differentiable"]:
+                continue
             if there is None or here is None:
                 lacking = _BASE if there is None else _HEAD
                 if self._may_lack(lacking, number, place):
@@ -179,7 +181,7 @@ class _Comparing:
         if (place := input_of(part)) not in self._inputs[side]:
             self._others += [f"base has {place}"] if side == _HEAD else []
             return True
-        return "by the output" in part and call["freed"]
+        return part.endswith(" by the output") and not call["differentiable"]
 
     def _compare_part(self, number: int, place: str, kind: str) -> None:
         (base,), (head,) = (self._fetch(side, [(number, place)]) for side in (_BASE, _HEAD))

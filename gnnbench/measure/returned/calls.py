@@ -59,8 +59,8 @@ class Returned:
     """Lines of Python that it executed; None: they were not counted."""
     failure: str = ""
     """Type and message of what it raised; empty: nothing."""
-    freed: bool = False
-    """Whether it ran backward itself, so that its output has no gradients any more."""
+    differentiable: bool = False
+    """Whether its output has gradients, and not by a graph that it has freed."""
 
 
 class ComparedCalls:
@@ -154,9 +154,8 @@ class ComparedCalls:
                 if number != AGAIN:
                     opened = parts(output, {}).values()
                     self._aliases |= any(shares_memory(one, reach.arrays) for one in opened)
-                    by_output = gradients.by_output(opened, reach.arrays)
-                    found.freed = by_output is None
-                    found.parts |= portable(by_output or {}, found.left)
+                    by_output, found.differentiable = gradients.by_output(opened, reach.arrays)
+                    found.parts |= portable(by_output, found.left)
             found.parts |= after
         finally:
             self._given.restore()
@@ -196,7 +195,7 @@ class ComparedCalls:
                     "parts": {place: part.signature for place, part in one.parts.items()},
                     "left": one.left,
                     "failure": one.failure,
-                    "freed": one.freed,
+                    "differentiable": one.differentiable,
                 }
                 for one in self.made.values()
             ],

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.linalg
 import scipy.sparse
@@ -109,10 +108,20 @@ def test_a_graph_that_one_side_frees_is_no_other_gradient(tmp_path):
         (lambda x, _: x * 2, lambda x, y: x * 2 + y * 0),
         (lambda x, y: x * 2 + y * 0, lambda x, _: x * 2),
         (lambda x, y: ((x + y) > 0).float() + 0 * x, lambda x, y: ((x + y) > 0).float().detach()),
+        (lambda x, y: (x + y).detach(), lambda x, y: x + y),
     ],
 )
 def test_no_gradient_is_one_of_zeros(tmp_path, base, head):
     assert rewritten(tmp_path, base, head, leaf(4), leaf(4)).status in SAME
+
+
+@pytest.mark.parametrize("run", [lambda run: run, backward])
+def test_a_gradient_may_be_sparse(tmp_path, run):
+    dense, sparse = (
+        run(lambda weight, kept=kept: functional.embedding(torch.arange(3), weight, sparse=kept))
+        for kept in (False, True)
+    )
+    assert rewritten(tmp_path, dense, sparse, leaf(5, 2)).status == "equal"
 
 
 def test_a_gradient_that_is_lost_differs(tmp_path):
@@ -401,13 +410,8 @@ REWRITES = {
     ),
     "convolution": (functional.conv2d, unfolded, leaf(2, 3, 9, 9), leaf(4, 3, 3, 3)),
     "variance": (lambda x: x.var(0), lambda x: ((x - x.mean(0)) ** 2).sum(0) / (len(x) - 1), leaf(500, 4)),
-    "logsumexp": (lambda x: x.logsumexp(1), lambda x: x.exp().sum(1).log(), leaf(50, 20)),
-    "norm": (lambda x: x.norm(dim=1), lambda x: x.square().sum(1).sqrt(), leaf(50, 20)),
-    "transform": (np.fft.fft, lambda x: np.fft.fft(np.eye(len(x))) @ x, normal(64)),
     "contiguous": (lambda x: x.t().contiguous(), lambda x: x.t(), rand(6, 4)),
     "copy or view": (lambda x: x[1:].copy(), lambda x: x[1:], normal(20)),
-    "view as a tensor": (lambda x: x.copy(), lambda x: torch.from_numpy(x).numpy(), normal(20)),
-    "tensor of an array": (torch.tensor, torch.from_numpy, normal(20)),
     "tensor of a part": (lambda x: torch.tensor(x[3:]), lambda x: torch.from_numpy(x)[3:], normal(20)),
     "kept buffer": (lambda x: x * 2, in_a_kept_buffer, rand(50, 4)),
     "list or tuple": (lambda x: [x, [x + 1]], lambda x: (x, (1 + x,)), rand(6)),
@@ -422,11 +426,6 @@ REWRITES = {
     "sparse view": (
         lambda x: scipy.sparse.csr_matrix((x * 1, range(9), range(10))),
         lambda x: scipy.sparse.csr_matrix((x, range(9), range(10)), copy=False),
-        normal(9),
-    ),
-    "order of columns": (
-        lambda x: pd.DataFrame({"a": x, "b": x[::-1]}),
-        lambda x: pd.DataFrame({"b": x[::-1], "a": x}),
         normal(9),
     ),
     "cached property": (Stats, lambda x: Stats(x).with_mean(), normal(9)),
@@ -467,7 +466,6 @@ REWRITES = {
         rand(20, 30),
         rand(30, 9),
     ),
-    "nothing found": (lambda x: x[x > 99], lambda x: x.new_empty(0), rand(6)),
     "empty list": (lambda x: [one for one in x if one > 9], lambda _: (), normal(6)),
     "template kept by shape": (
         lambda x: x * torch.arange(50)[:, None],

@@ -84,7 +84,7 @@ def test_an_honest_change_is_equal_or_close(found, kernel):
 
 
 def answer(**changes):
-    call = {"parts": {"output": ["float64", [], "1"]}, "left": {}, "failure": "", "freed": False}
+    call = {"parts": {"output": ["float64", [], "1"]}, "left": {}, "failure": "", "differentiable": False}
     both = {"inputs": {}, "elements": 0, "writable": ["x"], "kept": False, "refused": "", "calls": [call] * 3}
     return {"answer": "returned", **both, **changes}
 
