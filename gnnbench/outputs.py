@@ -21,8 +21,9 @@ def parts(value: Any, left: dict[str, str] | None = None) -> dict[str, Any]:
 
     Dictionaries, lists, tuples, named tuples, sets and dataclasses are opened, and so are PyG's Data, DGL's
     and NetworkX's graphs, DataFrames of pandas and Polars, and SciPy's sparse matrices. A SparseTensor
-    becomes a sparse COO tensor of torch. What has NumPy's `__array__` becomes a NumPy array. A list or tuple
-    of many floats, whole numbers, or other plain values is one part, a tuple; an empty container is `()`.
+    becomes a sparse COO tensor of torch. An `array.array` and what has NumPy's `__array__` become arrays of
+    NumPy. A list or tuple of many floats, whole numbers, or other plain values is one part, a tuple; an empty
+    container is `()`.
 
     Args:
         value: what the function returned.
@@ -56,7 +57,7 @@ def _parts(place: str, value: Any, left: dict[str, str] | None) -> Iterator[tupl
         yield place, value
     elif _is(value, "torch_sparse", "SparseTensor"):
         yield place, value.to_torch_sparse_coo_tensor()
-    elif hasattr(type(value), "__array__") and "numpy" in sys.modules:  # as arrays of JAX have
+    elif "numpy" in sys.modules and (hasattr(type(value), "__array__") or _is(value, "array", "array")):
         yield place, sys.modules["numpy"].asarray(value)
     else:
         kind = f"{type(value).__module__}.{type(value).__qualname__}"

@@ -3,6 +3,7 @@
 import functools
 import json
 import pickle
+from array import array
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,6 +142,7 @@ FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
         ({"x": np.arange(3)}, {"x": np.arange(4)}),
         (np.float32(1), np.float64(1)),
         (np.array(["a"]), np.array(["b"])),
+        (array("d", [1, 2]), array("d", [1, 3])),
         (np.array(["2026-01-01"], "M8[D]"), np.array(["2026-01-02"], "M8[D]")),
         (torch.eye(3).to_sparse(), torch.eye(3).to_sparse() * 2),
         (torch.ones(2, dtype=torch.bfloat16), torch.ones(2, dtype=torch.float16)),
