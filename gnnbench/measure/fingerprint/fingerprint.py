@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -217,6 +217,10 @@ class Watch:
     def _modules(self, functions: Mapping[str, str]) -> set[str]:
         """Return the modules whose functions, C functions or types are used."""
         modules = {module for one in self._recordings for module, _ in one.c_functions}
+        function = self._call.function
+        while isinstance(function, partial):  # it calls a C function unseen
+            function = function.func
+        modules.add(str(getattr(function, "__module__", None)))
         modules |= {str(kind.__module__) for values in self._values for kind in values.types}
         for recording in self._recordings:
             modules |= {"torch", *recording.namespaces} if recording.operators else set()

@@ -180,6 +180,11 @@ def test_values_of_other_modules(source, taken):
     assert not taken(source, other="N = 1").same_code(taken(source, other="N = 2"))
 
 
+def test_a_partial_s_c_function_has_its_package_s_libraries(taken):
+    found = taken("from functools import partial\nimport msgspec\nrun = partial(msgspec.json.encode, 1)\n")
+    assert "msgspec._core" in found.modules
+
+
 def test_variables_that_are_read_and_those_of_native_libraries(taken, monkeypatch):
     source = "import os\ndef run():\n    return os.environ.get('MADE_FLAG')\n"
     before = taken(source)
