@@ -2,19 +2,25 @@
 
     python experiments/ab/strangers.py run FOLDER [--total-budget 600]    # continues an interrupted run
     python experiments/ab/strangers.py table FOLDER
+    python experiments/ab/strangers.py results FOLDER
 
 Each suite runs with the same release on both sides, and one suite also with an older release as its base.
-The suites' dependencies are installed into FOLDER/packages.
+The suites' dependencies are installed into FOLDER/packages. `results` compares what benchmarks return in two
+releases of a package, times nothing, and prints a table; of suites that are parts of packages, relative
+imports are replaced.
 """
 
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 SUITES = {
     "boost_histogram==1.8.1": [
@@ -25,24 +31,83 @@ SUITES = {
     "cattrs==26.2.1": ["bench"],
     "python-rapidjson==1.25": ["benchmarks"],
 }
+_PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+_GNNBENCH = str(Path(sys.executable).with_name("gnnbench"))
 NEEDED = ["msgspec==0.22.0", "orjson==3.11.4"]
 """By the benchmarks of cattrs."""
 OLDER = ("cattrs==24.1.3", "cattrs==26.2.1")
 
 
+class Releases(NamedTuple):
+    """Two releases of a package, and a suite that uses it."""
+
+    package: str
+    base: str
+    head: str
+    suite: str
+    """Requirement whose source distribution has the suite."""
+    files: tuple[str, ...]
+    """Names of the suite's files and folders in it."""
+    options: tuple[str, ...] = ()
+    """Of pytest."""
+
+
+_HISTOGRAM = ("boost_histogram==1.8.1", ("pyproject.toml", "tests/conftest.py", "tests/test_benchmark_*.py"))
+_NUMBAGG = ("numbagg==0.8.2", ("numbagg/test/conftest.py", "numbagg/test/test_benchmark.py"))
+_PINT = ("pint/testsuite/conftest.py", "pint/testsuite/benchmarks/test_[1-9]*.py")
+_STATS = ("numba-stats==1.14.0", ("bench/test_stats.py",))
+_SMALL = ("-m", "not slow and not nightly", "-k")
+RELEASES = (
+    Releases("bitstring", "4.3.1", "4.4.0", "bitstring==4.4.0", ("tests/test_benchmarks.py",)),
+    Releases("boost_histogram", "1.5.2", "1.6.1", *_HISTOGRAM),
+    Releases("boost_histogram", "1.6.1", "1.7.2", *_HISTOGRAM),
+    Releases("boost_histogram", "1.7.2", "1.8.1", *_HISTOGRAM),
+    Releases("cattrs", "24.1.3", "26.2.1", "cattrs==26.2.1", ("bench/*.py",)),
+    Releases(
+        *("dtaidistance", "2.3.13", "2.5.1", "dtaidistance==2.5.1", ("tests/test_benchmark.py",)),
+        ("-k", "not serial_python and not parallel_python"),
+    ),
+    Releases("numba-stats", "1.8.1", "1.14.0", *_STATS, ("-k", "ours and not parallel and not 100000")),
+    Releases("numbagg", "0.8.2", "0.9.6", *_NUMBAGG, (*_SMALL, "numbagg")),
+    Releases("pandas", "2.3.3", "3.0.0", *_NUMBAGG, (*_SMALL, "pandas")),
+    Releases("pint", "0.24.4", "0.25.3", "pint==0.25.3", _PINT),
+    Releases("python-rapidjson", "1.20", "1.25", "python-rapidjson==1.25", ("benchmarks/*.py",)),
+    Releases("scipy", "1.16.3", "1.17.1", *_STATS, ("-k", "scipy and not 100000")),
+)
+USED = (
+    *("bitarray==3.12.3", "bottleneck==1.6.0", "flexcache==0.3", "flexparser==0.4", "llvmlite==0.50.0"),
+    *("numba==0.68.1", "numba-stats==1.14.0", "numbagg==0.9.6", "platformdirs==4.14.8", "pytz==2026.6"),
+    *("tibs==2.0.2", *NEEDED),
+)
+"""By the suites or the packages."""
+
+
 def prepare(folder: Path) -> Path:
-    """Download and unpack the sources, install the releases; return where the latter are."""
-    packages, pip = folder / "packages", [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    """Unpack the sources, install the releases; return where the latter are."""
+    packages = folder / "packages"
     if not packages.exists():
         for requirement in SUITES:
-            download = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder)]
-            subprocess.run([*pip, *download, requirement], check=True)
-        for archive in folder.glob("*.tar.gz"):
-            with tarfile.open(archive) as file:
-                file.extractall(folder, filter="data")
-        install = ["install", "--quiet", "--no-deps", "--target", str(packages)]
-        subprocess.run([*pip, *install, *SUITES, *NEEDED], check=True)
+            unpack(requirement, folder)
+        install(packages, *SUITES, *NEEDED)
     return packages
+
+
+def unpack(requirement: str, folder: Path) -> Path:
+    """Download and unpack a source distribution, unless it is there; return its folder."""
+    name = requirement.replace("-", "_").replace("==", "-")
+    if not (folder / name).exists():
+        package = requirement.partition("==")[0]
+        download = ["download", "--quiet", "--no-deps", "--no-binary", package, "--dest", str(folder)]
+        subprocess.run([*_PIP, *download, requirement], check=True)
+        with tarfile.open(folder / f"{name}.tar.gz") as file:
+            file.extractall(folder, filter="data")
+    return folder / name
+
+
+def install(packages: Path, *requirements: str) -> None:
+    """Install releases without their dependencies."""
+    target = ["install", "--quiet", "--no-deps", "--target", str(packages)]
+    subprocess.run([*_PIP, *target, *requirements], check=True)
 
 
 def run(folder: Path, total_budget: float) -> None:
@@ -55,8 +120,8 @@ def run(folder: Path, total_budget: float) -> None:
         file = folder / f"{name}.json"
         if file.exists():
             continue
-        tree = folder / requirement.replace("python-", "python_").replace("==", "-")
-        command = [Path(sys.executable).with_name("gnnbench"), "ab", base, head]
+        tree = unpack(requirement, folder)
+        command = [_GNNBENCH, "ab", base, head]
         budget = ["--total-budget", str(total_budget), "--json", str(file.resolve())]
         result = subprocess.run(
             [*command, *budget, "--", *SUITES[requirement]],
@@ -81,16 +146,75 @@ def table(folder: Path) -> str:
     return "\n".join(lines)
 
 
+def suite(releases: Releases, folder: Path) -> Path:
+    """Copy a suite out of its source distribution; return the folder to run it in."""
+    source = unpack(releases.suite, folder)
+    root = folder / f"suite of {source.name}"
+    for pattern in releases.files:
+        for file in source.glob(pattern):
+            parents = file.relative_to(source).parent.parts
+            text = file.read_text(encoding="utf-8")
+            for dots in range(2, len(parents) + 1):
+                package = ".".join(parents[: len(parents) + 1 - dots])
+                text = re.sub(rf"^from \.{{{dots}}}(?=\w)", f"from {package}.", text, flags=re.MULTILINE)
+                text = re.sub(rf"^from \.{{{dots}}} ", f"from {package} ", text, flags=re.MULTILINE)
+            copy = root / ("tests" if parents else ".") / file.name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text(text, encoding="utf-8")
+    return root
+
+
+def results(folder: Path) -> Iterator[str]:
+    """Compare the results of each pair of releases, unless that is done, and yield a table row for each."""
+    used = folder / "used"
+    if not used.exists():
+        install(used, *USED)
+    kinds = ("equal", "close", "differ", "not compared")
+    yield f"| package | releases | benchmarks | same code | {' | '.join(kinds)} | failed |"
+    yield "|---" * (len(kinds) + 5) + "|"
+    for one in RELEASES:
+        file = folder / f"{one.package}-{one.base}-{one.head}-results.json"
+        if not file.exists():
+            sides = [f"pip:{one.package}=={release}" for release in (one.base, one.head)]
+            command = [
+                _GNNBENCH,
+                "affected",
+                *sides,
+                "--json",
+                str(file.resolve()),
+                "--",
+                "tests",
+                *one.options,
+            ]
+            environment = {**os.environ, "PYTHONPATH": str(used.resolve())}
+            root = suite(one, folder)
+            subprocess.run(command, cwd=root, env=environment, check=False, stdout=subprocess.DEVNULL)
+        found = json.loads(file.read_text(encoding="utf-8"))["benchmarks"] if file.exists() else []
+        status = Counter(benchmark["results"]["status"] for benchmark in found if benchmark["results"])
+        same = sum(benchmark["status"] == "same" for benchmark in found)
+        counts = (len(found), same, *(status[kind] for kind in kinds))
+        failed = sum(benchmark["results"] is None for benchmark in found) - same
+        cells = (one.package, f"{one.base} → {one.head}", *counts, failed)
+        yield f"| {' | '.join(map(str, cells))} |"
+        for benchmark in found:
+            if (agreement := benchmark["results"]) and agreement["status"] == "differ":
+                print(f"{benchmark['id']}: {agreement['reason']}", file=sys.stderr)
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=("run", "table"))
+    parser.add_argument("what", choices=("run", "table", "results"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--total-budget", type=float, default=600.0, help="seconds for a suite")
     options = parser.parse_args()
     if options.what == "run":
         run(options.folder, options.total_budget)
-    print(table(options.folder))
+    if options.what == "results":
+        for row in results(options.folder):
+            print(row, flush=True)
+    else:
+        print(table(options.folder))
 
 
 if __name__ == "__main__":

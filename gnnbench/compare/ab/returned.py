@@ -243,4 +243,4 @@ def _how(place: str, found: Closeness) -> str:
     error = f"{place}{index} is {here} instead of {there}"
     if found.relative < _SMALL and found.share > _MANY and not math.isinf(found.error):
         return f"less precise by 2^{max(round(math.log2(found.error)), 1)}: {error}"
-    return f"{error}; {found.share:.2g} of its numbers differ"
+    return f"{error}; {100 * found.share:.3g}% of its numbers differ"
