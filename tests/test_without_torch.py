@@ -206,8 +206,8 @@ def test_an_option_of_the_plugin(folder, sites, given):
     check(folder, sites / "base", words, *{**OPTIONS, **SLOW_OPTIONS}[given])
 
 
-def test_a_page_of_a_profile_needs_no_torch(folder, sites):
-    check(folder, sites / "report", ["gnnbench", "report", "profile.json", "-o", "page.html"], 0, "page.html")
+def test_a_page_needs_no_torch(folder, sites):
+    check(folder, sites / "report", ["gnnbench", "report", "ab.json", "-o", "page.html"], 0, "page.html")
 
 
 @pytest.mark.parametrize(

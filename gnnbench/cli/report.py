@@ -17,8 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="a run file, or a result of ab or compare (--json). "
-        "Further run files are the older version, to compare the first with. "
-        "Profiles or folders of profiles can be added, or shown alone.",
+        "Further run files are the older version, to compare the first with.",
     )
     parser.add_argument(
         "-o",

@@ -13,7 +13,7 @@ from ..compare.verdict import Judgement, Thresholds
 from ..results.left_out import by_file
 from ..results.run_file import RunFile
 from ..settings import Settings
-from . import breakdown, causes
+from . import causes
 from .names import spec_of, titles
 from .sources import Sources
 from .view import BenchmarkView, Verdicts, View
@@ -35,17 +35,12 @@ def compose(sources: Sources, thresholds: Thresholds) -> View:
     """
     main = sources.first
     try:
-        breakdowns = breakdown.of(sources.profiles)
-        if main is None:
-            names = dict.fromkeys(one.id for one in sources.profiles)
-            facts = environment_facts(sources.profiles[0].environment)
-            return View("profile", ", ".join(names), breakdowns=breakdowns, facts=facts)
         if isinstance(main, Result):
             parts = _of_result(main)
         else:
             judged = _against(main, sources.base, thresholds) if sources.base else _saved(main)
             parts = _of_run(main, sources.base, judged)
-        return replace(parts, source=main.path.name, breakdowns=breakdowns)
+        return replace(parts, source=main.path.name)
     except json_io.DAMAGE as error:
         json_io.refuse(sources.path, f"damaged: {json_io.damage(error)}", "save it again")
 

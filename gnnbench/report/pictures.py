@@ -3,19 +3,17 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any, Literal
 
 from .. import units
 from . import numbers
-from .breakdown import Breakdown
-from .charts import forest, phases, times
+from .charts import forest, times
 from .names import heading, inputs
 from .style import Style
 from .verdicts import divided
 from .view import BenchmarkView, Verdicts, View, moved
 
-Place = Literal["verdicts", "benchmark", "platforms", "phases", "times"]
+Place = Literal["verdicts", "benchmark", "platforms", "times"]
 
 _MOST_CHANGED = 8
 """Most changed benchmarks whose distributions are drawn."""
@@ -58,8 +56,6 @@ def pictures(view: View) -> Iterator[Picture]:
         yield _platforms(title, where, groups[title])
     if timed := [one for one in view.benchmarks if one.seconds and not view.judged]:
         yield _times(timed)
-    for breakdown in view.breakdowns:
-        yield _phases(breakdown)
 
 
 def side_by_side(benchmarks: Sequence[BenchmarkView]) -> dict[str, dict[str, list[BenchmarkView]]]:
@@ -193,26 +189,6 @@ def _time(one: BenchmarkView) -> dict[str, Any]:
         low = high = time
     text = units.seconds(time)
     return {"label": one.label, "time": 1e3 * time, "low": 1e3 * low, "high": 1e3 * high, "text": text}
-
-
-def _phases(found: Breakdown) -> Picture:
-    stacks = zip(found.bars, phases.stacks(found.bars), strict=True)
-    shares = [
-        (seconds / (bar.seconds or 1.0), name, bar.label)
-        for bar, stack in stacks
-        for name, seconds in stack.items()
-        if name != phases.REST
-    ]
-    message = f"No range of {found.title} takes long"
-    if shares:
-        share, name, label = max(shares, key=itemgetter(0))
-        message = f"{label} spends {units.fraction(share)} of its time in {name}"
-    note = (
-        f"{found.title}. Means of the middle half of the calls, by time. The rest: shorter ranges, and time "
-        "outside of ranges."
-    )
-    text = f"Stacked bars of {found.kind}. {message}."
-    return Picture("phases", message, note, text, lambda style: phases.chart(found, style))
 
 
 def _seconds(benchmark: BenchmarkView) -> float:

@@ -38,9 +38,7 @@ def write(view: View, folder: Path) -> list[Path]:
     """
     shown = list(pictures(view))
     if not shown and not divided(view.benchmarks)[1]:
-        raise UsageError(
-            f"{view.source} has nothing to draw: give a file with timed benchmarks, or a profile"
-        )
+        raise UsageError(f"{view.source} has nothing to draw: give a file with timed benchmarks")
     written: list[Path] = []
     try:
         for number, picture in enumerate(shown, 1):

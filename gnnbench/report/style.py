@@ -19,10 +19,6 @@ PLATFORM_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "trian
 """Shapes of the platforms of a chart, in this order."""
 FILLS = 2
 """Number of fills below text; they differ in lightness."""
-PARTS = ("#0072b2", "#e69f00", "#009e73", "#f0e442", "#d55e00", "#56b4e9", "#cc79a7")
-"""Colours of a whole's parts, in this order; colour-blind people tell them apart (Okabe and Ito, 2008)."""
-REST_FILL = "#c8ccd0"
-"""Colour of what is left of a whole."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from ..results.benchmark import Benchmark
 from ..workloads.least_work import Limit
 from ..workloads.spec import Spec
 from . import wording
-from .breakdown import Breakdown
 from .causes import Told
 from .measured import Measured, ProcessBlocks, processes_of, time_of
 from .names import SHORT_DIRECTION
@@ -177,7 +176,7 @@ class Verdicts:
 class View:
     """The whole content."""
 
-    kind: Literal["run", "ab", "compare", "profile"]
+    kind: Literal["run", "ab", "compare"]
     source: str
     """The file's name."""
     shared: str = ""
@@ -185,7 +184,6 @@ class View:
     benchmarks: tuple[BenchmarkView, ...] = ()
     judged: Verdicts | None = None
     """None: there are no verdicts."""
-    breakdowns: tuple[Breakdown, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     """Place and time of the measurement: name and value."""
     notes: tuple[str, ...] = ()
@@ -200,9 +198,6 @@ class View:
     @property
     def headline(self) -> str:
         """The main result, on one line."""
-        if self.kind == "profile":
-            works = dict.fromkeys(found.work for found in self.breakdowns)
-            return f"Where the time of {', '.join(works) or self.source} goes"
         if not self.benchmarks:
             return "This file has no benchmarks"
         others = [one for one in self.benchmarks if one.judgement or not one.error]

@@ -9,7 +9,6 @@ from typing import Any
 
 from .. import units
 from . import drawing, page, wording
-from .breakdown import Breakdown
 from .causes import BENCHMARKS, Told
 from .charts import times
 from .document import Column, Shown, Table, chosen
@@ -21,7 +20,6 @@ from .verdicts import COLUMNS, divided
 from .view import CHANGED, BenchmarkView, View, moved, ordered, weighed
 from .wording import ORDER, effects, reasons
 
-_DEEPEST = 4
 """Levels of nested ranges that are indented."""
 _MOST_CHANGED = 100
 """Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
@@ -68,7 +66,6 @@ def html(view: View) -> str:
         incomplete=[one for one in view.benchmarks if one.error],
         columns=chosen(COLUMNS, "page", view.rows),
         platforms=_platforms(view.rows),
-        breakdowns=[(found, _in_numbers(found)) for found in view.breakdowns],
         choices=_choices(rows),
         numbers=numbers,
         packed=_packed(
@@ -212,18 +209,3 @@ def _platforms(benchmarks: Sequence[BenchmarkView]) -> list[Table]:
         columns = [Column("operation"), *(Column(name, "time") for name in names)]
         found.append(Table(title, columns, [(what, *map(one.get, names)) for what, one in times.items()]))
     return found
-
-
-def _in_numbers(found: Breakdown) -> Table:
-    """Return the table of a breakdown: its ranges, and the time of each in each bar."""
-    keys = list(dict.fromkeys((part.name, part.depth) for bar in found.bars for part in bar.parts))
-    rows: list[tuple[object, ...]] = []
-    for name, depth in keys:
-        parts = [
-            [one.seconds for one in bar.parts if (one.name, one.depth) == (name, depth)] for bar in found.bars
-        ]
-        style = f"depth{min(depth, _DEEPEST)}"
-        rows.append((Shown(name, style=style), *(sum(seconds) if seconds else None for seconds in parts)))
-    rows.append((Shown("the rest"), *(bar.rest_seconds for bar in found.bars)))
-    rows.append((Shown("the whole"), *(bar.seconds for bar in found.bars)))
-    return Table("", [Column("range", "shown"), *(Column(bar.label, "time") for bar in found.bars)], rows)

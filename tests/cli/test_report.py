@@ -154,20 +154,15 @@ def test_a_reason_in_a_file_is_text_that_shows(tmp_path, page, call):
 def test_files_that_do_not_belong_together_are_one_line(tmp_path, call):
     alone, _ = compared(tmp_path, call)
     here, there = save(tmp_path, suite(1), suite(2, threads=8))
-    fast, slow = tmp_path / "fast", tmp_path / "slow"
-    for folder, threads in ((fast, 2), (slow, 8)):
-        folder.mkdir()
-        (folder / "profile.json").write_text(json.dumps(contents.profile("pyg", threads=threads)))
-    (tmp_path / "empty").mkdir()
+    profile = tmp_path / "profile.json"
+    profile.write_text(json.dumps(contents.profile("pyg")))
     for files, message in (
         ((here, there), "have different environments"),
         ((here, there), "threads 8 vs 2"),
-        ((fast, slow), "threads 8 vs 2); make a page for each"),
-        ((here, slow), "make a page for each"),
+        ((here, profile), "there is no page of a profile file"),
         ((here, here), "is named twice"),
         ((here, alone), "a compare file cannot be compared"),
         ((tmp_path / "none.json",), "cannot be read (No such file or directory)"),
-        ((tmp_path / "empty",), "this folder has no profile.json"),
         ((here, "--effect", "much"), "effect"),
     ):
         status, out, err = call("report", *files)
@@ -200,17 +195,12 @@ def test_slides_are_svg_and_png_of_one_size(tmp_path, page, call):
     head, *base = save(
         tmp_path, contents.family(9, factor=1.5), *(contents.family(seed) for seed in range(5))
     )
-    profiles = tmp_path / "profiles"
-    for number, platform in enumerate(contents.PLATFORMS, 1):
-        folder = profiles / platform / "0001"
-        folder.mkdir(parents=True)
-        (folder / "profile.json").write_text(json.dumps(contents.profile(platform, scale=number)))
     slides = tmp_path / "slides"
-    status, out, _ = call("report", head, *base, profiles, "-o", page, "--slides", slides)
+    status, out, _ = call("report", head, *base, "-o", page, "--slides", slides)
     assert status == 0
     files = sorted(slides.iterdir())
     assert [str(file) for file in files] == sorted(out.splitlines()[2:])
-    assert len(files) == 2 * 5
+    assert len(files) == 2 * 3
     texts = {}
     for file in files:
         if file.suffix == ".png":
@@ -228,7 +218,7 @@ def test_slides_are_svg_and_png_of_one_size(tmp_path, page, call):
 @pytest.mark.nightly
 def test_older_slides_do_not_stay_among_new_ones(tmp_path, page, call):
     slides = tmp_path / "slides"
-    run, profile = save(tmp_path, judged(), contents.profile("pyg"))
+    run, other = save(tmp_path, judged(), contents.family(1))
     call("report", run, "-o", page, "--slides", slides)
     older = {file.name for file in slides.iterdir()}
     assert "01-" in {name[:3] for name in older}
@@ -236,7 +226,7 @@ def test_older_slides_do_not_stay_among_new_ones(tmp_path, page, call):
     for name in theirs - {"02-folder.svg"}:
         (slides / name).write_text("<svg/>")
     (slides / "02-folder.svg").mkdir()
-    status, out, _ = call("report", profile, "-o", page, "--slides", slides)
+    status, out, _ = call("report", other, "-o", page, "--slides", slides)
     assert status == 0
     written = {Path(line).name for line in out.splitlines()[2:]}
     assert not written & older

@@ -5,8 +5,7 @@ import shlex
 
 import pytest
 
-from gnnbench.report import page, view_page
-from gnnbench.report.view import BenchmarkView
+from gnnbench.report import page
 from tests.report import contents
 from tests.run_files import content, entry, plain, suite
 from tests.sampling import sampled
@@ -32,7 +31,7 @@ FOCUSED = "document.activeElement.textContent"
 
 
 def fragment_of(name):
-    return view_page.fragment(BenchmarkView(name, "", ""))
+    return page.fragment(name)
 
 
 def matching(view, words):
@@ -48,7 +47,7 @@ def header(view, name):
 def test_a_run_of_which_one_benchmark_of_twelve_is_slower(report, visit):
     """One page, of which everything is asked: it takes as long to make as all that is asked."""
     family = (contents.family(seed) for seed in range(5))
-    path = report(contents.family(9, factor=1.5), *family, contents.profile("pyg"))
+    path = report(contents.family(9, factor=1.5), *family)
     view = visit(path)
     the_keyboard_is_enough(view)
     verdicts_stand_first(view)
@@ -69,12 +68,12 @@ def verdicts_stand_first(view):
     assert "1.49x slower" in moved
     assert "counters: +4 aten::add" in moved
     headings = view.page.locator("h2").all_inner_texts()
-    assert headings == ["Verdicts", "Phases", "Platforms side by side", "Benchmarks", "Where it was measured"]
+    assert headings == ["Verdicts", "Platforms side by side", "Benchmarks", "Where it was measured"]
 
 
 def charts_and_tables_are_told_in_words(view):
     charts = view.page.locator("main svg:visible")
-    assert charts.count() == 4
+    assert charts.count() == 2
     for chart in charts.all():
         assert chart.get_attribute("role") == "img"
         assert len(chart.get_attribute("aria-label")) > 40
@@ -285,15 +284,7 @@ def test_what_is_in_a_file_is_text(report, visit, payload):
     verdicts = map(contents.judgement, ("slower", "faster", "incomparable", "same"))
     head = in_turns(*({**verdict, **contents.work("scale")} for verdict in verdicts))
     head["gnnbench"]["incomplete"] = [{"fullname": "test_x.py::x", "error": "OOM", "measurement": None}]
-    profiles = [contents.profile("pyg"), contents.profile("torch")]
-    for one in profiles:
-        one["id"] += payload
-        one["environment"] = poisoned(one["environment"], payload)
-        one["spec"] = poisoned(one["spec"], payload)
-        for tree in ("phases", "layers"):
-            for row in one["sections"][tree]["rows"]:
-                row["path"] = [f"{name}{payload}" for name in row["path"]]
-    view = visit(report(poisoned(head, payload), *profiles))
+    view = visit(report(poisoned(head, payload)))
     for button in view.page.locator("#all > tbody > tr > th button").all():
         button.click()
     view.page.mouse.move(300, 300)
@@ -366,7 +357,7 @@ def test_rows_of_one_sample_and_of_pytest_benchmark_alone(report, visit):
     assert view.page.inner_text("h1") == "2 benchmarks, not compared with a baseline"
     view.open("b")
     assert view.page.locator("tr.detail g.mark-symbol path").count() == 1
-    assert "too few blocks" in view.page.inner_text("tr.detail")
+    assert "too few measurements" in view.page.inner_text("tr.detail")
     view.open("p0")
     assert "median of pytest-benchmark" in view.page.locator("tr.detail").last.inner_text()
     view = visit(report(plain(9), *(plain(seed) for seed in range(4))))
@@ -379,21 +370,6 @@ def test_layouts_that_are_left_out_are_said(report, monkeypatch):
     monkeypatch.setattr("gnnbench.report.numbers._POINTS", 4 * 20)
     text = report(contents.family(1, operations=1)).read_text()
     assert "4 benchmarks with more layouts than are drawn: 20 per process" in text
-
-
-@pytest.mark.nightly
-def test_profiles_stand_side_by_side(report):
-    """Read from the page's source."""
-    profiles = (contents.profile(name, scale=1 + number) for number, name in enumerate(contents.PLATFORMS))
-    text = report(*profiles).read_text()
-    assert "<h1>Where the time of epoch train on cora goes</h1>" in text
-    assert [words(one).strip() for one in re.findall("<h3.*?</h3>", text)] == [
-        "epoch train on cora, phases: pyg spends 50% of its time in backward",
-        "epoch train on cora, layers: pyg spends 50% of its time in backward",
-    ]
-    table = words(text[text.index("<table") : text.index("</table>")])
-    assert f"range {' '.join(contents.PLATFORMS)}" in table
-    assert "forward 4.00 ms 8.00 ms 12.0 ms 16.0 ms" in table
 
 
 def test_our_scripts_end_where_they_end():
