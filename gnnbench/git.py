@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,13 +11,6 @@ QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "
 
 # Git sets them for a hook; they would point to the hook's repository.
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
-_REMOTES = (
-    re.compile(r"(?P<scheme>https?)://(?:[^/@]*@)?(?P<host>[\w.-]+(?::\d+)?)/(?P<path>.+)", re.ASCII),
-    re.compile(r"(?:ssh|git)://(?:[^/@]*@)?(?P<host>[\w-]+\.[\w.-]+)(?::\d+)?/(?P<path>.+)", re.ASCII),
-    re.compile(r"(?:[\w.-]+@)?(?P<host>[\w-]+\.[\w.-]+):(?P<path>[^/].*)", re.ASCII),
-)
-"""Addresses of repositories; the last is scp's, `git@github.com:pyg-team/pytorch_geometric.git`."""
-_PATH = re.compile(r"[\w~+-][\w./~+-]*", re.ASCII)
 HASH = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
 """A commit, maybe shortened."""
 _SETTINGS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
@@ -71,28 +63,6 @@ def tracked(folder: Path) -> frozenset[str]:
     None for a package that is installed inside a repository.
     """
     return frozenset(_ask(folder, "ls-tree", "-z", "--name-only", "HEAD").split("\0")[:-1])
-
-
-def web_address(folder: Path) -> str | None:
-    """Return the address of the web page of a folder's repository, made from its remote `origin`.
-
-    It has no user name and no password. None: there is no such remote, or it is not on the web.
-    """
-    remote = _ask(folder, "remote", "get-url", "origin").strip()
-    for form in _REMOTES:
-        if found := form.fullmatch(remote):
-            parts = found.groupdict()
-            path = parts["path"].strip("/").removesuffix(".git")
-            return (
-                f"{parts.get('scheme', 'https')}://{parts['host']}/{path}" if _PATH.fullmatch(path) else None
-            )
-    return None
-
-
-def has_any(folder: Path, commits: Iterable[str]) -> bool:
-    """Return whether a folder's repository has one of these commits."""
-    hashes = "\n".join(filter(HASH.fullmatch, commits))
-    return " commit " in _ask(folder, "cat-file", "--batch-check", given=hashes)
 
 
 def full_hash(folder: Path, name: str) -> str | None:

@@ -47,35 +47,3 @@ def test_a_hook_s_variables_are_another_repository_s(repository, tmp_path, monke
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
     assert git.tracked(repository) == {"thing"}
     assert not git.state(repository)[1]
-
-
-@pytest.mark.parametrize(
-    ("remote", "address"),
-    [
-        ("https://github.com/pyg-team/geometric.git", "https://github.com/pyg-team/geometric"),
-        ("https://user:secret@example.org:8443/a/b/", "https://example.org:8443/a/b"),
-        ("http://example.org/a/b.js", "http://example.org/a/b.js"),
-        ("git@github.com:a/b.git", "https://github.com/a/b"),
-        ("ssh://git@example.org:2222/a/b.git", "https://example.org/a/b"),
-        ("git://example.org/~a/b", "https://example.org/~a/b"),
-        ("https://user:sec@ret@example.org/a/b", None),
-        ("https://example.org/a/b?token=secret", None),
-        ("javascript:alert(1)//https://example.org/a", None),
-        ("alias:a/b.git", None),
-        ("file:///srv/bare.git", None),
-        ("/srv/bare.git", None),
-        (None, None),
-    ],
-)
-def test_the_web_address_of_a_repository(repository, remote, address):
-    if remote:
-        repositories.git(repository, "remote", "add", "origin", remote)
-    assert git.web_address(repository) == address
-
-
-def test_commits_are_known_or_not(repository, tmp_path):
-    commit = repositories.git(repository, "rev-parse", "HEAD")
-    assert git.has_any(repository, ["0" * 40, commit])
-    for names in (["0" * 40, "unversioned", "HEAD", f"x\n{commit}", ""], []):
-        assert not git.has_any(repository, names)
-    assert not git.has_any(tmp_path, [commit])

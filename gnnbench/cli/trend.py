@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         from ..report.trend import page
 
-        save(options.output, page.html(found, refused, page.addresses_of(found, Path.cwd())), paths)
+        save(options.output, page.html(found, refused), paths)
     encoding = sys.stdout.encoding or "utf-8"
     streams.show([*table.document(found, encoding), Note(table.headline(found))])
     if options.output:

@@ -31,8 +31,6 @@ _INHERITED = (
 _PLACES = {"d", "transform"}
 _DIGITS = re.compile(r"(\.\d\d)\d+")
 """Digits beyond a hundredth of a pixel are cut."""
-HOVER = "hover"
-"""Name of a layer whose marks show their description when the mouse is over them."""
 _SNIPPET = """
 window.drawChart = (element, spec) => vegaEmbed(element, spec, {
   mode: "vega-lite", ast: true, renderer: "svg", actions: false, tooltip: false, defaultStyle: false,
@@ -113,10 +111,6 @@ def inline_svg(spec: Mapping[str, Any], description: str) -> str:
         ValueError: it contains another element or attribute.
     """
     root = ET.fromstring(svg(spec))  # noqa: S314 - drawn by us, without entities
-    for group in root.iter(f"{{{_SVG}}}g"):
-        if f"{HOVER}_marks" in group.get("class", "").split():
-            for mark in group:
-                ET.SubElement(mark, f"{{{_SVG}}}title").text = mark.get("aria-label")
     for element in root.iter():
         if element.tag not in _TAGS:
             raise ValueError(f"a chart contains the element {element.tag}")

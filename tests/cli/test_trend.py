@@ -7,7 +7,6 @@ from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.trend.steps import MemoryStep
 from tests.compare.trend import judged
 from tests.compare.trend.runs import factors, plain, run, save
-from tests.variants import repositories
 
 RUNS = 24
 
@@ -18,31 +17,16 @@ def _place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.fixture
-def checkout(tmp_path, monkeypatch):
-    """The current folder: a checkout of the history's repository, which is on a server."""
-    repositories.without_settings(monkeypatch)
-    folder = repositories.create(tmp_path / "checkout")
-    repositories.git(folder, "remote", "add", "origin", "https://user:secret@example.org/group/thing.git")
-    monkeypatch.chdir(folder)
-    return folder
-
-
-def test_a_page_names_the_server_and_options_and_rules_change_the_exit_code(tmp_path, checkout, call):
+def test_options_and_rules_change_the_exit_code(tmp_path, call):
     runs = [run(number, row) for number, row in enumerate(factors(1, RUNS, at=12, size=0.3))]
-    runs[-1]["gnnbench"]["environment"]["commit"] = repositories.git(checkout, "rev-parse", "HEAD")
     paths = save(tmp_path / "runs", runs)
     assert call("trend", tmp_path / "runs", "-o", "out/trend.html")[0] == 1
-    page = (checkout / "out" / "trend.html").read_text()
-    address = f"https://example.org/group/thing/commit/0c{'c' * 38}"
-    assert f'<a href="{address}" rel="noreferrer">0cccccc</a>' in page
-    assert "secret" not in page
-
+    assert "0cccccc" in (tmp_path / "out" / "trend.html").read_text()
     shown = call("trend", tmp_path / "runs")
     assert call("trend", *paths, tmp_path / "runs" / "*.json") == shown
     assert call("trend", tmp_path / "runs", "--effect", "50%")[0] == 0
     assert call("trend", tmp_path / "runs", "--last", "12")[0] == 0
-    (checkout / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*::b0"\nignore = "known"\n')
+    (tmp_path / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*::b0"\nignore = "known"\n')
     status, out, _ = call("trend", tmp_path / "runs")
     assert status == 0
     assert "b0 slower 1.3" in out

@@ -63,20 +63,19 @@ def test_what_draws_nothing_is_left_out(monkeypatch):
     assert "class" not in text
 
 
-HOVERED = """
-<g class="mark-symbol role-mark hover_marks">
-<path aria-label="run 1 &lt;b&gt;&#xA;1 ms" fill="red" d="M1.23456,0"/>
+MARKS = """
+<g class="mark-symbol role-mark layer_0_marks">
+<path aria-label="run 1" fill="red" d="M1.23456,0"/>
 <path aria-label="run 2" fill="red" d="M2,0"/>
 </g>
 <g class="mark-symbol role-mark layer_1_marks"><path aria-label="x: 1" fill="red" stroke="blue" d="M3,0"/></g>
 """
 
 
-def test_marks_of_the_layer_for_it_say_more_to_the_mouse(monkeypatch):
-    monkeypatch.setattr(drawing, "svg", lambda _: SVG.format(HOVERED))
+def test_what_marks_share_is_written_once_and_digits_are_cut(monkeypatch):
+    monkeypatch.setattr(drawing, "svg", lambda _: SVG.format(MARKS))
     text = drawing.inline_svg({}, "")
-    assert text.count("<title>") == 2
-    assert '<path d="M1.23,0"><title>run 1 &lt;b&gt;\n1 ms</title></path>' in text
+    assert '<path d="M1.23,0" />' in text
     assert '<g fill="red">' in text, "what all marks share"
     assert '<path fill="red" stroke="blue" d="M3,0" />' in text
 

@@ -11,8 +11,6 @@ from ... import units
 from ...compare.trend.history import Array
 from ...compare.trend.result import JudgedSeries
 from ..charts.common import Spec, finished, rows_of
-from ..drawing import HOVER
-from . import table
 
 if TYPE_CHECKING:
     from ..style import Style
@@ -25,19 +23,12 @@ _MARGIN = 0.1
 """Margin of the chart, as a fraction of the range."""
 _LEAST_MARGIN = 0.01
 """Least margin, as a fraction of the time."""
-_RANGE = (0.025, 0.975)
 _DAY = 10
 """Characters of a date, as in 2026-04-01."""
 
 
-def draw(one: JudgedSeries, style: "Style", points: int) -> Spec:
-    """Return the chart of a series, over its runs.
-
-    Args:
-        one: the series.
-        style: the style.
-        points: most runs with a dot that says more about them; evenly spaced, with those that changed.
-    """
+def draw(one: JudgedSeries, style: "Style") -> Spec:
+    """Return the chart of a series, over its runs."""
     import altair as alt
 
     divisor_seconds, unit = units.scale(math.exp(float(np.median(one.series.logs))) / 1e9)
@@ -53,16 +44,6 @@ def draw(one: JudgedSeries, style: "Style", points: int) -> Spec:
         for part in stretches
         for place in (part.start, part.stop - 1)
     ]
-    places = {
-        *np.linspace(0, len(runs) - 1, min(points, len(runs))).astype(int).tolist(),
-        *np.searchsorted(runs, [step.at for step in one.steps]).tolist(),
-    }
-    dots = [
-        {**times[place], "text": _said(one, place, part)}
-        for part in stretches
-        for place in range(part.start, part.stop)
-        if place in places
-    ]
     ranges = [{"first": step.first + 0.5, "last": step.last + 1.5} for step in one.steps]
     last = len(one.history.runs)
     x = alt.X(
@@ -74,48 +55,9 @@ def draw(one: JudgedSeries, style: "Style", points: int) -> Spec:
         rows_of(ranges).mark_rect(color=style.band).encode(x=alt.X("first:Q"), x2="last:Q"),
         rows_of(times).mark_line(color=style.muted, strokeWidth=0.8, opacity=0.8).encode(x=x, y=y),
         rows_of(levels).mark_line(color=style.mark, strokeWidth=style.font_size / 6).encode(x=x, y="level:Q"),
-        # The invisible edge makes a dot easier to point at.
-        rows_of(dots)
-        .mark_point(
-            filled=True,
-            size=14,
-            opacity=1,
-            color=style.mark,
-            stroke=style.mark,
-            strokeWidth=9,
-            strokeOpacity=0,
-        )
-        .encode(x=x, y=y, description="text:N")
-        .properties(name=HOVER),
     ]
     spec: dict[str, Any] = finished(layers, style)
     return {**spec, "height": _HEIGHT}
-
-
-def _said(one: JudgedSeries, place: int, stretch: slice) -> str:
-    """Return what is known about a run: its number, date, commit and time, and what changed.
-
-    Args:
-        one: the series.
-        place: the run's place in it.
-        stretch: the runs between the steps around it, whose 95 % range is given.
-    """
-    run = int(one.series.runs[place])
-    found = one.history.runs[run]
-    when = one.history.date(run)[:16].replace("T", " ")
-    commit = f", commit {table.commit(found)}" if found.commit else ""
-    low, high = np.quantile(one.series.logs[stretch], _RANGE)
-    first, last = one.series.runs[stretch][[0, -1]] + 1
-    usual = f"95% of runs {first}-{last}: {_time(low)} to {_time(high)}"
-    lines = [f"run {run + 1}, {when}{commit}", f"{_time(one.series.logs[place])}; {usual}"]
-    lines += [
-        f"{table.moved(step)} ({units.interval(step.low, step.high)})" for step in one.steps if step.at == run
-    ]
-    return "\n".join(lines)
-
-
-def _time(log: float) -> str:
-    return units.seconds(math.exp(log) / 1e9)
 
 
 def _dates(one: JudgedSeries, style: "Style") -> Any:

@@ -110,9 +110,9 @@ def commit(run: HistoryRun) -> str:
     return f"{short}+" if run.dirty else short
 
 
-def commits(history: History, previous: int, last: int) -> dict[str, str | None]:
-    """Return the commits of the runs between which a change is, by `commit`: two or one."""
-    return {commit(run): run.commit for run in (history.runs[previous], history.runs[last])}
+def commits(history: History, previous: int, last: int) -> list[str]:
+    """Return the commits of the runs between which a change is: two or one."""
+    return list(dict.fromkeys(commit(history.runs[number]) for number in (previous, last)))
 
 
 def span(history: History) -> str:

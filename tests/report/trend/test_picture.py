@@ -4,7 +4,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gnnbench.compare.trend.history import COMMIT
 from gnnbench.report import drawing
 from gnnbench.report.style import PAGE, PHONE
 from gnnbench.report.trend import picture
@@ -18,7 +17,7 @@ def values(spec):
 def test_a_chart_has_times_the_level_and_where_changes_may_lie():
     of = history()
     one = judged(of, [step(10, 1.2), step(30, 0.8)], [step(20, 1.01)])
-    ranges, times, levels, _ = values(picture.draw(one, PAGE, 9))
+    ranges, times, levels = values(picture.draw(one, PAGE))
     assert [(one["first"], one["last"]) for one in ranges] == [(9.5, 12.5), (29.5, 32.5)]
     assert len(times) == 40
     assert times[0]["run"] == 1
@@ -32,44 +31,27 @@ def test_a_chart_has_times_the_level_and_where_changes_may_lie():
 def test_times_are_in_the_unit_that_they_are_written_in(factor, unit):
     one = judged(history())
     one.series.logs[:] = np.log(5e6 * factor)
-    drawn = picture.draw(one, PAGE, 9)
+    drawn = picture.draw(one, PAGE)
     assert drawn["layer"][1]["encoding"]["y"]["title"] == f"time of a call, {unit}"
-    _, rows, _, _ = values(drawn)
+    _, rows, _ = values(drawn)
     assert rows[0]["time"] == pytest.approx(0.5 if unit == "ns" else 5)
 
 
 def test_odd_runs_leave_the_others_room():
     one = judged(history(200), [step(100, 1.05)])
     one.series.logs[50] += 3
-    low, high = picture.draw(one, PAGE, 9)["layer"][1]["encoding"]["y"]["scale"]["domain"]
+    low, high = picture.draw(one, PAGE)["layer"][1]["encoding"]["y"]["scale"]["domain"]
     assert 0.9 < low < 1
     assert 1.05 < high < 1.2
     flat = judged(history())
     flat.series.logs[:] = np.log(5e3)
-    low, high = picture.draw(flat, PAGE, 9)["layer"][1]["encoding"]["y"]["scale"]["domain"]
+    low, high = picture.draw(flat, PAGE)["layer"][1]["encoding"]["y"]["scale"]["domain"]
     assert low < 5 < high
-
-
-def test_runs_have_dots_that_say_what_is_known_of_them():
-    one = judged(history(), [step(10, 1.2), step(33, 0.8)])
-    *_, dots = values(picture.draw(one, PAGE, 5))
-    assert [dot["run"] for dot in dots] == [1, 10, 11, 20, 30, 34, 40], "evenly spaced, and the changes"
-    first, changed = dots[0]["text"].split("\n"), dots[2]["text"].split("\n")
-    assert first[0] == "run 1, 2026-01-01 00:00, commit 0000000"
-    assert first[1].endswith("s; 95% of runs 1-10: 989 µs to 1.01 ms")
-    assert changed[0] == "run 11, 2026-01-11 00:00, commit 000000a+"
-    assert changed[2] == "slower 1.20x (1.19-1.21)"
-    text = drawing.inline_svg(picture.draw(one, PAGE, 5), "")
-    assert text.count("<title>") == 7
-    assert "<title>run 1, 2026-01-01 00:00, commit 0000000\n" in text
-    *_, dots = values(picture.draw(judged(history(commits=False)), PAGE, 40))
-    assert len(dots) == 40
-    assert dots[3]["text"].startswith("run 4, 2026-01-04 00:00\n")
 
 
 def test_the_axis_has_dates():
     def labels(of, style=PAGE):
-        text = drawing.inline_svg(picture.draw(judged(of), style, 0), "")
+        text = drawing.inline_svg(picture.draw(judged(of), style), "")
         return re.findall(r"<tspan>([^<]*)</tspan><tspan[^>]*>(run \d+)</tspan>", text)
 
     found = labels(history(180))
@@ -84,12 +66,3 @@ def test_the_axis_has_dates():
         ("10:30", "run 11"),
         ("19:30", "run 20"),
     ]
-
-
-def test_dates_are_those_that_order_the_runs():
-    of = history(20)
-    runs = tuple(
-        replace(run, commit_date=f"2025-02-{number + 1:02}T10:00:00") for number, run in enumerate(of.runs)
-    )
-    *_, dots = values(picture.draw(judged(replace(of, runs=runs, ordered_by=COMMIT)), PAGE, 2))
-    assert dots[0]["text"].startswith("run 1, 2025-02-01 10:00,")
