@@ -105,7 +105,7 @@ OPTIONS = {
     "--gnn-strict": (0, "2 passed"),
     "--gnn-counters=check": (4, "with gnnbench's own benchmarks only"),
     "--gnn-profile functions --gnn-epochs 1 --gnn-profile-folder p": (0, "2 profiles in p:"),
-    "--gnn-profile phases,operators": (0, KINDS),
+    "--gnn-profile phases,trace": (0, KINDS),
     "--gnn-dry-run": (4, "add that option"),
     "--benchmark-histogram=p": (4, "pip install 'gnnbench[report]'"),
     "test_own.py": (2, PIP),

@@ -107,7 +107,6 @@ class Sections(TypedDict, total=False):
     layers: TreeSection
     ranges: TreeSection
     functions: Mapping[str, Any]
-    operators: Mapping[str, Any]
     kernels: Mapping[str, Any]
     trace: Mapping[str, Any]
     memory: Mapping[str, Any]
