@@ -30,30 +30,6 @@ LEAST_SECONDS = 0.1
 StopReason = Literal["precision", "time", "rounds"]
 
 
-def allocate(variances: Sequence[float], costs: Sequence[float]) -> list[float]:
-    """Choose the sample sizes of nested levels, such as processes, layouts and rounds.
-
-    For the smallest variance of the mean at a given cost, each unit of a level should contain
-    sqrt(v_inner / v_outer * c_outer / c_inner) units of the next level (Cochran, Sampling Techniques, 10.6).
-
-    Args:
-        variances: variance component of each level, the outermost first; not negative.
-        costs: cost of one more unit of each level, without the units inside it; positive.
-
-    Returns:
-        The number of units of each inner level in a unit of the level around it, at least 1; infinite if only
-        the inner level varies.
-    """
-    found = []
-    for outer in range(len(variances) - 1):
-        ratio = costs[outer] / costs[outer + 1]
-        if variances[outer] > 0:
-            found.append(max(1.0, math.sqrt(variances[outer + 1] / variances[outer] * ratio)))
-        else:
-            found.append(math.inf if variances[outer + 1] > 0 else 1.0)
-    return found
-
-
 def variance_components(blocks: Sequence[Sequence[float]]) -> tuple[float, float]:
     """Return the variance components of layouts and of rounds, for the logarithm of a round's time.
 
@@ -74,13 +50,20 @@ def rounds_per_block(
 ) -> int:
     """Choose how many rounds to time on each layout.
 
+    The variance of the mean at a given cost is smallest with sqrt(v_rounds / v_layouts * c_layout / c_round)
+    rounds on each layout (Cochran, Sampling Techniques, 10.6).
+
     Args:
         pilot: blocks measured so far.
         round_seconds: cost of a round.
         renewal_seconds: cost of copying the inputs and of the first, untimed call.
         max_seconds: budget, which must suffice for enough blocks.
     """
-    wanted = allocate(variance_components(pilot), (renewal_seconds, round_seconds))[0]
+    between, within = variance_components(pilot)
+    if between:
+        wanted = math.sqrt(within / between * renewal_seconds / round_seconds)
+    else:
+        wanted = MAX_ROUNDS if within else 1
     affordable = (max_seconds / _MIN_BLOCKS - renewal_seconds) / round_seconds
     return round(max(min(wanted, affordable, MAX_ROUNDS), 1))
 

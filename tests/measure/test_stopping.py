@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnnbench.measure import stopping
 from gnnbench.measure.estimate import block_values, estimate
 from gnnbench.measure.stopping import (
     LEAST_SECONDS,
     MAX_ROUNDS,
     Stopping,
     TimeBudget,
-    allocate,
     rounds_per_block,
     variance_components,
 )
@@ -20,13 +20,16 @@ BLOCKS = st.lists(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=5), min_si
 SECONDS = st.floats(1e-9, 1e3)
 
 
-def test_effort_goes_where_variance_is_and_cost_is_not():
-    assert allocate([1, 4], [1, 1]) == [2]
-    assert allocate([1, 4], [9, 1]) == [6]
-    assert allocate([4, 1], [1, 1]) == [1], "at least one"
-    assert allocate([1, 4, 4], [4, 1, 1]) == [4, 1], "processes, layouts, rounds"
-    assert allocate([0, 1], [1, 1]) == [math.inf]
-    assert allocate([0, 0], [1, 1]) == [1]
+def test_effort_goes_where_variance_is_and_cost_is_not(monkeypatch):
+    def rounds(between, within, renewal_seconds):
+        monkeypatch.setattr(stopping, "variance_components", lambda _: (between, within))
+        return rounds_per_block([], 1.0, renewal_seconds, 1e6)
+
+    assert rounds(1, 4, 1) == 2
+    assert rounds(1, 4, 9) == 6
+    assert rounds(4, 1, 1) == 1, "at least one"
+    assert rounds(0, 1, 1) == MAX_ROUNDS
+    assert rounds(0, 0, 1) == 1
 
 
 def test_components_are_found_again():
