@@ -9,9 +9,7 @@ import pytest
 
 from gnnbench.cli import main
 from gnnbench.compare import calibration, result
-from gnnbench.compare.verdict import Thresholds
 from gnnbench.profile import record
-from gnnbench.report import composed, sources
 from gnnbench.results import counter_baseline, fitness, run_file
 from gnnbench.results.baseline import RecordStore
 
@@ -91,12 +89,7 @@ def test_a_history_and_a_page(suite, capsys):
     assert status == 3  # too short to be judged
     assert "not examined, fewer than 12 runs: 4" in out
     files = sorted(suite.glob("baselines/timings/*/*/*.json"))
-    assert ran(capsys, "report", "run.json", *files, "profile", "-o", "page.html")[0] == 0
-    together = sources.read([Path("run.json"), *files, Path("profile")])
-    view = composed.compose(together, Thresholds(0.03))
-    (phases,) = view.breakdowns
-    assert phases.title == "add_remaining_self_loops fwd on cora · hidden 256 · float32 · int64 · cpu"
-    assert phases.bars[0].seconds == pytest.approx(418.3e-6, rel=1e-3)
+    assert ran(capsys, "report", "run.json", *files, "-o", "page.html")[0] == 0
 
 
 @pytest.mark.usefixtures("suite")

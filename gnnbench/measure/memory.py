@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, NamedTuple
 
 from torch._C._profiler import _EventType
 from torch.autograd import profiler
@@ -40,14 +39,6 @@ class Memory:
     """Largest amount that was allocated by the call and not yet freed."""
 
 
-class Allocation(NamedTuple):
-    """An allocation or a free."""
-
-    at_ns: int
-    size: int
-    """Bytes; negative for a free."""
-
-
 def trace(run: Callable[[], object], device: str) -> Memory:
     """Call a function, and return what the call allocated.
 
@@ -59,7 +50,7 @@ def trace(run: Callable[[], object], device: str) -> Memory:
     sys.settrace(None)  # it would keep the arguments of each function until the function ends
     try:
         with collector_paused():
-            sizes = [change.size for change in changes(record(run), device)]
+            sizes = list(_sizes(run, device))
     finally:
         sys.settrace(traced)
     return Memory(sum(size for size in sizes if size > 0), max(accumulate(sizes, initial=0)))
@@ -70,25 +61,16 @@ def quiet_profiler() -> None:
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")
 
 
-def record(run: Callable[[], object]) -> Any:
-    """Call a function and return what torch's profiler recorded."""
-    quiet_profiler()
-    with profiler.profile(profile_memory=True) as profile:
-        run()
-    return profile.kineto_results
-
-
-def changes(recorded: Any, device: str) -> Iterator[Allocation]:
-    """Yield a call's allocations on a device, and the frees of these, in the order of time.
+def _sizes(run: Callable[[], object], device: str) -> Iterator[int]:
+    """Yield the bytes of a call's allocations, and of the frees of these, negative, in the order of time.
 
     Frees of older memory are left out. For example, a training step frees the gradients of the previous step,
     which would lower the memory of its forward pass.
-
-    Args:
-        recorded: what `record` returned.
-        device: `cpu` or `cuda`: the type of the devices whose memory is counted.
     """
-    events = traverse_dfs(recorded.experimental_event_tree())
+    quiet_profiler()
+    with profiler.profile(profile_memory=True) as profile:
+        run()
+    events = traverse_dfs(profile.kineto_results.experimental_event_tree())
     memory = [event for event in events if event.tag == _EventType.Allocation]
     held = set()
     for event in sorted(memory, key=lambda event: event.start_time_ns):
@@ -101,7 +83,7 @@ def changes(recorded: Any, device: str) -> Iterator[Allocation]:
             held.remove(found.ptr)
         else:
             continue
-        yield Allocation(event.start_time_ns, found.alloc_size)
+        yield found.alloc_size
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -1,1 +1,1 @@
-"""Profiles of a benchmark: where its time and memory go."""
+"""Profiles of a benchmark: where its time goes."""

@@ -18,7 +18,6 @@ KINDS = {
     "kernels": "GPU kernels, and host-device synchronisations",
     "trace": "a trace for Perfetto and TensorBoard, with operators, and a summary of where the time goes",
     "ranges": "layers and phases as ranges of record_function and NVTX",
-    "memory": "peak memory of each range",
     "instructions": "functions of C, C++ and Python, by the instructions executed",
 }
 """Description by kind."""

@@ -109,7 +109,6 @@ class Sections(TypedDict, total=False):
     functions: Mapping[str, Any]
     kernels: Mapping[str, Any]
     trace: Mapping[str, Any]
-    memory: Mapping[str, Any]
     instructions: InstructionsSection
 
 
