@@ -115,7 +115,10 @@ def folder(tmp_path_factory):
         ("trend runs -o /proc/trend.html", "/proc/trend.html cannot be written"),
         ("report bad/cut.json -o x", "bad/cut.json: not JSON, or cut off"),
         ("report bad/list.json -o x", "bad/list.json: unknown format; give a run file"),
-        ("report bad/profile.json -o x", "bad/profile.json: version None of the format"),
+        (
+            "report bad/profile.json -o x",
+            "bad/profile.json: there is no page of a profile file; give a run file",
+        ),
         ("report bad/compare.json -o x", "bad/compare.json: version None of the format"),
         ("comment run-0.json", "not a result of gnnbench ab or compare: it is a run file"),
         (f"comment ab.json --title {'x' * 201}", "--title has 201 characters; give at most 200"),
