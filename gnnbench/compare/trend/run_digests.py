@@ -1,37 +1,26 @@
-"""The run files of a history, and the digest of each: one time for each benchmark and process.
-
-The cache folder keeps the digest of each content, because reading a run file takes long. What is lacking or
-damaged there is made anew.
-"""
+"""The run files of a history, and the digest of each: one time for each benchmark and process."""
 
 import glob
 import hashlib
-import json
 import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from ... import __version__, codec, cpu, environment, json_io
+from ... import environment, json_io
 from ...errors import UsageError
-from ...files import cache_folder, read_whole, user_path
-from ...measure import estimate
+from ...files import user_path
 from ...results import benchmark, run_file
 from ...results.benchmark import Benchmark
-from ...results.parts import READABLE
-from ...workloads.operations import FORMER_NAMES
 from ..memory import Peaks
 
 PLAIN = "median of pytest-benchmark's rounds"
 """The estimate for benchmarks that gnnbench did not measure."""
 _REMEDY = "remove it from the history"
-_FORM = 1
-"""Of a cached digest."""
 
 
 @dataclass(frozen=True)
@@ -141,39 +130,15 @@ def read(paths: Sequence[Path], progress: Callable[[int, int], None]) -> tuple[d
         paths: the run files.
         progress: called with the number of files read and to read.
     """
-    cache = cache_folder() / "trend"
     found: dict[Path, Digest] = {}
     refused = []
-    with suppress(OSError):
-        cache.mkdir(parents=True, exist_ok=True)
     for number, path in enumerate(paths):
         progress(number, len(paths))
         try:
-            found[path] = _kept(path, cache)
+            found[path] = Digest.of(path)
         except UsageError as error:
             refused.append(str(error))
     return found, refused
-
-
-def _kept(path: Path, cache: Path) -> Digest:
-    kept = None
-    with suppress(OSError, ValueError):
-        kept = cache / f"{_name(path)}.json"
-        return codec.decode(json.loads(kept.read_bytes()), Digest)
-    found = Digest.of(path)
-    if kept:
-        with suppress(OSError):
-            kept.write_text(json.dumps(codec.encode(found)))
-    return found
-
-
-def _name(path: Path) -> str:
-    """Return a name for the content of a file, and for the rules by which it is read."""
-    fields = environment.WHERE, environment.WHAT
-    rules = (
-        f"{_FORM} {__version__} {READABLE} {fields} {cpu.CONTENDED} {estimate.NAME} {PLAIN} {FORMER_NAMES}"
-    )
-    return hashlib.sha256(rules.encode() + read_whole(path, run_file.MAX_BYTES)).hexdigest()
 
 
 def find(names: Sequence[str]) -> list[Path]:

@@ -1,11 +1,9 @@
-import errno
 import json
 import math
-import os
 
 import pytest
 
-from gnnbench import codec, cpu, environment, json_io
+from gnnbench import codec, environment
 from gnnbench.compare.trend import run_digests
 from gnnbench.compare.trend.run_digests import Digest
 from gnnbench.errors import UsageError
@@ -103,91 +101,11 @@ def test_a_name_of_nothing_is_one_line(folder, name, why):
         run_digests.find([str(folder / "a"), name])
 
 
-@pytest.fixture
-def paths(tmp_path, monkeypatch):
-    monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path / "cache"))
-    return save(tmp_path / "runs", [run(number, row) for number, row in enumerate(factors(0, 4))])
-
-
-@pytest.fixture
-def opened(monkeypatch):
-    """The run files that were read and not known."""
-    found = []
-    of = Digest.of.__func__
-    monkeypatch.setattr(Digest, "of", classmethod(lambda cls, path: found.append(path) or of(cls, path)))
-    return found
-
-
-def read(paths):
-    return run_digests.read(paths, lambda *_: None)
-
-
-def test_each_content_is_read_once_whatever_its_name(paths, opened, tmp_path):
-    found, refused = read(paths)
-    assert (opened, refused) == (paths, [])
-    assert found == {path: Digest.of(path) for path in paths}
-    opened.clear()
-    renamed = paths[0].rename(tmp_path / os.fsdecode(b"run-\xff.json"))
-    assert read([renamed, *paths[1:]]) == (
-        {renamed: found[paths[0]], **{path: found[path] for path in paths[1:]}},
-        [],
-    )
-    assert opened == []
-    save(tmp_path / "runs", [run(0, [5.0])], first=1)
-    assert read(paths[1:])[0][paths[1]] != found[paths[1]]
-    assert opened == [paths[1]]
-
-
-def test_what_cannot_be_used_is_looked_at_again(paths, monkeypatch):
-    good = paths[2].read_text()
-    paths[2].write_text(good[:100])
+def test_what_cannot_be_used_is_refused_in_a_line(tmp_path):
+    paths = save(tmp_path, [run(number, row) for number, row in enumerate(factors(0, 4))])
+    paths[2].write_text(paths[2].read_text()[:100])
     paths[3].unlink()
-    found, refused = read(paths)
-    assert [*found] == paths[:2]
+    found, refused = run_digests.read(paths, lambda *_: None)
+    assert found == {path: Digest.of(path) for path in paths[:2]}
     assert refused[0].startswith(f"{paths[2]}: not JSON, or cut off")
     assert refused[1].startswith(f"{paths[3]}: cannot be read (No such file")
-    paths[2].write_text(good)
-
-    def fail(*_):
-        raise OSError(errno.EIO, "Input/output error")
-
-    with monkeypatch.context() as broken:
-        broken.setattr(json_io, "read_whole", fail)
-        found, refused = read(paths[:3])
-    assert [*found] == paths[:2], "they are known"
-    assert "cannot be read (Input/output error)" in refused[0]
-    assert len(read(paths)[0]) == 3
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "value"),
-    [
-        (environment, "WHERE", environment.WHERE[:-1]),
-        (environment, "WHAT", environment.WHAT[:-1]),
-        (cpu, "CONTENDED", 0.001),
-        (run_digests, "__version__", "9.9"),
-        (run_digests, "FORMER_NAMES", {}),
-    ],
-)
-def test_where_a_rule_has_changed_files_are_read_again(paths, opened, monkeypatch, module, name, value):
-    before, _ = read(paths)
-    monkeypatch.setattr(module, name, value)
-    opened.clear()
-    after, _ = read(paths)
-    assert opened == paths
-    assert (after == before) is (module is run_digests)
-
-
-@pytest.mark.parametrize("damage", [b"", b"{}", b"[1]", b'["here", '])
-def test_a_damaged_cache_is_made_anew_and_one_that_cannot_be_written_is_not_needed(
-    paths, opened, tmp_path, damage
-):
-    good = read(paths)
-    for file in (tmp_path / "cache" / "trend").iterdir():
-        file.write_bytes(damage)
-    opened.clear()
-    assert read(paths) == good == read(paths)
-    assert opened == paths
-    (tmp_path / "cache" / "trend").rename(tmp_path / "away")
-    (tmp_path / "cache" / "trend").write_text("")
-    assert read(paths) == good
