@@ -154,7 +154,7 @@ def test_an_output_that_lacks_characters_gets_others(files, monkeypatch, command
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("command", ["list", "doctor", "trend history", "trend ~no-such-user/runs"])
+@pytest.mark.parametrize("command", ["list", "doctor", "trend ~no-such-user/runs"])
 def test_a_home_of_nobody_is_exit_2_and_a_line(monkeypatch, capsys, command):
     monkeypatch.setenv("GNNBENCH_CACHE", "~no-such-user/cache")
     assert run(command) == 2
