@@ -240,7 +240,6 @@ def profiles() -> None:
         counted["frames"] = {"m:f": 90, "m:g": 10 * number}
         made["sections"]["instructions"] = {"counted": counted, "counter": "c", "capability": "avx2"}
         _write(f"p/{number}/profile.json", made)
-    _write(OTHER, contents.family(1, operations=1, blocks=12))
 
 
 def calibrations() -> None:
