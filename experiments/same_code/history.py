@@ -2,10 +2,16 @@
 
     python experiments/same_code/history.py run FOLDER REPOSITORY [--commits 100]
     python experiments/same_code/history.py table FOLDER REPOSITORY
+    python experiments/same_code/history.py answer FOLDER REPOSITORY
 
-Takes the fingerprints of the core benchmarks on the platform pyg at each of the last commits of REPOSITORY (a
-clone of torch_geometric) that touch `torch_geometric/`, and compares each commit with the one before it. A
-table counts the commits by the number of benchmarks that run the same code. FOLDER keeps the fingerprints.
+`run` takes the fingerprints of the core benchmarks on the platform pyg at each of the last commits of
+REPOSITORY (a clone of torch_geometric) that touch `torch_geometric/`, and keeps them in FOLDER. `table`
+compares each commit with the one before it, and counts the commits by the number of benchmarks that run the
+same code.
+
+`answer` runs `gnnbench ab` for each commit and the one before it, the oldest first, as for one pull request
+after the other, with an empty cache at the beginning. It prints how long each answer took, and for how many
+benchmarks it says *same code* otherwise than the fingerprints do.
 """
 
 import argparse
@@ -16,7 +22,9 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -51,12 +59,15 @@ def take(repository: Path, commit: str, file: Path) -> None:
         )
 
 
+def is_same(base: dict[str, Any], head: dict[str, Any], name: str) -> bool:
+    """Return whether a benchmark runs the same code at both commits."""
+    one, other = (side.get(name, {}).get("fingerprint") for side in (base, head))
+    return bool(one) and one == other
+
+
 def untouched(base: dict[str, Any], head: dict[str, Any]) -> int:
     """Count the benchmarks that run the same code at both commits."""
-    return sum(
-        name in base and bool(one["fingerprint"]) and one["fingerprint"] == base[name]["fingerprint"]
-        for name, one in head.items()
-    )
+    return sum(is_same(base, head, name) for name in head)
 
 
 def table(folder: Path, chosen: list[str]) -> str:
@@ -70,12 +81,37 @@ def table(folder: Path, chosen: list[str]) -> str:
     return "\n".join([*lines, f"\n{whole:,} of {all_of_them:,} benchmarks in all."]) + "\n"
 
 
+def answers(folder: Path, repository: Path, chosen: list[str]) -> Iterator[str]:
+    """Yield a line for each comparison of neighbouring commits: seconds, and what it says."""
+    cache = {**os.environ, "GNNBENCH_CACHE": str((folder / "cache").resolve())}
+    for base, head in pairwise(chosen):
+        saved = folder / f"{head}.ab.json"
+        if not saved.exists():
+            sides = [f"git:{repository.resolve()}@{one}" for one in (base, head)]
+            command = ["ab", *sides, "--total-budget", "60", "--json", str(saved.resolve()), "--", *_SUITE]
+            start = time.perf_counter()
+            called = [sys.executable, "-m", "gnnbench", *command]
+            subprocess.run(called, cwd=_ROOT, env=cache, check=False, capture_output=True)
+            found = json.loads(saved.read_text(encoding="utf-8"))
+            found["answer_seconds"] = round(time.perf_counter() - start, 1)
+            saved.write_text(json.dumps(found), encoding="utf-8")
+        found = json.loads(saved.read_text(encoding="utf-8"))
+        files = (folder / f"{one}.json" for one in (base, head))
+        before, after = (json.loads(file.read_text(encoding="utf-8")) for file in files)
+        same = {one["id"]: one["same_code"] for one in found["benchmarks"]}
+        otherwise = sum(one != is_same(before, after, name) for name, one in same.items())
+        how = "from files" if any("without a process" in note for note in found["notes"]) else "inspected"
+        seconds = found["answer_seconds"]
+        what = f"{sum(same.values())} of {len(same)} same code, {otherwise} otherwise"
+        yield f"{head[:10]} {seconds:6.1f} s, {how}: {what}"
+
+
 def main() -> None:
     """Run the experiment, or print its table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=("run", "table"))
+    parser.add_argument("command", choices=("run", "table", "answer"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("repository", type=Path)
     parser.add_argument("--commits", type=int, default=100)
@@ -84,6 +120,10 @@ def main() -> None:
     chosen = commits(options.repository, options.commits)
     if options.command == "table":
         print(table(options.folder, chosen), end="")
+        return
+    if options.command == "answer":
+        for line in answers(options.folder, options.repository, chosen):
+            print(line, flush=True)
         return
     files = {commit: options.folder / f"{commit}.json" for commit in chosen}
     waiting = [commit for commit, file in files.items() if not file.exists()]
