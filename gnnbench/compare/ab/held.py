@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Callable, Collection, Mapping
-from contextlib import closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +105,7 @@ class Held:
         again: bool = False,
         scope: Mapping[str, Any] | None = None,
         fixed: bool = False,
+        noting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> bool:
         """Answer the coordinator's commands until the benchmark may go on.
 
@@ -113,6 +114,7 @@ class Held:
             again: whether the test has called `benchmark` before.
             scope: the globals of the test's module.
             fixed: whether the inputs must keep their values when results are compared.
+            noting: a context in which is noted what an inspection uses.
 
         Returns:
             Whether the test is to end here, because the call need not run.
@@ -122,7 +124,7 @@ class Held:
             Exception: what the benchmark raises.
         """
         obey = {
-            "inspect": self._inspect,
+            "inspect": lambda _command: self._inspect(noting),
             "calibrate": self._calibrate,
             "block": self._block,
             "count": self._count,
@@ -171,9 +173,10 @@ class Held:
         seconds, self._cost_seconds = min(found)
         return seconds
 
-    def _inspect(self, _command: Mapping[str, Any]) -> dict[str, Any]:
+    def _inspect(self, noting: Callable[[], AbstractContextManager[None]]) -> dict[str, Any]:
         """Take counters and fingerprint of one call."""
-        found = self.inspect()
+        with noting():
+            found = self.inspect()
         self.every = found.fingerprint.functions if found.fingerprint else ()
         return {"answer": "inspected", **found.as_json()}
 

@@ -303,7 +303,8 @@ class Worker(Overrides):
         again, self._held = self._held and "call" not in self._reports, True
         scope = vars(getattr(self._item, "module", None) or object)
         fixed = marked(self._item, FIXED_INPUTS) is not None
-        if held.serve(self._ask, again=again, scope=scope, fixed=fixed):
+        noting = self._used.resumed if self._used else nullcontext
+        if held.serve(self._ask, again=again, scope=scope, fixed=fixed, noting=noting):
             pytest.skip("it is only inspected")
         self._every = held.every
         return held.result()

@@ -20,7 +20,7 @@ from .tree import Tree
 
 _FOLDER = "used"
 _MOST = 24
-"""Manifests that are kept of one suite in one environment; the oldest are removed."""
+"""Manifests that are kept of one suite in one environment; the last used ones."""
 _MAX_BYTES = 1 << 26
 
 
@@ -51,7 +51,7 @@ class Unchanged:
         self._sides, self._folder, self._start = (base, head), folder, time.time()
         self._stores: tuple[Path, ...] = ()
         if cache is not None:
-            keys = [surroundings.digest(one, arguments, folder, VERSION) for one in self._sides]
+            keys = surroundings.digests(self._sides, arguments, folder, VERSION)
             self._stores = tuple(cache / _FOLDER / key for key in keys)
         self._trees: dict[tuple[int, tuple[str, ...]], Tree] = {}
         self._records: dict[str, Record] = {}
@@ -62,7 +62,7 @@ class Unchanged:
         skipped: dict[str, str] = {}
         if len({*self._stores}) != 1:  # the sides have other variables
             return Known(collected, skipped)
-        for manifest in _read(self._stores[0]):
+        for file, manifest in _read(self._stores[0]):
             if (collected and manifest.collected != collected) or not manifest.has_same_suite():
                 continue
             for one, other in permutations(range(len(SIDES))):
@@ -70,6 +70,7 @@ class Unchanged:
                 if manifest.fits(here) and (found := manifest.of_other(here, there)):
                     collected = manifest.collected
                     skipped = {**found.known, **skipped}
+                    file.touch()
                     if found != manifest:
                         _keep(self._stores[other], found)
                     break
@@ -103,13 +104,13 @@ class Unchanged:
         return self._trees[key]
 
 
-def _read(store: Path) -> list[Manifest]:
-    """Return the manifests in a folder, the newest first; what cannot be read is left out."""
+def _read(store: Path) -> list[tuple[Path, Manifest]]:
+    """Return the manifests in a folder, the last used ones first; what cannot be read is left out."""
     found = []
     for file in sorted(store.glob("*.json"), key=_time, reverse=True):
         with suppress(OSError, ValueError):
             content = json.loads(read_whole(file, _MAX_BYTES))
-            found.append(codec.decode(content, Manifest))
+            found.append((file, codec.decode(content, Manifest)))
     return found
 
 

@@ -14,7 +14,6 @@ from .tree import ABSENT, Tree, names_in
 VERSION = 1
 _LARGE = 1 << 26
 """Of larger data files, size and time count instead of the content."""
-_MODULE = "<module>"
 
 Names = Mapping[str, Sequence[str]]
 """Qualified names of functions, by name of the file."""
@@ -54,6 +53,8 @@ class Manifest:
     """Hash of the names in each folder that was listed."""
     metadata: str
     """Hash of the packages' metadata."""
+    native: Mapping[str, str]
+    """Hash of the native libraries of each top-level package."""
     suite_files: Mapping[str, str]
     """Hash of each file that is not part of that code: tests, settings of pytest, data; by path."""
     suite_folders: Mapping[str, str]
@@ -67,8 +68,12 @@ class Manifest:
             all(tree.digest(name) == found for name, found in self.files.items())
             and all(tree.resolved(name) == found for name, found in self.modules.items())
             and all(tree.names_in(name) == found for name, found in self.folders.items())
-            and tree.metadata == self.metadata
+            and self._has_same_packages(tree)
         )
+
+    def _has_same_packages(self, tree: Tree) -> bool:
+        native = all(tree.native(name) == found for name, found in self.native.items())
+        return native and tree.metadata == self.metadata
 
     def has_same_suite(self) -> bool:
         """Whether tests, settings and data are what they were."""
@@ -88,7 +93,7 @@ class Manifest:
         Returns:
             None: nothing is known of the other side.
         """
-        if other.metadata != self.metadata:
+        if not self._has_same_packages(other):
             return None
         changed = {
             name: _changed(name, tree.content(name), other.content(name))
@@ -204,6 +209,7 @@ class Record:
             {name: tree.resolved(name) for name in modules},
             {name: tree.names_in(name) for step in self._steps for name in step.listed},
             tree.metadata,
+            {name: tree.native(name) for name in sorted({file.partition(os.sep)[0] for file in files})},
             {path: _state(path) for path in sorted(suite | settings)},
             {path: names_in(path) for path in sorted(folders | self._suite_folders)},
             {path: _searched(path, modules) for path in self._path},

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -34,13 +34,13 @@ _INSTALLED = ("site-packages", "dist-packages")
 _MADE = "__pycache__"
 
 
-def digest(given: Prepared, arguments: Sequence[str], folder: Path, version: int) -> str:
-    """Return a hash of all that is not code under test.
+def digests(sides: Iterable[Prepared], arguments: Sequence[str], folder: Path, version: int) -> list[str]:
+    """Return for each side a hash of all that is not code under test.
 
     Of installed packages, the place, size and time of each file count; of Python, its executable's.
 
     Args:
-        given: the side, with its variables.
+        sides: with their variables.
         arguments: pytest's.
         folder: pytest's working directory.
         version: of what is kept.
@@ -48,16 +48,19 @@ def digest(given: Prepared, arguments: Sequence[str], folder: Path, version: int
     found = hashlib.sha256(f"{version} {METHOD} {sys.version}\0".encode())
     found.update(environment.name(asdict(environment.collect())).encode())
     found.update(repr((list(arguments), str(folder), sys.flags)).encode())
-    found.update(
-        repr(sorted(_variables({**os.environ, **given.environment}))).encode("utf-8", "surrogateescape")
-    )
     executable = Path(sys.executable).resolve()
     found.update(repr((str(executable), _state(executable.stat()))).encode())
     for place in environment_folders():
         if Path(place).name in _INSTALLED:
             for line in _files(place):
                 found.update(line.encode("utf-8", "surrogateescape"))
-    return found.hexdigest()[:32]
+    whole = []
+    for given in sides:
+        own = found.copy()
+        variables = sorted(_variables({**os.environ, **given.environment}))
+        own.update(repr(variables).encode("utf-8", "surrogateescape"))
+        whole.append(own.hexdigest()[:32])
+    return whole
 
 
 def _variables(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:

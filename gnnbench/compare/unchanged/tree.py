@@ -8,6 +8,7 @@ from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SU
 from pathlib import Path
 
 from ...files import project, real_path
+from ...measure.fingerprint.libraries import NATIVE
 from ...variants.import_roots import LEFT, left
 from ...variants.prepare import Prepared, import_roots
 
@@ -107,6 +108,17 @@ class Tree:
             except OSError:
                 self._folders[path] = frozenset()
         return self._folders[path]
+
+    def native(self, package: str) -> str:
+        """Return a hash of all native libraries in a top-level package, which count as parts of its code."""
+        found = hashlib.sha256()
+        for root in self._roots:
+            for parent, folders, names in os.walk(os.path.join(root, package)):
+                folders.sort()
+                for name in sorted(filter(NATIVE.search, names)):
+                    path = Path(parent, name)
+                    found.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
+        return found.hexdigest()
 
     @cached_property
     def metadata(self) -> str:

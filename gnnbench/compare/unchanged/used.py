@@ -4,6 +4,7 @@ It is noted in processes that time nothing: a hook for audit events cannot be re
 """
 
 import _frozen_importlib  # the functions that import
+import importlib.metadata
 import os
 import site
 import sys
@@ -19,7 +20,7 @@ from ...measure.fingerprint import libraries
 
 _FINDS = _frozen_importlib._find_spec.__code__  # type: ignore[attr-defined]  # noqa: SLF001
 _READS_SOURCE = getlines.__code__
-_IMPORTS = "<frozen importlib"
+_IMPORTS = ("<frozen importlib", importlib.metadata.__file__)
 _OWN = __name__.partition(".")[0]
 """The name under which a child process has loaded this package, beside that of its side."""
 _PROCESS = "subprocess.Popen"
@@ -34,6 +35,8 @@ _SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/lib/", "/lib64/", "/usr/lib/",
 _QUERIES = ("file", "git", "hg", "ldconfig", "lscpu", "nvidia-smi", "uname")
 """Programs that only tell about the repository and the machine, as pytest-benchmark asks."""
 _BYTECODE = ".pyc"
+_NEAR = 3
+"""Frames between a function of ours and a listed folder: those of `os.walk`."""
 _COMPILER = "torch._dynamo.convert_frame"
 
 
@@ -96,7 +99,7 @@ class Used:
                 self._read.add(name)
 
     def _looked_into(self, _event: str, arguments: tuple[Any, ...]) -> None:
-        if isinstance(arguments[0], _PATHS) and not _is_import():
+        if isinstance(arguments[0], _PATHS) and not (_is_import() or _is_own()):
             self._listed.add(os.path.abspath(os.fsdecode(arguments[0])))
 
     def _started(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -113,6 +116,16 @@ class Used:
         finally:
             self._shared |= self._codes
             self._codes = codes
+
+    @contextmanager
+    def resumed(self) -> Iterator[None]:
+        """Note functions also where pytest-benchmark has paused tracers."""
+        before = sys.gettrace()
+        sys.settrace(self._traced)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
 
     def take(self, every: Collection[str] = ()) -> dict[str, Any]:
         """Return what was noted since the last time, as JSON.
@@ -169,5 +182,17 @@ class Used:
 
 
 def _is_import() -> bool:
-    """Whether the function that caused an audit event is one of Python's that import modules."""
+    """Whether an audit event was caused by Python's import, or by its search for packages' metadata."""
     return sys._getframe(3).f_code.co_filename.startswith(_IMPORTS)  # noqa: SLF001
+
+
+def _is_own() -> bool:
+    """Whether this package caused an audit event: it looks for native libraries in packages' folders."""
+    frame: FrameType | None = sys._getframe(3)  # noqa: SLF001
+    for _ in range(_NEAR):
+        if frame is None:
+            break
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == _OWN:
+            return True
+        frame = frame.f_back
+    return False

@@ -16,7 +16,7 @@ from elftools.elf.elffile import ELFFile
 from ...files import cache_folder, write_whole
 from . import digest
 
-_NATIVE = re.compile(r"\.(so(\.\d+)*|dylib|pyd|dll)$")
+NATIVE = re.compile(r"\.(so(\.\d+)*|dylib|pyd|dll)$")
 _MAPPED = Path("/proc/self/maps")
 
 
@@ -56,7 +56,7 @@ def extension_modules(packages: Collection[str], used: Collection[str]) -> dict[
     files = {
         name: Path(file).name
         for name, module in list(sys.modules.items())
-        if name.partition(".")[0] in own and _NATIVE.search(file := str(getattr(module, "__file__", "")))
+        if name.partition(".")[0] in own and NATIVE.search(file := str(getattr(module, "__file__", "")))
     }
     return {name: files[name] for name in sorted(files, key=lambda name: (name not in used, name))}
 
@@ -80,7 +80,7 @@ def loaded(_modules: int) -> tuple[Path, ...]:
         paths = {line.split(maxsplit=5)[-1] for line in lines}
     except OSError:
         paths = {str(getattr(module, "__file__", "")) for module in list(sys.modules.values())}
-    return tuple(Path(path) for path in sorted(paths) if _NATIVE.search(path))
+    return tuple(Path(path) for path in sorted(paths) if NATIVE.search(path))
 
 
 @cache
@@ -92,13 +92,13 @@ def _files(package: str) -> tuple[Path, ...]:
     folders = getattr(module, "__path__", None)
     if folders is None:
         file = getattr(module, "__file__", None) or ""
-        return (Path(file),) if _NATIVE.search(file) else ()
+        return (Path(file),) if NATIVE.search(file) else ()
     return tuple(
         Path(parent, name)
         for folder in folders
         for parent, _, names in os.walk(folder)
         for name in names
-        if _NATIVE.search(name)
+        if NATIVE.search(name)
     )
 
 

@@ -1,0 +1,376 @@
+"""What earlier runs used shows which benchmarks run the same code; every change that matters is seen."""
+
+import itertools
+import os
+import shutil
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from gnnbench.compare.ab import affected
+from gnnbench.compare.ab.processes import Setting
+from gnnbench.compare.unchanged import surroundings
+from gnnbench.compare.unchanged.known import Unchanged
+from gnnbench.variants.prepare import Prepared
+from tests.compare.ab.workers import Watcher, write
+from tests.measure.fingerprint.test_fingerprint import MADE, PAIRS
+
+SUITE = """
+import importlib
+import pytest
+
+@pytest.mark.parametrize("name", {names})
+def test_it(benchmark, name):
+    benchmark(importlib.import_module(name).run)
+"""
+
+
+class Recorded:
+    """A suite, its code on both sides, which have the same files, and what a run of it used."""
+
+    def __init__(self, folder, suite, files):
+        self.folder, self.cache = folder / "suite", folder / "cache"
+        self.base, self.head = folder / "base", folder / "head"
+        self.folder.mkdir()
+        write(self.folder, suite)
+        for name, text in files.items():
+            self.set(name, text, self.base)
+        shutil.copytree(self.base, self.head)
+        setting = Setting(arguments=self.arguments, folder=self.folder, timeout_seconds=60, cache=self.cache)
+        with pytest.MonkeyPatch.context() as patch:
+            self.variables(patch)
+            found = affected.run(*self.sides(), setting, Watcher())
+        assert {one.status for one in found.benchmarks.values()} == {"same"}, found.benchmarks
+
+    arguments = ("test_suite.py",)
+
+    @staticmethod
+    def variables(patch):
+        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        patch.delenv("PYTEST_ADDOPTS", raising=False)
+        # To look at each installed file takes longer than all else; one test does.
+        patch.setattr(surroundings, "environment_folders", tuple)
+
+    def sides(self, **variables):
+        return [
+            Prepared(
+                f"path:{tree.name}",
+                (tree,),
+                variables if tree == self.head else {},
+                None,
+                False,
+                {},
+                {},
+                True,
+            )
+            for tree in (self.base, self.head)
+        ]
+
+    @staticmethod
+    def set(name, text, tree):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+
+    def known(self, *, arguments=arguments, **variables):
+        """Return the names of the benchmarks that are known to run the same code."""
+        sides = self.sides(**variables)
+        found = Unchanged(*sides, arguments, self.folder, self.cache).known()
+        return {name.partition("[")[2].rstrip("]") for name in found.skipped}
+
+
+@pytest.fixture(autouse=True)
+def _variables(monkeypatch):
+    Recorded.variables(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def mutants(tmp_path_factory):
+    """The functions of fingerprint's tests, each in a module of its own with a benchmark."""
+    sources = dict(zip((f"m{number}" for number in range(len(PAIRS))), PAIRS.values(), strict=True))
+    files = {f"{name}.py": source.format(-5) for name, source in sources.items()} | {"made.py": MADE}
+    names = [*sources, "made"]
+    recorded = Recorded(tmp_path_factory.mktemp("mutants"), SUITE.format(names=names), files)
+    return SimpleNamespace(recorded=recorded, sources=sources, names=names)
+
+
+def test_nothing_that_changes_is_seen(mutants):
+    assert mutants.recorded.known() == {*mutants.names}
+
+
+@pytest.mark.parametrize("number", range(len(PAIRS)), ids=PAIRS)
+def test_a_change_of_code_is_seen(mutants, number):
+    recorded, name = mutants.recorded, f"m{number}"
+    file = recorded.head / f"{name}.py"
+    try:
+        file.write_text(mutants.sources[name].format(5))
+        assert name not in recorded.known()
+        file.write_text(mutants.sources[name].format(-5) + "# the same\n")
+        # An import of torch reads the source of the file that asks for it.
+        assert name in recorded.known() or "import torch" in mutants.sources[name]
+    finally:
+        file.write_text(mutants.sources[name].format(-5))
+
+
+CHANGES = [
+    ("value + self.factor", "value - self.factor"),
+    ("factor = 2", "factor = 3"),
+    ("result * SCALE", "result + SCALE"),
+    ("SCALE = 3", "SCALE = 4"),
+    ("extra = 1", "extra = 2"),
+    ("depth=4", "depth=5"),
+    ("self.depth = depth", "self.depth = depth + 1"),
+    ("+ self.depth\n", "\n"),
+    ("by=7", "by=8"),
+    ("math.floor(", "math.ceil("),
+    ("import math", "import cmath as math"),
+    ("@functools.cache\n", ""),
+    ('"one", "two", *names', '"one", *names'),
+    ('"three", "four"', '"three"'),
+    ("class Middle(Base)", "class Middle(Base, object)"),
+    ("Middle().apply(1)", "Middle().apply(2)"),
+    ("scaled(2)", "scaled(3)"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), CHANGES)
+def test_a_change_anywhere_in_what_runs_is_seen(mutants, before, after):
+    file = mutants.recorded.head / "made.py"
+    try:
+        file.write_text(MADE.replace(before, after, 1))
+        assert "made" not in mutants.recorded.known()
+    finally:
+        file.write_text(MADE)
+
+
+def test_a_function_that_does_not_run_and_a_docstring_are_no_change(tmp_path):
+    source = 'def run():\n    """Run."""\n    return 1\ndef other():\n    return 2\n'
+    recorded = Recorded(tmp_path, SUITE.format(names=["a", "b"]), {"a.py": source, "b.py": source})
+    recorded.set("a.py", source.replace("return 2", "return 3").replace("Run.", "Runs."), recorded.head)
+    assert recorded.known() == {"a", "b"}
+    recorded.set("a.py", source.replace("return 1", "return 3"), recorded.head)
+    assert recorded.known() == {"b"}
+    # What the head used is known now; it is the base of the next comparison.
+    recorded.set("a.py", source.replace("return 1", "return 3"), recorded.base)
+    assert recorded.known() == {"b"}
+
+
+PACKAGE = {
+    "package/__init__.py": "",
+    "package/fast.py": "import json, os\nfrom importlib import metadata\nfrom pathlib import Path\n"
+    "try:\n    import missing\nexcept ImportError:\n    missing = None\n"
+    "try:\n    from package import optional\nexcept ImportError:\n    optional = None\n"
+    "HERE = Path(__file__).parent\n"
+    "DATA = json.loads((HERE / 'data.json').read_text())\n"
+    "PARTS = sorted(path.name for path in (HERE / 'parts').iterdir())\n"
+    "def generated():\n    scope = {}\n    exec((HERE / 'template.txt').read_text(), scope)\n"
+    "    return scope['made']\n"
+    "made = generated()\n"
+    "def run():\n    return made() + len(DATA) + len(PARTS) + bool(missing)\n",
+    "package/data.json": "[1, 2]",
+    "package/template.txt": "def made():\n    return 1\n",
+    "package/parts/one.txt": "1",
+    "package/unused.py": "X = 1\n",
+    "package/unused.txt": "1",
+    "space/inner.py": "N = 1\n",
+    "spaced.py": "from space import inner\ndef run():\n    return inner.N\n",
+}
+
+
+@pytest.fixture
+def package(tmp_path_factory, recorded_package):
+    """A copy of the recorded package that a test may change."""
+    one = recorded_package
+    kept = tmp_path_factory.mktemp("kept")
+    for name in ("head", "suite", "base"):
+        shutil.copytree(one.head.parent / name, kept / name, symlinks=True)
+    yield one
+    for name in ("head", "suite", "base"):
+        shutil.rmtree(one.head.parent / name)
+        shutil.copytree(kept / name, one.head.parent / name, symlinks=True)
+
+
+@pytest.fixture(scope="module")
+def recorded_package(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("package")
+    return Recorded(folder, SUITE.format(names=["package.fast", "spaced"]), PACKAGE)
+
+
+SEEN_IN_FILES = {
+    "a data file": {"package/data.json": "[1, 2, 3]"},
+    "a data file that is gone": {"package/data.json": None},
+    "a template of generated code": {"package/template.txt": "def made():\n    return 2\n"},
+    "a file in a folder that is listed": {"package/parts/two.txt": "2"},
+    "a file of it that is gone": {"package/parts/one.txt": None},
+    "an optional module of a package": {"package/optional.py": ""},
+    "an optional package in a package": {"package/optional/__init__.py": ""},
+    "an optional module": {"missing.py": ""},
+    "an optional package": {"missing/__init__.py": ""},
+    "an optional namespace package": {"missing/inner.py": ""},
+    "a package that shadows a module": {"spaced/__init__.py": "def run():\n    return 2\n"},
+    "a package that shadows a module of a package": {
+        "package/fast/__init__.py": "def run():\n    return 2\n"
+    },
+    "an extension that shadows a module": {"package/fast.abi3.so": ""},
+    "an extension of a top-level module": {
+        f"spaced.cpython-{sys.version_info[0]}{sys.version_info[1]}-x86_64-linux-gnu.so": ""
+    },
+    "a namespace package that becomes a package": {"space/__init__.py": ""},
+    "a module of a namespace package": {"space/inner.py": "N = 2\n"},
+    "a module that shadows a package of the environment": {"pytest_benchmark.py": ""},
+    "a package that shadows one of the environment": {"pytest_benchmark/__init__.py": ""},
+    "a .pth file": {"paths.pth": "import os\n"},
+    "an entry point": {"package-1.dist-info/entry_points.txt": "[pytest11]\npackage = package\n"},
+    "a native library of a package": {"package/extra.so": "1"},
+    "metadata": {"package-1.dist-info/METADATA": "Name: package\nVersion: 2\n"},
+    "an egg's metadata": {"package.egg-info/PKG-INFO": "Name: package\nVersion: 2\n"},
+    "a module that is gone": {"spaced.py": None, "package/fast.py": None},
+    "a file of another syntax": {"spaced.py": "def run(:\n", "package/fast.py": "def run(:\n"},
+    "what a package runs when it is imported": {"package/__init__.py": "import os\nos.environ['X'] = '1'\n"},
+}
+
+
+def changed(recorded, files, tree):
+    for name, text in files.items():
+        if text is None:
+            (tree / name).unlink()
+        else:
+            recorded.set(name, text, tree)
+
+
+@pytest.mark.parametrize("files", SEEN_IN_FILES.values(), ids=SEEN_IN_FILES)
+@pytest.mark.parametrize("side", ["base", "head"])
+def test_a_change_of_a_file_is_seen(package, files, side):
+    assert package.known() == {"package.fast", "spaced"}
+    changed(package, files, getattr(package, side))
+    assert package.known() < {"package.fast", "spaced"}
+
+
+UNSEEN_IN_FILES = {
+    "a module that is not imported": {"package/unused.py": "X = 2\n"},
+    "a file that is not read": {"package/unused.txt": "2"},
+    "a new module": {"package/other.py": ""},
+    "a new package": {"other/__init__.py": ""},
+    "a comment": {"spaced.py": "# new\n" + PACKAGE["spaced.py"]},
+}
+
+
+@pytest.mark.parametrize("files", UNSEEN_IN_FILES.values(), ids=UNSEEN_IN_FILES)
+def test_what_is_not_used_does_not_count(package, files):
+    changed(package, files, package.head)
+    assert package.known() == {"package.fast", "spaced"}
+
+
+SUITE_FILES = {
+    "a conftest": {"conftest.py": "import sys\nsys.path.insert(0, '/elsewhere')\n"},
+    "a test": {"test_suite.py": SUITE.format(names=["spaced"])},
+    "settings of pytest": {"pytest.ini": "[pytest]\naddopts = -p pytest_benchmark.plugin -q\n"},
+    "settings in pyproject.toml": {"pyproject.toml": "[tool.pytest.ini_options]\n"},
+    "settings in tox.ini": {"tox.ini": "[pytest]\n"},
+    "settings in setup.cfg": {"setup.cfg": "[tool:pytest]\n"},
+    "a module beside the test": {"helper.py": ""},
+    "a module that shadows an installed one": {"pytest_benchmark.py": ""},
+}
+
+
+@pytest.mark.parametrize("files", SUITE_FILES.values(), ids=SUITE_FILES)
+def test_a_change_of_the_suite_is_seen(package, files):
+    changed(package, files, package.folder)
+    assert not package.known()
+
+
+@pytest.mark.parametrize("links", [("inner.py", "inner2.py"), (".", ".")])
+def test_a_link_that_leads_elsewhere_is_seen(package, links):
+    for tree in (package.base, package.head):
+        shutil.copytree(tree / "space", tree / "space2")
+        (tree / "space2/inner.py").rename(tree / "space2/inner2.py") if links[0] != "." else None
+    target = package.head / "space" / links[0]
+    if links[0] == ".":
+        shutil.rmtree(package.head / "space")
+        (package.head / "space").symlink_to("space2")
+    else:
+        target.unlink()
+        target.symlink_to("../space2/inner2.py")
+    package.set("space2/" + ("inner.py" if links[0] == "." else links[1]), "N = 2\n", package.head)
+    assert "spaced" not in package.known()
+
+
+def test_variables_and_arguments_are_seen(package, monkeypatch):
+    assert not package.known(THREADS="1"), "of one side"
+    with monkeypatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")
+        assert not package.known()
+        patch.setenv("TERM", "dumb")
+    with monkeypatch.context() as patch:
+        patch.setenv("TERM", "dumb")
+        assert package.known()
+    assert not package.known(arguments=("test_suite.py", "-x"))
+
+
+@pytest.mark.parametrize("name", ["version", "flags", "executable"])
+def test_another_interpreter_is_seen(package, monkeypatch, name, tmp_path):
+    other = tmp_path / "python"
+    other.write_text("")
+    monkeypatch.setattr(
+        sys,
+        name,
+        {"version": sys.version.replace("(main", "(other"), "flags": (1,), "executable": str(other)}[name],
+    )
+    assert not package.known()
+
+
+@pytest.mark.parametrize("change", ["new", "other", "gone"])
+def test_a_change_of_an_installed_package_is_seen(package, monkeypatch, tmp_path, change):
+    installed = tmp_path / "site-packages"
+    (installed / "one").mkdir(parents=True)
+    file = installed / "one/module.py"
+    file.write_text("N = 1")
+    monkeypatch.setattr(surroundings, "environment_folders", lambda: (f"{installed}{os.sep}",))
+
+    def digest():
+        return surroundings.digests(package.sides(), (), package.folder, 1)
+
+    before = digest()
+    assert digest() == before
+    if change == "new":
+        (installed / "two.pth").write_text("")
+    elif change == "other":
+        file.write_text("N = 10")
+    else:
+        file.unlink()
+    assert digest() != before
+
+
+STARTS = {
+    "a process": "import subprocess\nsubprocess.run(['true'])\ndef run():\n    return 1\n",
+    "a fork": "import os\nif not os.fork():\n    os._exit(0)\nos.wait()\ndef run():\n    return 1\n",
+    "a shell": "import os\nos.system('true')\ndef run():\n    return 1\n",
+}
+
+
+@pytest.mark.parametrize("source", STARTS.values(), ids=STARTS)
+def test_what_starts_a_process_is_not_known(tmp_path, source):
+    recorded = Recorded(tmp_path, SUITE.format(names=["a"]), {"a.py": source})
+    assert recorded.known() == set()
+
+
+def test_what_one_benchmark_keeps_for_another_counts_for_both(tmp_path):
+    files = {
+        "shared.py": "KEPT = {}\ndef make():\n    return 1\ndef get():\n    if 'n' not in KEPT:\n"
+        "        KEPT['n'] = make()\n    return KEPT['n']\n",
+        "a.py": "import shared\ndef run():\n    return shared.get()\n",
+        "b.py": "import shared\ndef run():\n    return shared.KEPT['n']\n",
+    }
+    recorded = Recorded(tmp_path, SUITE.format(names=["a", "b"]), files)
+    assert recorded.known() == {"a", "b"}
+    recorded.set("shared.py", files["shared.py"].replace("return 1", "return 2"), recorded.head)
+    assert recorded.known() == set()
+
+
+def test_a_damaged_file_is_left_out(package):
+    for file, text in zip(package.cache.rglob("*.json"), itertools.cycle(["{", "[]", "{}"]), strict=False):
+        content = file.read_text()
+        file.write_text(text)
+        package.known()
+        file.write_text(content)
+    assert package.known() == {"package.fast", "spaced"}
