@@ -47,21 +47,26 @@ def main() -> None:
     if on_gpu:
         torch.cuda.set_device(rank)
     try:
-        trainer = _Trainer(case)
-        command = torch.zeros(1, dtype=torch.int64, device=case.device)
-        while True:
-            if rank == 0:
-                command[0] = COMMANDS.index(sys.stdin.readline().strip() or "end")
-            dist.broadcast(command, 0)
-            name = COMMANDS[int(command)]
-            if name == "end":
-                break
-            reply = getattr(trainer, name)()
-            if rank == 0:
-                sys.stdout.write(f"{json.dumps(reply)}\n")
-                sys.stdout.flush()
+        _obey(case, rank)
     finally:
         dist.destroy_process_group()
+
+
+def _obey(case: Case, rank: int) -> None:
+    """Do the commands. The trainer is gone before the group of processes is: its end waits for the group."""
+    trainer = _Trainer(case)
+    command = torch.zeros(1, dtype=torch.int64, device=case.device)
+    while True:
+        if rank == 0:
+            command[0] = COMMANDS.index(sys.stdin.readline().strip() or "end")
+        dist.broadcast(command, 0)
+        name = COMMANDS[int(command)]
+        if name == "end":
+            break
+        reply = getattr(trainer, name)()
+        if rank == 0:
+            sys.stdout.write(f"{json.dumps(reply)}\n")
+            sys.stdout.flush()
 
 
 class _Trainer:
