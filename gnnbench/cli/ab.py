@@ -5,6 +5,7 @@ import secrets
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import units
 from ..errors import UsageError
@@ -27,6 +28,10 @@ from .common import (
     suite,
     thresholds_of,
 )
+
+if TYPE_CHECKING:
+    from ..compare.ab.coordinator import Planned
+    from ..report.document import Document
 
 BUDGET_SECONDS = 60.0
 
@@ -56,6 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--instructions",
         action=argparse.BooleanOptionalAction,
         help="afterwards count the instructions of a call, on both sides, where the code differs",
+    )
+    parser.add_argument(
+        "--plan",
+        action="store_true",
+        help="only say what would be inspected, why, and how long it takes; nothing is started",
     )
     add_strict(parser)
     text = "time only part I of N, with 1/N of the family-wise error rate"
@@ -96,6 +106,9 @@ def run(options: argparse.Namespace) -> int:
     )
     _check(options)
     with both_sides(options, setting.arguments) as (base, head, progress):
+        if options.plan:
+            streams.show(_plan(coordinator.planned(base, head, setting, progress), options))
+            return NOTHING_SLOWER
         found = coordinator.run(base, head, setting, progress)
         if options.instructions and not found.interrupted:
             found = counted(found, base, head, setting, progress)
@@ -118,6 +131,24 @@ def run(options: argparse.Namespace) -> int:
     if shard and not comparison.rows:
         return NOTHING_SLOWER  # this shard has no benchmarks
     return exit_code(comparison, strict=options.strict)
+
+
+def _plan(found: "Planned", options: argparse.Namespace) -> "Document":
+    """Return what a run would do."""
+    from ..report.document import Note
+
+    count = units.count(len(found.left), "benchmark") if found.left or found.known else "all benchmarks"
+    about = "" if found.seconds is None else f", about {units.seconds(found.seconds)} as last time"
+    lines = [f"known from files, nothing to start: {units.count(found.known, 'benchmark')}"]
+    if found.left or not found.known:
+        lines += [f"to inspect: {count}{about}", *(f"  {name}" for name in found.left)]
+        lines += [f"why: {line}" for line in found.why]
+        most = (
+            "" if options.total_budget is None else f", at most {units.seconds(options.total_budget)} in all"
+        )
+        each = units.seconds(options.budget)
+        lines.append(f"to time: those of them that run other code, {each} each on average{most}")
+    return list(map(Note, lines))
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -147,3 +147,27 @@ def test_where_every_benchmark_is_skipped_a_line_says_to_name_the_suite(in_proce
     skipped, name_it = found.stdout.splitlines()[-2:]
     assert skipped == "skipped on both sides, and left out: 1 benchmark"
     assert name_it == "no benchmark was inspected; name the suite: gnnbench affected BASE HEAD -- PATH"
+
+
+def test_what_is_known_from_files_starts_no_process_and_ab_plans_the_rest(folder, tmp_path_factory):
+    cache = {"GNNBENCH_CACHE": str(tmp_path_factory.mktemp("cache")), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+    def run(*words):
+        done = gnnbench(*words, "git:main", ".", "--", "test_suite.py", cwd=folder, **cache)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    assert "to inspect: all benchmarks\nwhy: no earlier run used" in run("ab", "--plan").stdout
+    first, again = run("affected"), run("affected")
+    assert "known from" not in first.stdout
+    assert (
+        "known from the files that an earlier run used, without a process: 3 of 3 benchmarks" in again.stdout
+    )
+    (folder / "thing.py").write_text(THING.replace("+ 1", "+ 2"))
+    planned = run("ab", "--plan").stdout.splitlines()
+    assert planned[0] == "known from files, nothing to start: 2 benchmarks"
+    assert planned[1].startswith("to inspect: 1 benchmark, about ")
+    assert planned[2:4] == ["  test_suite.py::test_thing[second]", "why: thing.py: second"]
+    found = run("affected")
+    assert "2 of 3 benchmarks" in found.stdout
+    assert "1 of 3 benchmarks runs changed code, 2 run the same code" in " ".join(found.stdout.split())

@@ -56,10 +56,11 @@ class Judging:
     """The verdicts on benchmarks so far, those that need no timing included.
 
     Args:
-        names: the benchmarks, in the order of collection, the most important first.
+        names: the benchmarks, in the order of collection.
         setting: how they are judged.
         total_seconds: limit of the time of all together; None: there is none.
         limits: how much slower benchmarks may be.
+        order: the benchmarks, those first that a small budget is spent on; None: as `names`.
     """
 
     def __init__(
@@ -68,9 +69,10 @@ class Judging:
         setting: TimedSetting,
         total_seconds: float | None,
         limits: Mapping[str, Allowed] | None = None,
+        order: Sequence[str] | None = None,
     ) -> None:
         self.schedule = Schedule(
-            names,
+            names if order is None else order,
             setting.thresholds,
             setting.per_benchmark_seconds,
             total_seconds,
@@ -164,6 +166,30 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
     )
 
 
+@dataclass(frozen=True)
+class Planned:
+    """What a run would do, as far as it is known without a process."""
+
+    known: int
+    """Number of benchmarks that run the same code."""
+    left: Sequence[str]
+    """The others, which would be inspected; empty, with no known ones: the benchmarks are unknown, too."""
+    why: Sequence[str]
+    """Lines on why they would be."""
+    seconds: float | None
+    """How long their inspection took last time; None: it is not known."""
+
+
+def planned(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher) -> Planned:
+    """Return what `run` would inspect, see there."""
+    with Pairs(setting, watcher) as pairs:
+        session = _Session(Terms(base, head), setting, watcher, pairs)
+        inspecting = session.inspecting()
+        found = inspecting.take_known()
+    left = [name for name in inspecting.names if name not in inspecting.found]
+    return Planned(inspecting.known, left, found.why, found.seconds)
+
+
 class _Session:
     """The state of a run between its pairs."""
 
@@ -181,12 +207,16 @@ class _Session:
             UsageError: there is nothing to time, or a variant cannot run it.
         """
         setting, start = self._setting, RealTime.seconds()
-        inspecting = Inspecting(self._pairs, self._terms, self._watcher, self._chosen)
+        inspecting = self.inspecting()
         try:
             inspecting.run((setting.total_seconds or math.inf) / 2)
         finally:
             if inspecting.suite.names:
                 self._begin(inspecting, start)
+
+    def inspecting(self) -> Inspecting:
+        """Return what inspects the benchmarks of the run."""
+        return Inspecting(self._pairs, self._terms, self._watcher, self._chosen)
 
     def _begin(self, inspecting: Inspecting, start: float) -> None:
         """Take what was inspected since a time."""
@@ -199,7 +229,8 @@ class _Session:
         if setting.only is None and suite.folders is not None:
             self.notes += unmatched(setting.thresholds.rules, suite.declared, suite.folders)
         limits = allowed(setting.thresholds.accepted, self._terms.base, self._terms.head)
-        self.judging = Judging(names, setting, setting.total_seconds, limits)
+        order = names if setting.only is not None else sorted(names, key=self._likely_slower)
+        self.judging = Judging(names, setting, setting.total_seconds, limits, order)
         for name, one in inspecting.found.items():
             if isinstance(one, NotTimed):
                 self.judging.take(name, one)
@@ -207,6 +238,11 @@ class _Session:
                 self.judging.take(name, SAME_CODE)
         self.judging.schedule.spend(RealTime.seconds() - start)
         self._update()
+
+    def _likely_slower(self, name: str) -> int:
+        """Return a number that is the smaller, the likelier a benchmark is slower, from what was counted."""
+        changes = self._terms.inspections.get(name, Inspections()).work.counters
+        return 0 if any(one.head > one.base for one in changes) else 1 if changes else 2
 
     def _chosen(self, suite: Suite) -> Sequence[str]:
         """Return the benchmarks of the run.

@@ -11,7 +11,7 @@ from ...measure.fingerprint.difference import Difference
 from ...variants.child import SIDES
 from ...variants.command import Listener
 from ..comparison import Work
-from ..unchanged.known import Unchanged
+from ..unchanged.known import Known, Unchanged
 from .pair import Workers
 from .pairs import Pairs
 from .processes import Terms
@@ -58,7 +58,7 @@ class Inspecting:
             UsageError: a side does not start, the benchmarks import nothing from a variant, or `choose`
                 raises it.
         """
-        self._take_known()
+        self.take_known()
         broken = not self.names or len(self.found) < len(self.names)
         while broken:
             terms = replace(self._terms, untimed=True)
@@ -70,11 +70,11 @@ class Inspecting:
             if self.names:
                 workers.check_trees()
 
-    def _take_known(self) -> None:
+    def take_known(self) -> Known:
         """Take the benchmarks that run the same code as files show."""
         known = self._unchanged.known()
         if not known.collected:
-            return
+            return known
         self.suite = Suite(known.collected, known.collected)
         self.names = self._choose(self.suite)
         for name in self.names:
@@ -83,6 +83,7 @@ class Inspecting:
             elif name in known.skipped:
                 self.found[name] = self._terms.inspections[name] = _SAME
         self.known = len(self.found)
+        return known
 
     def _inspect_left(self, workers: Workers, end: float) -> None:
         for number, name in enumerate(self.names, 1):
@@ -91,11 +92,12 @@ class Inspecting:
             if RealTime.seconds() > end and len(self.found) > self.known:
                 break
             self._listener.step(f"inspecting benchmark {number} of {len(self.names)}: {name}")
+            start = RealTime.seconds()
             self.found[name] = one = workers.inspect(name)
             if workers.broken:
                 self._listener.say(f"{name}: {workers.broken}; restarting both sides")
                 break
-            self._note(workers, name, one)
+            self._note(workers, name, one, RealTime.seconds() - start)
 
     @contextmanager
     def _kept(self, workers: Workers) -> Iterator[None]:
@@ -106,12 +108,13 @@ class Inspecting:
         finally:
             self._unchanged.keep()
 
-    def _note(self, workers: Workers, name: str, found: Inspections | NotTimed) -> None:
+    def _note(self, workers: Workers, name: str, found: Inspections | NotTimed, seconds: float) -> None:
         """Note what both sides used for a benchmark."""
         skipped = found.text if isinstance(found, NotTimed) and found.kind == "skipped" else ""
         for number, side in enumerate(SIDES):
             seen = isinstance(found, Inspections) and found.sides[number]["fingerprint"]
-            self._unchanged.add(side, name if seen or skipped else "", workers.used[side], skipped)
+            known = name if seen or skipped else ""
+            self._unchanged.add(side, known, workers.used[side], seconds, skipped)
 
     def notes(self) -> list[str]:
         """Return a note on the benchmarks that are known from files, if there are any."""

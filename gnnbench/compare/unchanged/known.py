@@ -32,6 +32,10 @@ class Known:
     """What a process said of the suite, see `manifest.SUITE`; empty: nothing is known."""
     skipped: Mapping[str, str]
     """The benchmarks that run the same code: why both sides skip each; empty: they do not."""
+    why: Sequence[str] = ()
+    """Lines on why the others are not known."""
+    seconds: float | None = None
+    """How long the others took to inspect last time; None: it is not known."""
 
 
 class Unchanged:
@@ -60,21 +64,29 @@ class Unchanged:
         """Return the benchmarks that run the same code on both sides."""
         collected: Mapping[str, Any] = {}
         skipped: dict[str, str] = {}
-        if len({*self._stores}) != 1:  # the sides have other variables
-            return Known(collected, skipped)
+        if len({*self._stores}) != 1:
+            return Known(collected, skipped, ("the sides have other environment variables",))
+        why: Sequence[str] = ("no earlier run used the files of one side",)
+        seconds: float | None = None
         for file, manifest in _read(self._stores[0]):
             if (collected and manifest.collected != collected) or not manifest.has_same_suite():
                 continue
             for one, other in permutations(range(len(SIDES))):
                 here, there = (self._tree(side, manifest.collected["places"]) for side in (one, other))
-                if manifest.fits(here) and (found := manifest.of_other(here, there)):
-                    collected = manifest.collected
-                    skipped = {**found.known, **skipped}
-                    file.touch()
-                    if found != manifest:
-                        _keep(self._stores[other], found)
-                    break
-        return Known(collected, skipped)
+                if not manifest.fits(here):
+                    continue
+                differing = manifest.difference(here, there)
+                found = manifest.of_other(there, differing)
+                if not collected:
+                    why = list(differing.lines(manifest.steps))
+                    seconds = manifest.seconds(manifest.known.keys() - found.known.keys())
+                collected = manifest.collected
+                skipped = {**found.known, **skipped}
+                file.touch()
+                if found.known and found != manifest:
+                    _keep(self._stores[other], found)
+                break
+        return Known(collected, skipped, why, seconds)
 
     def begin(self, collected: Mapping[str, Mapping[str, Any]]) -> None:
         """Take what the processes of both sides have collected, and used for it, if they note that."""
@@ -84,10 +96,10 @@ class Unchanged:
             tree = self._tree(number, collected[side]["places"])
             self._records[side] = Record(collected[side], tree, project(self._folder), self._start)
 
-    def add(self, side: str, name: str, used: Mapping[str, Any], skipped: str = "") -> None:
+    def add(self, side: str, name: str, used: Mapping[str, Any], seconds: float, skipped: str = "") -> None:
         """Take what a process used for a benchmark, see `Record.add`."""
         if side in self._records:
-            self._records[side].add(name, used, skipped)
+            self._records[side].add(name, used, seconds, skipped)
 
     def keep(self) -> None:
         """Save what both sides used."""

@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ class Step:
     """Other files that were read or loaded."""
     listed: Sequence[str] = ()
     """Folders that were listed."""
+    seconds: float = 0.0
+    """How long it took on both sides; of the first, until both had started and collected the suite."""
 
 
 @dataclass(frozen=True)
@@ -83,37 +86,27 @@ class Manifest:
             and all(_searched(path, self.modules) == list(found) for path, found in self.searched.items())
         )
 
-    def of_other(self, tree: Tree, other: Tree) -> "Manifest | None":
-        """Return the manifest of another side, in which benchmarks that run other code have no name.
-
-        Args:
-            tree: a side that this manifest fits.
-            other: the other side.
-
-        Returns:
-            None: nothing is known of the other side.
-        """
-        if not self._has_same_packages(other):
-            return None
+    def difference(self, tree: Tree, other: Tree) -> "Differing":
+        """Return what another side has otherwise than a side that this manifest fits."""
         changed = {
             name: _changed(name, tree.content(name), other.content(name))
             for name, found in self.files.items()
             if other.digest(name) != found
         }
-        moved = {name for name, found in self.modules.items() if other.resolved(name) != found}
-        listed = {name for name, found in self.folders.items() if other.names_in(name) != found}
-        steps, shared_differs = [], False
+        return Differing(
+            changed,
+            {name for name, found in self.modules.items() if other.resolved(name) != found},
+            {name for name, found in self.folders.items() if other.names_in(name) != found},
+            self._has_same_packages(other),
+        )
+
+    def of_other(self, other: Tree, differing: "Differing") -> "Manifest":
+        """Return the manifest of another side, in which benchmarks that run other code have no name."""
+        steps, known = [], differing.has_same_packages
         for step in self.steps:
-            shared_differs |= (
-                _meet(step.once, changed)
-                or not changed.keys().isdisjoint(step.read)
-                or not moved.isdisjoint(step.asked)
-                or not listed.isdisjoint(step.listed)
-            )
-            known = not shared_differs and not _meet(step.every, changed)
-            steps.append(step if known else replace(step, name="", every={}))
-        if not any(step.name for step in steps):
-            return None
+            known = known and not differing.concerns_all(step)
+            is_same = known and not differing.concerns(step)
+            steps.append(step if is_same else replace(step, name="", every={}))
         return replace(
             self,
             files={name: other.digest(name) for name in self.files},
@@ -122,10 +115,68 @@ class Manifest:
             steps=steps,
         )
 
+    def seconds(self, names: Collection[str]) -> float:
+        """Return how long the inspection of some benchmarks took, with the start of processes."""
+        return sum(step.seconds for step in self.steps[:1]) + sum(
+            step.seconds for step in self.steps[1:] if step.name in names
+        )
+
     @property
     def known(self) -> dict[str, str]:
         """The benchmarks that are known: why each is skipped; empty: it is not."""
         return {step.name: step.skipped for step in self.steps if step.name}
+
+
+@dataclass(frozen=True)
+class Differing:
+    """What another side has otherwise than one that a manifest fits."""
+
+    changed: Mapping[str, set[str] | None]
+    """By file: the functions that differ; None: the whole file, or what its import runs."""
+    modules: Collection[str]
+    """Modules that are in another file."""
+    folders: Collection[str]
+    """Folders with other names in them."""
+    has_same_packages: bool
+    """Whether native libraries and metadata are the same."""
+
+    def concerns_all(self, step: Step) -> bool:
+        """Whether it concerns a step, and with it all later ones."""
+        return (
+            self._meets(step.once)
+            or not self.changed.keys().isdisjoint(step.read)
+            or not set(self.modules).isdisjoint(step.asked)
+            or not set(self.folders).isdisjoint(step.listed)
+        )
+
+    def concerns(self, step: Step) -> bool:
+        """Whether it concerns what runs in every call of a step's benchmark."""
+        return self._meets(step.every)
+
+    def _meets(self, used: Names) -> bool:
+        for file in used.keys() & self.changed.keys():
+            functions = self.changed[file]
+            if functions is None or not functions.isdisjoint(used[file]):
+                return True
+        return False
+
+    def lines(self, steps: Iterable[Step]) -> Iterator[str]:
+        """Yield a line on each part that differs and is used in some steps."""
+        used: dict[str, set[str]] = {}
+        read: set[str] = set()
+        for step in steps:
+            read |= {*step.read, *step.listed, *step.asked}
+            for file, names in (*step.once.items(), *step.every.items()):
+                used.setdefault(file, set()).update(names)
+        for file, functions in sorted(self.changed.items()):
+            if functions is None or file in read:
+                yield f"{file}: what its import runs" if file in used else file
+            elif both := sorted(functions & used.get(file, set())):
+                yield f"{file}: {', '.join(both)}"
+        yield from (f"module {name} is in another file" for name in sorted(read.intersection(self.modules)))
+        yield from (f"{name}{os.sep}: other names" for name in sorted(read.intersection(self.folders)))
+        if not self.has_same_packages:
+            yield "native libraries or metadata of packages"
 
 
 class Record:
@@ -148,14 +199,15 @@ class Record:
         self._steps: list[Step] = []
         self._unseen = ""
         self._path: Sequence[str] = used["path"]
-        self.add("", used)
+        self.add("", used, time.time() - start)
 
-    def add(self, name: str, used: Mapping[str, Any], skipped: str = "") -> None:
+    def add(self, name: str, used: Mapping[str, Any], seconds: float, skipped: str = "") -> None:
         """Note what was used until the end of a benchmark.
 
         Args:
             name: its id; empty: it is of none, or cannot be known without a process.
             used: what the process says, see `Used.take`.
+            seconds: how long it took on both sides.
             skipped: why it was skipped; empty: it was not.
         """
         self._unseen = self._unseen or used["unseen"]
@@ -180,6 +232,7 @@ class Record:
                 used["asked"],
                 [*files["read"], *files["native"]],
                 files["listed"],
+                round(seconds, 3),
             )
         )
 
@@ -226,15 +279,6 @@ class Record:
 
 SUITE = ("names", "declared", "left_out", "notes", "marked", "refused", "places", "folders", "rootdir")
 """What a process says of its suite."""
-
-
-def _meet(used: Names, changed: Mapping[str, set[str] | None]) -> bool:
-    """Whether something that was used is changed."""
-    for file in used.keys() & changed.keys():
-        functions = changed[file]
-        if functions is None or not functions.isdisjoint(used[file]):
-            return True
-    return False
 
 
 def _changed(name: str, before: bytes | None, after: bytes | None) -> set[str] | None:
