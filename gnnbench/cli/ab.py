@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--plan",
-        action="store_true",
+        action=argparse.BooleanOptionalAction,
         help="only say what would be inspected, why, and how long it takes; nothing is started",
     )
     add_strict(parser)
