@@ -86,7 +86,7 @@ LONG = {
     "list --data .": (0, "spmm_sum"),
     "baseline record --processes 2 --reason why --name n -- bench": (0, "recorded 2 benchmarks"),
     f"ab {VARIANTS} --json a.json --budget 3 --total-budget 5 --effect 5% --time-all --no-results "
-    "--no-instructions --strict --shard 1/1 --markdown ab.md -- bench": (3, "undecided"),
+    "--no-instructions --no-plan --strict --shard 1/1 --markdown ab.md -- bench": (3, "undecided"),
     f"affected {VARIANTS} --json a.json --explain order[1] --results -- bench": (0, "order"),
     f"bisect git:HEAD~2 git:HEAD {VARIANTS.removeprefix('git:HEAD~1 .')} --json b.json --budget 3 "
     "--total-budget 5 --effect 5% --skip HEAD~1 --repository words=. --build true --build-cache 1GiB "

@@ -17,7 +17,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
-OFF = ("dependencies", "instructions", "results", "strict", "time-all")
+OFF = ("dependencies", "instructions", "plan", "results", "strict", "time-all")
 """Options of `ab` that can be switched off."""
 
 
