@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-import time
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import codec, json_io
+from ...clocks import RealTime
 from ...files import project, read_whole, write_whole
 from ...variants.child import SIDES
 from ...variants.prepare import Prepared
@@ -52,7 +54,8 @@ class Unchanged:
     def __init__(
         self, base: Prepared, head: Prepared, arguments: Sequence[str], folder: Path, cache: Path | None
     ) -> None:
-        self._sides, self._folder, self._start = (base, head), folder, time.time()
+        self._sides, self._folder = (base, head), folder
+        self._start, self._file_time = RealTime.seconds(), _file_time()
         self._stores: tuple[Path, ...] = ()
         if cache is not None:
             keys = surroundings.digests(self._sides, arguments, folder, VERSION)
@@ -94,7 +97,8 @@ class Unchanged:
             if "used" not in collected[side]:
                 continue
             tree = self._tree(number, collected[side]["places"])
-            self._records[side] = Record(collected[side], tree, project(self._folder), self._start)
+            root, seconds = project(self._folder), RealTime.seconds() - self._start
+            self._records[side] = Record(collected[side], tree, root, self._file_time, seconds)
 
     def add(self, side: str, name: str, used: Mapping[str, Any], seconds: float, skipped: str = "") -> None:
         """Take what a process used for a benchmark, see `Record.add`."""
@@ -140,3 +144,9 @@ def _time(file: Path) -> float:
         return file.stat().st_mtime
     except OSError:
         return 0.0
+
+
+def _file_time() -> float:
+    """Return the time that a file gets that is written now, also where a suite has stopped the clocks."""
+    with tempfile.TemporaryFile() as file:
+        return os.fstat(file.fileno()).st_mtime

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -186,10 +185,13 @@ class Record:
         collected: what the process said of the suite, with what it used so far.
         tree: the side's import roots.
         folder: of the project.
-        start: when the process began, in seconds since the epoch.
+        start: the time of a file that was written when the process began, in seconds since the epoch.
+        seconds: how long start and collection took.
     """
 
-    def __init__(self, collected: Mapping[str, Any], tree: Tree, folder: Path, start: float) -> None:
+    def __init__(
+        self, collected: Mapping[str, Any], tree: Tree, folder: Path, start: float, seconds: float
+    ) -> None:
         used = collected["used"]
         self._collected = {key: collected[key] for key in SUITE}
         self._tree, self._folder = tree, folder
@@ -199,7 +201,7 @@ class Record:
         self._steps: list[Step] = []
         self._unseen = ""
         self._path: Sequence[str] = used["path"]
-        self.add("", used, time.time() - start)
+        self.add("", used, seconds)
 
     def add(self, name: str, used: Mapping[str, Any], seconds: float, skipped: str = "") -> None:
         """Note what was used until the end of a benchmark.
