@@ -21,6 +21,8 @@ from .command import Listener, call, last_line
 if TYPE_CHECKING:
     import subprocess
 
+WORKTREES = "worktrees"
+"""Folder in the cache folder."""
 _PREFIX = "gnnbench-"
 
 
@@ -89,7 +91,7 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
     Raises:
         UsageError: git cannot check out the commit, or the cache is not writable.
     """
-    worktrees = cache / "worktrees"
+    worktrees = cache / WORKTREES
     lock = worktrees / ".lock"
 
     def remove() -> None:

@@ -113,8 +113,9 @@ class Inspecting:
         skipped = found.text if isinstance(found, NotTimed) and found.kind == "skipped" else ""
         for number, side in enumerate(SIDES):
             seen = isinstance(found, Inspections) and found.sides[number]["fingerprint"]
-            known = name if seen or skipped else ""
-            self._unchanged.add(side, known, workers.used[side], seconds, skipped)
+            if used := workers.used.get(side):
+                known = name if seen or skipped else ""
+                self._unchanged.add(side, known, used, seconds, skipped)
 
     def notes(self) -> list[str]:
         """Return a note on the benchmarks that are known from files, if there are any."""

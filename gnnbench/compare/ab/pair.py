@@ -95,6 +95,7 @@ class Workers(Processes):
     def _with_turns(self, name: str, do: Callable[[Turns], _Found | NotTimed]) -> _Found | NotTimed:
         if self.broken is not None:
             raise ValueError(self.broken)
+        self.used = {}
         if missing := self.suite.missing(name):
             return joined({side: NotTimed("failed", text) for side, text in missing.items()})
         if name in self._visited_once:

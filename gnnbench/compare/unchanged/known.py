@@ -64,9 +64,17 @@ class Unchanged:
         self._records: dict[str, Record] = {}
 
     def known(self) -> Known:
-        """Return the benchmarks that run the same code on both sides."""
+        """Return the benchmarks that run the same code on both sides; none if a file cannot be read."""
+        try:
+            return self._known()
+        except OSError as error:
+            return Known({}, {}, (f"{error.filename or 'a file'}: {error.strerror or error}",))
+
+    def _known(self) -> Known:
         collected: Mapping[str, Any] = {}
         skipped: dict[str, str] = {}
+        if not self._stores:
+            return Known(collected, skipped)
         if len({*self._stores}) != 1:
             return Known(collected, skipped, ("the sides have other environment variables",))
         why: Sequence[str] = ("no earlier run used the files of one side",)
@@ -85,7 +93,8 @@ class Unchanged:
                     seconds = manifest.seconds(manifest.known.keys() - found.known.keys())
                 collected = manifest.collected
                 skipped = {**found.known, **skipped}
-                file.touch()
+                with suppress(OSError):
+                    os.utime(file)
                 if found.known and found != manifest:
                     _keep(self._stores[other], found)
                 break
@@ -96,7 +105,7 @@ class Unchanged:
         for number, side in enumerate(SIDES):
             if "used" not in collected[side]:
                 continue
-            tree = self._tree(number, collected[side]["places"])
+            tree = self._new_tree(number, collected[side]["places"])
             root, seconds = project(self._folder), RealTime.seconds() - self._start
             self._records[side] = Record(collected[side], tree, root, self._file_time, seconds)
 
@@ -115,9 +124,12 @@ class Unchanged:
     def _tree(self, side: int, places: Sequence[str]) -> Tree:
         key = side, tuple(places)
         if key not in self._trees:
-            found = (self._folder / place.partition("::")[0] for place in places)
-            self._trees[key] = Tree(self._sides[side], self._folder, found)
+            self._trees[key] = self._new_tree(side, places)
         return self._trees[key]
+
+    def _new_tree(self, side: int, places: Sequence[str]) -> Tree:
+        found = (self._folder / place.partition("::")[0] for place in places)
+        return Tree(self._sides[side], self._folder, found)
 
 
 def _read(store: Path) -> list[tuple[Path, Manifest]]:

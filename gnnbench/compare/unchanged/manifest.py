@@ -200,6 +200,8 @@ class Record:
         self._suite_folders: set[str] = set()
         self._steps: list[Step] = []
         self._unseen = ""
+        self._written: set[str] = set()
+        self._ran: set[str] = set()
         self._path: Sequence[str] = used["path"]
         self.add("", used, seconds)
 
@@ -212,19 +214,22 @@ class Record:
             seconds: how long it took on both sides.
             skipped: why it was skipped; empty: it was not.
         """
+        tree = self._tree
+        paths = {path for kind in ("once", "every", "read", "native", "listed") for path in used[kind]}
+        others = {path for path in paths if tree.name(path) is None}
+        if any(map(tree.is_inside, others)):
+            self._unseen = self._unseen or "it reads a part of the code that is not compared"
         self._unseen = self._unseen or used["unseen"]
-        files = {kind: self._own(used[kind]) for kind in ("read", "native", "listed")}
+        self._written.update(used["written"])
+        self._suite |= others - set(used["listed"])
+        self._suite_folders |= others & set(used["listed"])
         once, every = (
-            {own: names for path, names in used[kind].items() if (own := self._tree.name(path))}
+            {own: names for path, names in used[kind].items() if (own := tree.name(path))}
             for kind in ("once", "every")
         )
-        self._suite |= {
-            path
-            for kind in ("once", "every", "read", "native")
-            for path in used[kind]
-            if self._tree.name(path) is None
-        }
-        self._suite_folders |= {path for path in used["listed"] if self._tree.name(path) is None}
+        self._ran |= {*once, *every}
+        resolved = map(tree.resolved, used["asked"])  # without running, as where an import fails
+        unrun = {name for name in resolved if name and not name.endswith(os.sep) and name not in self._ran}
         self._steps.append(
             Step(
                 "" if self._unseen else name,
@@ -232,8 +237,8 @@ class Record:
                 once,
                 every,
                 used["asked"],
-                [*files["read"], *files["native"]],
-                files["listed"],
+                sorted({*self._own(used["read"]), *self._own(used["native"]), *unrun}),
+                [one for one in self._own((*used["listed"], *used["path"])) if one != "."],
                 round(seconds, 3),
             )
         )
@@ -248,7 +253,9 @@ class Record:
             return None
         files = {name for step in self._steps for name in (*step.once, *step.every, *step.read)}
         modules = sorted({name for step in self._steps for name in step.asked})
-        suite = {path for path in self._suite if not self._is_new(path)}
+        suite = self._suite - self._written
+        if any(map(self._is_new, (*suite, *filter(None, map(self._tree.path, files))))):
+            return None  # it may have been changed since it was used
         folders = {os.path.dirname(path) for path in suite if path.endswith(".py")}
         settings = {
             str(parent / name)
@@ -272,11 +279,12 @@ class Record:
         )
 
     def _is_new(self, path: str) -> bool:
-        """Whether a file was written, or removed, since the process began: code made it."""
+        """Whether a file was written or moved here since the process began."""
         try:
-            return os.stat(path).st_mtime >= self._start
+            stat = os.stat(path)
         except OSError:
-            return True
+            return False
+        return max(stat.st_mtime, stat.st_ctime) >= self._start
 
 
 SUITE = ("names", "declared", "left_out", "notes", "marked", "refused", "places", "folders", "rootdir")

@@ -60,4 +60,5 @@ def _remove_docstrings(tree: ast.Module) -> None:
     """Remove the docstrings of a module and its classes; bytecode has none of functions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
-            node.body[:1] = [ast.copy_location(ast.Pass(), node.body[0])]
+            # Nothing in its place: an import from __future__ must come first.
+            node.body[:1] = [] if node.body[1:] else [ast.copy_location(ast.Pass(), node.body[0])]

@@ -26,9 +26,10 @@ _PASSING = (
         "TMUX",
         "STY",
     ),
+    *("XDG_RUNTIME_DIR", "XDG_SEAT", "XDG_VTNR"),
     *("INVOCATION_ID", "JOURNAL_STREAM", "PYTEST_CURRENT_TEST", "PYTEST_VERSION"),
 )
-_PASSING_PREFIXES = ("ACTIONS_", "DBUS_", "GITHUB_", "RUNNER_", "SSH_", "VSCODE_", "XDG_")
+_PASSING_PREFIXES = ("ACTIONS_", "DBUS_", "GITHUB_", "RUNNER_", "SSH_", "VSCODE_", "XDG_SESSION_")
 """Variables of the terminal, the login and the job, which differ between runs of the same code."""
 _INSTALLED = ("site-packages", "dist-packages")
 _MADE = "__pycache__"

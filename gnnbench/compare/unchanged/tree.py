@@ -7,10 +7,11 @@ from functools import cached_property
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 from pathlib import Path
 
-from ...files import project, real_path
+from ...files import cache_folder, project, real_path
 from ...measure.fingerprint.libraries import NATIVE
 from ...variants.import_roots import LEFT, left
 from ...variants.prepare import Prepared, import_roots
+from ...variants.worktree import WORKTREES
 
 ABSENT = ""
 """In place of a hash: there is no such file."""
@@ -49,8 +50,13 @@ class Tree:
                 if place.startswith(f"{root}{os.sep}"):
                     name = os.path.relpath(place, root)
                     top = name.partition(os.sep)[0].partition(".")[0]
-                    return None if top in self._left or self.path(name) != place else name
+                    return None if top in self._left or self.path(name) not in (place, None) else name
         return None
+
+    def is_inside(self, path: str) -> bool:
+        """Whether a path is in a folder of this side alone, so that the other side has another file there."""
+        own = (*self._trees, cache_folder() / WORKTREES)
+        return any(path.startswith(f"{root}{os.sep}") for root in own)
 
     def path(self, name: str) -> str | None:
         """Return the path of the first file or folder of a name; None: there is none."""

@@ -30,11 +30,11 @@ _LISTS = ("os.listdir", "os.scandir")
 _PATHS = (str, bytes, os.PathLike)
 _identity = object.__hash__
 """Other than `id`, it causes no audit event."""
-_WRITES = os.O_WRONLY | os.O_RDWR
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/share/")
 _QUERIES = ("file", "git", "hg", "ldconfig", "lscpu", "nvidia-smi", "uname")
 """Programs that only tell about the repository and the machine, as pytest-benchmark asks."""
-_BYTECODE = ".pyc"
+_CACHED = f"{os.sep}__pycache__{os.sep}"
+_SPAWNS = "multiprocessing.popen_"
 _NEAR = 3
 """Frames between a function of ours and a listed folder: those of `os.walk`."""
 _COMPILER = "torch._dynamo.convert_frame"
@@ -65,6 +65,7 @@ class Used:
         """Those that ran while something was set up that several benchmarks share."""
         self._asked: set[str] = set()
         self._read: set[str] = set()
+        self._written: set[str] = set()
         self._listed: set[str] = set()
         self._unseen = ""
         self._noting: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
@@ -92,11 +93,17 @@ class Used:
 
     def _opened(self, _event: str, arguments: tuple[Any, ...]) -> None:
         path, mode, flags = arguments
-        reads = not (flags & _WRITES if mode is None else set(str(mode)) & set("wax+"))
-        if reads and isinstance(path, _PATHS):
-            name = os.path.abspath(os.fsdecode(path))
-            if not (name.endswith(_BYTECODE) or (name.endswith(".py") and _is_import())):
-                self._read.add(name)
+        if not isinstance(path, _PATHS):
+            return
+        name = os.path.abspath(os.fsdecode(path))
+        how = flags & os.O_ACCMODE
+        if mode is not None:
+            writes = os.O_WRONLY if set(mode) & set("wax") else os.O_RDONLY
+            how = os.O_RDWR if "r+" in mode.replace("b", "") else writes
+        if how != os.O_RDONLY:
+            self._written.add(name)
+        if how != os.O_WRONLY and not (_CACHED in name or (name.endswith(".py") and _is_import())):
+            self._read.add(name)
 
     def _looked_into(self, _event: str, arguments: tuple[Any, ...]) -> None:
         if isinstance(arguments[0], _PATHS) and not (_is_import() or _is_own()):
@@ -135,10 +142,10 @@ class Used:
 
         Returns:
             `once` and `every`: qualified names of functions by file; `<module>` is a file that was imported.
-            `asked`: names of modules that were looked for. `read`, `listed`, `native`: files that were
-            read, folders that were listed, and native libraries that were loaded, without those of Python
-            and of installed packages. `path`: the folders in which modules are searched, without these.
-            `unseen`: why something was not noted; empty: nothing.
+            `asked`: names of modules that were looked for. `read`, `written`, `listed`, `native`: files that
+            were read or written, folders that were listed, and native libraries that were loaded, without
+            those of Python and of installed packages. `path`: the folders in which modules are searched,
+            without these. `unseen`: why something was not noted; empty: nothing.
         """
         once: dict[str, set[str]] = {}
         often: dict[str, set[str]] = {}
@@ -149,13 +156,18 @@ class Used:
                     kind.setdefault(os.path.abspath(code.co_filename), set()).add(code.co_qualname)
                 if module == _COMPILER and code.co_name.startswith("_compile"):
                     self._unseen = self._unseen or "torch.compile inlines functions"
+                if module.startswith(_SPAWNS) and code.co_name != "<module>":
+                    self._unseen = self._unseen or "a process was started"
+        if sys.gettrace() != self._traced:
+            self._unseen = self._unseen or "another function traces"
         if "numba" in sys.modules:
             self._unseen = self._unseen or "numba compiles functions from their bytecode"
-        native = map(str, libraries.loaded(len(sys.modules)))
+        native = map(str, libraries.loaded.__wrapped__(0))  # which may be loaded without an import
         taken = {
             "once": {file: sorted(names) for file, names in once.items()},
             "every": {file: sorted(names) for file, names in often.items()},
             "asked": sorted(self._modules()),
+            "written": sorted(filter(self._counts, list(self._written))),
             "read": sorted(filter(self._counts, list(self._read))),
             "listed": sorted(filter(self._counts, list(self._listed))),
             "native": sorted(filter(self._counts, native)),
@@ -163,7 +175,7 @@ class Used:
             "unseen": self._unseen,
         }
         self._codes, self._shared = {}, {}
-        self._asked, self._read, self._listed = set(), set(), set()
+        self._asked, self._read, self._written, self._listed = set(), set(), set(), set()
         return taken
 
     def _counts(self, file: str) -> bool:
@@ -178,7 +190,7 @@ class Used:
             top = name.partition(".")[0]
             if top not in sys.stdlib_module_names:
                 file = getattr(sys.modules.get(top), "__file__", None)
-                yield name if file and self._counts(os.path.abspath(file)) else top
+                yield top if file and not self._counts(os.path.abspath(file)) else name
 
 
 def _is_import() -> bool:

@@ -374,3 +374,100 @@ def test_a_damaged_file_is_left_out(package):
         package.known()
         file.write_text(content)
     assert package.known() == {"package.fast", "spaced"}
+
+
+HERE = "import os, sys\nHERE = os.path.dirname(__file__)\n"
+OPTIONAL = "try:\n    {}\nexcept ({}):\n    found = None\ndef run():\n    return found\n"
+READS = (
+    HERE + "with open(os.path.join(HERE, '{}'), '{}') as file:\n    N = len(file.read())\n"
+    "def run():\n    return N\n"
+)
+MISSED = {
+    "a data file that is new": (
+        HERE + OPTIONAL.format("found = open(os.path.join(HERE, 'conf.txt'))", "OSError"),
+        {},
+        {"conf.txt": "1"},
+    ),
+    "a folder that is new": (
+        HERE + OPTIONAL.format("found = os.listdir(os.path.join(HERE, 'plug'))", "OSError"),
+        {},
+        {"plug/one.txt": "1"},
+    ),
+    "a module that could not be imported": (
+        OPTIONAL.format("import broken as found", "SyntaxError"),
+        {"broken.py": "def (:\n"},
+        {"broken.py": "N = 1\n"},
+    ),
+    "a new module of a namespace package": (
+        OPTIONAL.format("from part import new as found", "ImportError"),
+        {"part/old.py": ""},
+        {"part/new.py": ""},
+    ),
+    "what a package could not import": (
+        OPTIONAL.format("import extra as found", "ImportError"),
+        {"extra/__init__.py": "from . import inner\n"},
+        {"extra/inner.py": ""},
+    ),
+    "a folder of the tree in which modules are searched": (
+        f"{HERE}sys.path.insert(0, os.path.join(HERE, 'vend/vendor'))\n"
+        + OPTIONAL.format("import fastdep as found", "ImportError"),
+        {"vend/vendor/other.py": ""},
+        {"vend/vendor/fastdep.py": ""},
+    ),
+    "a file that is opened to be changed": (READS.format("n.txt", "r+"), {"n.txt": "1"}, {"n.txt": "11"}),
+}
+
+
+@pytest.mark.parametrize(("source", "files", "more"), MISSED.values(), ids=MISSED)
+def test_what_is_easily_missed_is_seen(tmp_path, source, files, more):
+    recorded = Recorded(tmp_path, SUITE.format(names=["a"]), {"a.py": source, **files})
+    assert recorded.known() == {"a"}
+    changed(recorded, more, recorded.head)
+    assert recorded.known() == set()
+
+
+SPAWNS = """import multiprocessing
+def run():
+    return 1
+if __name__ != '__mp_main__':
+    one = multiprocessing.get_context('spawn').Process(target=print)
+    one.start()
+    one.join()
+"""
+EDITS = """from pathlib import Path
+import b
+file = Path(b.__file__)
+file.write_text(file.read_text() + '# edited')
+def run():
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        SPAWNS,
+        EDITS,
+        "import sys\nsys.settrace(None)\ndef run():\n    return 1\n",
+        READS.format("tests/data.txt", "r"),
+    ],
+    ids=["a spawned process", "a file that is edited", "another tracer", "the tree's own tests"],
+)
+def test_what_cannot_be_known(tmp_path, source):
+    files = {"a.py": source, "b.py": "", "tests/data.txt": "1"}
+    assert Recorded(tmp_path, SUITE.format(names=["a"]), files).known() == set()
+
+
+def test_a_benchmark_that_one_side_lacks_is_no_obstacle(tmp_path):
+    folder = tmp_path / "suite"
+    suite = "import names\n" + SUITE.format(names="names.NAMES")
+    files = {
+        "names.py": "NAMES = ['a']\n",
+        "a.py": "def run():\n    return 1\n",
+        "b.py": "def run():\n    return 2\n",
+    }
+    recorded = Recorded(tmp_path, suite, files)
+    recorded.set("names.py", "NAMES = ['b', 'a']\n", recorded.head)
+    setting = Setting(arguments=("test_suite.py",), folder=folder, timeout_seconds=60, cache=recorded.cache)
+    found = affected.run(*recorded.sides(), setting, Watcher()).benchmarks
+    assert [one.status for one in found.values()] == ["unknown", "same"]

@@ -78,3 +78,10 @@ def test_what_an_import_runs_is_not_divided(before, after):
 def test_functions_of_one_name_are_told_apart_by_their_order():
     one = SourceCode.of(b"f = lambda: 1\ng = lambda: 2\n")
     assert one.changed(SourceCode.of(b"f = lambda: 2\ng = lambda: 1\n")) == {"<lambda>"}
+
+
+def test_a_docstring_may_precede_an_import_from_the_future():
+    text = b'"""One."""\nfrom __future__ import annotations\ndef run():\n    return 1\n'
+    one, other = SourceCode.of(text), SourceCode.of(text.replace(b"One", b"Two") + b"# more\n")
+    assert one == other
+    assert one.functions
