@@ -17,8 +17,9 @@ from ...files import project, read_whole, write_whole
 from ...variants.child import SIDES
 from ...variants.prepare import Prepared
 from . import surroundings
-from .manifest import VERSION, Manifest, Record
-from .tree import Tree
+from .code_tree import CodeTree
+from .manifest import VERSION, Manifest
+from .manifest_builder import ManifestBuilder
 
 _FOLDER = "used"
 _MOST = 24
@@ -31,7 +32,7 @@ class Known:
     """What is known without a process."""
 
     collected: Mapping[str, Any]
-    """What a process said of the suite, see `manifest.SUITE`; empty: nothing is known."""
+    """What a process said of the suite, see `manifest_builder.SUITE`; empty: nothing is known."""
     skipped: Mapping[str, str]
     """The benchmarks that run the same code: why both sides skip each; empty: they do not."""
     why: Sequence[str] = ()
@@ -60,8 +61,8 @@ class Unchanged:
         if cache is not None:
             keys = surroundings.digests(self._sides, arguments, folder, VERSION)
             self._stores = tuple(cache / _FOLDER / key for key in keys)
-        self._trees: dict[tuple[int, tuple[str, ...]], Tree] = {}
-        self._records: dict[str, Record] = {}
+        self._trees: dict[tuple[int, tuple[str, ...]], CodeTree] = {}
+        self._records: dict[str, ManifestBuilder] = {}
 
     def known(self) -> Known:
         """Return the benchmarks that run the same code on both sides; none if a file cannot be read."""
@@ -107,10 +108,10 @@ class Unchanged:
                 continue
             tree = self._new_tree(number, collected[side]["places"])
             root, seconds = project(self._folder), RealTime.seconds() - self._start
-            self._records[side] = Record(collected[side], tree, root, self._file_time, seconds)
+            self._records[side] = ManifestBuilder(collected[side], tree, root, self._file_time, seconds)
 
     def add(self, side: str, name: str, used: Mapping[str, Any], seconds: float, skipped: str = "") -> None:
-        """Take what a process used for a benchmark, see `Record.add`."""
+        """Take what a process used for a benchmark, see `ManifestBuilder.add`."""
         if side in self._records:
             self._records[side].add(name, used, seconds, skipped)
 
@@ -121,15 +122,15 @@ class Unchanged:
                 _keep(self._stores[SIDES.index(side)], manifest)
         self._records.clear()
 
-    def _tree(self, side: int, places: Sequence[str]) -> Tree:
+    def _tree(self, side: int, places: Sequence[str]) -> CodeTree:
         key = side, tuple(places)
         if key not in self._trees:
             self._trees[key] = self._new_tree(side, places)
         return self._trees[key]
 
-    def _new_tree(self, side: int, places: Sequence[str]) -> Tree:
+    def _new_tree(self, side: int, places: Sequence[str]) -> CodeTree:
         found = (self._folder / place.partition("::")[0] for place in places)
-        return Tree(self._sides[side], self._folder, found)
+        return CodeTree(self._sides[side], self._folder, found)
 
 
 def _read(store: Path) -> list[tuple[Path, Manifest]]:

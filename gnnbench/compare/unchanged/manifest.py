@@ -1,26 +1,21 @@
 """What one side's processes used: the files, and which parts of them each benchmark depends on."""
 
-import hashlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
-from ...variants.collected import SETTINGS
+from .code_tree import CodeTree, names_in, searched, state_of
 from .source_code import SourceCode
-from .tree import ABSENT, Tree, names_in
 
 VERSION = 1
-_LARGE = 1 << 26
-"""Of larger data files, size and time count instead of the content."""
 
 Names = Mapping[str, Sequence[str]]
 """Qualified names of functions, by name of the file."""
 
 
 @dataclass(frozen=True)
-class Step:
+class UsedStep:
     """What was used from one benchmark's end to the next one's; the first is of no benchmark."""
 
     name: str = ""
@@ -43,14 +38,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What one side used, and what these files contained. Names are those of `Tree`."""
+    """What one side used, and what these files contained. Names are those of `CodeTree`."""
 
     collected: Mapping[str, Any]
     """What its process said of the suite."""
     files: Mapping[str, str]
     """Hash of each file of the side's code."""
     modules: Mapping[str, str]
-    """File of each module that was looked for, see `Tree.resolved`."""
+    """File of each module that was looked for, see `CodeTree.resolved`."""
     folders: Mapping[str, str]
     """Hash of the names in each folder that was listed."""
     metadata: str
@@ -62,9 +57,9 @@ class Manifest:
     suite_folders: Mapping[str, str]
     searched: Mapping[str, Sequence[str]]
     """Folders in which Python searches for modules, with those names in them that were looked for."""
-    steps: Sequence[Step] = ()
+    steps: Sequence[UsedStep] = ()
 
-    def fits(self, tree: Tree) -> bool:
+    def fits(self, tree: CodeTree) -> bool:
         """Whether a side has the same files as the one that was recorded."""
         return (
             all(tree.digest(name) == found for name, found in self.files.items())
@@ -73,19 +68,19 @@ class Manifest:
             and self._has_same_packages(tree)
         )
 
-    def _has_same_packages(self, tree: Tree) -> bool:
+    def _has_same_packages(self, tree: CodeTree) -> bool:
         native = all(tree.native(name) == found for name, found in self.native.items())
         return native and tree.metadata == self.metadata
 
     def has_same_suite(self) -> bool:
         """Whether tests, settings and data are what they were."""
         return (
-            all(_state(path) == found for path, found in self.suite_files.items())
+            all(state_of(path) == found for path, found in self.suite_files.items())
             and all(names_in(path) == found for path, found in self.suite_folders.items())
-            and all(_searched(path, self.modules) == list(found) for path, found in self.searched.items())
+            and all(searched(path, self.modules) == list(found) for path, found in self.searched.items())
         )
 
-    def difference(self, tree: Tree, other: Tree) -> "Differing":
+    def difference(self, tree: CodeTree, other: CodeTree) -> "Differing":
         """Return what another side has otherwise than a side that this manifest fits."""
         changed = {
             name: _changed(name, tree.content(name), other.content(name))
@@ -99,11 +94,11 @@ class Manifest:
             self._has_same_packages(other),
         )
 
-    def of_other(self, other: Tree, differing: "Differing") -> "Manifest":
+    def of_other(self, other: CodeTree, differing: "Differing") -> "Manifest":
         """Return the manifest of another side, in which benchmarks that run other code have no name."""
         steps, known = [], differing.has_same_packages
         for step in self.steps:
-            known = known and not differing.concerns_all(step)
+            known = known and not differing.concerns_later(step)
             is_same = known and not differing.concerns(step)
             steps.append(step if is_same else replace(step, name="", every={}))
         return replace(
@@ -139,7 +134,7 @@ class Differing:
     has_same_packages: bool
     """Whether native libraries and metadata are the same."""
 
-    def concerns_all(self, step: Step) -> bool:
+    def concerns_later(self, step: UsedStep) -> bool:
         """Whether it concerns a step, and with it all later ones."""
         return (
             self._meets(step.once)
@@ -148,7 +143,7 @@ class Differing:
             or not set(self.folders).isdisjoint(step.listed)
         )
 
-    def concerns(self, step: Step) -> bool:
+    def concerns(self, step: UsedStep) -> bool:
         """Whether it concerns what runs in every call of a step's benchmark."""
         return self._meets(step.every)
 
@@ -159,7 +154,7 @@ class Differing:
                 return True
         return False
 
-    def lines(self, steps: Iterable[Step]) -> Iterator[str]:
+    def lines(self, steps: Iterable[UsedStep]) -> Iterator[str]:
         """Yield a line on each part that differs and is used in some steps."""
         used: dict[str, set[str]] = {}
         read: set[str] = set()
@@ -178,142 +173,9 @@ class Differing:
             yield "native libraries or metadata of packages"
 
 
-class Record:
-    """Makes the manifest of one side from what its processes say.
-
-    Args:
-        collected: what the process said of the suite, with what it used so far.
-        tree: the side's import roots.
-        folder: of the project.
-        start: the time of a file that was written when the process began, in seconds since the epoch.
-        seconds: how long start and collection took.
-    """
-
-    def __init__(
-        self, collected: Mapping[str, Any], tree: Tree, folder: Path, start: float, seconds: float
-    ) -> None:
-        used = collected["used"]
-        self._collected = {key: collected[key] for key in SUITE}
-        self._tree, self._folder = tree, folder
-        self._start = start
-        self._suite: set[str] = set()
-        self._suite_folders: set[str] = set()
-        self._steps: list[Step] = []
-        self._unseen = ""
-        self._written: set[str] = set()
-        self._ran: set[str] = set()
-        self._path: Sequence[str] = used["path"]
-        self.add("", used, seconds)
-
-    def add(self, name: str, used: Mapping[str, Any], seconds: float, skipped: str = "") -> None:
-        """Note what was used until the end of a benchmark.
-
-        Args:
-            name: its id; empty: it is of none, or cannot be known without a process.
-            used: what the process says, see `Used.take`.
-            seconds: how long it took on both sides.
-            skipped: why it was skipped; empty: it was not.
-        """
-        tree = self._tree
-        paths = {path for kind in ("once", "every", "read", "native", "listed") for path in used[kind]}
-        others = {path for path in paths if tree.name(path) is None}
-        if any(map(tree.is_inside, others)):
-            self._unseen = self._unseen or "it reads a part of the code that is not compared"
-        self._unseen = self._unseen or used["unseen"]
-        self._written.update(used["written"])
-        self._suite |= others - set(used["listed"])
-        self._suite_folders |= others & set(used["listed"])
-        once, every = (
-            {own: names for path, names in used[kind].items() if (own := tree.name(path))}
-            for kind in ("once", "every")
-        )
-        self._ran |= {*once, *every}
-        resolved = map(tree.resolved, used["asked"])  # without running, as where an import fails
-        unrun = {name for name in resolved if name and not name.endswith(os.sep) and name not in self._ran}
-        self._steps.append(
-            Step(
-                "" if self._unseen else name,
-                skipped,
-                once,
-                every,
-                used["asked"],
-                sorted({*self._own(used["read"]), *self._own(used["native"]), *unrun}),
-                [one for one in self._own((*used["listed"], *used["path"])) if one != "."],
-                round(seconds, 3),
-            )
-        )
-
-    def _own(self, paths: Iterable[str]) -> list[str]:
-        """Return the names of the files and folders that are part of the side's code."""
-        return list(filter(None, map(self._tree.name, paths)))
-
-    def manifest(self) -> Manifest | None:
-        """Return what is known; None: of no benchmark."""
-        if not any(step.name for step in self._steps) or self._collected["refused"]:
-            return None
-        files = {name for step in self._steps for name in (*step.once, *step.every, *step.read)}
-        modules = sorted({name for step in self._steps for name in step.asked})
-        suite = self._suite - self._written
-        if any(map(self._is_new, (*suite, *filter(None, map(self._tree.path, files))))):
-            return None  # it may have been changed since it was used
-        folders = {os.path.dirname(path) for path in suite if path.endswith(".py")}
-        settings = {
-            str(parent / name)
-            for folder in folders
-            for parent in (Path(folder), *Path(folder).parents)
-            if parent.is_relative_to(self._folder)
-            for name in SETTINGS
-        }
-        tree = self._tree
-        return Manifest(
-            self._collected,
-            {name: tree.digest(name) for name in sorted(files)},
-            {name: tree.resolved(name) for name in modules},
-            {name: tree.names_in(name) for step in self._steps for name in step.listed},
-            tree.metadata,
-            {name: tree.native(name) for name in sorted({file.partition(os.sep)[0] for file in files})},
-            {path: _state(path) for path in sorted(suite | settings)},
-            {path: names_in(path) for path in sorted(folders | self._suite_folders)},
-            {path: _searched(path, modules) for path in self._path},
-            self._steps,
-        )
-
-    def _is_new(self, path: str) -> bool:
-        """Whether a file was written or moved here since the process began."""
-        try:
-            stat = os.stat(path)
-        except OSError:
-            return False
-        return max(stat.st_mtime, stat.st_ctime) >= self._start
-
-
-SUITE = ("names", "declared", "left_out", "notes", "marked", "refused", "places", "folders", "rootdir")
-"""What a process says of its suite."""
-
-
 def _changed(name: str, before: bytes | None, after: bytes | None) -> set[str] | None:
     """Return the functions that differ between two files; None: the whole file counts as changed."""
     if before is None or after is None or not name.endswith(".py"):
         return None
     one, other = SourceCode.of(before), SourceCode.of(after)
     return one.changed(other) if one.top == other.top else None
-
-
-def _state(path: str) -> str:
-    """Return a hash of a file's content, or of size and time of a large one, or ABSENT."""
-    try:
-        stat = os.stat(path)
-        if stat.st_size > _LARGE:
-            return f"{stat.st_size} {stat.st_mtime_ns}"
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    except OSError:
-        return ABSENT
-
-
-def _searched(path: str, modules: Iterable[str]) -> list[str]:
-    """Return the names in a folder that are the first part of a module's name."""
-    try:
-        names = {name.partition(".")[0] for name in os.listdir(path)}
-    except OSError:
-        return []
-    return sorted(names & {name.partition(".")[0] for name in modules})

@@ -17,11 +17,13 @@ ABSENT = ""
 """In place of a hash: there is no such file."""
 _METADATA = (".dist-info", ".egg-info", ".pth")
 _MADE = "__pycache__"
+_LARGE = 1 << 26
+"""Of larger files outside the tree, size and time count instead of the content."""
 _SUFFIXES = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
 """In the order in which Python looks for them."""
 
 
-class Tree:
+class CodeTree:
     """The folders from which a side imports the code that is compared.
 
     Names of files are relative to the first of these folders that has them.
@@ -146,3 +148,23 @@ def names_in(path: str) -> str:
     except OSError:
         return ABSENT
     return hashlib.sha256("\0".join(names).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def state_of(path: str) -> str:
+    """Return a hash of a file's content, or of size and time of a large one, or ABSENT."""
+    try:
+        stat = os.stat(path)
+        if stat.st_size > _LARGE:
+            return f"{stat.st_size} {stat.st_mtime_ns}"
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ABSENT
+
+
+def searched(path: str, modules: Iterable[str]) -> list[str]:
+    """Return the names in a folder that are the first part of a module's name."""
+    try:
+        names = {name.partition(".")[0] for name in os.listdir(path)}
+    except OSError:
+        return []
+    return sorted(names & {name.partition(".")[0] for name in modules})

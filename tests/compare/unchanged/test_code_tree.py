@@ -2,7 +2,7 @@
 
 import pytest
 
-from gnnbench.compare.unchanged.tree import ABSENT, Tree
+from gnnbench.compare.unchanged.code_tree import ABSENT, CodeTree
 from gnnbench.variants.prepare import Prepared
 
 
@@ -19,7 +19,7 @@ def tree(tmp_path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(file)
         given = Prepared("path:", roots, {}, None, dirty=False, versions={}, has_code=True)
-        return Tree(given, tmp_path, suite)
+        return CodeTree(given, tmp_path, suite)
 
     return made
 
