@@ -31,7 +31,7 @@ _SPARE_SECONDS = 5.0
 def run(plan: Plan, only: str | None, seconds: float, *, again: bool) -> None:
     """Work through the units that are not done, as far as the time goes."""
     deadline = time.monotonic() + seconds
-    packages.install(plan.packages, plan.folder)
+    packages.install(plan.packages)
     left = 0
     for name in [only] if only else STEPS:
         results = Results(plan.folder, name, plan.device)

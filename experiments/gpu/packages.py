@@ -20,8 +20,6 @@ _THERE = (
     *("pytest", "pytest-benchmark", "pytest-xdist", "hypothesis", "rich", "nvidia-ml-py", "tensorboard"),
 )
 """An image with PyTorch and PyG has these, and what they need."""
-SOURCES = ("torch_scatter", "torch_sparse")
-"""Built there, against its PyTorch and with its nvcc, unless the folder has wheels of them."""
 _PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux1_x86_64")
 
 
@@ -58,28 +56,21 @@ def pack(folder: Path, python: str) -> None:
     platforms = [word for name in _PLATFORMS for word in ("--platform", name)]
     binary = ["--only-binary=:all:", "--python-version", python, "--implementation", "cp", *platforms]
     subprocess.run([*fetch, *binary, *lacking()], check=True)
-    subprocess.run([*fetch, "--no-binary=:all:", "--no-build-isolation", *SOURCES], check=True)
     for older in folder.glob("gnnbench-*.whl"):
         older.unlink()
     build = [*pip, "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)]
     subprocess.run(build, check=True)
 
 
-def install(folder: Path | None, built: Path) -> None:
-    """Install what is not there of the wheels that were brought along, or built by an earlier call."""
-    wheels = [*(folder.glob("*.whl") if folder else ()), *(built / "wheels").glob("*.whl")]
-    wanted = [wheel for wheel in wheels if not is_there(parse_wheel_filename(wheel.name)[0])]
+def install(folder: Path | None) -> None:
+    """Install what is not there of the wheels that were brought along."""
+    wheels = folder.glob("*.whl") if folder else ()
+    wanted = [wheel for wheel in wheels if not _is_there(parse_wheel_filename(wheel.name)[0])]
     if wanted:
         command = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-compile"]
         subprocess.run([*command, "--target", str(SITE), *map(str, wanted)], check=True)
 
 
-def is_there(name: str) -> bool:
+def _is_there(name: str) -> bool:
     """Return whether the machine has a package, or it was installed beside the machine's own."""
     return any(True for _ in metadata.distributions(name=name, path=[*sys.path, str(SITE)]))
-
-
-def source(folder: Path | None, name: str) -> str:
-    """Return what pip is to build a package of: its source distribution, or its name on the index."""
-    found = sorted((folder or Path("/nonexistent")).glob(f"{name}-*.tar.gz"))
-    return str(found[-1]) if found else name

@@ -28,15 +28,14 @@ class Plan:
     small: bool
     packages: Path | None = None
 
-    def python(self, *arguments: object, seconds: float = 600.0, **variables: str) -> Any:
-        """Run Python in the root of the repository; return the finished process, its output as text."""
+    def python(self, *arguments: object, tree: Path = ROOT) -> Any:
+        """Run Python in the root of a repository; return the finished process, its output as text."""
         return subprocess.run(
             [sys.executable, *map(str, arguments)],
-            cwd=ROOT,
-            env={**environment(), **variables},
+            cwd=tree,
+            env=environment(tree),
             capture_output=True,
             text=True,
-            timeout=seconds,
             check=False,
         )
 
@@ -109,10 +108,10 @@ def last(text: str) -> str:
     return (text.strip().splitlines() or ["without a word"])[-1]
 
 
-def environment() -> dict[str, str]:
-    """Return the variables of units: this tree first, then what was brought along."""
+def environment(tree: Path = ROOT) -> dict[str, str]:
+    """Return the variables of units: a tree first, then what was brought along."""
     cache = Path(tempfile.gettempdir(), "gnnbench-gpu-cache")
-    paths = (str(ROOT), str(packages.SITE), *filter(None, [os.environ.get("PYTHONPATH")]))
+    paths = (str(tree), str(packages.SITE), *filter(None, [os.environ.get("PYTHONPATH")]))
     return {
         "GNNBENCH_CACHE": str(cache),
         "OMP_WAIT_POLICY": "PASSIVE",

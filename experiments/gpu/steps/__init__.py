@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
 STEPS = (
-    *("machine", "clocks", "counters", "cuda_tests", "timings", "planted", "limits", "mhaug"),
-    *("sparse", "baseline", "identical", "processes", "large", "other_tests"),
+    *("machine", "cuda_tests", "core", "clocks", "identical", "planted", "pull_request", "seeds"),
+    *("baseline", "counters", "mhaug"),
 )
 
 

@@ -5,10 +5,6 @@ from typing import Any
 
 from steps import rows
 
-SELECTED = "cuda"
-OPTIONS = ("--continue-on-collection-errors",)
-"""A package that is not there is to keep no other test from running."""
-
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
     """Return one."""
@@ -16,16 +12,13 @@ def units(small: bool) -> dict[str, float]:  # noqa: ARG001
 
 
 def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
-    """Run them, one at a time."""
-    return pytest(plan, "tests/measure/test_cuda_clock.py" if plan.small else "tests", "-m", SELECTED)
-
-
-def pytest(plan: Any, *arguments: str) -> dict[str, Any]:
-    """Run tests, and return the last line and the failures."""
-    ended = plan.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-rfE", *OPTIONS, *arguments)
+    """Run them; a package that is not there is to keep no other test from running."""
+    tests = "tests/measure/test_cuda_clock.py" if plan.small else "tests"
+    options = ("-q", "-p", "no:cacheprovider", "-rfE", "-n", "4", "--continue-on-collection-errors")
+    ended = plan.python("-m", "pytest", *options, tests, "-m", "cuda")
     lines = ended.stdout.strip().splitlines() or [ended.stderr[-500:]]
     failures = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
-    return {"last_line": lines[-1].strip("= "), "failures": failures, "log": ended.stdout[-6000:]}
+    return {"last_line": lines[-1].strip("= "), "failures": failures, "log": ended.stdout[-20000:]}
 
 
 def table(found: Mapping[str, Any]) -> str:

@@ -1,19 +1,25 @@
-"""The machine."""
+"""The machine, and how fast its GPU copies and multiplies."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from plan import ROOT
+
 from steps import rows
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
-    """Return one."""
-    return {"record": 15.0}
+    """Return what it is, and its rates."""
+    return {"record": 15.0, "rates": 20.0}
 
 
-def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
-    """Record the environment, and what the doctor finds."""
+def run(unit: str, plan: Any) -> dict[str, Any]:
+    """Record the environment and what the doctor finds, or measure the rates."""
+    return _rates(plan) if unit == "rates" else _record(plan)
+
+
+def _record(plan: Any) -> dict[str, Any]:
     import torch
 
     from gnnbench import environment
@@ -21,7 +27,7 @@ def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
     from gnnbench.files import cache_folder
 
     found = {"environment": asdict(environment.collect(device=plan.device))}
-    found["findings"] = [asdict(finding) for finding in doctor.examine(None, cache_folder())]
+    found["findings"] = [asdict(finding) for finding in doctor.examine(None, cache_folder(), ROOT)]
     if plan.device == "cuda":
         properties = torch.cuda.get_device_properties("cuda")
         found["gpu"] = {
@@ -33,8 +39,15 @@ def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
     return found
 
 
+def _rates(plan: Any) -> dict[str, Any]:
+    from gnnbench.workloads import roofline
+
+    dtypes = ("float32", "bfloat16", "float64")
+    return {dtype: asdict(roofline.measure(plan.device, dtype)) for dtype in dtypes}
+
+
 def table(found: Mapping[str, Any]) -> str:
-    """Name it, and what disturbs on it."""
+    """Name it, what disturbs on it, and its rates."""
     record = found["record"]
     here, gpu = record["environment"], record.get("gpu")
     lines = [
@@ -47,4 +60,7 @@ def table(found: Mapping[str, Any]) -> str:
         lines.insert(0, ("GPU", f"{here['gpu']['name']}, {size}, {gpu['multiprocessors']} SMs, {driver}"))
     notes = [finding for finding in record["findings"] if finding["status"] == "note"]
     lines += [(f"note: {finding['what']}", finding["detail"]) for finding in notes]
+    for dtype, rate in found.get("rates", {}).items():
+        copied = f"copies {rate['copy_bytes_per_second'] / 1e12:.2f} TB/s, read and written"
+        lines.append((dtype, f"{copied}; multiplies {rate['flops_per_second'] / 1e12:.1f} TFLOP/s"))
     return rows("|", lines)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from steps import rows
+from steps import clocks, rows
 
 _BLOCKS = 20
 _VARIANTS = (
@@ -74,33 +74,11 @@ def _proposal(dataset: str, variant: str, platform: str, plan: Any) -> Callable[
     case = Case(replace(spec), graph)
     propose, inputs = workloads.proposal(case)
     call = partial(propose, *inputs)
-    return _captured(call, plan) if variant == "graph" else call
-
-
-def _captured(call: Callable[[], Any], plan: Any) -> Callable[[], Any]:
-    """Capture a call whose inputs stay where they are; the replay writes to the same output.
-
-    As torch.cuda.graphs describes it: warmed up on another stream first, so that nothing is made anew within.
-    """
-    import torch
-
+    if variant != "graph":
+        return call
     if plan.device != "cuda":
         raise RuntimeError("CUDA graphs need CUDA")
-    aside = torch.cuda.Stream()
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        for _ in range(3):
-            call()
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        output = call()
-
-    def replay() -> Any:
-        graph.replay()
-        return output
-
-    return replay
+    return clocks.captured(call)
 
 
 def table(found: Mapping[str, Any]) -> str:
