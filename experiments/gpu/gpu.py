@@ -1,7 +1,7 @@
 """Measures everything in docs/experiments/gpu.md on this machine's GPU.
 
     python experiments/gpu/gpu.py run FOLDER [--seconds 540] [--step NAME]    # continues an interrupted run
-    python experiments/gpu/gpu.py page FOLDER                                 # writes docs/experiments/gpu.md
+    python experiments/gpu/gpu.py tables FOLDER                               # in Markdown
     python experiments/gpu/gpu.py list
 
 `run` works through steps, the most important first. Each unit of a step is a process and adds to the step's
@@ -60,7 +60,7 @@ def one_unit(plan: Plan, name: str, unit: str, file: Path) -> None:
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=("run", "page", "list", "pack", "unit"))
+    parser.add_argument("what", choices=("run", "tables", "list", "pack", "unit"))
     parser.add_argument("folder", type=Path, nargs="?", default=Path(".benchmarks/gpu"))
     parser.add_argument("--seconds", type=float, default=540.0, help="for this call")
     parser.add_argument("--step", choices=STEPS, help="this one only")
@@ -69,7 +69,6 @@ def main() -> None:
     parser.add_argument("--python", default="3.12", help="pack: of the machine with the GPU")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--small", action="store_true", help="tiny sizes, to try the plumbing")
-    parser.add_argument("--output", type=Path, help="page: in the place of docs/experiments/gpu.md")
     parser.add_argument("--unit", help=argparse.SUPPRESS)
     parser.add_argument("--result", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -80,10 +79,10 @@ def main() -> None:
         one_unit(plan, options.step, options.unit, options.result)
     elif options.what == "pack":
         packages.pack(options.folder, options.python)
-    elif options.what == "page":
-        import page
+    elif options.what == "tables":
+        import tables
 
-        page.write(plan.folder, options.output)
+        print(tables.tables(plan.folder))
     else:
         for name in STEPS:
             units = load(name).units(plan.small)

@@ -28,16 +28,17 @@ class Plan:
     small: bool
     packages: Path | None = None
 
-    def python(self, *arguments: object, tree: Path = ROOT) -> Any:
-        """Run Python in the root of a repository; return the finished process, its output as text."""
-        return subprocess.run(
-            [sys.executable, *map(str, arguments)],
-            cwd=tree,
-            env=environment(tree),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    def python(self, *arguments: object, tree: Path = ROOT, log: Path | None = None) -> Any:
+        """Run Python in the root of a repository; return the finished process, its output as text.
+
+        With a log, the output goes there.
+        """
+        command = [sys.executable, *map(str, arguments)]
+        options: dict[str, Any] = {"cwd": tree, "env": environment(tree), "text": True}
+        if log is None:
+            return subprocess.run(command, check=False, capture_output=True, **options)
+        with log.open("w", encoding="utf-8") as stream:
+            return subprocess.run(command, check=False, stdout=stream, stderr=subprocess.STDOUT, **options)
 
     def gnnbench(self, *arguments: object, **options: Any) -> Any:
         """Run the command gnnbench."""

@@ -40,8 +40,8 @@ HOST_READS = (
 )
 """Operators whose result or its size the host must know. On a GPU, each is a host-device synchronisation.
 
-`repeat_interleave` without an `output_size` and blocking copies to the CPU are counted too. On a GPU,
-`tolist` and `cpu` are such copies. Indexing with a mask also synchronises; it is counted separately, as
+`repeat_interleave` without an `output_size` and blocking copies from and to the CPU are counted too. On a
+GPU, `tolist` and `cpu` are such copies. Indexing with a mask also synchronises; it is counted separately, as
 `mask_reads`, because the operator's name is the same without a mask.
 """
 
@@ -96,7 +96,7 @@ def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> Counts
     with watch.recording() if watch else nullcontext() as recording:
 
         def seen(*operator: Any) -> None:
-            for kind, name, number in kinds(*operator):
+            for kind, name, number in kinds(device, *operator):
                 counts[kind][name] += number
             if recording:
                 recording.operator(*operator)
@@ -170,14 +170,18 @@ class OperatorMode(TorchDispatchMode):
 
 
 def kinds(
-    name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
+    device: str, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
 ) -> Iterator[tuple[str, str, int]]:
-    """Yield kind, name and number of each count to which one operator adds; see `Counters`."""
+    """Yield kind, name and number of each count to which one operator adds; see `Counters`.
+
+    Only reads of the device's memory are counted: the host need not wait for its own.
+    """
     yield "operators", name, 1
-    if name in HOST_READS or (name == "aten::repeat_interleave" and kwargs.get("output_size") is None):
-        yield "host_reads", name, 1
-    if name in _INDEXED and any(index is not None and index.dtype == torch.bool for index in args[1]):
-        yield "mask_reads", name, 1
+    if is_on_device(device, args):
+        if name in HOST_READS or (name == "aten::repeat_interleave" and kwargs.get("output_size") is None):
+            yield "host_reads", name, 1
+        if name in _INDEXED and any(index is not None and index.dtype == torch.bool for index in args[1]):
+            yield "mask_reads", name, 1
     if name in _COPIES:
         source = args[1] if name == "aten::copy_" else args[0]
         if source.device != result.device:
@@ -185,8 +189,13 @@ def kinds(
             yield "copies", direction, 1
             yield "copied_bytes", direction, result.nbytes
             waits = not (kwargs.get("non_blocking") or args[2:] == (True,))
-            if waits and result.device.type == "cpu":
+            if waits and "cpu" in (source.device.type, result.device.type):
                 yield "host_reads", direction, 1
+
+
+def is_on_device(device: str, items: Any) -> bool:
+    """Return whether there is a tensor of the device's type among the items."""
+    return any(isinstance(item, torch.Tensor) and item.device.type == device for item in items)
 
 
 @contextmanager

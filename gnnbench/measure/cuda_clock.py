@@ -7,7 +7,6 @@ import torch
 
 from ..clocks import RealTime
 from .clock import Block, Call, ClockError
-from .memory import quiet_profiler
 
 _LAUNCHES = 100
 _CALLS = 5
@@ -16,7 +15,9 @@ _SLACK = 0.8
 
 _HEAD_START = 1.5
 """The GPU is kept busy for this multiple of the time that the host needs to launch a round."""
-_LONGEST_HEAD_START_SECONDS = 0.01
+_RECORD_SECONDS = 1e-4
+"""And for so long more, in which the host makes and records both events."""
+_LONGEST_WAIT_SECONDS = 0.01
 _CYCLES_PER_SECOND = 2e9
 """At least as many as a GPU has, so that a head start is not shorter than asked for."""
 
@@ -65,18 +66,18 @@ class CudaClock:
             end = timer()
             seconds.append(end - start)
             launch_seconds.append(launched - start)
-        return Block(seconds, self._device_seconds(call, iterations, median(launch_seconds)))
+        wait_seconds = min(_wait_seconds(median(launch_seconds)), _LONGEST_WAIT_SECONDS)
+        return Block(seconds, self._device_seconds(call, iterations, wait_seconds))
 
     def _flush(self) -> None:
         if self._buffer is not None:
             self._buffer.zero_()
 
-    def _device_seconds(self, call: Call, iterations: int, launch_seconds: float) -> float:
-        """Time a round on the device, which waits until the host has launched it."""
+    def _device_seconds(self, call: Call, iterations: int, wait_seconds: float) -> float:
+        """Time a round on the device, which is kept busy until the host has launched it."""
         function, args, kwargs = call
         start = torch.cuda.Event(enable_timing=True)
         end = torch.cuda.Event(enable_timing=True)
-        wait_seconds = min(_HEAD_START * launch_seconds, _LONGEST_HEAD_START_SECONDS)
         self._flush()
         torch.cuda._sleep(int(wait_seconds * _CYCLES_PER_SECOND))  # noqa: SLF001 - as PyTorch's own tests wait
         start.record()
@@ -96,12 +97,11 @@ class CudaClock:
             ClockError: no kernel ran although inputs are on the GPU, or the call is faster than launching an
                 empty kernel.
         """
-        quiet_profiler()
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
-            call()
-            torch.cuda.synchronize()
-        gpu = torch.profiler.DeviceType.CUDA
-        if not any(event.device_type == gpu for event in profile.events()):
+        launch = Call(torch.zeros(1, device="cuda").zero_, (), {})
+        launch_seconds = min(self.block(launch, _LAUNCHES, 1).seconds)
+        times = self.block(call, _CALLS, 1).seconds
+        fastest_seconds = min(times)
+        if not self._runs_a_kernel(call, max(times), launch):
             if (
                 not self._inputs_there
             ):  # the call works on the CPU; something else in the process uses the GPU
@@ -109,12 +109,25 @@ class CudaClock:
             raise ClockError(
                 "the inputs are on the GPU, but the call ran no kernel there; time it with --gnn-device cpu"
             )
-        launch_seconds = min(
-            self.block(Call(torch.zeros(1, device="cuda").zero_, (), {}), _LAUNCHES, 1).seconds
-        )
-        fastest_seconds = min(self.block(call, _CALLS, 1).seconds)
         if fastest_seconds < _SLACK * launch_seconds:
             raise ClockError(
                 f"the call took {fastest_seconds * 1e6:.1f} µs, less than an empty kernel launch "
                 f"({launch_seconds * 1e6:.1f} µs); measure a larger input"
             )
+
+    def _runs_a_kernel(self, call: Call, call_seconds: float, launch: Call) -> bool:
+        """Tell whether the GPU works between two events around a call, at least half as long as in a launch.
+
+        A profiler would tell too, but makes all later launches of the process slower.
+        """
+        nothing_seconds, launch_seconds = (
+            min(self._device_seconds(one, 1, _RECORD_SECONDS) for _ in range(_CALLS))
+            for one in (Call(int, (), {}), launch)
+        )
+        found_seconds = self._device_seconds(call, 1, _wait_seconds(call_seconds))
+        return found_seconds > (nothing_seconds + launch_seconds) / 2
+
+
+def _wait_seconds(launch_seconds: float) -> float:
+    """Return how long the GPU is kept busy while the host launches a round, and records two events."""
+    return _HEAD_START * launch_seconds + _RECORD_SECONDS

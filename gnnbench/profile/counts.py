@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from ..measure.conditions import collector_paused
-from ..measure.counters import OperatorMode, kinds, library_calls
+from ..measure.counters import OperatorMode, is_on_device, kinds, library_calls
 from .ranges import Ranges
 from .record import Counts
 from .subject import ROOT, Subject
@@ -63,7 +63,7 @@ class _Seen:
     def __init__(self, ranges: Ranges, device: str) -> None:
         self._rows: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._ranges = ranges
-        self._device = device
+        self.device = device
 
     def add(self, kind: str, count: int = 1, **fields: Any) -> dict[str, Any]:
         path = self._ranges.path
@@ -79,13 +79,13 @@ class _Seen:
         self.add("library_calls", name=name)
 
     def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-        for kind, counted, _ in kinds(name, args, kwargs, result):
+        for kind, counted, _ in kinds(self.device, name, args, kwargs, result):
             if kind == "operators":
                 self.add(kind, name=counted)
             elif kind == "copies":
                 row = self.add(kind, direction=counted, caller=_caller())
                 row["bytes"] = row.get("bytes", 0) + result.nbytes
-            elif kind != "copied_bytes" and self.is_on_device(args):  # to read its own memory no host waits
+            elif kind != "copied_bytes":
                 self.add(kind, name=counted, caller=_caller())
         if name in _SORTS or (name in _CONVERSIONS and args[0].layout != torch.strided):
             self.add("sorts", name=name, caller=_caller())
@@ -104,9 +104,6 @@ class _Seen:
             columns = result.numel() // max(rows, 1)
             self.add(kind, name=name, from_rows=source.size(dimension), to_rows=rows, columns=columns)
 
-    def is_on_device(self, items: Any) -> bool:
-        return any(isinstance(item, Tensor) and item.device.type == self._device for item in items)
-
 
 class _Elements(TorchFunctionMode):
     """Counts the elements that torch.tensor reads from tensors in a list."""
@@ -120,7 +117,7 @@ class _Elements(TorchFunctionMode):
     ) -> Any:
         if function is torch.tensor or function is torch.as_tensor:
             elements = list(_elements(args[0])) if args and not isinstance(args[0], Tensor) else []
-            if self._seen.is_on_device(elements):
+            if is_on_device(self._seen.device, elements):
                 name = f"torch.{function.__name__}"
                 self._seen.add("host_reads", len(elements), name=name, caller=_caller())
         return function(*args, **(kwargs or {}))

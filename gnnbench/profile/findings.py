@@ -66,6 +66,7 @@ def host_reads(sections: Sections) -> Iterator[Finding]:
         for kind in ("host_reads", "mask_reads")
         for row in sections["counts"][kind]
         if "optimizer.step" not in row["path"]  # Adam keeps its count of steps on the host
+        and not row["name"].startswith("cpu→")  # the finding `copies` has these
     ]
     if not rows:
         return

@@ -107,6 +107,8 @@ def test_a_count_that_two_passes_differ_in_is_unsteady_and_not_judged(neighbours
         (lambda x: x[x > 1], {}, {"aten::index": 1}),
         (lambda x: x[x.long()], {}, {}),
         (lambda x: x.sort(), {}, {}),
+        (lambda x: x.to("meta"), {"cpu→meta": 1}, {}),
+        (lambda x: x.to("meta", non_blocking=True), {}, {}),
     ],
 )
 def test_what_a_host_waits_for(reads, host_reads, mask_reads):
@@ -114,6 +116,12 @@ def test_what_a_host_waits_for(reads, host_reads, mask_reads):
     found = count(lambda: reads(x))
     assert (found.details["host_reads"], found.details["mask_reads"]) == (host_reads, mask_reads)
     assert found.host_reads == sum(host_reads.values())
+
+
+def test_a_host_does_not_wait_for_its_own_memory():
+    x, there = torch.ones(3), torch.ones(3, device="meta")
+    found = count(lambda: (x.sum().item(), x[x > 1], there + 1), "meta")
+    assert (found.details["host_reads"], found.details["mask_reads"]) == ({}, {})
 
 
 def test_kernels_memory_and_copies_are_beside_the_counts_that_are_gated_also_in_json():
@@ -128,7 +136,7 @@ def test_kernels_memory_and_copies_are_beside_the_counts_that_are_gated_also_in_
     assert read["counts"]["operators"]["aten::add"] == 2
     assert read["counts"]["copies"] == {"cpu→meta": 1}
     assert read["counts"]["copied_bytes"] == {"cpu→meta": 4000}
-    assert read["host_reads"] == 0
+    assert read["host_reads"] == 1
 
 
 def broken_twice(x):

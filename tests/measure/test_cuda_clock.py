@@ -1,3 +1,5 @@
+from statistics import median
+
 import pytest
 import torch
 
@@ -25,6 +27,15 @@ def test_device_time_has_no_gaps_in_which_the_gpu_waits_for_the_host(clock):
     block = clock.block(Call(launches, (), {}), 5, 1)
     assert len(block.seconds) == 5
     assert 0 < block.device_seconds < 0.7 * min(block.seconds)
+
+
+def test_a_short_kernel_is_timed_without_its_launch_also_where_nothing_keeps_the_gpu_busy_before(clock):
+    x = torch.ones(4096, device="cuda")
+    call = Call(x.add_, (1,), {})
+    few, many = (
+        median(clock.block(call, 1, calls).device_seconds / calls for _ in range(50)) for calls in (1, 20)
+    )
+    assert few < 3 * many
 
 
 def test_what_never_ran_on_the_gpu_is_an_error_unless_no_input_is_there(clock):

@@ -77,8 +77,8 @@ def test_kernels_copies_and_waits_of_a_gpu(tmp_path):
     section = kernels.take(subject_of(lambda: (x @ x).relu().sum().item(), "cuda", 3), tmp_path)
     assert sum(row["calls"] for row in section["rows"]) >= 3 * 3
     assert all(row["min_ns"] <= row["total_ns"] / row["calls"] <= row["max_ns"] for row in section["rows"])
-    (read,) = section["copies"]
-    assert ("DtoH" in read["name"], read["calls"], read["bytes"]) == (True, 3, 3 * 4)
+    (read,) = (row for row in section["copies"] if "DtoH" in row["name"])  # the others are fills
+    assert (read["calls"], read["bytes"]) == (3, 3 * 4)
     assert sum(row["calls"] for row in section["synchronizations"]) == 3
     assert subjects.widest(kernels.table(section)) <= 80
     assert list(tmp_path.iterdir()) == []

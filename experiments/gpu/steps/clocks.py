@@ -1,12 +1,11 @@
-"""Clocks: twenty kernels timed by gnnbench, by triton's do_bench and as a CUDA graph."""
+"""Clocks: twenty kernels timed by gnnbench, and by triton's do_bench and do_bench_cudagraph."""
 
+import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 from steps import rows
 
@@ -14,15 +13,24 @@ _ROUNDS = 50
 _LONG_SECONDS = 5e-3
 """A kernel that takes longer is timed a fifth as often."""
 _RUN_SECONDS = 1e-3
-"""So many calls make a run in a row, and a CUDA graph, that it takes as long; at most `_MOST_CALLS`."""
+"""So many calls are timed in a row that they take as long; at most `_MOST_CALLS`."""
 _MOST_CALLS = 50
+_LAUNCH, _TORN_DOWN = "launch", "launch, TEARDOWN_CUPTI=1"
 _FEATURES = 128
 _DEGREE = 16
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
     """Return five families of kernels, from 5 µs to 50 ms on an H100 or so, and what a launch costs."""
-    return {"add": 15.0, "mm": 20.0, "gather": 15.0, "scatter": 15.0, "spmm": 15.0, "launch": 15.0}
+    return {
+        "add": 12.0,
+        "mm": 18.0,
+        "gather": 10.0,
+        "scatter": 10.0,
+        "spmm": 10.0,
+        _LAUNCH: 15.0,
+        _TORN_DOWN: 15.0,
+    }
 
 
 def _calls(unit: str, plan: Any) -> dict[str, Callable[[], Any]]:
@@ -84,15 +92,15 @@ def _spmm(nodes: int, device: str) -> Callable[[], Any]:
 
 def run(unit: str, plan: Any) -> dict[str, Any]:
     """Time kernels in every way: seconds a call, by name."""
-    if unit == "launch":
-        return {unit: _launch(plan)}
+    if unit.startswith(_LAUNCH):
+        return _launch(unit, plan)
     return {name: _all(call, plan.device) for name, call in _calls(unit, plan).items()}
 
 
 def _all(call: Callable[[], Any], device: str) -> dict[str, Any]:
-    """Return seconds a call: the median of rounds, on a cold cache, on a warm one, and many in a row.
+    """Return seconds a call, medians: one on a cold cache, and many in a row on a warm one.
 
-    `wall` and `events` are the clock's; do_bench and the graph are what they are held against.
+    `wall` and `events` are the clock's; triton's functions are what they are held against.
     """
     cold, warm = (_clock(device, flush=flush) for flush in (True, False))
     bare = _call(call)
@@ -105,45 +113,15 @@ def _all(call: Callable[[], Any], device: str) -> dict[str, Any]:
     def events(clock: Any, calls: int = 1) -> float:
         return statistics.median(clock.block(bare, 1, calls).device_seconds for _ in range(rounds)) / calls
 
-    found["cold"] = {"events": events(cold), "do_bench": _do_bench(call, flush=True)}
-    found["warm"] = {"events": events(warm), "do_bench": _do_bench(call, flush=False)}
-    calls = max(1, min(_MOST_CALLS, int(_RUN_SECONDS / found["warm"]["events"])))
-    found["in a row"] = {"calls": calls, "events": events(warm, calls), "graph": _graph(call, calls, rounds)}
+    from triton.testing import do_bench, do_bench_cudagraph
+
+    theirs = do_bench(call, warmup=25, rep=100, return_mode="median")
+    found["cold"] = {"events": events(cold), "theirs": theirs / 1e3}
+    one = events(warm)
+    calls = max(1, min(_MOST_CALLS, int(_RUN_SECONDS / one)))
+    theirs = do_bench_cudagraph(call, rep=10, return_mode="median")
+    found["warm"] = {"one": one, "calls": calls, "events": events(warm, calls), "theirs": theirs / 1e3}
     return found
-
-
-def _do_bench(call: Callable[[], Any], *, flush: bool) -> float:
-    """Return triton's median, in seconds; without a flush, it leaves the cache as the call did."""
-    from triton.runtime import driver
-    from triton.testing import do_bench
-
-    keep = nullcontext() if flush else patch.object(driver.active, "clear_cache", lambda _: None)
-    with keep:
-        median: float = do_bench(call, warmup=25, rep=100, return_mode="median")
-    return median / 1e3
-
-
-def _graph(call: Callable[[], Any], calls: int, rounds: int) -> float | str:
-    """Return the median time of a call in a CUDA graph of so many, in seconds; why there is none."""
-    import torch
-
-    def in_a_row() -> None:
-        for _ in range(calls):
-            call()
-
-    try:
-        replay = captured(in_a_row)
-    except RuntimeError as error:
-        return f"{error}".splitlines()[0][:120]
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    times = []
-    for _ in range(rounds):
-        start.record()
-        replay()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) / 1e3 / calls)
-    return statistics.median(times)
 
 
 def captured(call: Callable[[], Any]) -> Callable[[], Any]:
@@ -182,47 +160,44 @@ def _call(function: Callable[[], Any]) -> Any:
     return Call(function, (), {})
 
 
-def _launch(plan: Any) -> dict[str, Any]:
-    """Time an empty launch in a fresh process, after the process was profiled, and after that again."""
+def _launch(unit: str, plan: Any) -> dict[str, float]:
+    """Time an empty launch in a fresh process, and after the process was profiled."""
+    if unit == _TORN_DOWN:
+        os.environ["TEARDOWN_CUPTI"] = "1"
     import torch
 
     x = torch.zeros(1, device=plan.device)
     clock = _clock(plan.device, flush=False)
 
     def launch() -> float:
-        return statistics.median(clock.block(_call(x.zero_), 200, 1).seconds)
+        return statistics.median(clock.block(_call(x.zero_), 500, 1).seconds)
 
     launch()
     found = {"before": launch()}
-    with torch.profiler.profile():
-        x.zero_()
-    found["after a profile"] = launch()
-    time.sleep(2.0)
-    return {**found, "two seconds later": launch()}
+    for when in ("after a profile", "after another"):
+        with torch.profiler.profile():
+            x.zero_()
+        found[when] = launch()
+    return found
 
 
 def table(found: Mapping[str, Any]) -> str:
     """Lay out medians in microseconds, and ratios."""
-    kernels = {name: one for unit in found.values() for name, one in unit.items()}
-    launch = kernels.pop("launch", None)
+    launches = {unit: one for unit, one in found.items() if unit.startswith(_LAUNCH)}
+    kernels = {name: one for unit in found.keys() - launches.keys() for name, one in found[unit].items()}
     lines = []
-    for name, one in kernels.items():
+    for name, one in sorted(kernels.items(), key=lambda item: item[1]["wall"]):
         cells = [name, f"{one['wall'] * 1e6:.1f}"]
-        for way, other in (("cold", "do_bench"), ("warm", "do_bench"), ("in a row", "graph")):
-            times = one.get(way, {})
-            theirs = times.get(other)
-            if isinstance(theirs, float):
-                ratio = times["events"] / theirs
-                cells += [f"{times['events'] * 1e6:.2f}", f"{theirs * 1e6:.2f}", f"{ratio:.3f}"]
-            else:
-                cells += ["", theirs or "", ""]
+        for way in ("cold", "warm"):
+            ours, theirs = (one[way][whose] * 1e6 if way in one else 0.0 for whose in ("events", "theirs"))
+            cells += [f"{ours:.2f}", f"{theirs:.2f}", f"{ours / theirs:.3f}"] if theirs else [""] * 3
         lines.append(cells)
-    ways = [
-        *("cold: gnnbench µs", "do_bench µs", "ratio", "warm: gnnbench µs", "do_bench µs", "ratio"),
-        *("in a row: gnnbench µs", "CUDA graph µs", "ratio"),
+    columns = [
+        *("kernel", "wall µs", "cold cache: gnnbench µs", "do_bench µs", "ratio"),
+        *("many in a row, warm: gnnbench µs", "CUDA graph µs", "ratio"),
     ]
-    text = rows(" | ".join(["kernel", "wall µs", *ways]), lines)
-    if launch:
-        launches = ", ".join(f"{when} {seconds * 1e6:.1f} µs" for when, seconds in launch.items())
-        text += f"\n\nAn empty launch, with the wait for its end: {launches}."
+    text = rows("|".join(columns), lines)
+    for unit, one in launches.items():
+        times = ", ".join(f"{when} {seconds * 1e6:.1f} µs" for when, seconds in one.items())
+        text += f"\n\nAn empty {unit}, with the wait for its end: {times}."
     return text

@@ -12,9 +12,9 @@ from steps import clocks, rows
 _BLOCKS = 20
 _VARIANTS = (
     *(("published", "torch"), ("profiled", "dgl"), ("optimised", "torch"), ("optimised", "pyg")),
-    *(("optimised", "sparse"), ("compiled", "torch"), ("graph", "torch"), ("graph", "pyg")),
+    *(("optimised", "sparse"), ("compiled", "torch"), ("graph", "torch")),
 )
-"""The graphs are of the optimised variants."""
+"""The graph is of the optimised variant."""
 
 
 def units(small: bool) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""A pull request, judged as in .github/workflows/gpu-bench.yml: it multiplies by 1 in PyG's gcn_norm."""
+"""A pull request, judged as in .github/workflows/gpu-bench.yml: five products by 1 in PyG's gcn_norm."""
 
 import shutil
 import subprocess
@@ -13,13 +13,13 @@ from steps import identical
 
 _FILE = Path("gnnbench", "workloads", "operations", "gcn_norm.py")
 _BEFORE = "gcn_conv.gcn_norm(graph.edge_index, weight, graph.num_nodes)"
-_AFTER = "gcn_conv.gcn_norm(graph.edge_index, weight * 1, graph.num_nodes)"
+_AFTER = "gcn_conv.gcn_norm(graph.edge_index, weight * 1 * 1 * 1 * 1 * 1, graph.num_nodes)"
 _LEFT_OUT = (".git", ".venv", ".benchmarks", ".cache", "__pycache__", "site", "dist")
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
     """Return one."""
-    return {"head": 90.0}
+    return {"head": 200.0}
 
 
 def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
@@ -29,7 +29,7 @@ def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
         source = (tree / _FILE).read_text(encoding="utf-8")
         (tree / _FILE).write_text(source.replace(_BEFORE, _AFTER), encoding="utf-8")
         _commit(tree, "head")
-        budget = ("--total-budget", 40 if plan.small else 60)
+        budget = ("--total-budget", 40 if plan.small else 180)
         return identical.compared(plan, "git:HEAD^", "git:HEAD", *budget, tree=tree)
 
 

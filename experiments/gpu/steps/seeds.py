@@ -8,7 +8,7 @@ from typing import Any
 
 from steps import rows
 
-_KERNELS = 5
+_KERNELS = 3
 _SELECTED = {
     "epoch": ("epoch", "torch,pyg,sparse"),
     "spmm_sum": ("spmm_sum", "torch,pyg,sparse"),
@@ -43,7 +43,8 @@ def run(unit: str, plan: Any) -> list[dict[str, Any]]:
 
 def _summary(record: Mapping[str, Any], kind: str) -> dict[str, Any]:
     section, repeats = record["sections"][kind], record["repeats"]
-    waits, reads = section.get("synchronizations", ()), record["sections"]["counts"]["host_reads"]
+    waits, counts = section.get("synchronizations", ()), record["sections"]["counts"]
+    reads = [*counts["host_reads"], *counts["mask_reads"]]
     found = {
         "benchmark": record["id"].rpartition("::")[2],
         "waits": [(row["name"], row["calls"] / repeats) for row in waits],
@@ -75,7 +76,8 @@ def table(found: Mapping[str, Any]) -> str:
     lines, ends = [], []
     for one in (each for unit in found.values() for each in unit):
         for name, calls, mean_ns, share in one.get("longest", ()):
-            cells = (words.fraction(share), f"{calls:g}", words.seconds(mean_ns / 1e9), f"`{name}`")
+            short = name.removeprefix("void ").partition("<")[0]
+            cells = (words.fraction(share), f"{calls:g}", words.seconds(mean_ns / 1e9), f"`{short[:70]}`")
             lines.append((one["benchmark"], *cells))
         waits, counted = (sum(each[-1] for each in one[kind]) for kind in ("waits", "counted"))
         ends.append(
