@@ -52,6 +52,11 @@ _COMMANDS = {
     completion: "print what makes a shell complete this command: completion SHELL",
 }
 """What each module's subcommand does, in the order of `--help`, below `list` and `doctor`."""
+_REMOVED = {
+    "export": "Bencher (--adapter python_pytest), github-action-benchmark (tool: pytest) and "
+    "pytest-benchmark compare --csv read run files themselves",
+}
+"""What replaces subcommands of earlier versions; for one release it is said where one is given."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,6 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     """Run the command, and flush its output so that a failed write is noticed here."""
+    for name in words[:1]:
+        if name in _REMOVED:
+            raise UsageError(f"gnnbench {name} was removed: {_REMOVED[name]}")
     end = words.index("--") if "--" in words else len(words)
     parser = _parser()
     try:

@@ -169,6 +169,11 @@ def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, capsys):
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
+def test_a_command_of_an_earlier_version_says_what_replaces_it(capsys):
+    assert main(["export", "run.json", "--format", "bmf"]) == 2
+    assert "gnnbench export was removed: Bencher (--adapter python_pytest)" in capsys.readouterr().err
+
+
 def test_a_required_package_that_was_removed_is_a_line(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "msgspec", None)
     monkeypatch.setattr(cli, "_list", lambda _options: import_module("msgspec"))
