@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from . import codec, units
-from .codec import Count, Level, Positive
+from .codec import Level, Positive
 from .errors import UsageError, unknown_name
 from .files import above, read_whole
 from .json_io import clipped
@@ -28,6 +28,8 @@ _MAX_BYTES = 2**20
 _REQUIRED = "benchmarks"
 _FORMER = "max_growth"
 """A key of rules that earlier versions had; it is not used any more."""
+_REMOVED = {"max_memory": "pytest --benchmark-compare fails a test that needs more memory than its base"}
+"""What replaces keys of rules of earlier versions; for one release it is said where one is given."""
 _LONGEST = 60
 """Characters of a value in a message."""
 
@@ -41,7 +43,6 @@ class Rule:
     benchmarks: str
     """The pattern: `*` stands for any text, `?` for one character, and all else, brackets too, for itself."""
     max_time_seconds: Positive | None = None
-    max_memory_bytes: Count | None = None
     effect: Level | None = None
     """Minimum effect of interest, as a fraction."""
     ignore: str | None = None
@@ -229,6 +230,8 @@ def parse(file: Path, table: Mapping[str, Any]) -> Settings:
 def _rule(file: Path, number: int, table: Mapping[str, Any]) -> Rule:
     place = f"{file}: rule {number}"
     table = {key: value for key, value in table.items() if key != _FORMER}
+    for key in _REMOVED.keys() & table.keys():
+        raise UsageError(f"{place}: {key} was removed: {_REMOVED[key]}")
     check_keys(place, table, _READERS)
     if _REQUIRED not in table:
         raise UsageError(f'{place} has no key {_REQUIRED}; add the ids it is about, as in "*spmm*cora*"')
@@ -270,10 +273,6 @@ def _seconds(given: Any) -> float | None:
     return units.read_seconds(given) if isinstance(given, str) else None
 
 
-def _bytes(given: Any) -> int | None:
-    return units.read_size(given) if isinstance(given, str) else None
-
-
 def _fraction(given: Any) -> float | None:
     if isinstance(given, str):
         return units.read_fraction(given)
@@ -284,11 +283,9 @@ def _day(given: Any) -> date | None:
     return given if isinstance(given, date) and not isinstance(given, datetime) else None
 
 
-_SIZE = 'a size with its unit, as in "64 MiB"'
 _READERS: Mapping[str, tuple[str, Callable[[Any], Any], str]] = {
     _REQUIRED: (_REQUIRED, _text, 'a pattern of ids, as in "*spmm*cora*"'),
     "max_time": ("max_time_seconds", _seconds, 'a time with its unit, as in "5 ms"'),
-    "max_memory": ("max_memory_bytes", _bytes, _SIZE),
     "effect": ("effect", _fraction, 'between 0 and 1, as in "3%" or 0.03'),
     "ignore": ("ignore", _text, 'the reason, as in "known slow until the new driver"'),
     "until": ("until", _day, "a day without quotation marks, as in 2027-01-31"),

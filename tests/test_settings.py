@@ -34,11 +34,11 @@ WRONG = {
     "data = 'nowhere'": "nowhere does not exist; give another one",
     # Rules.
     "[[rules]]\nmax_time = '5 ms'": "rule 1 has no key benchmarks; add the ids it is about",
-    RULE: "rule 1 sets nothing; add one of max_time, max_memory,",
+    RULE: "rule 1 sets nothing; add one of max_time, effect,",
     f"{RULE}max_tme = '5 ms'": "rule 1: unknown key 'max_tme': did you mean max_time",
     f"{RULE}max_time = 5": 'rule 1: max_time = 5 must be a time with its unit, as in "5 ms"',
     f"{RULE}max_time = '5 MiB'": 'rule 1: max_time = "5 MiB" must be a time with its unit',
-    f"{RULE}max_memory = '64 ms'": 'rule 1: max_memory = "64 ms" must be a size with its unit',
+    f"{RULE}max_memory = '64 MiB'": "rule 1: max_memory was removed: pytest --benchmark-compare fails",
     f"{RULE}effect = '0%'": 'rule 1: effect = "0%" must be between 0 and 1, as in "3%" or 0.03',
     f"{RULE}ignore = true": "rule 1: ignore = true must be the reason",
     f"{RULE}effect = 0.1\nuntil = '2027-01-31'": 'rule 1: until = "2027-01-31" must be a day without',
@@ -123,13 +123,9 @@ def test_the_nearest_folder_up_to_the_top_of_the_repository(tmp_path):
 
 
 def test_units_of_rules():
-    found = settings(
-        f'{RULE}max_time = "5 ms"\nmax_memory = "64 MiB"\nmax_growth = "1 KiB"\n'
-        'effect = "3%"\nuntil = 2027-01-31'
-    )
+    found = settings(f'{RULE}max_time = "5 ms"\nmax_growth = "1 KiB"\neffect = "3%"\nuntil = 2027-01-31')
     rule = found.rules[0]
-    assert (rule.max_time_seconds, rule.max_memory_bytes) == (0.005, 64 << 20)
-    assert (rule.effect, rule.until) == (0.03, dt.date(2027, 1, 31))
+    assert (rule.max_time_seconds, rule.effect, rule.until) == (0.005, 0.03, dt.date(2027, 1, 31))
     assert Settings.from_json(found.as_json()).rules == found.rules
     assert found.as_json() == {
         "file": "gnnbench.toml",
@@ -139,7 +135,6 @@ def test_units_of_rules():
                 "number": 1,
                 "benchmarks": "*",
                 "max_time_seconds": 0.005,
-                "max_memory_bytes": 64 << 20,
                 "effect": 0.03,
                 "until": "2027-01-31",
             }

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .. import codec, cpu, json_io
-from .clock import Call, Clock
+from .clock import Clock
 from .layouts import Layouts, clock_for
+from .resident_set import growth_bytes
 from .seam import paused
-from .weight import Weight, growth_bytes, weigh
 
 if TYPE_CHECKING:
     from .simulated_clock import FakeMachine
@@ -30,8 +30,6 @@ class Kept:
     """The exception that interrupted the last measurement, if any."""
     incomplete: list[dict[str, Any]] = field(default_factory=list)
     """Interrupted benchmarks, with the rounds until then."""
-    weighed: dict[str, Weight] = field(default_factory=dict)
-    """The memory of one call of each benchmark that was timed, by id."""
     inspected: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The `extra_info` of the benchmarks that were only inspected, by id."""
     repeated: list[str] = field(default_factory=list)
@@ -104,21 +102,12 @@ class Kept:
         with paused():
             found = inspect(layouts.original, layouts.devices, is_warm=is_warm)
             growth = growth_bytes(lambda: results.append(layouts.original()))
-        peak = None
         if found.counters:
             ours["counters"] = codec.encode(found.counters)
-            peak = found.counters.details["memory"]["peak_bytes"]
         if growth is not None:
             ours["resident_growth_bytes"] = growth
-        self.weighed[fixture.fullname] = Weight(peak, growth)
         if found.fingerprint:
             ours["fingerprint"] = codec.encode(found.fingerprint)
         elif found.unseen:
             ours["no_fingerprint"] = found.unseen
         return results[0]
-
-    def weigh(self, fixture: Any, call: Call) -> None:
-        """Measure the memory of one call."""
-        layouts = Layouts(call)
-        with paused():
-            self.weighed[fixture.fullname] = weigh(layouts.original, layouts.devices)

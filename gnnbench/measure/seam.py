@@ -45,14 +45,11 @@ class Instrument(Protocol):
 
 
 @contextmanager
-def replaced(
-    choose: Callable[[Any], Instrument | None], after: Callable[[Any, Call], object] = lambda *_: None
-) -> Iterator[None]:
+def replaced(choose: Callable[[Any], Instrument | None]) -> Iterator[None]:
     """Let instruments measure within the context, if pytest-benchmark is installed. May be nested.
 
     Args:
         choose: returns the instrument, given the fixture; None: what measured before does so.
-        after: called with the fixture and the call after such a `benchmark(function, ...)`.
     """
     try:
         from pytest_benchmark.fixture import BenchmarkFixture as Fixture
@@ -65,9 +62,7 @@ def replaced(
     def _raw(self: Any, function_to_benchmark: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         if instrument := choose(self):
             return instrument.measure(self, Call(function_to_benchmark, args, kwargs))
-        result = raw(self, function_to_benchmark, *args, **kwargs)
-        after(self, Call(function_to_benchmark, args, kwargs))
-        return result
+        return raw(self, function_to_benchmark, *args, **kwargs)
 
     @wraps(pedantic)
     def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:

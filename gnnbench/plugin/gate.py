@@ -229,7 +229,7 @@ class Gate:
 
     def _check_limits(self) -> None:
         for item, reports in self._withheld.tests.items():
-            for line in item.stash[EXCEEDED]:
+            if line := item.stash[EXCEEDED]:
                 _fail(reports, line)
 
     def _report(self, judged: JudgedSession, *, strict: bool) -> None:

@@ -11,10 +11,8 @@ from .session import seconds_of, settings_of
 from .timing import timing_of
 
 GATE = "gnnbench-gate"
-EXCEEDED = pytest.StashKey[list[str]]()
-"""In a test's stash: a line for each limit that its benchmark is above."""
-
-_NOT_WEIGHED = "benchmark.pedantic fixes its calls, or this system does not tell the resident set"
+EXCEEDED = pytest.StashKey[str]()
+"""In a test's stash: that its benchmark is above its limit; empty: it is not."""
 
 
 class LimitCheck:
@@ -28,8 +26,6 @@ class LimitCheck:
         """The benchmarks that were collected, also those that are deselected."""
         self._is_whole = True
         """Whether all files could be collected."""
-        self._not_weighed: dict[str, str] = {}
-        """The rule that limits the memory of each benchmark whose memory was not measured, by its id."""
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Remember a benchmark."""
@@ -51,23 +47,16 @@ class LimitCheck:
         """Fail a test above a limit. The gate does so itself for the reports that it withholds."""
         report = yield
         if call.when == "call" and report.passed:
-            settings, timing = settings_of(self._config), timing_of(self._config)
-            item.stash[EXCEEDED] = lines = _exceeded(item)
-            rule, weight = (
-                settings.rule("max_memory_bytes", item.nodeid),
-                timing.kept.weighed.get(item.nodeid),
+            item.stash[EXCEEDED] = line = _exceeded(item)
+            withheld = self._config.pluginmanager.has_plugin(GATE) and timing_of(self._config).instrument(
+                item
             )
-            if rule and seconds_of(item) and (weight is None or weight.limited_bytes is None):
-                self._not_weighed[item.nodeid] = settings.place(rule)
-            if not (self._config.pluginmanager.has_plugin(GATE) and timing.instrument(item)):
-                for line in lines:
-                    writing.fail(report, line)
+            if line and not withheld:
+                writing.fail(report, line)
         return report
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Name the limits that were not checked, and the rules that expired or match nothing."""
-        for name, place in self._not_weighed.items():
-            writing.say(terminalreporter, f"{name}: max_memory ({place}) not checked: {_NOT_WEIGHED}")
+        """Name the rules that expired or match nothing."""
         if self._collected:
             settings = settings_of(self._config)
             folders = whole_folders(self._config) if self._is_whole else None
@@ -76,21 +65,12 @@ class LimitCheck:
                 writing.say(terminalreporter, line)
 
 
-def _exceeded(item: pytest.Item) -> list[str]:
-    """Return a line for each limit that a test's benchmark is above; none if its verdict is ignored."""
-    settings, name, lines = settings_of(item.config), item.nodeid, []
-    if settings.rule("ignore", name):
-        return []
+def _exceeded(item: pytest.Item) -> str:
+    """Return a line if a test's benchmark is above its limit; empty if not, or if its verdict is ignored."""
+    settings, name = settings_of(item.config), item.nodeid
     rule, seconds = settings.rule("max_time_seconds", name), seconds_of(item)
     limit = rule and rule.max_time_seconds
-    if rule and limit and seconds and seconds > limit:
-        above = f"{units.fraction(seconds / limit - 1)} above max_time = {units.seconds(limit)}"
-        lines.append(f"{units.seconds(seconds)}, {above} ({settings.place(rule)})")
-    rule, weight = settings.rule("max_memory_bytes", name), timing_of(item.config).kept.weighed.get(name)
-    most, size = rule and rule.max_memory_bytes, weight and weight.limited_bytes
-    if rule and most and weight and size and size > most:
-        text = units.size(size)
-        found = f"resident set: +{text}" if weight.peak_bytes is None else f"{text} beside the inputs"
-        above = f"{units.fraction(size / most - 1)} above max_memory = {units.size(most)}"
-        lines.append(f"{found}, {above} ({settings.place(rule)})")
-    return lines
+    if settings.rule("ignore", name) or not (rule and limit and seconds and seconds > limit):
+        return ""
+    above = f"{units.fraction(seconds / limit - 1)} above max_time = {units.seconds(limit)}"
+    return f"{units.seconds(seconds)}, {above} ({settings.place(rule)})"

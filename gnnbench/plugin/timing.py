@@ -12,7 +12,7 @@ import pytest
 from .. import codec, units
 from ..clocks import RealTime
 from ..errors import UsageError
-from ..measure.clock import Call, ClockError
+from ..measure.clock import ClockError
 from ..measure.instruments import InspectionInstrument, TimeInstrument
 from ..measure.kept import Kept
 from ..measure.seam import Instrument, check_pytest_benchmark, replaced
@@ -40,8 +40,6 @@ class Timing:
         self.kept = Kept(FORMAT_VERSION)
         self._instrument: Instrument | None = None
         """That of the running test; None: pytest-benchmark times it."""
-        self._weighs = False
-        """Whether its memory is measured although pytest-benchmark times it."""
         self._replaced = ExitStack()
         self._saving = Saving()
         self._all_benchmarks = all_benchmarks
@@ -86,15 +84,6 @@ class Timing:
         """Return the running test's, unless pytest-benchmark is disabled, as with -n."""
         return None if fixture.disabled else self._instrument
 
-    def _weigh(self, fixture: Any, call: Call) -> None:
-        if self._weighs and not fixture.disabled:
-            self.kept.weigh(fixture, call)
-
-    def _weighing(self, item: pytest.Item) -> bool:
-        """Return whether a rule limits the memory of a test's benchmark."""
-        rule = settings_of(self._config).rule("max_memory_bytes", item.nodeid)
-        return declares(item) and rule is not None
-
     def sources(self) -> "Sources":
         """Return where the code that was imported so far came from."""
         from ..measure import sources  # which imports elftools
@@ -119,7 +108,7 @@ class Timing:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Replace pytest-benchmark's timing if gnnbench times any benchmark."""
         timed = [item for item in session.items if self.instrument(item)]
-        if not timed and not any(map(self._weighing, session.items)):
+        if not timed:
             return
         # Before anything runs, because the contents of global variables count.
         self._definitions = {
@@ -136,7 +125,7 @@ class Timing:
             self.kept.begin()
         except UsageError as error:
             stop(error, self._config)
-        self._replaced.enter_context(replaced(self._choose, self._weigh))
+        self._replaced.enter_context(replaced(self._choose))
         self._saving.install()
 
     def pytest_unconfigure(self) -> None:
@@ -152,7 +141,7 @@ class Timing:
             seconds = self._budget.next_seconds()
             if not any("max_time" in mark.kwargs for mark in item.iter_markers("benchmark")):
                 instrument = replace(instrument, max_seconds=seconds)
-        self._instrument, self._weighs = instrument, self._weighing(item)
+        self._instrument = instrument
         start, timing_seconds = RealTime.seconds(), self.kept.timing_seconds
         try:
             return (yield)

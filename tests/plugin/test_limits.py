@@ -2,14 +2,12 @@
 
 import json
 import re
-import sys
 
 import pytest
 
 from gnnbench.plugin.timing import timing_of
 from gnnbench.variants.collected import whole_folders
 from tests.plugin import recorded
-from tests.suite import run_kernels
 
 SUITE = """
 import pytest
@@ -136,47 +134,3 @@ def test_the_table_of_pyproject_chooses_the_graphs_of_gnnbench_s_own_benchmarks(
         items = recorded.collected(pytester, suite, "--gnn-device=cpu", option)
         assert items
         assert all("torch" in one.nodeid and f"rmat:5-{hidden}-cpu" in one.nodeid for one in items)
-
-
-WEIGHTS = """
-import pytest
-import torch
-
-X = torch.ones(2**20)  # 4 MiB
-
-@pytest.mark.parametrize("limit", [10, 12])
-def test_tensors(benchmark, limit):
-    benchmark(lambda x: (x + x) + (x + x), X)
-
-@pytest.mark.parametrize("limit", [10, 20])
-def test_bytes(benchmark, limit):
-    benchmark(bytearray, 2**24)
-
-def test_pedantic(benchmark):
-    benchmark.pedantic(bytearray, (2**24,))
-
-def test_no_limit(benchmark):
-    benchmark.pedantic(bytearray, (2**24,))
-"""
-SHORT = ("--benchmark-max-time=0.001", "--benchmark-min-rounds=1")
-NOT_CHECKED = "max_memory (rule 4 of gnnbench.toml) not checked: benchmark.pedantic fixes its calls"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the resident set")
-@pytest.mark.parametrize("timing", [("--gnn-layouts", "sample"), ()], ids=["gnnbench", "pytest-benchmark"])
-def test_memory_above_max_memory_fails_whoever_times_it(tmp_path, timing):
-    limits = {"*[10]": 10, "*[12]": 12, "*[20]": 20, "*pedantic": 10}
-    rule = '[[rules]]\nbenchmarks = "{}"\nmax_memory = "{} MiB"\n'
-    write(tmp_path, WEIGHTS, "".join(rule.format(*one) for one in limits.items()))
-    result = run_kernels(*timing, *SHORT, "--benchmark-json=run.json", cwd=tmp_path)
-    assert result.returncode == 1
-    assert "2 failed, 4 passed" in result.stdout
-    tensors = "12.0 MiB beside the inputs, 20% above max_memory = 10.0 MiB (rule 1 of gnnbench.toml)"
-    assert tensors in result.stdout
-    resident = r"^resident set: \+1\d\.\d MiB, \d\d% above max_memory = 10\.0 MiB \(rule 1"
-    assert re.search(resident, result.stdout, re.MULTILINE)
-    text = " ".join(result.stdout.split())
-    assert text.count("not checked") == text.count(f"test_suite.py::test_pedantic: {NOT_CHECKED}") == 1
-    first = json.loads((tmp_path / "run.json").read_text())["benchmarks"][0]["extra_info"]
-    if timing:
-        assert first["gnnbench"]["counters"]["counts"]["operators"] == {"aten::add": 3}

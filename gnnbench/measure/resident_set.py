@@ -1,4 +1,4 @@
-"""How much memory one call needs: that of PyTorch's allocators, and the growth of the resident set.
+"""By how much one call lets the resident set of the process grow.
 
 The system knows the peak of the resident set since it was last reset. Memory that the allocator of C keeps
 for later would hide a call's growth, so it is given back before. Not exact: pages count when they are first
@@ -6,48 +6,16 @@ written to, and what Python keeps of earlier calls serves again.
 """
 
 import ctypes
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from .clock import Call
 from .conditions import collector_paused
 
 _RESET = Path("/proc/self/clear_refs")
 _PEAK = "5"
 """What resets the peak, see proc(5)."""
 _STATUS = Path("/proc/self/status")
-
-
-@dataclass(frozen=True)
-class Weight:
-    """The memory of one call beside its inputs."""
-
-    peak_bytes: int | None
-    """From PyTorch's allocators; None: it has no tensors among its inputs, or cannot be traced."""
-    resident_bytes: int | None
-    """Growth of the resident set; None: only Linux can tell."""
-
-    @property
-    def limited_bytes(self) -> int | None:
-        """What `max_memory` limits: the allocators' peak where there is one."""
-        return self.resident_bytes if self.peak_bytes is None else self.peak_bytes
-
-
-def weigh(call: Call, devices: Collection[str]) -> Weight:
-    """Measure the memory of one call.
-
-    Args:
-        call: the function with its inputs. It is called several times.
-        devices: types of the devices of the tensors among the inputs.
-    """
-    peak = None
-    if devices:
-        from . import memory
-
-        peak = memory.trace(call.__call__, "cuda" if "cuda" in devices else "cpu").peak_bytes
-    return Weight(peak, growth_bytes(call.__call__))
 
 
 def growth_bytes(run: Callable[[], object]) -> int | None:
