@@ -81,19 +81,24 @@ def run(options: argparse.Namespace) -> int:
     try:
         with (
             passed_on(options.settings, options.rest),
-            _CalibrationProgress(len(known.runs), len(left)) as progress,
+            _Runs() as progress,
             prepared(variant.parse("."), Path.cwd(), progress, cache=store.cache) as here,
         ):
             if not left:
                 progress.say("all runs are done; --fresh starts again")
-            for planted in left:
-                progress.begin(planted)
+            start_seconds, saved = RealTime.seconds(), len(known.runs)
+            for number, planted in enumerate(left, 1):
+                what = f"{planted:.0%} slower" if planted else "identical code"
+                title = f"run {saved + number} of {saved + len(left)}, {what}"
+                progress.show(title)
                 found = calibration.measure(known, planted, here, TIMEOUT_SECONDS, progress)
                 if not found.judged:
                     break
                 known = replace(known, runs=(*known.runs, found))
                 store.save(known)
-                progress.done(found.verdicts.values())
+                each_seconds = (RealTime.seconds() - start_seconds) / number
+                rest = units.duration(each_seconds * (len(left) - number))
+                progress.print(f"{title}: {_counts(found.verdicts.values())}; about {rest} left")
     except KeyboardInterrupt:
         interrupted = True
     if known.runs:
@@ -106,45 +111,18 @@ def run(options: argparse.Namespace) -> int:
     return INTERRUPTED
 
 
-class _CalibrationProgress(Progress):
-    """In a terminal, shows the current run; in a pipe, prints a line for each run."""
-
-    def __init__(self, saved: int, left: int) -> None:
-        super().__init__()
-        self._saved, self._runs, self._number = saved, left, 0
-        self._title = self._left = ""
-        self._start_seconds = RealTime.seconds()
-        self.show("starting the processes of the first run, and collecting")
-
-    def begin(self, planted: float) -> None:
-        """Name the run that begins."""
-        self._number += 1
-        what = f"{planted:.0%} slower" if planted else "identical code"
-        self._title = f"run {self._saved + self._number} of {self._saved + self._runs}, {what}"
+class _Runs(Progress):
+    """Shows the current run, and not what happens in it."""
 
     def step(self, text: str, at_most_seconds: float | None = None) -> None:
-        """Ignore the steps of a run."""
+        """Ignore a step of a run."""
 
     def update(self, decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> None:
-        """Show how many benchmarks of the run are decided; first, how long all runs take."""
-        count = units.count(len(decisions), "benchmark")
-        if not self._left:
-            at_most = f"up to about {units.duration(self._runs * (spent_seconds + left_seconds))}"
-            self._left = f"; {at_most} left"
-            before = f" (and {self._saved} saved)" if self._saved else ""
-            self.say(f"{count}, {units.count(self._runs, 'run')}{before}: {at_most}")
-        self.show(
-            f"{self._title}: {sum(one.decided for one in decisions.values())} of {count} decided{self._left}"
-        )
+        """Ignore the decisions of a run."""
 
-    def done(self, verdicts: "Iterable[str]") -> None:
-        """Print the verdicts of a run that has ended."""
-        each_seconds = (RealTime.seconds() - self._start_seconds) / self._number
-        counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(Counter(verdicts).items()))
-        left = units.duration(each_seconds * (self._runs - self._number))
-        self._left = f"; about {left} left"
-        if not self.in_terminal:
-            self.print(f"{self._title}: {counts}{self._left}")
+
+def _counts(verdicts: "Iterable[str]") -> str:
+    return ", ".join(f"{count} {verdict}" for verdict, count in sorted(Counter(verdicts).items()))
 
 
 def _show(known: "Calibration") -> None:
