@@ -7,6 +7,7 @@ import torch
 
 from ..clocks import RealTime
 from .clock import Block, Call, ClockError
+from .memory import quiet_profiler
 
 _LAUNCHES = 100
 _CALLS = 5
@@ -101,7 +102,7 @@ class CudaClock:
         launch_seconds = min(self.block(launch, _LAUNCHES, 1).seconds)
         times = self.block(call, _CALLS, 1).seconds
         fastest_seconds = min(times)
-        if not self._runs_a_kernel(call, max(times), launch):
+        if not (self._is_busy(call, max(times), launch) or _runs_a_kernel(call)):
             if (
                 not self._inputs_there
             ):  # the call works on the CPU; something else in the process uses the GPU
@@ -115,17 +116,23 @@ class CudaClock:
                 f"({launch_seconds * 1e6:.1f} µs); measure a larger input"
             )
 
-    def _runs_a_kernel(self, call: Call, call_seconds: float, launch: Call) -> bool:
-        """Tell whether the GPU works between two events around a call, at least half as long as in a launch.
-
-        A profiler would tell too, but makes all later launches of the process slower.
-        """
+    def _is_busy(self, call: Call, call_seconds: float, launch: Call) -> bool:
+        """Tell whether the current stream works for a call, at least half as long as for an empty kernel."""
         nothing_seconds, launch_seconds = (
             min(self._device_seconds(one, 1, _RECORD_SECONDS) for _ in range(_CALLS))
             for one in (Call(int, (), {}), launch)
         )
         found_seconds = self._device_seconds(call, 1, _wait_seconds(call_seconds))
         return found_seconds > (nothing_seconds + launch_seconds) / 2
+
+
+def _runs_a_kernel(call: Call) -> bool:
+    """Tell whether a call runs a kernel on any stream and GPU; later launches of the process take longer."""
+    quiet_profiler()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        call()
+        torch.cuda.synchronize()
+    return any(event.device_type == torch.profiler.DeviceType.CUDA for event in profile.events())
 
 
 def _wait_seconds(launch_seconds: float) -> float:

@@ -41,7 +41,14 @@ def test_a_short_kernel_is_timed_without_its_launch_also_where_nothing_keeps_the
 def test_what_never_ran_on_the_gpu_is_an_error_unless_no_input_is_there(clock):
     with pytest.raises(ClockError, match="the call ran no kernel there"):
         clock.check(Call(sum, ([1, 2],), {}))
-    clock.check(Call(torch.neg, (torch.ones(1, device="cuda"),), {}))
+    x, stream = torch.ones(1, device="cuda"), torch.cuda.Stream()
+
+    def elsewhere():
+        with torch.cuda.stream(stream):
+            return torch.neg(x)
+
+    clock.check(Call(torch.neg, (x,), {}))
+    clock.check(Call(elsewhere, (), {}))
     type(clock)(flush=True, inputs_there=False).check(Call(sum, (range(100_000),), {}))
 
 
