@@ -44,7 +44,12 @@ REPLACEMENTS = {
     r" +$": "",
 }
 HERE = {r"\b[\w.-]+_[0-9a-f]{8}\b": "ENVIRONMENT"}
-INSTALLED = {r"(?s)^\w+: [^\n]* not installed:.*?\n(?=\n)": "", r"(yes|no)$": ""}
+INSTALLED = {
+    r"(?s)^\w+: [^\n]* not installed:.*?\n(?=\n)": "",
+    r"(yes|no)$": "",
+    # A new operation changes no other line.
+    r"(?s)^(aggregation\n[^\n]*\n).*?(?=^gnnbench list OPERATION)": r"\1  ...\n",
+}
 
 
 def processes():
