@@ -1,7 +1,7 @@
 """Pictures of the benchmarks of a pytest session: `--benchmark-histogram`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -15,7 +15,7 @@ from ..workloads.spec import DIRECTIONS, Spec
 from .charts import times as charts
 from .charts.common import distinct
 from .measured import times as times_of
-from .names import clean, in_lines, titles
+from .names import SHORT_DIRECTION, clean, in_lines, titles
 from .pictures import Picture
 from .style import SLIDE
 
@@ -96,14 +96,38 @@ def _of_group(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
     notes = [f"{shared}." if title and shared else "", _OURS if is_ours else _THEIRS]
     if any(one.low is None for one in times):
         notes.append(_NO_INTERVAL)
+    finding = _findings(entries, times) if is_ours else ""
     for part, (start, end) in enumerate(pairwise(ends), 1):
         divisor, unit = units.scale(max(one.time for _, one in rows[start:end]))
         shown = [one.row(label, divisor) for label, one in rows[start:end]]
-        more = f", part {part} of {parts}" if parts > 1 else ""
+        more = f", part {part} of {parts}" if parts > 1 else f"{finding and ': '}{finding}"
         message = f"{title or shared or 'Times'}{more}"
         text = f"Times of {units.count(len(shown), 'benchmark')}. {message}."
         draw = partial(charts.spread, shown, unit, lines)
         yield Picture("times", message, " ".join(filter(None, notes)), text, draw)
+
+
+def _findings(entries: Sequence[Entry], times: Sequence[_Timed]) -> str:
+    """Say which platform is the fastest in each direction, where its interval is apart from all others.
+
+    Empty: there is none, or the benchmarks differ in more than platform and direction.
+    """
+    specs = [spec for entry in entries if (spec := _spec(entry))]
+    work = {replace(spec, platform="", direction="") for spec in specs}
+    if len(specs) < len(entries) or len(work) > 1:
+        return ""
+    ranked: dict[str, list[tuple[_Timed, str]]] = {}
+    for place in _order(entries, times):
+        ranked.setdefault(specs[place].direction, []).append((times[place], specs[place].platform))
+    texts = []
+    for direction, ((first, winner), *others) in ranked.items():
+        high = first.high
+        if others and high is not None and all(one.low is not None and high < one.low for one, _ in others):
+            second, other = others[0]
+            where = f" ({SHORT_DIRECTION[direction]})" if len(ranked) > 1 else ""
+            ratio = units.ratio(second.time / first.time, digits=1)
+            texts.append(f"{winner} {ratio} faster than {other}{where}")
+    return ", ".join(texts)
 
 
 def _labels(entries: Sequence[Entry]) -> tuple[list[str], str]:
