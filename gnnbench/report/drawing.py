@@ -1,18 +1,10 @@
-"""Draw charts as SVG and PNG without a browser; provide the script that draws them in one."""
+"""Draw charts as SVG and PNG, without a browser."""
 
-import functools
-import hashlib
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ..files import cache_folder, write_whole
 from .names import LONGEST, clean
 from .style import PAGE, PHONE, Style
 
@@ -31,11 +23,6 @@ _INHERITED = (
 _PLACES = {"d", "transform"}
 _DIGITS = re.compile(r"(\.\d\d)\d+")
 """Digits beyond a hundredth of a pixel are cut."""
-_SNIPPET = """
-window.drawChart = (element, spec) => vegaEmbed(element, spec, {
-  mode: "vega-lite", ast: true, renderer: "svg", actions: false, tooltip: false, defaultStyle: false,
-});
-"""
 
 
 def svg(spec: Mapping[str, Any]) -> str:
@@ -126,52 +113,6 @@ def inline_svg(spec: Mapping[str, Any], description: str) -> str:
     root.attrib |= {"role": "img", "aria-label": clean(description, LONGEST)}
     ET.register_namespace("", _SVG)
     return ET.tostring(root, encoding="unicode")
-
-
-def prepare() -> None:
-    """Start a process that makes the script of `library`, if the script is not cached."""
-    if not _kept().is_file():
-        _bundling()
-
-
-@functools.cache
-def _bundling() -> subprocess.Popen[str]:
-    # Takes about 1.5 s.
-    code = "import sys, vl_convert; sys.stdout.write(vl_convert.javascript_bundle(sys.argv[1]))"
-    return subprocess.Popen(  # noqa: S603 - our own code
-        [sys.executable, "-P", "-X", "utf8", "-c", code, _SNIPPET], stdout=subprocess.PIPE, encoding="utf-8"
-    )
-
-
-@functools.cache
-def library() -> str:
-    """Return the script that draws charts in a browser: `drawChart(element, spec)`.
-
-    It is Vega-Lite with Vega's expression interpreter, so a page need not allow `unsafe-eval`.
-
-    Raises:
-        RuntimeError: vl-convert could not make it.
-    """
-    kept = _kept()
-    try:
-        text = kept.read_text("utf-8")
-    except OSError:
-        process = _bundling()
-        _bundling.cache_clear()  # its output can be read only once
-        text, _ = process.communicate()
-        if process.returncode:
-            raise RuntimeError("vl-convert failed to make the page's script") from None
-        with suppress(OSError):  # the cache is optional
-            write_whole(kept, text)
-    if "drawChart" not in text or "</script" in text.lower() or "<!--" in text:
-        raise RuntimeError(f"the cached script {kept} is damaged; remove it")
-    return text
-
-
-def _kept() -> Path:
-    """Return the cache file of the script; one for each version of vl-convert."""
-    digest = hashlib.sha256(_SNIPPET.encode()).hexdigest()[:8]
-    return cache_folder() / "report" / f"vega-{version('vl-convert-python')}-{digest}.js"
 
 
 def _inherit(root: ET.Element) -> None:

@@ -23,7 +23,6 @@ def render(
     *,
     styles: Sequence[str] = STYLES,
     scripts: Sequence[str] = SCRIPTS,
-    libraries: Sequence[str] = (),
     **context: Any,
 ) -> str:
     """Return a page.
@@ -35,13 +34,12 @@ def render(
         template: file in `gnnbench/report/templates` that extends `base.html`.
         styles: style sheets there, in this order.
         scripts: scripts there, run in this order after the page is parsed.
-        libraries: texts of scripts that run before these.
         context: variables of the template.
     """
     from markupsafe import Markup
 
     style = "\n".join(map(_text, styles))
-    texts = [*libraries, *map(_text, scripts)]
+    texts = list(map(_text, scripts))
     first = _text(_FIRST)
     policy = "; ".join(
         (

@@ -10,7 +10,6 @@ from typing import Any
 from .. import units
 from . import drawing, page, wording
 from .causes import BENCHMARKS, Told
-from .charts import times
 from .document import Column, Shown, Table, chosen
 from .names import LONGEST, grouped
 from .numbers import Numbers, notes
@@ -38,16 +37,12 @@ class Figure:
 def html(view: View) -> str:
     """Return the page: one file that loads nothing else."""
     rows = ordered(view.rows)
-    drawn = any(one.processes for one in rows)
-    if drawn:
-        drawing.prepare()
     numbers = Numbers(rows)
     thresholds = view.judged and view.judged.thresholds
     return page.render(
         "report.html",
         styles=(*page.STYLES, "report.css"),
         scripts=(*page.SCRIPTS, "report.js"),
-        libraries=(drawing.library(),) if drawn else (),
         view=view,
         thresholds=thresholds,
         effect=thresholds and effects(thresholds, (one.fullname for one in view.benchmarks)),
@@ -68,13 +63,7 @@ def html(view: View) -> str:
         platforms=_platforms(view.rows),
         choices=_choices(rows),
         numbers=numbers,
-        packed=_packed(
-            {
-                "texts": numbers.texts,
-                "rows": numbers.rows,
-                "chart": times.layouts([], [], [], "UNIT", PAGE) if drawn else None,
-            }
-        ),
+        packed=_packed({"texts": numbers.texts, "rows": numbers.rows}),
         wording=wording,
     )
 

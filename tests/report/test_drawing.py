@@ -86,18 +86,6 @@ def test_a_frame_has_its_size_and_the_chart_its_middle():
     assert '<rect x="0.0" y="-5.0" width="20.0" height="20.0" fill="#ffffff"' in text
 
 
-@pytest.mark.nightly
-def test_the_browsers_library_is_made_once_and_needs_no_evaluation(tmp_path, monkeypatch):
-    monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path))
-    drawing.prepare()
-    text = drawing.library.__wrapped__()
-    (kept,) = (tmp_path / "report").iterdir()
-    assert kept.read_text() == text
-    assert drawing.library.__wrapped__() == text, "from there"
-    assert "drawChart" in text
-    assert "expressionInterpreter" in text
-
-
 def test_labels_are_told_apart_and_log_axes_have_ticks():
     assert distinct(["a", "b", "a", "a"]) == ["a", "b", "a (2)", "a (3)"]
     for values, ticks in (

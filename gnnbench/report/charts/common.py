@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 Spec = dict[str, Any]
-"""A Vega-Lite spec, drawn by `gnnbench.report.drawing` or a browser."""
+"""A Vega-Lite spec, drawn by `gnnbench.report.drawing`."""
 Row = Mapping[str, Any]
 
 _FEWEST_TICKS = 3
