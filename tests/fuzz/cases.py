@@ -58,7 +58,7 @@ def problems(name: str, seed: int, folder: Path) -> Iterator[str]:
         folder: it must not exist yet.
     """
     kind = KINDS[name]
-    shutil.copytree(_originals(name), folder, symlinks=True)
+    shutil.copytree(_originals(name), folder)
     with _inside(folder):
         _change(kind, Random(f"{name} {seed}"))
         for command in kind.commands:
@@ -72,7 +72,7 @@ def problems(name: str, seed: int, folder: Path) -> Iterator[str]:
 def unchanged(name: str) -> Ran:
     """Run the first command of a kind where no file was changed."""
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(_originals(name), Path(folder, "case"), symlinks=True)
+        shutil.copytree(_originals(name), Path(folder, "case"))
         with _inside(Path(folder, "case")):
             return run(KINDS[name].commands[0])
 
@@ -80,7 +80,7 @@ def unchanged(name: str) -> Ran:
 @functools.cache
 def _originals(name: str) -> Path:
     """Return the folder with a kind's files."""
-    folder = _shared() / name.replace(" ", "-")
+    folder = Path(_lasting().name, name.replace(" ", "-"))
     folder.mkdir()
     with _inside(folder), contextlib.redirect_stdout(io.StringIO()):
         KINDS[name].make()
@@ -88,24 +88,14 @@ def _originals(name: str) -> Path:
 
 
 @functools.cache
-def _shared() -> Path:
-    """Return a folder that lasts as long as this process."""
-    return Path(_lasting().name)
-
-
-@functools.cache
 def _lasting() -> "tempfile.TemporaryDirectory[str]":
+    """Return a folder that lasts as long as this process."""
     return tempfile.TemporaryDirectory(prefix="gnnbench-fuzz-")
 
 
 @contextlib.contextmanager
 def _inside(folder: Path) -> Iterator[None]:
-    """Work in a folder; the slow content of the cache, which is not what is tested, is shared."""
-    shared, link = _shared() / "cache" / "report", folder / "cache" / "report"
-    shared.mkdir(parents=True, exist_ok=True)
-    link.parent.mkdir(exist_ok=True)
-    if not link.is_symlink():
-        link.symlink_to(shared)
+    """Work in a folder, with a cache of its own."""
     settings = {"GNNBENCH_CACHE": str(folder / "cache"), "COLUMNS": "100", "GITHUB_REPOSITORY": ""}
     with (
         contextlib.chdir(folder),
