@@ -16,13 +16,6 @@ _ATTRIBUTES = re.compile(r"[a-z][a-zA-Z0-9-]*", re.ASCII)
 _HANDLER = re.compile(r"on|href|style|id$")
 _NOISE = {"role", "class", "aria-roledescription", "aria-label", "aria-hidden", "pointer-events"}
 """Attributes for screen readers that are removed: each figure has one description instead."""
-_INHERITED = (
-    *("fill", "stroke", "stroke-width", "stroke-opacity"),
-    *("font-family", "font-size", "font-weight", "text-anchor"),
-)
-_PLACES = {"d", "transform"}
-_DIGITS = re.compile(r"(\.\d\d)\d+")
-"""Digits beyond a hundredth of a pixel are cut."""
 
 
 def svg(spec: Mapping[str, Any]) -> str:
@@ -106,30 +99,6 @@ def inline_svg(spec: Mapping[str, Any], description: str) -> str:
                 del element.attrib[name]
             elif not _ATTRIBUTES.fullmatch(name) or _HANDLER.match(name):
                 raise ValueError(f"a chart contains the attribute {name}")
-            elif name in _PLACES:
-                element.set(name, _DIGITS.sub(r"\1", element.attrib[name]))
-    _drop_empty(root)
-    _inherit(root)
     root.attrib |= {"role": "img", "aria-label": clean(description, LONGEST)}
     ET.register_namespace("", _SVG)
     return ET.tostring(root, encoding="unicode")
-
-
-def _inherit(root: ET.Element) -> None:
-    """Move attributes that all marks of a group share to the group; that makes pages smaller."""
-    for group in root.iter(f"{{{_SVG}}}g"):
-        for name in _INHERITED if len(group) > 1 else ():
-            values = {mark.get(name) for mark in group}
-            if len(values) == 1 and (value := values.pop()) is not None:
-                group.set(name, value)
-                for mark in group:
-                    del mark.attrib[name]
-
-
-def _drop_empty(element: ET.Element) -> None:
-    """Remove groups and paths that draw nothing; Vega makes many."""
-    for child in list(element):
-        _drop_empty(child)
-        invisible = child.get("display") == "none" or child.get("d") in ("", "M0,0h0v0h0Z")
-        if invisible or (child.tag == f"{{{_SVG}}}g" and not len(child)):
-            element.remove(child)
