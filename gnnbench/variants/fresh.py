@@ -58,8 +58,8 @@ def run(
     if ending.failure:
         raise UsageError(f"{title} failed: {ending.failure}", *last)
     if not output.exists():
-        why = [*ending.untimed, *([ending.pytest_ended] if ending.causes else [])]
-        raise UsageError(f"{title} timed nothing{': ' if why else ''}{'; '.join(why[:1])}", *last)
+        why = "".join(f": {line}" for line in ending.untimed[:1])
+        raise UsageError(f"{title} timed nothing{why}", *last)
     return ending.lines()
 
 

@@ -76,8 +76,6 @@ class Ending:
 
     status: int
     """pytest's exit status."""
-    causes: tuple[str, ...] = ()
-    """The plugins, files and options that changed it."""
     benchmarks: tuple[str, ...] = ()
     """Ids of the tests that request `benchmark`."""
     left: int = 0
@@ -97,11 +95,12 @@ class Ending:
 
     @property
     def pytest_ended(self) -> str:
-        """With which status, and why."""
-        count = len(self.others)
-        failed = f"{units.count(count, 'failed test')} without a benchmark ({units.listed(self.others, 1)})"
-        causes = " and ".join((*([failed] if count else []), *self.causes))
-        return f"pytest ended with {self.status}{' because of ' if causes else ''}{causes}"
+        """With which status, and which tests without a benchmark failed."""
+        ended = f"pytest ended with {self.status}"
+        if not self.others:
+            return ended
+        failed = units.count(len(self.others), "failed test")
+        return f"{ended} because of {failed} without a benchmark ({units.listed(self.others, 1)})"
 
     @property
     def failure(self) -> str:
