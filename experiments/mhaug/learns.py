@@ -25,7 +25,7 @@ from gnnbench.workloads.graphs.catalog import DatasetName
 from gnnbench.workloads.graphs.graph import Graph
 from gnnbench.workloads.graphs.load import load
 from gnnbench.workloads.graphs.locate import data_folder
-from gnnbench.workloads.mhaug import chain, training, variants
+from gnnbench.workloads.mhaug import chain, training, workloads
 from gnnbench.workloads.mhaug.model import GCN
 from gnnbench.workloads.mhaug.settings import Settings
 
@@ -56,7 +56,7 @@ def plain(model: GCN, data: training.Data, generator: torch.Generator, steps: in
 
 def augmented(model: GCN, data: training.Data, generator: torch.Generator) -> Iterator[int]:
     """Train with the chain; yield the number of each step."""
-    start, propose = variants.prepare("optimised", "torch", data.edges, data.x, SETTINGS)
+    start, propose = workloads.prepare("optimised", "torch", data.edges, data.x, SETTINGS)
     for progress in training.train(model, data, start, propose, SETTINGS, generator):
         if progress.loss is not None:
             yield progress.accepts

@@ -36,7 +36,7 @@ class ProfileSession:
         """
         from .. import environment
         from ..profile.process import Wanted
-        from ..profile.store import ProfileStore
+        from ..profile.record import ProfileStore
 
         environment.let_idle_threads_sleep()  # the profiling processes inherit the variable
         chosen = Options.parse(**vars(options))

@@ -37,12 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the page and the slides, and return 0, whatever the verdicts are."""
     from .. import packages, units
-    from ..report import composed, names, slides, sources, view_page
+    from ..report import composed, names, slides, view_page
 
     if reason := packages.missing(packages.PAGES):
         raise UsageError(reason)
     thresholds = thresholds_of(options)
-    found = sources.read(options.files)
+    found = composed.read(options.files)
     say_left_out(found.left_out())
     view = composed.compose(found, thresholds)
     page = view_page.html(view)

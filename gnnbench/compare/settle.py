@@ -13,9 +13,8 @@ from ..results.accepted import FILE, PATTERN, Accepted, Entry
 from ..results.run_file import RunFile
 from ..settings import Settings
 from ..variants.prepare import Prepared
-from .agreement import Agreement
 from .allowed import Allowed
-from .comparison import Compared, Comparison
+from .comparison import Agreement, Compared, Comparison
 from .memory import ACCEPTED, MemoryChange, differs
 from .verdict import Reason, Thresholds
 

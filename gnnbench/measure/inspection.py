@@ -1,7 +1,10 @@
-"""One inspection of a call before or after it is timed: its counters and its fingerprint."""
+"""One inspection of a call before or after it is timed: its counters, its fingerprint and its memory."""
 
-from collections.abc import Collection
+import ctypes
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import codec
@@ -69,3 +72,46 @@ def inspect(call: Call, devices: Collection[str], *, is_warm: bool = False) -> I
         return Inspection(counters, watch.fingerprint(), watch.unseen)
     except Exception as error:  # noqa: BLE001 - some calls cannot run under a dispatch mode
         return Inspection(counters, unseen=f"it cannot be inspected ({type(error).__name__})")
+
+
+_RESET = Path("/proc/self/clear_refs")
+_PEAK = "5"
+"""What resets the peak, see proc(5)."""
+_STATUS = Path("/proc/self/status")
+
+
+def growth_bytes(run: Callable[[], object]) -> int | None:
+    """Call a function, in any case, and return by how much the resident set grew at most.
+
+    The system knows the peak of the resident set since it was last reset. Memory that the allocator of C
+    keeps for later would hide a call's growth, so it is given back before. Not exact: pages count when they
+    are first written to, and what Python keeps of earlier calls serves again.
+
+    Returns:
+        Bytes beyond what was resident before the call; None: only Linux can tell.
+    """
+    with collector_paused():
+        trim()
+        try:
+            _RESET.write_text(_PEAK)
+        except OSError:
+            run()
+            return None
+        before = _peak_bytes()
+        run()
+        return max(_peak_bytes() - before, 0)
+
+
+def trim() -> None:
+    """Give memory that the allocator of C keeps for later back to the system, where the C library can."""
+    _malloc_trim()(0)
+
+
+@cache
+def _malloc_trim() -> Callable[[int], object]:
+    return getattr(ctypes.CDLL(None), "malloc_trim", lambda _: None)
+
+
+def _peak_bytes() -> int:
+    line = next(line for line in _STATUS.read_text().splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024

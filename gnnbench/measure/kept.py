@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import codec, cpu, json_io
 from .clock import Clock
+from .inspection import growth_bytes
 from .layouts import Layouts, clock_for
-from .resident_set import growth_bytes
 from .seam import paused
 
 if TYPE_CHECKING:

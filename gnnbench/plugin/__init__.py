@@ -15,7 +15,7 @@ from ..options import OPTIONS, REMOVED
 from ..packages import missing
 from ..profile.hooks import PLUGIN as PROFILING
 from ..profile.hooks import Profiling
-from ..profile.store import ProfileStore
+from ..profile.record import ProfileStore
 from ..results import baseline
 from ..variants import variant
 from ..variants.collected import FIXED_INPUTS, IN_PLACE, WHOLE_CALL, declares

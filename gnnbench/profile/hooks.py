@@ -17,7 +17,7 @@ from ..measure.pedantic import Pedantic
 from ..workloads.spec import Spec
 from . import kinds, record
 from .findings import find
-from .store import ProfileStore
+from .record import ProfileStore
 from .subject import Subject
 
 PLUGIN = "gnnbench-profiling"

@@ -13,7 +13,7 @@ from ..variants.import_roots import Trees
 from ..variants.pipe import Link
 from ..variants.startup import run
 from .hooks import Profiling
-from .store import ProfileStore
+from .record import ProfileStore
 
 _TITLE = ("operation", "direction", "platform")
 """Parameters that every title has."""

@@ -8,9 +8,8 @@ from itertools import chain
 from typing import Literal
 
 from .. import units
-from ..compare.agreement import Agreement
 from ..compare.allowed import Allowed
-from ..compare.comparison import Compared
+from ..compare.comparison import Agreement, Compared
 from ..compare.memory import MemoryChange
 from ..compare.result import Result
 from ..compare.verdict import Judgement, Thresholds

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from .. import units
-from ..compare.agreement import Agreement
-from ..compare.comparison import Compared, Comparison
+from ..compare.comparison import Agreement, Compared, Comparison
 from ..compare.memory import ACCEPTED, MemoryChange, MemoryVerdict
 from ..compare.verdict import Judgement, Thresholds
 from .document import effect

@@ -7,7 +7,7 @@ import pytest
 
 from gnnbench.compare.trend.run_digests import Digest
 from gnnbench.compare.verdict import Thresholds
-from gnnbench.report import composed, sources
+from gnnbench.report import composed
 from tests.run_files import content, entry, plain, save
 
 OTHERS = {"test_a.py::b0", "test_a.py::b2"}
@@ -114,7 +114,7 @@ def read_by_all(folder, whole, call):
         rows = {one["id"]: one for one in rows}
         assert rows.keys() >= OTHERS
         said.append(err)
-    view = composed.compose(sources.read([path]), Thresholds(0.03))
+    view = composed.compose(composed.read([path]), Thresholds(0.03))
     assert {one.fullname for one in view.benchmarks if one.seconds} == timed
     said.append("\n".join(view.notes))
     if "environment" in (whole["gnnbench"] if isinstance(whole["gnnbench"], dict) else {}):

@@ -9,7 +9,7 @@ import pytest
 from gnnbench import packages
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
-from gnnbench.report import composed, sources
+from gnnbench.report import composed
 from tests import svg
 from tests.cli.saved import compared
 from tests.report import contents
@@ -18,7 +18,7 @@ from tests.run_files import content, save, suite
 
 def viewed(*files):
     """Return what a page of these files shows."""
-    return composed.compose(sources.read(files), Thresholds(0.03))
+    return composed.compose(composed.read(files), Thresholds(0.03))
 
 
 @pytest.fixture

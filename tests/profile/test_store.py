@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnnbench.errors import UsageError
-from gnnbench.profile.store import ProfileStore, folder_name
+from gnnbench.profile.record import ProfileStore, folder_name
 
 
 def save(store, name, text="x"):

@@ -2,7 +2,7 @@
 
     gnnbench ab env:MHAUG_VARIANT=profiled env:MHAUG_VARIANT=optimised -- experiments/mhaug/kernels
 
-Variants are those of `gnnbench.workloads.mhaug.variants`, and `elementwise`: the profiled loop with the
+Variants are those of `gnnbench.workloads.mhaug.workloads`, and `elementwise`: the profiled loop with the
 port's edge list.
 """
 

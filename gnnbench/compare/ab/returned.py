@@ -8,8 +8,8 @@ import numpy as np
 
 from ...measure.returned.calls import AGAIN, GIVEN, MOVED, NEW
 from ...measure.returned.portable import TEXT
-from ..agreement import Agreement, not_compared
 from ..closeness import Closeness, compare, digits
+from ..comparison import Agreement, not_compared
 from .renamed import as_in_base, input_of
 
 Values = Any

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...measure.instructions.counting import Instructions, read_frames
 from ...variants.child import SIDES
-from ..agreement import Agreement
+from ..comparison import Agreement
 from ..instructions import InstructionChange
 from .processes import Processes
 from .returned import agreement

@@ -16,8 +16,7 @@ from ...measure import estimate
 from ...measure.counter_changes import between
 from ...measure.fingerprint.difference import Difference
 from ...measure.fingerprint.fingerprint import Fingerprint
-from ..agreement import Agreement
-from ..comparison import Work
+from ..comparison import Agreement, Work
 from ..memory import MemoryChange, Peaks
 
 Array = NDArray[np.float64]

@@ -12,7 +12,7 @@ from ...variants.overlay import overlay
 from ..ab import affected
 from ..ab.affected import Inspected
 from ..ab.pairs import Watcher
-from ..agreement import Agreement
+from ..comparison import Agreement
 from . import lines
 from .journal import BisectSetting
 from .line import Candidate, Cause, Line, Ready

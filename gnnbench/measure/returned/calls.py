@@ -29,7 +29,7 @@ from .. import compilation
 from ..clock import Call
 from ..conditions import collector_paused
 from ..seeds import seed
-from . import gradients, other_values
+from . import given, gradients
 from .given import Given, equal, write
 from .portable import Portable, array_of, portable
 from .reachable import Reachable, shares_memory
@@ -206,10 +206,10 @@ class ComparedCalls:
         values = self._given.of(value)
         content = zlib.crc32(np.ascontiguousarray(values).view(np.uint8).data)
         if number in (NEW, AGAIN, *MOVED[NEW]) and not self.refused:
-            values = other_values.new(values, np.random.default_rng(content))
+            values = given.new(values, np.random.default_rng(content))
         if number > AGAIN:
             rng = np.random.default_rng([content, number])
-            values = other_values.moved(values, str(value.dtype), rng, _UNITS[number])
+            values = given.moved(values, str(value.dtype), rng, _UNITS[number])
         return values
 
     def _changed(self, reach: Reachable, before: Mapping[str, NDArray[Any]]) -> dict[str, Portable]:

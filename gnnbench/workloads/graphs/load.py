@@ -26,11 +26,11 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
         return matrix_market.read(name.path)
     dataset = name.published
     if dataset is None:
-        from . import molecules, random_graphs
+        from . import molecules, synthetic
 
         families = {
-            "rmat": random_graphs.rmat,
-            "hub": random_graphs.hub,
+            "rmat": synthetic.rmat,
+            "hub": synthetic.hub,
             "molecules": molecules.generate,
         }
         return families[name.family](name)
@@ -48,9 +48,10 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
         from . import entities
 
         return entities.read(dataset, origin, cache)
-    from . import ogb, ogbg
+    from . import ogb
 
-    return (ogbg if dataset.family == "ogbg" else ogb).read(dataset, origin, cache)
+    read = ogb.read_molecules if dataset.family == "ogbg" else ogb.read
+    return read(dataset, origin, cache)
 
 
 def load_by_id(text: str) -> Graph:

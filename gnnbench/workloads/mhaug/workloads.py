@@ -9,8 +9,9 @@ from torch import Tensor
 
 from ..case import Case
 from ..graphs.graph import Graph
-from . import optimised, published, training, variants
-from .chain import Draws, Edges, Propose, State, draw, row_scale
+from . import optimised, published, training
+from .aggregates import AGGREGATES
+from .chain import Draws, Edges, Propose, State, draw, full, row_scale
 from .model import GCN
 from .settings import Settings
 
@@ -95,7 +96,7 @@ def _chain(case: Case) -> tuple[Propose, State, Draws, Tensor]:
     start, draws = example(edges)
     variant = case.spec.operation.rpartition("_")[2]
     x = case.node_features()
-    state, propose = variants.prepare(variant, case.spec.platform, edges, x, Settings(), start)
+    state, propose = prepare(variant, case.spec.platform, edges, x, Settings(), start)
     return propose, state, draws, case.tensor(torch.linspace(0, 1, edges.num_nodes)).detach()
 
 
@@ -136,3 +137,27 @@ def _accepted_step(
     assert found.accepted
     views = training.view(data, state), training.view(data, found.state)
     return training.train_step(model, optimizer, data, views, settings)
+
+
+def prepare(
+    variant: str, platform: str, edges: Edges, x: Tensor, settings: Settings, start: State | None = None
+) -> tuple[State, Propose]:
+    """Return a variant's first state and its proposal step, for features x [n, F].
+
+    The platform is one of the variant's. Without `start`, the first state keeps everything.
+    """
+    state = start or full(edges)
+    if variant == "published":
+        return state, partial(published.propose, edges, settings)
+    if variant == "profiled":
+        from . import profiled
+
+        loop = profiled.loop(edges, x)
+        propose = partial(profiled.propose, loop, settings, profiled.stacked_edge_list)
+        return profiled.with_graph(edges, x, state), propose
+    if variant == "compiled":
+        from . import compiled
+
+        return state, partial(compiled.propose(), compiled.prepare(edges, settings))
+    apply = partial(optimised.apply, AGGREGATES[platform](edges))
+    return state, partial(optimised.propose, optimised.prepare(edges, settings, apply))

@@ -6,7 +6,7 @@ import pytest
 
 from gnnbench.report import drawing
 from gnnbench.report.style import PAGE, PHONE
-from gnnbench.report.trend import picture
+from gnnbench.report.trend import page
 from tests.compare.trend.judged import history, judged, step
 
 
@@ -17,7 +17,7 @@ def values(spec):
 def test_a_chart_has_times_the_level_and_where_changes_may_lie():
     of = history()
     one = judged(of, [step(10, 1.2), step(30, 0.8)], [step(20, 1.01)])
-    ranges, times, levels = values(picture.draw(one, PAGE))
+    ranges, times, levels = values(page.draw(one, PAGE))
     assert [(one["first"], one["last"]) for one in ranges] == [(9.5, 12.5), (29.5, 32.5)]
     assert len(times) == 40
     assert times[0]["run"] == 1
@@ -31,7 +31,7 @@ def test_a_chart_has_times_the_level_and_where_changes_may_lie():
 def test_times_are_in_the_unit_that_they_are_written_in(factor, unit):
     one = judged(history())
     one.series.logs[:] = np.log(5e6 * factor)
-    drawn = picture.draw(one, PAGE)
+    drawn = page.draw(one, PAGE)
     assert drawn["layer"][1]["encoding"]["y"]["title"] == f"time of a call, {unit}"
     _, rows, _ = values(drawn)
     assert rows[0]["time"] == pytest.approx(0.5 if unit == "ns" else 5)
@@ -40,18 +40,18 @@ def test_times_are_in_the_unit_that_they_are_written_in(factor, unit):
 def test_odd_runs_leave_the_others_room():
     one = judged(history(200), [step(100, 1.05)])
     one.series.logs[50] += 3
-    low, high = picture.draw(one, PAGE)["layer"][1]["encoding"]["y"]["scale"]["domain"]
+    low, high = page.draw(one, PAGE)["layer"][1]["encoding"]["y"]["scale"]["domain"]
     assert 0.9 < low < 1
     assert 1.05 < high < 1.2
     flat = judged(history())
     flat.series.logs[:] = np.log(5e3)
-    low, high = picture.draw(flat, PAGE)["layer"][1]["encoding"]["y"]["scale"]["domain"]
+    low, high = page.draw(flat, PAGE)["layer"][1]["encoding"]["y"]["scale"]["domain"]
     assert low < 5 < high
 
 
 def test_the_axis_has_dates():
     def labels(of, style=PAGE):
-        text = drawing.inline_svg(picture.draw(judged(of), style), "")
+        text = drawing.inline_svg(page.draw(judged(of), style), "")
         return re.findall(r"<tspan>([^<]*)</tspan><tspan[^>]*>(run \d+)</tspan>", text)
 
     found = labels(history(180))

@@ -8,7 +8,7 @@ import torch
 from gnnbench.workloads.graphs import molecules
 from gnnbench.workloads.graphs.catalog import DatasetName
 from gnnbench.workloads.graphs.load import load
-from gnnbench.workloads.graphs.random_graphs import hub, rmat
+from gnnbench.workloads.graphs.synthetic import hub, rmat
 
 
 def made(text):

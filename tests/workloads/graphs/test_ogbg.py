@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gnnbench.errors import UsageError
-from gnnbench.workloads.graphs import ogbg
+from gnnbench.workloads.graphs import ogb
 from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 from gnnbench.workloads.graphs.load import load
 from gnnbench.workloads.graphs.locate import is_here
@@ -66,7 +66,7 @@ def test_a_bond_that_leaves_its_molecule_and_labels_of_others_are_one_line(tmp_p
     for node in (-1, 3):
         folder = molhiv(tmp_path, node)
         with pytest.raises(UsageError, match=r"\(a graph of 3 nodes has an edge to node"):
-            ogbg.read(MOLHIV, folder, tmp_path / f"cache{node}")
+            ogb.read_molecules(MOLHIV, folder, tmp_path / f"cache{node}")
     table(molhiv(tmp_path) / "raw/graph-label", LABELS[:-1])
     with pytest.raises(UsageError, match="3 labels for 4 graphs"):
-        ogbg.read(MOLHIV, folder, tmp_path / "cache")
+        ogb.read_molecules(MOLHIV, folder, tmp_path / "cache")

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gnnbench.errors import UsageError
-from gnnbench.workloads.mhaug import chain, training, variants
+from gnnbench.workloads.mhaug import chain, training, workloads
 from gnnbench.workloads.mhaug.model import GCN, Features
 from gnnbench.workloads.mhaug.saint import Sampling, induced
 from gnnbench.workloads.mhaug.settings import Settings
@@ -35,7 +35,7 @@ def some_state(edges, seed=0):
 
 def run(graph, seed=0, **options):
     data, model = data_of(graph), model_of(graph)
-    start, propose = variants.prepare("optimised", "torch", data.edges, data.x, SETTINGS)
+    start, propose = workloads.prepare("optimised", "torch", data.edges, data.x, SETTINGS)
     generator = torch.Generator().manual_seed(seed)
     return list(training.train(model, data, start, propose, SETTINGS, generator, **options)), model
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from gnnbench.workloads.mhaug import chain, variants
+from gnnbench.workloads.mhaug import chain, workloads
 from gnnbench.workloads.mhaug.settings import Part, Settings
 from gnnbench.workloads.operations import OPERATIONS
 from tests.sampling import nightly
@@ -32,7 +32,7 @@ def walk(graph, variant, platform, settings, steps):
     edges = chain.edges_of(graph.edge_index, graph.num_nodes)
     generator = torch.Generator().manual_seed(0)
     h = chain.uncertainty(torch.randn(graph.num_nodes, graph.num_classes, generator=generator).double() * 3)
-    start, propose = variants.prepare(variant, platform, edges, graph.x, settings)
+    start, propose = workloads.prepare(variant, platform, edges, graph.x, settings)
     state = start
     for _ in range(steps):
         draws = chain.draw(edges, generator)
@@ -112,7 +112,7 @@ def with_dropped(edges, *gone):
 
 def proposals(variant, platform, edges, x, settings, h, start=None):
     """Yield five proposals from one state."""
-    state, propose = variants.prepare(variant, platform, edges, x, settings, start)
+    state, propose = workloads.prepare(variant, platform, edges, x, settings, start)
     for seed in range(5):
         yield propose(state, chain.draw(edges, torch.Generator().manual_seed(seed)), h)
 

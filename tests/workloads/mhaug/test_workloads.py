@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gnnbench.measure.counters import count
-from gnnbench.workloads.mhaug import chain, compiled, variants, workloads
+from gnnbench.workloads.mhaug import chain, compiled, workloads
 from gnnbench.workloads.mhaug.settings import Settings
 from gnnbench.workloads.platforms import why_not_on
 from tests.sampling import nightly
@@ -48,7 +48,7 @@ def test_graphs_of_many_sizes_compile(monkeypatch):
     with torch._dynamo.config.patch(recompile_limit=1):
         for nodes in (5, 6):
             edges = chain.edges_of(torch.tensor([[0, 1], [1, 0]]), nodes)
-            state, propose = variants.prepare("compiled", "torch", edges, torch.ones(nodes, 1), Settings())
+            state, propose = workloads.prepare("compiled", "torch", edges, torch.ones(nodes, 1), Settings())
             draws = chain.draw(edges, torch.Generator().manual_seed(0))
             h = torch.zeros(nodes)
             assert propose(state, draws, h).state.kept_nodes.shape == (nodes,)
@@ -88,7 +88,7 @@ def test_nothing_is_made_on_another_device_and_the_host_reads_nothing():
     node_rank = torch.empty(3, dtype=torch.int64, device="meta")
     uniform, accept = (torch.empty(count, dtype=torch.float64, device="meta") for count in (2, 1))
     edges = chain.Edges(source, target, 3)
-    state, propose = variants.prepare("optimised", "pyg", edges, torch.empty(3, 1), Settings())
+    state, propose = workloads.prepare("optimised", "pyg", edges, torch.empty(3, 1), Settings())
     draws = chain.Draws(uniform, edge_rank, node_rank, accept)
     found = propose(state, draws, torch.empty(3, device="meta"))
     assert {each.device.type for each in (found.log_target, *found.state[:4])} == {"meta"}
