@@ -17,7 +17,7 @@ import torch
 
 from gnnbench import environment
 from gnnbench.files import cache_folder
-from gnnbench.measure.pedantic import Pedantic
+from gnnbench.measure.seam import Pedantic
 from gnnbench.profile import tree
 from gnnbench.profile.subject import Subject
 from gnnbench.workloads import gcn, platforms, training

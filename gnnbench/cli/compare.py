@@ -69,11 +69,11 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     from ..compare.result import of_runs
     from ..report import causes, csv_text, markdown, verdicts, wording
     from ..report.document import Note
-    from ..results import record_fingerprints
+    from ..results import run_file
 
     if not options.rest:
         raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
-    head, base = map(record_fingerprints.read, (map(Path, options.rest), options.base))
+    head, base = map(run_file.read_all, (map(Path, options.rest), options.base))
     say_left_out((run.path, run.left_out) for run in (*base, *head))
     for side in (base, head):
         _check_versions(side)

@@ -18,7 +18,6 @@ from .verdict import Judgement, Thresholds
 FORMAT_VERSION = 1
 # 1: of `gnnbench compare --by --json`.
 
-"""Fields of a benchmark that are equal in all processes of a run."""
 _REMEDY = "give the files of one run"
 _NUMBERS = ("ratio", "low", "high", "own_low", "own_high")
 

@@ -12,8 +12,7 @@ from .clock import Block, Call, Clock, ClockError
 from .kept import Kept
 from .layouts import Layouts
 from .measurement import Measurement
-from .pedantic import FIXED, Pedantic
-from .seam import paused
+from .seam import FIXED, Pedantic, paused
 from .whole_calls import sample_whole, why_unseen
 
 if TYPE_CHECKING:

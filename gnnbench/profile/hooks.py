@@ -13,7 +13,7 @@ from ..errors import one_line
 from ..files import shown
 from ..measure import seam
 from ..measure.clock import Call
-from ..measure.pedantic import Pedantic
+from ..measure.seam import Pedantic
 from ..workloads.spec import Spec
 from . import kinds, record
 from .findings import find

@@ -9,7 +9,7 @@ from ..clocks import RealTime
 from ..errors import UsageError
 from ..measure.clock import Call
 from ..measure.conditions import collector_paused
-from ..measure.pedantic import Pedantic
+from ..measure.seam import Pedantic
 
 ROOT = "call"
 """Name of the range around the whole call."""

@@ -19,7 +19,6 @@ from .verdicts import COLUMNS, divided
 from .view import CHANGED, BenchmarkView, View, moved, ordered, weighed
 from .wording import ORDER, effects, reasons
 
-"""Levels of nested ranges that are indented."""
 _MOST_CHANGED = 100
 """Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
 

@@ -15,7 +15,7 @@ from typing import Any
 from .. import environment
 from ..errors import UsageError
 from ..files import UNFINISHED, next_number
-from . import record_fingerprints, run_file
+from . import run_file
 from .run_file import RunFile
 
 FOLDER = Path("baselines") / "timings"
@@ -57,7 +57,7 @@ class Record:
         Raises:
             UsageError: a file cannot be used or is missing.
         """
-        runs = record_fingerprints.read(self.files)
+        runs = run_file.read_all(self.files)
         for run in runs:
             if run.part.record is None:
                 raise UsageError(f"{run.path}: not part of a baseline record; remove it")
@@ -206,7 +206,7 @@ class RecordStore:
             with next_number(folder, lambda: self._last_number(here)) as (number, temporary):
                 if number > _LAST_NUMBER:
                     raise UsageError(f"{folder}: all numbers are used; run gnnbench baseline prune")
-                record_fingerprints.keep_once(contents)
+                run_file.keep_once(contents)
                 staged = []
                 for process, content in enumerate(contents, 1):
                     content["gnnbench"]["record"] = {

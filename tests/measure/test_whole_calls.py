@@ -5,8 +5,8 @@ import torch
 
 from gnnbench.measure.clock import Call, ClockError, HostClock
 from gnnbench.measure.measurement import Measurement
-from gnnbench.measure.pedantic import Pedantic
 from gnnbench.measure.sampler import Effort
+from gnnbench.measure.seam import Pedantic
 from gnnbench.measure.whole_calls import sample_whole
 from tests.compare.ab.test_held import CallClock
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gnnbench.measure.pedantic import Pedantic
+from gnnbench.measure.seam import Pedantic
 from gnnbench.profile.record import ProfileRecord
 from gnnbench.profile.subject import Subject
 from gnnbench.workloads import gcn, platforms, training

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gnnbench.errors import UsageError
-from gnnbench.measure.pedantic import Pedantic
+from gnnbench.measure.seam import Pedantic
 from gnnbench.profile import kinds
 from gnnbench.profile.subject import Subject
 from tests.profile.subjects import subject_of, widest

@@ -11,7 +11,7 @@ import pytest
 
 from gnnbench import codec, environment
 from gnnbench.errors import UsageError
-from gnnbench.results import baseline, fitness, record_fingerprints, run_file
+from gnnbench.results import baseline, fitness, run_file
 from gnnbench.results.baseline import RecordStore
 from tests.run_files import ENVIRONMENT, content, entry, fingerprint, suite
 
@@ -79,7 +79,7 @@ def test_a_fingerprint_is_kept_once_if_all_agree_and_is_read_for_all_processes(s
 
     record = store.save(versions(1, 1, 1), MACHINE, "abc", "")
     assert saved(record) == [fingerprint(call=1), None, None]
-    for runs in (record.read(), record_fingerprints.read(record.files)):
+    for runs in (record.read(), run_file.read_all(record.files)):
         assert read(runs) == [fingerprint(call=1)] * 3
     for disagreeing in (versions(1, 1, 2), versions(1, None)):
         other = store.save(disagreeing, MACHINE, "abc", "")
@@ -87,7 +87,7 @@ def test_a_fingerprint_is_kept_once_if_all_agree_and_is_read_for_all_processes(s
         assert set(read(other.read())) == {None}
     beside = record.files[0].with_name("0001_abc_p9.json")  # a run with a fingerprint of its own
     beside.write_text(json.dumps(versions(2)[0]))
-    assert read(record_fingerprints.read([*record.files, beside]))[-1] == fingerprint(call=2)
+    assert read(run_file.read_all([*record.files, beside]))[-1] == fingerprint(call=2)
 
 
 def test_no_name_leaves_the_store(store):

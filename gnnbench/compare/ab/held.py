@@ -14,8 +14,7 @@ from ...measure.inspection import Inspection, inspect
 from ...measure.instructions import counter_choice, counting
 from ...measure.instructions.counting import Calls
 from ...measure.layouts import Layouts
-from ...measure.pedantic import FIXED, Pedantic
-from ...measure.seam import paused
+from ...measure.seam import FIXED, Pedantic, paused
 from ...measure.whole_calls import why_unseen
 
 if TYPE_CHECKING:

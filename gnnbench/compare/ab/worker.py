@@ -35,10 +35,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from ...measure import seam, seeds
+from ...measure import conditions, seam
 from ...measure.clock import Call, Clock
 from ...measure.layouts import Layouts, clock_for
-from ...measure.pedantic import Pedantic
+from ...measure.seam import Pedantic
 from ...variants import outcome
 from ...variants.child_plugins import Overrides
 from ...variants.collected import (
@@ -117,8 +117,8 @@ class Worker(Overrides):
         self._refused: dict[str, str] = {}
         self._is_whole = True
         self._seed = pair
-        seeds.seed(pair)
-        seeds.seed_imports(pair)
+        conditions.seed(pair)
+        conditions.seed_imports(pair)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:
@@ -151,12 +151,12 @@ class Worker(Overrides):
         if fixturedef.scope == "function":
             return (yield)
         name = f"{fixturedef.baseid}::{fixturedef.argname}[{getattr(request, 'param_index', 0)}]"
-        seeds.seed(zlib.crc32(name.encode()) ^ self._seed)
+        conditions.seed(zlib.crc32(name.encode()) ^ self._seed)
         try:
             with self._used.shared() if self._used else nullcontext():
                 return (yield)
         finally:
-            seeds.seed(self._seed)
+            conditions.seed(self._seed)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -206,7 +206,7 @@ class Worker(Overrides):
             session._setupstate.teardown_exact(item)  # noqa: SLF001 - tear down what only earlier tests need
         except Exception:  # noqa: BLE001 - fixtures of earlier tests may raise anything
             traceback.print_exc()
-        seeds.seed(seed)
+        conditions.seed(seed)
         self._seed = seed
         self._reports, self._held, self._item, self._every = {}, False, item, ()
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=then)

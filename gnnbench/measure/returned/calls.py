@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from ...outputs import parts
 from .. import compilation
 from ..clock import Call
-from ..conditions import collector_paused
-from ..seeds import seed
+from ..conditions import collector_paused, seed
 from . import given, gradients
 from .given import Given, equal, write
 from .portable import Portable, array_of, portable

@@ -9,7 +9,7 @@ from gnnbench.compare.ab.visit import Inspections
 from gnnbench.cpu import cores
 from gnnbench.measure.clock import Block, Call, ClockError
 from gnnbench.measure.layouts import Layouts
-from gnnbench.measure.pedantic import Pedantic
+from gnnbench.measure.seam import Pedantic
 
 
 class CallClock:

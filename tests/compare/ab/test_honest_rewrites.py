@@ -16,8 +16,8 @@ from torch.nn import functional
 
 from gnnbench.compare.ab.returned import agreement
 from gnnbench.measure.clock import Call
+from gnnbench.measure.conditions import seed
 from gnnbench.measure.returned.calls import ComparedCalls
-from gnnbench.measure.seeds import seed
 
 SAME = ("equal", "close")
 

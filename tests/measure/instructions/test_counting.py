@@ -1,7 +1,7 @@
 from gnnbench.measure.instructions import counting
 from gnnbench.measure.instructions.counter import Taken
 from gnnbench.measure.instructions.counting import Instructions
-from gnnbench.measure.pedantic import Pedantic
+from gnnbench.measure.seam import Pedantic
 
 
 class Series:
