@@ -7,7 +7,7 @@ import torch
 from torch_geometric.nn import GCNConv
 
 from gnnbench import devices
-from gnnbench.measure import memory, weight
+from gnnbench.measure import inspection, memory
 from gnnbench.measure.conditions import collector_paused
 from gnnbench.measure.memory import Memory
 
@@ -156,11 +156,11 @@ def test_resident_growth_is_what_a_call_needs_at_one_time(monkeypatch, tmp_path)
             bytearray(32 * MIB)
 
     for _ in range(2):  # what the call before gave back is not hidden
-        assert 30 * MIB < weight.growth_bytes(one_after_the_other) < 40 * MIB
-    assert weight.growth_bytes(lambda: None) < MIB
+        assert 30 * MIB < inspection.growth_bytes(one_after_the_other) < 40 * MIB
+    assert inspection.growth_bytes(lambda: None) < MIB
     # Small objects count too: a little less than they need, if the process has memory left of earlier ones.
-    assert 80 * MIB < weight.growth_bytes(lambda: [bytearray(1000) for _ in range(100_000)]) < 150 * MIB
+    assert 80 * MIB < inspection.growth_bytes(lambda: [bytearray(1000) for _ in range(100_000)]) < 150 * MIB
     ran = []
-    monkeypatch.setattr(weight, "_RESET", tmp_path / "proc" / "clear_refs")
-    assert weight.growth_bytes(lambda: ran.append(1)) is None
+    monkeypatch.setattr(inspection, "_RESET", tmp_path / "proc" / "clear_refs")
+    assert inspection.growth_bytes(lambda: ran.append(1)) is None
     assert ran == [1]
