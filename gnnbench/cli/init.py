@@ -1,11 +1,10 @@
-"""`gnnbench init`: writes settings, a first benchmark and a workflow, and runs the benchmark once."""
+"""`gnnbench init`: writes settings, a first benchmark and a workflow."""
 
 import argparse
 import importlib.util
 import os
 import shlex
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ READY = 0
 _MOST_NAMED = 5
 _PACKAGES = "does it need packages that are not installed?"
 _TIMEOUT_SECONDS = 300.0
-"""Of the benchmark's first run. Importing torch and a first benchmark took 8 s on a quiet machine."""
+"""Of the collection. Importing torch took 8 s on a quiet machine."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,15 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive_seconds,
         default=_TIMEOUT_SECONDS,
         metavar="S",
-        help="stop the collection, and the run of the benchmark, after S seconds. "
-        f"Default: {_TIMEOUT_SECONDS:.0f}.",
+        help=f"stop the collection after S seconds. Default: {_TIMEOUT_SECONDS:.0f}.",
     )
     parser.add_argument("--yes", action="store_true", help="write without asking")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show what is found and what would be written, write it, run a benchmark once, and return 0."""
+    """Show what is found and what would be written, write it, and return 0."""
     from ..adopt import plan
 
     folder = git.top(Path.cwd())
@@ -69,10 +67,8 @@ def run(options: argparse.Namespace) -> int:
     else:
         streams.say("nothing was written")
         return READY
-    if planned.left:
-        streams.say(f"still to do: {planned.left}; then run: pytest {_here(project, project.suite)}")
-    elif project.benchmarks:
-        _try(project, options.timeout)
+    first = f"still to do: {planned.left}; then run" if planned.left else "to see that they run"
+    streams.say(f"{first}: pytest {_here(project, project.suite)}")
     _say_next(planned)
     return READY
 
@@ -92,7 +88,8 @@ def _project(folder: Path, named: "Sequence[str]", timeout_seconds: float) -> "P
         try:
             found = fresh.collect(named or ["."], folder, timeout_seconds)
         except fresh.LateError as error:
-            raise _late("collecting", timeout_seconds, error) from None
+            said = "collecting did not end in time, and was stopped; --timeout gives it longer"
+            raise UsageError(said, *str(error).splitlines()[1:]) from None
     refused = [f"{file} cannot be collected: {reason}" for file, reason in found.refused.items()]
     if not found.benchmarks and (named or any(_may_time(folder / file) for file in found.refused)):
         raise UsageError(f"no benchmark here: {_PACKAGES}", *refused)
@@ -105,12 +102,6 @@ def _project(folder: Path, named: "Sequence[str]", timeout_seconds: float) -> "P
 def _may_time(file: Path) -> bool:
     """Tell whether a file that cannot be collected may have benchmarks."""
     return not file.is_file() or b"benchmark" in file.read_bytes()
-
-
-def _late(what: str, timeout_seconds: float, error: UsageError) -> UsageError:
-    """Return the error for a process of pytest that did not end in time."""
-    said = f"{what} did not end within {timeout_seconds:g} s, and was stopped; --timeout gives it longer"
-    return UsageError(said, *str(error).splitlines()[1:])
 
 
 def _show(planned: "Adoption") -> None:
@@ -145,40 +136,6 @@ def _agreed(count: int) -> bool:
         raise UsageError("nothing was written: nobody can answer here; give --yes to write without asking")
     print(f"write {units.count(count, 'file')}? [Y/n] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
-
-
-def _try(project: "Project", timeout_seconds: float) -> None:
-    """Run the first benchmark once, and print its times.
-
-    Raises:
-        UsageError: it fails, or takes too long.
-    """
-    from .. import cpu
-    from ..results import run_file
-    from ..variants import fresh
-    from .progress import Progress
-
-    watch, first = cpu.ContentionWatch(), project.benchmarks[0]
-    with Progress() as progress, tempfile.TemporaryDirectory() as place:
-        output = Path(place, "run.json")
-        progress.step(f"pytest {first}", timeout_seconds)
-        try:
-            lines = fresh.run([first], output, project.folder, 1, lambda _: None, timeout_seconds)
-        except fresh.LateError as error:
-            raise _late(first, timeout_seconds, error) from None
-        except UsageError as error:
-            raise UsageError(f"{first} does not run: {_PACKAGES}", *str(error).splitlines()) from None
-        entries = run_file.load(output)["benchmarks"]
-    for line in lines:
-        streams.say(line)
-    for entry in entries:
-        streams.say(f"timed: {entry['fullname']}, {units.seconds(entry['stats']['median'])}")
-    share = watch.contention_share()
-    if share > cpu.CONTENDED:
-        streams.say(
-            f"the machine is busy: other programs used {units.fraction(share)} of its CPU time meanwhile, so "
-            "times are longer than usual"
-        )
 
 
 def _say_next(planned: "Adoption") -> None:

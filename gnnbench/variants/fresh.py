@@ -31,7 +31,6 @@ def run(
     folder: Path,
     number: int,
     progress: Callable[[str], None],
-    timeout_seconds: float | None = None,
 ) -> list[str]:
     """Time a suite in a new process; it never outlives this call.
 
@@ -41,20 +40,18 @@ def run(
         folder: the working directory.
         number: the process's number, from 1; it seeds the simulated clock.
         progress: called with each line of output.
-        timeout_seconds: the process is ended after this time; None: never.
 
     Returns:
         Lines on what was done otherwise than the suite says, and on an exit status other than 0.
 
     Raises:
-        LateError: it took too long.
         UsageError: a benchmark failed or did not run, or nothing was timed; the message has the last lines
             that pytest printed.
     """
     title = f"process {number}"
     words = [*arguments, f"--benchmark-json={output}"]
     variables = simulated_clock.reseeded(number)
-    ending, last = _ended(words, output.parent, folder, variables, title, progress, timeout_seconds)
+    ending, last = _ended(words, output.parent, folder, variables, title, progress)
     if ending.failure:
         raise UsageError(f"{title} failed: {ending.failure}", *last)
     if not output.exists():
@@ -82,7 +79,7 @@ def _ended(
     variables: Mapping[str, str],
     title: str,
     progress: Callable[[str], None],
-    timeout_seconds: float | None,
+    timeout_seconds: float | None = None,
 ) -> tuple[Ending, Sequence[str]]:
     """Run pytest in a new process, with its plugin; return how it ended, and its last lines."""
     file = files / "ending.json"

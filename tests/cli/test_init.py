@@ -1,4 +1,4 @@
-"""In real repositories; the benchmarks that are written really run."""
+"""In real repositories."""
 
 import os
 import pty
@@ -31,9 +31,8 @@ class TestSum:
 
 @pytest.fixture(autouse=True)
 def _forked(in_process, monkeypatch):  # noqa: ARG001 - which clears variables before
-    """Let the pytests of a command be forks that time briefly."""
-    short = {"PYTEST_ADDOPTS": f"{suite.BARE} --benchmark-max-time=0.01"}
-    pytest_is_forked(monkeypatch, libraries=True, **short, **ASLEEP)
+    """Let the pytests of a command be forks."""
+    pytest_is_forked(monkeypatch, libraries=True, PYTEST_ADDOPTS=suite.BARE, **ASLEEP)
 
 
 @pytest.fixture
@@ -76,7 +75,7 @@ def test_a_repository_without_benchmarks_gets_one_that_its_owner_completes(tmp_p
     file.write_text(file.read_text().replace("(x, edge_index)", "(x,)"))
     again = run()
     assert again.returncode == 0, again.stderr
-    assert "timed: benchmarks/test_model.py::test_forward, " in again.stdout
+    assert "to see that they run: pytest benchmarks" in again.stdout
     assert "nothing to write" in again.stdout
     assert "write your model" not in again.stdout
 
@@ -101,7 +100,6 @@ def test_a_repository_with_benchmarks_keeps_them(tmp_path, run):
     found = run("--action", "me/gnnbench@v2")
     assert found.returncode == 0, found.stderr
     assert "1 benchmark function in test_sum.py" in found.stdout
-    assert "timed: test_sum.py::test_sum, " in found.stdout
     after = state(tmp_path)
     assert after["gnnbench.toml"] == 'effect = "5%"\n'
     assert "uses: me/gnnbench/.github/workflows/compare.yml@v2" in after[".github/workflows/benchmarks.yml"]
@@ -143,26 +141,23 @@ def test_it_asks(tmp_path, in_process, monkeypatch, answer, written):
 
 
 @pytest.mark.parametrize(
-    ("settings", "file", "text", "name"),
+    ("settings", "file", "text"),
     [
         (
             "python_files = perf_*.py\npython_functions = bench_*\naddopts = --benchmark-skip",
             "perf/perf_sum.py",
             SUITE.replace("test_sum", "bench_sum"),
-            "bench_sum",
         ),
-        ("testpaths = src", "tests/test_a.py", INDIRECT, "TestSum::test_it"),
+        ("testpaths = src", "tests/test_a.py", INDIRECT),
     ],
 )
-def test_pytest_says_what_a_benchmark_is(tmp_path, run, settings, file, text, name):
+def test_pytest_says_what_a_benchmark_is(tmp_path, run, settings, file, text):
     (tmp_path / "pytest.ini").write_text(f"[pytest]\n{settings}\n")
     (tmp_path / file).parent.mkdir()
     (tmp_path / file).write_text(text)
     ran = run()
     assert ran.returncode == 0, ran.stderr
     assert f"1 benchmark function in {file}" in ran.stdout
-    assert f"timed: {file}::{name}, " in ran.stdout
-    assert ("overridden: pytest's --benchmark-skip" in ran.stdout) is ("skip" in settings)
 
 
 def test_what_cannot_be_collected_is_named_beside_benchmarks(tmp_path, in_process):
@@ -184,19 +179,14 @@ def test_files_that_pytest_does_not_find_can_be_named(tmp_path, in_process, monk
     assert "1 benchmark function in bench/bench_sum.py" in in_process("init", "bench_sum.py").stdout
 
 
-@pytest.mark.parametrize("place", ["collecting", "test_sum.py::test_sum"])
-def test_what_hangs_is_stopped(tmp_path, in_process, monkeypatch, place):
-    """The collection and then the run of the benchmark have so long."""
-    waits = "import time\ntime.sleep(600)\n"
-    (tmp_path / "test_sum.py").write_text(waits + SUITE if place == "collecting" else SUITE)
-    if place != "collecting":
-        monkeypatch.setattr(init, "_project", lambda folder, *_: Project(folder, (place,)))
+def test_what_hangs_is_stopped(tmp_path, in_process, monkeypatch):
+    (tmp_path / "test_sum.py").write_text("import time\ntime.sleep(600)\n" + SUITE)
     monkeypatch.setattr("gnnbench.variants.fresh.running", command.running)
     found = in_process("init", "--yes", "--timeout", "0.5")
     assert found.returncode == 2
-    said = f"{place} did not end within 0.5 s, and was stopped; --timeout gives it longer"
+    said = "collecting did not end in time, and was stopped; --timeout gives it longer"
     assert f"gnnbench: {said}" in found.stderr.splitlines()
-    assert (tmp_path / "gnnbench.toml").exists() is (place != "collecting")
+    assert not (tmp_path / "gnnbench.toml").exists()
 
 
 def test_a_suite_that_pytest_cannot_collect_is_exit_2_with_the_reason(tmp_path, run):
@@ -208,15 +198,6 @@ def test_a_suite_that_pytest_cannot_collect_is_exit_2_with_the_reason(tmp_path, 
         "test_sum.py cannot be collected: ModuleNotFoundError: No module named 'no_such_package'",
     ]
     assert not (tmp_path / "gnnbench.toml").exists()
-
-
-def test_a_benchmark_that_fails_is_exit_2_with_its_output(tmp_path, run):
-    (tmp_path / "test_sum.py").write_text("def test_sum(benchmark):\n    import no_such_package\n")
-    found = run()
-    assert found.returncode == 2
-    said = "gnnbench: test_sum.py::test_sum does not run: does it need packages that are not installed?"
-    assert said in found.stderr.splitlines()
-    assert "process 1 failed: test_sum.py::test_sum raised: ModuleNotFoundError" in found.stderr
 
 
 def test_it_finds_the_same_from_each_folder_of_a_repository(tmp_path, in_process, monkeypatch):
