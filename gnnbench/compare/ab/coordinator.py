@@ -142,6 +142,7 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
     start, watch = RealTime.seconds(), ContentionWatch()
     interrupted = False
     with Pairs(setting, watcher) as pairs:
+        pairs.shared.end_seconds = start + (setting.total_seconds or math.inf)
         session = _Session(Terms(base, head), setting, watcher, pairs)
         try:
             session.inspect()

@@ -51,13 +51,13 @@ class Inspecting:
         If a side dies, the remaining benchmarks are inspected in a new pair.
 
         Args:
-            at_most_seconds: after this time, without the start, those that are left are not inspected; one
-                is always.
+            at_most_seconds: after this time those that are left are not inspected; one is always.
 
         Raises:
             UsageError: a side does not start, the benchmarks import nothing from a variant, or `choose`
                 raises it.
         """
+        end = RealTime.seconds() + at_most_seconds
         self.take_known()
         broken = not self.names or len(self.found) < len(self.names)
         while broken:
@@ -65,8 +65,8 @@ class Inspecting:
             with self._pairs.started(terms) as workers, self._kept(workers):
                 self.suite = workers.suite
                 self.names = self._choose(workers.suite)
-                self._inspect_left(workers, RealTime.seconds() + at_most_seconds)
-            broken = workers.broken is not None
+                self._inspect_left(workers, end)
+            broken = workers.broken is not None and self._pairs.shared.left_seconds() > 0
             if self.names:
                 workers.check_trees()
 
@@ -93,7 +93,10 @@ class Inspecting:
                 break
             self._listener.step(f"inspecting benchmark {number} of {len(self.names)}: {name}")
             start = RealTime.seconds()
-            self.found[name] = one = workers.inspect(name)
+            one = workers.inspect(name)
+            if workers.broken and self._pairs.shared.left_seconds() <= 0:
+                break
+            self.found[name] = one
             if workers.broken:
                 self._listener.say(f"{name}: {workers.broken}; restarting both sides")
                 break

@@ -96,7 +96,8 @@ class Pairs(ExitStack):
             planned = Plan({}) if workers.broken else plan(workers) or Plan({})
             begin, of = self._passed(), len(planned.seconds)
             for number, (name, seconds) in enumerate(planned.seconds.items(), 1):
-                if number > 1 and self._passed() - begin > planned.at_most_seconds:
+                late = self._passed() - begin > planned.at_most_seconds
+                if (late and number > 1) or self.shared.left_seconds() <= 0:
                     break
                 self._listener.step(
                     f"{terms.about}timing benchmark {number} of {of} in pair {workers.number},"
@@ -104,6 +105,8 @@ class Pairs(ExitStack):
                 )
                 visited = RealTime.seconds()
                 found = workers.visit(name, seconds, planned.longest_seconds)
+                if workers.broken and self.shared.left_seconds() <= 0:
+                    break  # its set-up took longer than the rest of the time: that is no failure
                 if isinstance(found, Visit):
                     visits[name] = found
                 else:

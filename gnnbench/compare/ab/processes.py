@@ -1,5 +1,6 @@
 """One fresh pytest process per side, and the commands and answers between them and the driver."""
 
+import math
 import os
 import random
 from collections.abc import Callable, Collection, MutableMapping, Sequence
@@ -57,10 +58,16 @@ class Shared:
     """Time of the simulated machine, if GNNBENCH_FAKE_CLOCK asks for one."""
     simulated: bool = False
     """Whether the machine is simulated."""
+    end_seconds: float = math.inf
+    """When the time of the run ends, by RealTime. Then processes that have started are waited for no more."""
 
     def now(self) -> float:
         """Return the time in seconds, of the simulated machine if there is one."""
         return self.fake_seconds if self.simulated else RealTime.seconds()
+
+    def left_seconds(self) -> float:
+        """Return how much of the run's time is left; a simulated machine ends its time by itself."""
+        return math.inf if self.simulated else self.end_seconds - RealTime.seconds()
 
 
 @dataclass(frozen=True)
@@ -133,7 +140,7 @@ class Processes:
                 apart=bool(counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
                 terms={"recorded": self.terms.untimed and setting.cache is not None},
             )
-        found = {side: self.answer(side) for side in self.order()}
+        found = {side: self._answer(side, setting.timeout_seconds) for side in self.order()}
         return {side: found[side] for side in SIDES}
 
     def send(self, side: str, **command: Any) -> None:
@@ -145,12 +152,16 @@ class Processes:
         self.children[side].send({**command, "now": self.shared.fake_seconds})
 
     def answer(self, side: str) -> dict[str, Any]:
-        """Wait for the answer of a side.
+        """Wait for the answer of a side, at most until the end of the run's time.
 
         Raises:
             DiedError: there is none.
         """
-        answer = self.children[side].answer(self.shared.setting.timeout_seconds)
+        seconds = min(self.shared.setting.timeout_seconds, max(self.shared.left_seconds(), 0.0))
+        return self._answer(side, seconds)
+
+    def _answer(self, side: str, timeout_seconds: float) -> dict[str, Any]:
+        answer = self.children[side].answer(timeout_seconds)
         self.loaded[side] = tuple(answer["loaded"])
         if answer["now"] is not None:
             self.shared.simulated = True

@@ -280,3 +280,34 @@ def test_a_small_budget_goes_to_what_does_more_than_before(tmp_path, monkeypatch
     judge((prepared("git:old"), prepared("git:new")), watcher, 60.0)
     timed = [text.rpartition("::")[2] for text, _ in watcher.steps if "in pair 1" in text]
     assert timed == ["more", "fewer", "other"]
+
+
+ENDLESS = """
+import time
+
+import pytest
+from package import changed
+
+
+@pytest.fixture
+def endless():
+    time.sleep(1000)
+
+
+def test_changed(benchmark):
+    benchmark(changed)
+
+
+def test_endless(benchmark, endless):
+    benchmark(changed)
+"""
+
+
+def test_a_set_up_that_takes_longer_than_all_the_time_is_no_failure(sides, watcher, tmp_path):
+    """The processes would otherwise be waited for until the timeout, and the benchmark would have failed."""
+    write(tmp_path, ENDLESS)
+    found = judge(sides, watcher, 60.0, 4.0)
+    decisions = {row.fullname.partition("::")[2]: row.judgement for row in found.rows}
+    assert decisions["test_endless"].verdict == "undecided"
+    assert "budget" in decisions["test_endless"].reason
+    assert watcher.said == []
