@@ -77,11 +77,11 @@ COMMANDS = {
 """What measures nothing, or says at once what is missing: exit code, and a part of what is said."""
 
 LONG = {
-    f"profile order --with functions --sort self --epochs 1 --folder p {OF_GRAPHS.format('')} -- bench": (
+    f"profile order --with functions --epochs 1 --folder p {OF_GRAPHS.format('')} -- bench": (
         0,
         "built-in method builtins.sorted",
     ),
-    "init bench --action o/n@v1 --timeout 60 --yes": (0, "timed: "),
+    "init bench --action o/n@v1 --timeout 60 --yes": (0, "to see that they run: "),
     "profile order -- test_own.py": (2, PIP),
     "list --data .": (0, "spmm_sum"),
     "baseline record --processes 2 --reason why --name n -- bench": (0, "recorded 2 benchmarks"),
@@ -92,9 +92,12 @@ LONG = {
     "--total-budget 5 --effect 5% --skip HEAD~1 --repository words=. --build true --build-cache 1GiB "
     "--markdown b.md --fresh -- bench": (0, "the ends do not differ"),
     "bisect git:HEAD~2 git:HEAD --results -- bench": (0, "no other result of 2 benchmarks"),
-    "calibrate --runs 1 --planted 0 --budget 2 --total-budget 4 --effect 5% --fresh -- bench": (3, "verdict"),
+    "calibrate --runs 1 --planted 0 --budget 2 --total-budget 4 --effect 5% --fresh -- bench": (
+        3,
+        "no benchmark could be compared",
+    ),
     "profile order --diff git:HEAD~1 . --with functions -- bench": (0, "no difference"),
-    "init --yes": (0, "timed: bench/test_words.py"),
+    "init --yes": (0, "to see that they run: pytest bench/test_words.py"),
 }
 """What times, or starts several processes."""
 

@@ -13,7 +13,7 @@ from ..options import OPTIONS
 from ..profile.kinds import KINDS
 from . import streams
 from .common import INTERRUPTED
-from .profile_session import COMMAND, DEFAULT, EPOCH, SORT, ProfileSession
+from .profile_session import COMMAND, DEFAULT, EPOCH, ProfileSession
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -40,12 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for option in (*passed_on, OPTIONS["epochs"], OPTIONS["profile-folder"]):
         option.declare(parser.add_argument)
     parser.add_argument(
-        "--sort",
-        default=SORT,
-        metavar="ORDER",
-        help=f"sort order of the function table: cumulative, self or calls. Default: {SORT}.",
-    )
-    parser.add_argument(
         "--diff",
         nargs=2,
         metavar=("A", "B"),
@@ -64,19 +58,19 @@ def run(options: argparse.Namespace) -> int:
     session = ProfileSession(options)
     try:
         with passed_on(options.settings, session.wanted.arguments):
-            return _compare_variants(session, options.diff) if options.diff else _show(session, options.sort)
+            return _compare_variants(session, options.diff) if options.diff else _show(session)
     except KeyboardInterrupt:
         streams.say(f"gnnbench: interrupted; finished profiles are in {session.wanted.folder}", sys.stderr)
         return INTERRUPTED
 
 
-def _show(session: ProfileSession, sort: str) -> int:
+def _show(session: ProfileSession) -> int:
     """Profile the installed code, and print the tables."""
     from ..profile.process import ProfiledSide
     from ..report.profile import pages
 
     (profiles,) = session.profile([ProfiledSide()])
-    for page in pages(list(profiles.values()), sort=sort):
+    for page in pages(list(profiles.values())):
         print(f"\n{page}")
     return session.status(profiles)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import units
-from ..errors import UsageError, unknown_name
+from ..errors import UsageError
 from ..files import shown
 from ..options import OPTIONS, Options
 from .common import NOT_JUDGED, nearest, suite
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 EPOCH = "benchmarks/test_epoch.py::test_epoch"
 DEFAULT = ("phases", "layers")
-SORT = "cumulative"
 _MOST_NAMED = 20
 """How many of the selected benchmarks are listed by name."""
 COMMAND = "gnnbench profile SELECT"
@@ -40,11 +39,6 @@ class ProfileSession:
 
         environment.let_idle_threads_sleep()  # the profiling processes inherit the variable
         chosen = Options.parse(**vars(options))
-        if options.sort != SORT:
-            from ..profile.functions import ORDERS
-
-            if options.sort not in ORDERS:
-                raise unknown_name("order", options.sort, ORDERS)
         ProfileStore(chosen.profile_folder).check()
         arguments, select = _selection(options.select, options.rest)
         self.wanted = Wanted(

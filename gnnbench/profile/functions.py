@@ -13,14 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import units
-from ..errors import unknown_name
 from ..measure.conditions import collector_paused
 from . import text
 from .subject import Subject, timed_ns
 
 FILE = "functions.prof"
-ORDERS = {"cumulative": "cumulative_ns", "self": "self_ns", "calls": "calls"}
-"""Sort order of a table: the column that it sorts by."""
 
 _SHOWN = 25
 _COLUMNS = {"Function": -44, "Count": 7, "Self": 8, "Frac.": 6, "Cumulative": 10}
@@ -71,15 +68,9 @@ def _place(file: str, line: int) -> str:
     return f"{file[len(max(roots, key=len)) + 1 :] if roots else file}:{line}"
 
 
-def table(section: Mapping[str, Any], by: str = "cumulative") -> str:
-    """Return the first 25 functions as a table, sorted by `cumulative`, `self` or `calls`.
-
-    Raises:
-        UsageError: the order is unknown.
-    """
-    if by not in ORDERS:
-        raise unknown_name("order", by, ORDERS)
-    rows = sorted(section["rows"], key=lambda row: -row[ORDERS[by]])
+def table(section: Mapping[str, Any]) -> str:
+    """Return the first 25 functions as a table, by cumulative time."""
+    rows = section["rows"]
     shown = [
         (
             _name(row),
@@ -92,10 +83,10 @@ def table(section: Mapping[str, Any], by: str = "cumulative") -> str:
     ]
     call_ns = section["total_ns"] / section["repeats"]
     note = (
-        f"Sums over {section['repeats']} profiled calls of {text.nanoseconds(call_ns)} each, by {by}. "
+        f"Sums over {section['repeats']} profiled calls of {text.nanoseconds(call_ns)} each. "
         f"{text.first_call(section)} Frac. is the fraction of self time; cumulative times overlap."
     )
-    more = f"{len(rows) - len(shown)} more functions: python -m pstats {FILE}"
+    more = f"{len(rows) - len(shown)} more functions, and other orders: python -m pstats {FILE}"
     return text.page(text.table(_COLUMNS, shown), note, more)
 
 

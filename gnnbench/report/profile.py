@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import units
-from ..profile import functions, kinds
+from ..profile import kinds
 from ..profile.findings import Finding
 from ..profile.record import FILE, ProfileRecord
 from ..profile.text import WIDTH, nanoseconds, page
@@ -32,12 +32,11 @@ class Profile:
     record: ProfileRecord
 
 
-def pages(profiles: Sequence[Profile], *, sort: str) -> Iterator[str]:
+def pages(profiles: Sequence[Profile]) -> Iterator[str]:
     """Yield a text for each benchmark; first, one table for benchmarks that differ only in the platform.
 
     Args:
         profiles: in display order.
-        sort: sort order of functions, one of its ORDERS.
     """
     groups: dict[object, list[Profile]] = {}
     for profile in profiles:
@@ -52,7 +51,7 @@ def pages(profiles: Sequence[Profile], *, sort: str) -> Iterator[str]:
                     together.append(kind)
                     yield side_by_side(kind, sections)
         for profile in group:
-            yield _page(profile, sort, without=together)
+            yield _page(profile, without=together)
 
 
 def side_by_side(kind: str, sections: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
@@ -138,12 +137,11 @@ def _line(name: str, values: Sequence[str], ratios: Sequence[str]) -> str:
     return f"{name:<{_EVENT}}{values[0]:>9}{''.join(cells[1:])}".rstrip()
 
 
-def _page(profile: Profile, sort: str, without: Sequence[str]) -> str:
+def _page(profile: Profile, without: Sequence[str]) -> str:
     parts = [profile.record.id]
     for kind in profile.record.sections:
         if kind in kinds.KINDS and kind not in without:
-            section = profile.record.section(kind)
-            table = functions.table(section, sort) if kind == "functions" else kinds.load(kind).table(section)
+            table = kinds.load(kind).table(profile.record.section(kind))
             parts.append(f"{kind}: {kinds.KINDS[kind]}\n{table}")
     names = sorted(path.name for path in profile.folder.iterdir() if path.name != FILE)
     files = textwrap.fill(", ".join((FILE, *names)), WIDTH, initial_indent="  ", subsequent_indent="  ")

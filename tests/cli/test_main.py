@@ -169,9 +169,16 @@ def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, capsys):
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
-def test_a_command_of_an_earlier_version_says_what_replaces_it(capsys):
-    assert main(["export", "run.json", "--format", "bmf"]) == 2
-    assert "gnnbench export was removed: Bencher (--adapter python_pytest)" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("export run.json --format bmf", "gnnbench export was removed: Bencher (--adapter python_pytest)"),
+        ("profile epoch --sort=self", "gnnbench profile --sort was removed: python -m pstats"),
+    ],
+)
+def test_what_an_earlier_version_had_says_what_replaces_it(words, said, capsys):
+    assert main(words.split()) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_a_required_package_that_was_removed_is_a_line(monkeypatch, capsys):

@@ -93,7 +93,6 @@ def folder(tmp_path_factory):
         ("profile epoch --dataset kora", "unknown dataset 'kora': did you mean cora?"),
         ("profile epoch --epochs 0", "epochs '0' must be a whole number"),
         ("profile epoch --folder pytest.ini", "pytest.ini cannot be written"),
-        ("profile epoch --sort time", "unknown order 'time'"),
         ("profile --diff pytest.ini pytest.ini", "pytest.ini: not JSON, or cut off"),
         ("profile --diff . .", "profile.json: cannot be read"),
         ("profile epoch --diff . hg:tip", "unknown part of a variant 'hg'"),

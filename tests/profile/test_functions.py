@@ -3,7 +3,6 @@ import sys
 
 import pytest
 
-from gnnbench.errors import UsageError
 from gnnbench.profile import functions
 from tests.profile.subjects import epoch, subject_of, widest
 
@@ -24,15 +23,11 @@ def test_an_epoch_s_functions_in_a_table_and_in_the_file_of_pstats(make_case, tm
     stats = pstats.Stats(str(tmp_path / functions.FILE)).stats
     assert {name: row[1] for (_, _, name), row in stats.items()}["gcn_norm"] == norm["calls"]
     assert len(stats) - 1 == len(section["rows"])  # and the profile's own end
-    for order, column in functions.ORDERS.items():
-        table = functions.table(section, order)
-        assert widest(table) <= 80
-        first = max(section["rows"], key=lambda row: row[column])
-        assert first["function"].strip("<>")[:15] in table.splitlines()[1]
-        assert f"by {order}" in table
-        assert f"{len(section['rows']) - 25} more functions" in table
-    with pytest.raises(UsageError, match="unknown order 'cumulatve': did you mean cumulative"):
-        functions.table(section, "cumulatve")
+    table = functions.table(section)
+    assert widest(table) <= 80
+    first = max(section["rows"], key=lambda row: row["cumulative_ns"])
+    assert first["function"].strip("<>")[:15] in table.splitlines()[1]
+    assert f"{len(section['rows']) - 25} more functions, and other orders: python -m pstats" in table
 
 
 def fibonacci(n):
