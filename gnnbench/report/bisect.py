@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Iterator
 
 from .. import units
-from ..compare.bisect.line import Cause
-from ..compare.bisect.other_results import BisectedResults, OtherResult
+from ..compare.bisect.line import Cause, Place
+from ..compare.bisect.other_results import BisectedResults
 from ..compare.bisect.result import Bisected, BisectResult, Finding
 from . import markdown_text
 from .document import Column, Document, Heading, Note, Table, tables
@@ -61,7 +61,7 @@ def of_results(found: BisectedResults) -> Document:
     return [*blocks, *map(Note, left), Note(f"{whole}; {done}; {units.seconds(found.seconds)}")]
 
 
-def heading(finding: Finding | OtherResult) -> Iterator[str]:
+def heading(finding: Place) -> Iterator[str]:
     """Return the lines that name the cause, or the range in which it is."""
     if len(finding.causes) == 1:
         yield _named(finding.causes[0])

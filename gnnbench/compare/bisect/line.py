@@ -90,6 +90,18 @@ class Line:
         return [one.cause for one in self.candidates[low + 1 : high + 1] if one.cause]
 
 
+@dataclass(frozen=True)
+class Place:
+    """A place in a line where something changed."""
+
+    before: Candidate
+    """The last candidate without the change."""
+    after: Candidate
+    """The first one that is known to have it."""
+    causes: tuple[Cause, ...]
+    """What may be the cause; one, if it is known."""
+
+
 class Ready(ExitStack):
     """The candidates that are checked out, installed or built. On exit, all are cleaned up.
 

@@ -15,7 +15,7 @@ from ..ab.pairs import Watcher
 from ..comparison import Agreement
 from . import lines
 from .journal import BisectSetting
-from .line import Candidate, Cause, Line, Ready
+from .line import Line, Place, Ready
 from .result import pytest_options
 from .run import ready
 
@@ -23,15 +23,9 @@ FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True)
-class OtherResult:
+class OtherResult(Place):
     """A place in a line where benchmarks began to return another result than the good end."""
 
-    before: Candidate
-    """The last candidate without the change."""
-    after: Candidate
-    """The first one that is known to have it."""
-    causes: tuple[Cause, ...]
-    """What may be the cause; one, if it is known."""
     benchmarks: Mapping[str, Agreement]
     """How their results agree with the good end's at `after`."""
 

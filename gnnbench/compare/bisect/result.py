@@ -11,7 +11,7 @@ from ..ab.schedule import Decision
 from ..ab.visit import Inspections
 from ..verdict import Thresholds
 from .followed import Change
-from .line import Candidate, Cause, Line
+from .line import Line, Place
 
 FORMAT_VERSION = 1
 _SELECTING = ("-k", "-m", "--deselect", "--ignore", "--ignore-glob")
@@ -19,15 +19,9 @@ _SELECTING = ("-k", "-m", "--deselect", "--ignore", "--ignore-glob")
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A place in a line where benchmarks changed."""
+class Finding(Place):
+    """A place in a line where the times of benchmarks changed."""
 
-    before: Candidate
-    """The last candidate without the change."""
-    after: Candidate
-    """The first one that is known to have it."""
-    causes: tuple[Cause, ...]
-    """What may be the cause; one, if it is known."""
     changes: Mapping[str, Change]
     """By benchmark, the largest first."""
     inspections: Mapping[str, Inspections]
