@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="ID",
         help="the benchmarks to accept. Default: all that are slower or need more memory; with --result, "
-        "also those with another result.",
+        "also the one with another result. Several of these must be named.",
     )
     parser.add_argument(
         "--result", action=argparse.BooleanOptionalAction, help="also accept that results are others"

@@ -62,7 +62,7 @@ def entries(
 
     Args:
         path: the saved result.
-        names: ids of benchmarks in it; empty: all that are worse.
+        names: ids of benchmarks in it; empty: all that are worse, at most one of them by another result.
         accepted: the accepted slowdowns so far; its day is that of the new ones.
         reason: why the slowdowns are intended.
         until: the last day on which they are accepted.
@@ -76,12 +76,15 @@ def entries(
     for name in names:
         if name not in rows:
             raise UsageError(f"{path}: {unknown_name('benchmark', name, rows)}")
+    others = [name for name, (row, _) in rows.items() if row.has_other_result]
+    if results and not names and len(others) > 1:
+        what = f"{len(others)} benchmarks have another result; name those that are meant to"
+        raise UsageError(f"{path}: {what}: {', '.join(others)}")
     names = list(dict.fromkeys(names)) or [
         name for name, (row, _) in rows.items() if row.is_worse and (results or not row.has_other_result)
     ]
     if not names:
-        others = sum(row.has_other_result for row, _ in rows.values())
-        more = f"; {units.count(others, 'benchmark')} with another result: --result" if others else ""
+        more = f"; {units.count(len(others), 'benchmark')} with another result: --result" if others else ""
         raise UsageError(
             f"{path}: no benchmark is slower or needs more memory, so there is nothing to accept{more}"
         )

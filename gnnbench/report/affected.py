@@ -29,12 +29,16 @@ def document(found: AffectedResult, width: int | None) -> Document:
         widths = [max(map(len, column)) for column in zip(names.columns, *names.cells.values(), strict=True)]
         left = max((width or _WIDTH_IN_A_PIPE) - sum(widths) - len(widths), _FEWEST_CHARACTERS)
         blocks.append(table(names, [Column("changed", "text", partial(_changed, width=left))], shown))
-    others = [
+    return [*blocks, Note(""), *map(Note, _other_results(found))] if blocks else []
+
+
+def _other_results(found: AffectedResult) -> list[str]:
+    """Return a line for each benchmark with another result."""
+    return [
         f"another result: {name}: {results.reason}"
-        for name, one in shown.items()
+        for name, one in found.benchmarks.items()
         if (results := one.inspections.results) and results.is_other
     ]
-    return [*blocks, Note(""), *map(Note, others)] if blocks else []
 
 
 def _changed(one: Inspected, width: int) -> str:
@@ -57,9 +61,10 @@ def summary(found: AffectedResult) -> str:
     changed, same, unknown = (len(found.named(status)) for status in ("changed", "same", "unknown"))
     of = units.count(len(found.benchmarks), "benchmark")
     text = f"{changed} of {of} {_run(changed)} changed code, {same} {_run(same)} the same code"
-    if not unknown:
-        return text
-    return f"{text}, {unknown} could not be compared and count{'s' if unknown == 1 else ''} as affected"
+    if unknown:
+        text += f", {unknown} could not be compared and count{'s' if unknown == 1 else ''} as affected"
+    others = len(_other_results(found))
+    return f"{text}; {units.count(others, 'other result')}" if others else text
 
 
 def _run(count: int) -> str:

@@ -66,6 +66,9 @@ def test_eight_of_eight_cheats_are_named_and_fail(project, command):
         words = ("git:base", ".", "--budget", "40", "--json", "saved.json", "--")
         found = gnnbench("ab", *words, *ids, cwd=project, **CLOCK)
         assert "8 of 8 benchmarks have another result" in found.stdout
+        refused = gnnbench("accept", "saved.json", "--result", "--reason", "all", cwd=project)
+        assert refused.returncode == 2
+        assert "8 benchmarks have another result; name those that are meant to: " in refused.stderr
     else:
         words = ("--benchmark-compare=git:base", "--gnn-budget=320", "--benchmark-json=saved.json")
         found = run(*words, *ids, cwd=project, **CLOCK)
