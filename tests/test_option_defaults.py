@@ -25,7 +25,6 @@ repository = "torch=../torch"
 effect = 0.02
 [profile]
 with = ["layers", "functions"]
-sort = "self"
 folder = "profiles"
 hidden = 16
 [baseline]
@@ -83,7 +82,7 @@ def test_a_table_has_the_defaults_of_its_command(parsed):
     assert parsed("baseline", "record").processes == 5
     assert parsed("baseline", "prune").keep == 7
     options = parsed("profile", "spmm")
-    assert (options.profile, options.sort, options.hidden) == (["layers", "functions"], "self", ["16"])
+    assert (options.profile, options.hidden) == (["layers", "functions"], ["16"])
 
 
 def test_a_key_at_the_top_holds_for_commands_for_which_it_means_the_same(parsed, tmp_path):
