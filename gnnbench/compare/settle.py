@@ -169,13 +169,18 @@ def _accepting_results(found: Agreement | None, entries: Sequence[Entry]) -> Agr
 
 
 def _refusing(row: Compared) -> Compared:
-    """Return a benchmark without a verdict on its time if it has another result; no rule excuses that."""
+    """Return a benchmark without a verdict on its time if it has another result; no rule excuses that.
+
+    Why it could not be timed, for example as its test fails, is told too.
+    """
     if not row.has_other_result:
         return row
     assert row.results
+    before = row.judgement
     code = Reason.OTHER_RESULT if row.results.status == "differ" else Reason.ONLY_REPEATED
-    reason = f"{code.value}: {row.results.reason}"
-    return replace(row, judgement=replace(row.judgement, verdict="incomparable", reason=reason, code=code))
+    untimed = f"; {before.reason}" if before.verdict == "incomparable" else ""
+    reason = f"{code.value}: {row.results.reason}{untimed}"
+    return replace(row, judgement=replace(before, verdict="incomparable", reason=reason, code=code))
 
 
 def _recovered(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Iterator[str]:

@@ -119,3 +119,21 @@ def test_results_are_left_out_if_the_user_says_so(project):
     assert found.returncode in (0, 3), found.stdout
     (row,) = saved(project, "ab.json").values()
     assert row["results"] is None
+
+
+def test_an_assertion_that_fails_is_told_beside_the_other_result(project):
+    (project / "test_checked.py").write_text(
+        "from checked import value\n\n\ndef test_value(benchmark):\n    assert benchmark(value) == 1.0\n"
+    )
+    noise = {"sigma": 0.01, "spike_probability": 0, "drift": 0.02}
+    (project / "truths.json").write_text(json.dumps({"benchmarks": {"test_value": 1e-3}, "noise": noise}))
+    for number in (1.0, 1.5):
+        (project / "checked.py").write_text(f"def value():\n    return {number}\n")
+        git(project, "add", ".")
+        git(project, "commit", "-q", "-m", f"returns {number}")
+    words = ("git:HEAD^", "git:HEAD", "--budget", "3", "--json", "ab.json", "--", "test_checked.py")
+    found = gnnbench("ab", *words, cwd=project, **CLOCK)
+    assert found.returncode == 1, found.stdout
+    (row,) = saved(project, "ab.json").values()
+    assert row["reason"].startswith("another result: output is 1.5 instead of 1; ")
+    assert row["reason"].endswith("; head: raised: assert 1.5 == 1.0")
