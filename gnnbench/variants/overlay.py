@@ -13,6 +13,8 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+from .. import units
+from ..clocks import RealTime
 from ..errors import UsageError, one_line
 from ..files import UNFINISHED, hold
 from .command import Listener, call, last_line
@@ -36,7 +38,7 @@ def overlay(
         requirements: requirements, archives and folders.
         root: pip's working directory; paths are relative to it.
         cache: the cache folder; overlays are in its `overlays`, from which outdated ones are removed.
-        listener: receives the start of pip, and versions of which another day's run may find others.
+        listener: receives pip's start and time, and versions of which another day's run may find others.
         dependencies: also install the requirements' own dependencies.
 
     Raises:
@@ -59,12 +61,15 @@ def overlay(
             _clear(overlays, today)
             if not folder.is_dir():
                 listener.step(f"installing {asked}")
+                start = RealTime.seconds()
                 with tempfile.TemporaryDirectory(
                     dir=overlays, prefix=UNFINISHED, ignore_cleanup_errors=True
                 ) as temporary:
                     made = Path(temporary, "overlay")
                     _install(requirements, paths, made, dependencies, root)
                     made.rename(folder)
+                took = units.duration(RealTime.seconds() - start)
+                listener.say(f"installed {asked} in {took}, which counts towards no budget")
     if not lasting:
         found = ", ".join(f"{name} {version}" for name, version in versions(folder).items())
         listener.say(f"{asked} resolved to {found} (until the end of {today} UTC)")

@@ -1,3 +1,4 @@
+import re
 import signal
 import sys
 from datetime import date
@@ -47,10 +48,11 @@ def test_pip_installs_beside_the_environment_once(wheels, prepare, tmp_path, mon
         assert version(made) == 1
         assert made.versions == {"thing": "1"}
         assert overlay.is_relative_to(prepare.cache)
-    assert prepare.said == ["installing thing==1"]
+    assert prepare.said[0] == "installing thing==1"
+    assert re.fullmatch(r"installed thing==1 in .+, which counts towards no budget", prepare.said[1])
     with prepare("pip:thing==1 env:A=1", wheels.parent) as made:
         assert made.trees == (overlay,)
-    assert len(prepare.said) == 1
+    assert len(prepare.said) == 2
     # Dependencies are installed where asked for.
     with prepare("pip:needs==1", wheels) as made:
         assert made.trees != (overlay,)
@@ -71,11 +73,14 @@ def test_an_unpinned_requirement_is_looked_up_again_tomorrow(wheels, prepare, mo
     monkeypatch.setattr(module, "_today", lambda: date(2030, 1, 30))
     with prepare("pip:thing", wheels) as made:
         assert made.versions == {"thing": "2"}
-    assert prepare.said == ["installing thing", "thing resolved to thing 2 (until the end of 2030-01-30 UTC)"]
+    start, took, resolved = prepare.said
+    assert start == "installing thing"
+    assert re.fullmatch(r"installed thing in .+, which counts towards no budget", took)
+    assert resolved == "thing resolved to thing 2 (until the end of 2030-01-30 UTC)"
     wheel(wheels, "thing", 3)
     with prepare("pip:thing", wheels) as made:
         assert made.versions == {"thing": "2"}
-    assert prepare.said[2:] == prepare.said[1:2]
+    assert prepare.said[3:] == [resolved]
     monkeypatch.setattr(module, "_today", lambda: date(2030, 2, 2))
     (prepare.cache / "overlays" / ".unfinished-x").mkdir()
     with prepare("pip:thing", wheels) as made:
