@@ -58,23 +58,11 @@ class Slurm:
         files = [f"{option}={folder / name}" for option, name in names.items()]
         self._call("munged", "--force", f"--key-file={key}", f"--seed-file={folder / 'seed'}", *files)
         self._call("slurmctld")
-        self.start_node()
-        self.wait(lambda: self.ask("sinfo", "-h", "-o", "%T") == "idle")
-
-    def start_node(self):
         self._call("slurmd", "-N", self.host)
+        self.wait(lambda: self.ask("sinfo", "-h", "-o", "%T") == "idle")
 
     def ask(self, *words: str) -> str:
         return self._call(*words).strip()
-
-    def kill_node(self):
-        """Kill slurmd and what runs a job for it, as a crash would; not the job's own processes."""
-        node = self._pid("slurmd")
-        steps = [pid for pid in _all() if _is_step(pid) and str(self.folder) in _files(pid)]
-        assert steps
-        for pid in (node, *steps):
-            os.kill(pid, signal.SIGKILL)
-        self.wait(lambda: not any(_is_alive(pid) for pid in (node, *steps)))
 
     def stop(self):
         for name in ("slurmd", "slurmctld", "munge"):
@@ -116,24 +104,6 @@ def _port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
-
-
-def _all():
-    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
-
-
-def _is_step(pid):
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/comm").read_text().startswith("slurmstepd")
-    return False
-
-
-def _files(pid):
-    """Return what a process has open and where it is."""
-    with suppress(OSError):
-        places = [Path(f"/proc/{pid}/cwd"), *Path(f"/proc/{pid}/fd").iterdir()]
-        return " ".join(str(place.readlink()) for place in places)
-    return ""
 
 
 def _is_alive(pid):

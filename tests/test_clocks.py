@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.suite import ROOT, gnnbench, run
+from tests.suite import ROOT, run
 
 FREEZES = {
     "freezegun": "with freezegun.freeze_time('2020-01-01'): yield",
@@ -45,14 +45,6 @@ def test_a_suite_that_freezes_time_is_timed(suite):
     assert result.returncode == 0, result.stdout
     (found,) = json.loads(saved.read_text())["benchmarks"]
     assert found["extra_info"]["gnnbench"]["measurement"]["location_ns"] > 0
-
-
-@pytest.mark.nightly
-def test_both_sides_of_a_suite_that_freezes_time_are_timed(suite):
-    words = ("ab", ".", ".", "--total-budget", "5", "--json", "ab.json")
-    result = gnnbench(*words, "--", "test_sum.py", cwd=suite)
-    assert result.returncode == 0, result.stderr
-    assert json.loads((suite / "ab.json").read_text())["benchmarks"]
 
 
 def test_all_read_the_clocks_that_were_kept():

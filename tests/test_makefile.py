@@ -1,14 +1,11 @@
 """What `make` would install for each target, in a clone that has no environment yet."""
 
-import re
 import shutil
 import subprocess
-import sys
 
 import pytest
 
 from tests.suite import ROOT
-from tests.variants.repositories import git
 
 
 @pytest.fixture
@@ -47,21 +44,3 @@ def test_tools_come_from_their_group_without_torch(planned):
         assert f"--group {group}" in commands
         assert " torch " not in commands
         assert command in commands
-
-
-def test_the_version_is_the_tag(tmp_path):
-    def version():
-        command = [sys.executable, "-m", "hatchling", "version"]
-        found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-        return found.stdout.strip()
-
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tmp_path)
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "-q", "-m", "first")
-    assert re.fullmatch(r"0\.1\.dev1\+g.*", version())
-    git(tmp_path, "tag", "v1.2.3")
-    assert version() == "1.2.3"
-    git(tmp_path, "commit", "-q", "-m", "second", "--allow-empty")
-    assert re.fullmatch(r"1\.2\.4\.dev1\+g[0-9a-f]+", version())

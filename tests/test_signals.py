@@ -1,6 +1,5 @@
 """The signals, and real commands and a real pytest that get them while their children run."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import pytest
 from gnnbench import signals
 from gnnbench.results.baseline import FOLDER
 from tests.sampling import nightly
-from tests.suite import environment, gnnbench
+from tests.suite import environment
 from tests.variants.repositories import git, is_alive
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
@@ -25,16 +24,6 @@ def block():
     subprocess.Popen(["sleep", "100"])
     pathlib.Path("started").touch()
     time.sleep(100)
-"""
-BENCHMARK = f"""
-{BLOCKED}
-if any(word.startswith("--gnn-again") for word in sys.argv):
-    block()
-
-def test_b(benchmark):
-    import library
-
-    benchmark(library.work)
 """
 
 
@@ -91,18 +80,12 @@ class Project:
         self._temporary.mkdir()
         (folder / "pytest.ini").write_text(f"[pytest]\naddopts = {PLUGINS}\n")
         (folder / "test_a.py").write_text(suite)
-        self.takes(1e-3)
-
-    def takes(self, seconds: float) -> None:
-        """Say how long the benchmark takes."""
-        (self.folder / "truth.json").write_text(json.dumps({"benchmarks": {"test_b": seconds}}))
 
     @property
     def variables(self) -> dict[str, str]:
         return {
             "TMPDIR": str(self._temporary),
             "GNNBENCH_CACHE": str(self.folder / "cache"),
-            "GNNBENCH_FAKE_CLOCK": f"1:{self.folder / 'truth.json'}",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTEST_ADDOPTS": "-p no:cacheprovider",
         }
@@ -152,19 +135,3 @@ def test_a_command_leaves_nothing(tmp_path, number, command, told):
     assert told in output
     assert not list((tmp_path / FOLDER).rglob("*.*"))
     assert len(git(tmp_path, "worktree", "list").splitlines()) == 1
-
-
-@pytest.mark.nightly
-def test_a_gate_that_times_again_leaves_nothing(tmp_path):
-    project = Project(tmp_path, BENCHMARK)
-    (tmp_path / "library.py").write_text("def work():\n    return sum([1])\n")
-    suite = ("test_a.py", "--benchmark-max-time=0.1")
-    words = ("baseline", "record", "--processes", "2", "--", *suite)
-    record = gnnbench(*words, cwd=tmp_path, **project.variables)
-    assert record.returncode == 0, record.stderr
-    project.takes(2e-3)
-    (tmp_path / "library.py").write_text("def work():\n    return sum([1, 2])\n")
-    command = ("pytest", *suite, "--benchmark-compare", "--gnn-turns=never")
-    status, output = project.end(signal.SIGTERM, *command)
-    assert status == pytest.ExitCode.INTERRUPTED, output
-    assert "interrupted: the timed benchmarks were not compared" in output

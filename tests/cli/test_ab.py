@@ -27,13 +27,6 @@ def test_sum(benchmark):
 def test_more(benchmark):
     benchmark(work, 200)
 """
-OWN = """
-import pytest
-
-@pytest.mark.operations("own")
-def test_own(case, measure):
-    measure(lambda x: 2 * x, case.features(), reference=lambda graph, x: 2 * x)
-"""
 NOISE = {"sigma": 0.01, "spike_probability": 0, "drift": 0.02}
 
 
@@ -97,17 +90,6 @@ def test_the_table_comes_before_the_file_that_can_no_longer_be_written(suite):
     assert result.returncode == 2
 
 
-@pytest.mark.nightly
-def test_where_nobody_reads_the_output_the_files_are_written_still(suite):
-    files = ("--json", "ab.json", "--markdown", "ab.md")
-    process = start(suite, "ab", ".", ".", *files, "--", "test_suite.py", **ALONE)
-    for stream in (process.stdout, process.stderr):
-        stream.close()
-    process.wait(300)
-    assert len(json.loads((suite / "ab.json").read_text())["benchmarks"]) == 2
-    assert (suite / "ab.md").exists()
-
-
 @pytest.mark.parametrize("end", [signal.SIGINT, nightly(pytest.param(signal.SIGKILL))])
 def test_an_end_in_the_middle_leaves_nothing_behind_and_what_was_decided_is_saved(suite, end):
     write(suite, f"{SUITE}\n\ndef test_slow(benchmark):\n    import time\n    benchmark(time.sleep, 0.01)\n")
@@ -157,32 +139,6 @@ def test_this_repository_across_a_change_of_the_protocol(tmp_path):
     assert found["benchmarks"]
     assert all(one["pairs"] > 0 for one in found["benchmarks"]), "both sides were timed"
     assert found["base"]["commits"] != found["head"]["commits"]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("base", "told"),
-    [
-        ("git:HEAD~1", "is older and brings no fixtures)"),
-        ("git:HEAD", "ValueError: torn (fixtures of gnnbench in "),
-    ],
-)
-def test_each_side_brings_its_own_fixtures(tmp_path, base, told):
-    """A side whose fixtures fail says which gnnbench they are of, and an older one that it has none."""
-    package = with_package(tmp_path)
-    (tmp_path / "test_own.py").write_text(OWN)
-    plugin, fixtures = package / "plugin" / "__init__.py", package / "plugin" / "fixtures.py"
-    kept = plugin.read_text()
-    plugin.write_text(kept.replace("    register(fixtures, FIXTURES)\n", ""))
-    commit_all(tmp_path, "without fixtures")
-    plugin.write_text(kept)
-    first = "    from ..workloads.graphs.load import load\n"
-    fixtures.write_text(fixtures.read_text().replace(first, "    raise ValueError('torn')\n"))
-    commit_all(tmp_path, "with fixtures that fail")
-    words = ("--total-budget", "1", "--", "test_own.py", "--gnn-dataset=rmat:5", "--gnn-device=cpu")
-    result = ab(tmp_path, base, "git:HEAD", *words, PYTEST_DISABLE_PLUGIN_AUTOLOAD=None)
-    assert result.returncode == 3, result.stderr
-    assert told in " ".join((result.stdout + result.stderr).split())
 
 
 def test_shards_are_timed_apart_and_merged_into_the_whole(suite):

@@ -127,17 +127,6 @@ def test_what_cannot_be_compared_counts_as_affected():
     )
 
 
-@pytest.mark.nightly
-def test_where_no_benchmark_can_be_inspected(folder):
-    (folder / "test_suite.py").write_text("import thing\ndef test_it(benchmark): assert 0\n")
-    result = affected(folder)
-    assert result.returncode == 3
-    assert "not compared: base and head: raised: assert 0" in result.stdout
-    result = affected(folder, "--", "test_suite.py", "-k", "nothing")
-    assert result.returncode == 3
-    assert "no benchmark was inspected; name the suite: " in result.stdout
-
-
 def test_where_every_benchmark_is_skipped_a_line_says_to_name_the_suite(in_process, tmp_path, monkeypatch):
     (tmp_path / "test_a.py").touch()
     skipped = {"run": done("no GPU", skipped=True)}

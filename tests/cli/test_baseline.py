@@ -146,15 +146,6 @@ def test_suite_and_records_are_the_same_from_each_folder_of_a_repository(
     assert "0001 some" in call(capsys, "list")[1]
 
 
-def test_what_newer_records_have_is_pruned(store, capsys):
-    for name in ("old", "new"):
-        saved(store, name)
-    assert "would remove" in call(capsys, "prune", "--keep", "1")[1]
-    assert len(store.records()) == 2
-    assert "removed" in call(capsys, "prune", "--keep", "1", "--yes")[1]
-    assert [record.name for record in store.records()] == ["new"]
-
-
 def test_what_is_broken_is_named_and_pruned(store, tmp_path, capsys):
     whole = saved(store, "whole")
     saved(store, "lacking").files[0].unlink()

@@ -1,4 +1,4 @@
-"""Recordings that are killed, disturbed and started again. Each process that ends adds a line to `log`."""
+"""Recordings that are killed and started again. Each process that ends adds a line to `log`."""
 
 import json
 import os
@@ -21,16 +21,9 @@ from tests.suite import gnnbench
 from tests.variants import repositories
 
 CONFTEST = """
-import json
-from pathlib import Path
-
-def pytest_benchmark_update_json(output_json):
-    log = Path("log").read_text() if Path("log").exists() else ""
-    Path("log").write_text(f"{log}process\\n")
-    shares = json.loads(Path("shares.json").read_text())
-    share = shares[log.count("process")] if log.count("process") < len(shares) else 0.0
-    for entry in output_json["benchmarks"]:
-        entry["extra_info"]["gnnbench"]["measurement"]["contention_share"] = share
+def pytest_benchmark_update_json():
+    with open("log", "a") as log:
+        log.write("process\\n")
 """
 SUITE = """
 import time
@@ -47,7 +40,6 @@ def test_one(benchmark):
 INI = "[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.plugin\n"
 CONTINUES = "gnnbench: continues: 1 of 2 processes was finished\n"
 TEST = "test_a.py::test_one"
-CONTENTION = f"other programs used up to 40% of the CPU time while {TEST} was timed"
 RECORD = ("baseline", "record", "--", ".")
 
 
@@ -67,11 +59,6 @@ class Project:
         truth.write_text(json.dumps({"benchmarks": {"test_one": 1e-3, "test_two": 1e-3}}))
         self.variables = {"GNNBENCH_CACHE": str(folder / "cache"), "GNNBENCH_FAKE_CLOCK": f"1:{truth}"}
         self.variables["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # others take half of the time
-        self.disturb()
-
-    def disturb(self, *shares):
-        """Set the shares of the CPU time that other programs use during the processes; then they use none."""
-        (self.folder / "shares.json").write_text(json.dumps(shares))
 
     def killed(self, number):
         """Record, send a signal while the second process blocks, and return the exit code and messages."""
@@ -160,22 +147,6 @@ def test_processes_that_do_not_match_are_not_mixed_and_not_kept(project, record)
     assert status == 0, err
     assert "continues" not in err
     assert [len(run.benchmarks) for run in project.processes()] == [2, 2]
-
-
-@pytest.mark.nightly
-def test_a_disturbed_process_is_repeated_and_what_stays_disturbed_has_no_times_that_count(project, record):
-    project.disturb(0.4, 0.0, 0.4, 0.4, 0.4)
-    status, _, err = record()
-    assert status == 0, err
-    assert f"gnnbench: process 1 of 2 is repeated: {CONTENTION}, more than 10% in 1 of 1 processes\n" in err
-    assert err.count("process 1 of 2 is repeated: ") == 1
-    assert err.count("process 2 of 2 is repeated: ") == 2
-    said = f"process 2 of 2 is recorded without times that can be compared: {CONTENTION}"
-    assert f"{said}, more than 10% in 4 of 5" in err
-    assert project.ended() == 5
-    timings = [timing for run in project.processes() for timing in run.benchmarks[TEST].processes]
-    assert [timing.contended for timing in timings] == [False, True]
-    assert "complete and valid" in record("baseline", "verify")[1]
 
 
 @pytest.mark.parametrize(

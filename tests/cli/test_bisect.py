@@ -14,7 +14,7 @@ from gnnbench.compare.bisect import run as bisection
 from gnnbench.report import bisect as shown
 from gnnbench.report.console import terminal
 from tests.cli.started import start
-from tests.compare.bisect.histories import ALONE, ONE, TWO, content, create, hash_of
+from tests.compare.bisect.histories import ALONE, content, create, hash_of
 from tests.compare.bisect.results import commits, finding, result
 from tests.suite import gnnbench
 from tests.variants.repositories import commit_all, git, wait_for
@@ -57,31 +57,6 @@ def between(folder, good="git:good", bad="git:main", **options):
     """Return the line between two ends, and the titles of its steps."""
     line = lines.line(good, bad, folder, Path, **options)
     return line, [one.cause.title for one in line.candidates[1:]]
-
-
-@pytest.mark.nightly
-def test_several_changes_and_commits_that_are_broken_or_hang(history):
-    """Steps forth and back; what cannot be measured is stepped around, or is the answer's range."""
-
-    def at(number):
-        broken = "raise ImportError('not today')\n" if 4 <= number <= 6 else ""
-        hangs = "import time\ntime.sleep(600)\n" if number == 8 else ""
-        one = 1.15 if number >= 9 else 1.3 if number >= 2 else 1.0
-        return broken + hangs + content(number, one, 1.2 if number >= 5 else 1.0, rewritten=True)
-
-    folder = history([at(number) for number in range(11)])
-    result = bisect(folder, "--timeout", "15")
-    assert result.returncode == 1, result.stderr
-    found = changes(folder)
-    assert found == {
-        (2,): {ONE: pytest.approx(1.3, abs=0.03)},
-        (4, 5, 6, 7): {TWO: pytest.approx(1.2, abs=0.03)},
-        (8, 9): {ONE: pytest.approx(1.15 / 1.3, abs=0.03)},
-    }
-    reasons = [one["reason"] for one in saved(folder)["unmeasured"]]
-    assert any("not today" in reason for reason in reasons)
-    assert any("did not answer for 15 s" in reason for reason in reasons)
-    assert "one of 4 commits after " in result.stdout
 
 
 @pytest.mark.parametrize(

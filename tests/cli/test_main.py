@@ -79,23 +79,11 @@ def run(command):
         return end.code or 0
 
 
-def test_list_and_doctor_show_commands_and_doctor_fails_for_what_is_required(monkeypatch, capsys, tmp_path):
-    assert main(["doctor", "--data", str(tmp_path)]) == 0
-    shown = capsys.readouterr()
-    assert str(tmp_path) in shown.out
-    assert not shown.err
-    for package, command, status in (("dgl", "gnnbench[dgl]", 0), ("ogb", "gnnbench[pyg]", 2)):
-        with monkeypatch.context() as patch:
-            patch.setitem(sys.modules, package, None)
-            assert main(["doctor"]) == status
-            assert f"pip install '{command}'" in capsys.readouterr().out
-    monkeypatch.setitem(sys.modules, "dgl", None)
-    assert main(["list"]) == 0
-    assert "pip install 'gnnbench[dgl]'" in capsys.readouterr().out
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path / "file" / "cache"))
-    assert main(["doctor"]) == 2
-    assert "GNNBENCH_CACHE" in capsys.readouterr().out
+@pytest.mark.parametrize(("package", "status"), [("dgl", 0), ("ogb", 2)])
+def test_doctor_fails_for_what_is_required(monkeypatch, capsys, package, status):
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(["doctor"]) == status
+    assert not capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["list", "doctor"])

@@ -98,26 +98,6 @@ def suite(tmp_path):
     return tmp_path
 
 
-@pytest.mark.nightly
-def test_what_fails_is_shown_and_the_others_are_profiled(suite, in_process):
-    """Whatever the suite's settings."""
-    (suite / "test_suite.py").write_text(
-        f"import os\n{SUITE}\n\n"
-        "def test_bad(benchmark):\n    benchmark(int, 'many')\n\n"
-        "def test_ends(benchmark):\n    benchmark(os._exit, 0)\n\n"
-        "def test_never(benchmark):\n    benchmark(int)\n"
-    )
-    result = in_process("profile", "test_suite.py", "--with", "functions,kernels")
-    assert result.returncode == 2
-    assert result.stderr.startswith("gnnbench: overridden: pytest's -n, --benchmark-skip\n")
-    assert "ValueError: invalid literal for int() with base 10: 'many'" in result.stderr
-    assert "pytest ended early with exit status 0" in result.stderr
-    assert "INTERNALERROR" not in result.stderr
-    assert result.stderr.splitlines()[-1].startswith("gnnbench: profile kind 'kernels' needs")
-    assert len(folders(suite / ".benchmarks" / "profiles")) == 1
-    assert "saved in .benchmarks/profiles/test_suite.py_test_work/0001\n" in result.stdout
-
-
 def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pytest_are_shown(
     suite, in_process
 ):

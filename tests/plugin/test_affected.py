@@ -6,55 +6,26 @@ import pytest
 
 from gnnbench.plugin.affected import AffectedOnly
 from tests.plugin.recorded import Project, collected
-from tests.suite import SHORT, run
+from tests.suite import run
 from tests.variants.repositories import without_settings
 
 SUITE = """
-import thing
-
 def test_changed(benchmark):
-    benchmark(thing.changed, 1)
+    benchmark(int, 1)
 
 def test_untouched(benchmark):
-    benchmark(thing.untouched, 1)
+    benchmark(int, 2)
 
 def test_plain():
     pass
 """
-THING = "def changed(x):\n    return x\n\n\ndef untouched(x):\n    return x\n"
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A repository whose working tree changes one of two functions."""
+    """A repository with a suite."""
     without_settings(monkeypatch)
-    project = Project.make(tmp_path, {"test_suite.py": SUITE, "thing.py": THING})
-    project.edit("changed(x):\n    return x\n", "changed(x):\n    return x + 1\n", "thing.py")
-    return tmp_path
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("words", "inspected", "said"),
-    [
-        ((), "1 benchmark runs the same code as git:main and is", "2 passed, 1 deselected"),
-        (("-n", "2"), "1 benchmark runs the same code as git:main and is", "2 passed"),
-        (("-n", "1", "-k", "untouched"), "1 benchmark runs the same code as git:main and is", "no tests ran"),
-        (
-            ("--gnn-affected-by", ".", "-k", "not plain"),
-            "2 benchmarks run the same code as . and are",
-            "3 des",
-        ),
-    ],
-)
-def test_only_affected_benchmarks_and_other_tests_run(folder, words, inspected, said):
-    """The suite's settings have the option, which the children do not get. If there is none, all is well."""
-    (folder / "pytest.ini").write_text("[pytest]\naddopts = --gnn-affected-by git:main\n")
-    result = run(*words, *SHORT, cwd=folder)
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert result.stdout.count("inspecting the benchmarks of") == 1
-    assert f"{inspected} deselected" in result.stdout
-    assert said in result.stdout
+    return Project.make(tmp_path, {"test_suite.py": SUITE}).folder
 
 
 def test_a_worker_deselects_what_it_is_told_and_a_session_passes_if_that_was_all(
