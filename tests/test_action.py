@@ -14,7 +14,7 @@ from gnnbench.adopt.plan import Project, make
 from tests.gh import TOKEN, GitHub
 from tests.sampling import nightly
 from tests.suite import ROOT, environment
-from tests.variants.repositories import git
+from tests.variants.repositories import commit_all
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 COMPARE = yaml.safe_load((ROOT / ".github/workflows/compare.yml").read_text())
@@ -57,11 +57,9 @@ def repository(tmp_path):
     (folder / "benchmarks/test_thing.py").write_text(SUITE)
     times = {"test_sum": "thing:SECONDS", "test_max": 1e-3}
     (tmp_path / "times.json").write_text(json.dumps({"benchmarks": times, "noise": NOISE}))
-    git(folder, "init", "-q")
     for seconds in (1e-3, 1.3e-3):
         (folder / "thing.py").write_text(THING.format(seconds))
-        git(folder, "add", ".")
-        git(folder, "commit", "-q", "-m", f"{seconds} s")
+        commit_all(folder, f"{seconds} s")
     return folder
 
 

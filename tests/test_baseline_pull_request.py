@@ -9,7 +9,7 @@ import pytest
 
 from tests.gh import TOKEN, GitHub
 from tests.suite import ROOT
-from tests.variants.repositories import git
+from tests.variants.repositories import commit_all, git
 
 BRANCH = "baseline/new"
 
@@ -28,9 +28,7 @@ def project(tmp_path):
     shutil.copy2(ROOT / ".ci" / "baseline-pull-request", start / ".ci")
     (start / "baselines" / "timings").mkdir(parents=True)
     (start / "baselines" / "timings" / "0001.json").write_text("{}")
-    git(start, "init", "--quiet", "--initial-branch=main")
-    git(start, "add", ".")
-    git(start, "commit", "--quiet", "-m", "start")
+    commit_all(start, "start")
     git(tmp_path, "clone", "--quiet", "--bare", start, remote)
     git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{remote}", checkout)
     return checkout

@@ -10,11 +10,6 @@ from tests.suite import ROOT, environment
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-def test_examples_are_short():
-    assert EXAMPLES
-    assert all(len(example.read_text().splitlines()) <= 45 for example in EXAMPLES)
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_learns(example, tmp_path):

@@ -27,7 +27,7 @@ from tests.compare.bisect import histories
 from tests.fuzz.kinds import KINDS
 from tests.run_files import save, scale, suite
 from tests.suite import run
-from tests.variants.repositories import git, without_settings
+from tests.variants.repositories import commit_all, git, without_settings
 
 FOLDER = Path(__file__).parent / "golden"
 LINES = ("h1", "h2", "h3", "p", "tr", "li", "figure", "figcaption", "summary", "pre")
@@ -68,11 +68,9 @@ def repository():
     """Make a repository whose newest of three commits makes one of two benchmarks slower by 15 %."""
     Path("test_suite.py").write_text(histories.SUITE)
     Path(".gitignore").write_text("*.json\n*.md\n*.html\n.cache\n__pycache__\nbaselines\n")
-    git(".", "init", "-q", "-b", "main")
     for number, milliseconds in enumerate((1.0, 1.0, 1.15)):
         Path("thing.py").write_text(histories.content(number, milliseconds))
-        git(".", "add", ".")
-        git(".", "commit", "-q", "-m", f"change {number}")
+        commit_all(Path(), f"change {number}")
         git(".", "tag", f"v{number}")
 
 

@@ -13,7 +13,7 @@ from gnnbench import signals
 from gnnbench.results.baseline import FOLDER
 from tests.sampling import nightly
 from tests.suite import environment
-from tests.variants.repositories import git, is_alive
+from tests.variants.repositories import commit_all, git, is_alive
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 PLUGINS = "-p pytest_benchmark.plugin -p gnnbench.plugin"
@@ -127,9 +127,7 @@ class Project:
 )
 def test_a_command_leaves_nothing(tmp_path, number, command, told):
     project = Project(tmp_path, f"{BLOCKED}\nblock()\n")
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", "pytest.ini", "test_a.py")
-    git(tmp_path, "commit", "-qm", "first")
+    commit_all(tmp_path, "first")
     status, output = project.end(number, "gnnbench", *command.split())
     assert status == 128 + number, output
     assert told in output

@@ -26,12 +26,10 @@ class Project:
 
     def __init__(self, folder, capsys):
         self.folder, self.capsys = folder, capsys
-        (folder / "library.py").touch()
-        self.git("init", "-q", "-b", "main")
+        (folder / "library.py").write_text("VERSION = 1\n")
+        repositories.commit_all(folder, "version 1")
         self.git("config", "user.name", "Ada")
         self.git("config", "user.email", "ada@example.org")
-        self.git("add", "-A")
-        self.version(1)
         self.git("checkout", "-q", "-b", "feature")
         self.version(2)
 

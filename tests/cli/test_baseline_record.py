@@ -53,8 +53,7 @@ class Project:
         self.folder = folder
         for name, text in (("conftest.py", CONFTEST), ("test_a.py", SUITE), ("pytest.ini", INI)):
             (folder / name).write_text(text)
-        for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "commit")):
-            repositories.git(folder, *words)
+        repositories.commit_all(folder, "commit")
         truth = folder / "truth.json"
         truth.write_text(json.dumps({"benchmarks": {"test_one": 1e-3, "test_two": 1e-3}}))
         self.variables = {"GNNBENCH_CACHE": str(folder / "cache"), "GNNBENCH_FAKE_CLOCK": f"1:{truth}"}

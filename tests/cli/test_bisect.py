@@ -211,7 +211,6 @@ def test_the_commits_that_changed_results_are_found_without_timing(tmp_path):
     totals = ["sum(x)", "sum(sorted(x))", "broken(", "sum(x) + 1", "sum(x) + 1", "1 + sum(x)"]
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p pytest_benchmark.plugin\n")
     (tmp_path / "test_suite.py").write_text(RESULTS)
-    git(tmp_path, "init", "-q", "-b", "main")
     for number, total in enumerate(totals):
         other = "max(x)" if number < 5 else "min(x)"
         text = f"# {number}\ndef total(x):\n    return {total}\ndef other(x):\n    return {other}\n"

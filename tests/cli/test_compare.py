@@ -1,7 +1,6 @@
 import csv
 import io
 import json
-import os
 
 import pytest
 
@@ -68,18 +67,6 @@ def is_refused(compare, base, head, message):
     (line,) = err.splitlines()
     assert line.isprintable()
     assert message in line
-
-
-def test_links_pipes_and_devices_end_in_a_line(tmp_path, base, compare):
-    os.mkfifo(tmp_path / "pipe.json")
-    (tmp_path / "loop.json").symlink_to("loop.json")
-    for name, message in (
-        ("pipe.json", "it is a pipe: save its content to a file, and give that"),
-        ("loop.json", "Too many levels of symbolic links"),
-        (".", "it is a folder"),
-    ):
-        is_refused(compare, base, [tmp_path / name], message)
-        is_refused(compare, [tmp_path / name], base, message)
 
 
 def test_what_a_file_says_does_not_control_the_terminal(tmp_path, base, compare):

@@ -37,23 +37,6 @@ def judged(verdict="same", **compared):
     return found
 
 
-def test_of_a_result_of_compare_times_before_are_shown(tmp_path, page, call):
-    file, found = compared(tmp_path, call)
-    # An older version saved what all benchmarks share; it is read and not shown.
-    for shared in ({}, {"shared": contents.judgement("slower")}):
-        file.write_text(json.dumps(found | shared | {"family_level": 0.9975}))
-        status, out, _ = call("report", file, "-o", page)
-        text = page.read_text()
-        table = text.partition("Changed benchmarks</caption>")[2].partition("</table>")[0]
-        assert re.search(r'<td data-name="time">[^<]* → \d\.\d\d ms</td>', table)
-        assert "drift" not in text
-        assert ">99.75% interval<" in table
-        assert "100% interval" not in text
-        assert "1 run against 5 runs" in text.replace("</bdi>", "").replace("<bdi>", "")
-        said = "1 of 6 benchmarks is slower: b0 is 1.48x slower\n"
-        assert (status, out.partition(str(page))[0]) == (0, said)
-
-
 def of_same_code(content, names):
     """Return a result of `gnnbench compare` in which these benchmarks run the same code."""
     numbers = dict.fromkeys(("ratio", "low", "high", "own_low", "own_high", "process_sd"))

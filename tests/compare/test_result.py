@@ -55,23 +55,6 @@ def test_commits_of_other_repositories_are_named():
     assert replace(base, commits=(), dirty=True).title == "git:main (../lib 89abcdef, ~/pyg fedcba98)"
 
 
-def test_a_result_of_compare_is_read_as_it_was_shown(tmp_path, capsys):
-    base = [str(path) for path in save(tmp_path, suite(1), suite(2), suite(3))]
-    head = [str(path) for path in save(tmp_path, suite(4, factor=1.5))]
-    path = tmp_path / "result.json"
-    assert main.main(["compare", *base, "--json", str(path), "--", *head]) == 1
-    capsys.readouterr()
-    found = result.read(path)
-    assert (found.command, found.base.title, found.head.title) == ("compare", "3 runs", "1 run")
-    first = found.comparison.rows[0]
-    judged = first.judgement.verdict, first.judgement.base_processes
-    assert (first.fullname, *judged) == ("test_a.py::b0", "slower", 3)
-    assert first.seconds == pytest.approx(1.5e-3, rel=0.1)
-    saved = json.loads(path.read_text())["benchmarks"][0]
-    again = json.loads(json.dumps(first.as_json()))
-    assert saved == {**again, "head_ns": pytest.approx(again["head_ns"])}
-
-
 @pytest.mark.parametrize(
     ("content", "kind"),
     [

@@ -31,7 +31,6 @@ class Repository:
 
     def __init__(self, folder):
         self.folder = folder
-        self.git("init", "-q", "-b", "main")
         base = self.commit("base", code="1")
         self.git("checkout", "-q", "-b", "feature")
         self.commit("slow", code="2")
@@ -48,9 +47,7 @@ class Repository:
     def commit(self, message, **files):
         for name, text in files.items():
             (self.folder / name).write_text(f"{text}\n")
-        self.git("add", "-A")
-        self.git("commit", "-qm", message)
-        return self.git("rev-parse", "HEAD")
+        return repositories.commit_all(self.folder, message)
 
     def forget_the_branch(self):
         self.git("branch", "-qD", "feature")

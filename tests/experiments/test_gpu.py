@@ -79,12 +79,6 @@ def test_what_fails_or_takes_too_long_is_kept_and_tried_again_only_when_asked(lo
     assert not again.done("other", again=False)
 
 
-def test_every_step_says_what_it_is_and_how_long_it_takes(gpu):
-    lines = gpu("list")
-    assert lines[0].split()[0] == "machine"
-    assert len(lines) == len({line.split()[0] for line in lines}) > 10
-
-
 def test_what_a_machine_with_pytorch_and_pyg_lacks_is_packed_and_nothing_else(load):
     lacking = set(load("packages").lacking())
     assert {"msgspec", "pyelftools", "ruptures", "tomlkit", "ogb", "outdated"} <= lacking

@@ -4,13 +4,6 @@ from tests.report import contents
 from tests.run_files import save
 
 
-def test_the_page_has_the_place_for_the_result():
-    page = script.PAGE.read_text()
-    again = script.replaced(script.replaced(page, "first"), "second")
-    assert "\n\nsecond\n<!-- end -->\n" in again
-    assert "first" not in again.partition(script.BEGIN)[2].partition(script.END)[0]
-
-
 def test_the_result_names_machine_and_versions_and_has_all_rows(tmp_path):
     runs = [run_file.read(path) for path in save(tmp_path, *(contents.family(seed) for seed in range(3)))]
     text = script.block(runs)

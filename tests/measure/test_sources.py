@@ -12,7 +12,7 @@ from tests import forks
 from tests.run_files import ENVIRONMENT
 from tests.suite import environment
 from tests.variants import repositories
-from tests.variants.repositories import git, wheel
+from tests.variants.repositories import commit_all, wheel
 
 _COLLECT = """
 import json, site, sys
@@ -41,14 +41,6 @@ def library(folder, name, source="."):
     """Make a package with a commit; return its folder and the commit."""
     write(folder / source / name / "__init__.py")
     return folder, commit_all(folder)
-
-
-def commit_all(folder):
-    if not (folder / ".git").exists():
-        git(folder, "init", "-q")
-    git(folder, "add", ".")
-    git(folder, "commit", "-q", "-m", "all")
-    return git(folder, "rev-parse", "HEAD")
 
 
 class Machine:

@@ -30,11 +30,8 @@ class Project:
         for name, text in {"pytest.ini": "[pytest]\n", **files}.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
-        made = cls(folder)
-        made.git("init", "-q", "-b", "main")
-        made.git("add", ".")
-        made.git("commit", "-qm", "first")
-        return made
+        repositories.commit_all(folder, "first")
+        return cls(folder)
 
     def git(self, *words):
         return repositories.git(self.folder, *words)

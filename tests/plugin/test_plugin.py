@@ -195,13 +195,6 @@ def test_wrong_usage_is_one_line(pytester, monkeypatch, arguments, message):
         pytester.parseconfigure(*arguments)
 
 
-def test_wrong_usage_ends_pytest_in_that_line():
-    result = run("benchmarks", "--gnn-dataset", "kora", "-n", "2")
-    assert result.returncode == pytest.ExitCode.USAGE_ERROR
-    assert result.stderr.strip() == "ERROR: gnnbench: unknown dataset 'kora': did you mean cora?"
-    assert "Traceback" not in result.stdout
-
-
 @pytest.mark.parametrize(
     ("word", "policy"),
     [

@@ -9,9 +9,7 @@ from gnnbench.compare.verdict import Thresholds
 from gnnbench.report import along as tables
 from gnnbench.report import csv_text
 from gnnbench.report.console import terminal
-from gnnbench.report.markdown_text import markdown
 from gnnbench.results import run_file
-from tests.gfm import render
 from tests.report import contents
 from tests.run_files import content, save
 
@@ -33,26 +31,6 @@ def words(text):
 
 def families(count):
     return [contents.family(seed, operations=2) for seed in range(count)]
-
-
-def test_platforms_stand_side_by_side_in_80_columns_and_in_markdown(tmp_path):
-    found = compared(tmp_path, *families(5))
-    text = shown(found)
-    assert max(map(len, text.splitlines())) <= 80
-    lines = words(text)
-    assert lines[1] == "cora · hidden 256 · float32 · int64 · cpu"
-    assert lines[2] == "operation dir platform time ratio interval verdict"
-    assert lines[3].startswith("op0 fwd pyg ")
-    assert lines[6].startswith("dgl ")
-    assert lines[6].endswith(" slower")
-    assert any(line.startswith("dgl / pyg 1.9") and line.endswith("2 benchmarks: 2 slower") for line in lines)
-    assert "5 processes of one run" in lines
-    page = render(markdown(tables.document(found, THRESHOLDS)))
-    assert page.rows[0] == ["operation", "dir", "platform", "time", "ratio", "interval", "verdict"]
-    assert len(page.rows) == 1 + 8 + 1 + 3
-    assert page.rows[4][:3] == ["op0", "fwd", "dgl"]
-    assert page.rows[4][-1] == "slower"
-    assert page.rows[-1][0] == "dgl / pyg"
 
 
 def test_few_processes_say_what_their_intervals_cover_and_what_has_no_row_is_counted(tmp_path):

@@ -2,7 +2,7 @@ from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.result import Result, Side
 from gnnbench.compare.verdict import Judgement, Thresholds
-from gnnbench.report import console, markdown, verdicts, wording
+from gnnbench.report import console, verdicts, wording
 
 MIB = 2**20
 SAME = Judgement("same", "a reason", 1.0, 0.99, 1.01, 0.995, 1.005, 0.02)
@@ -42,19 +42,6 @@ def test_a_sentence_begins_with_what_fails_and_changes_are_counted():
         "0 slower, 0 faster, 4 same, 0 undecided, 0 incomparable; 1 more memory, 1 less memory"
     )
     assert wording.memory_counted(ROWS[:1]) == ""
-
-
-def test_a_comment_names_and_shows_first_what_needs_more():
-    sides = Side("old"), Side("new")
-    text = markdown.write([Result("ab", *sides, Comparison(ROWS), Thresholds(0.03))])
-    assert text.startswith("**1 of 4 benchmarks needs more memory**: 4 same\n")
-    table = [line for line in text.splitlines() if line.startswith("| ")]
-    assert table[0].endswith("| memory |")
-    assert [row.split()[1] for row in table[1:3]] == ["`test_b`", "`test_c`"]
-    assert (
-        "- `test_b`: more memory: 8.0 MiB beside the inputs, 4.0 MiB in the base (2.00x); counters: +1"
-        in text
-    )
 
 
 def test_a_page_has_what_changed_in_a_table_of_its_own(report):

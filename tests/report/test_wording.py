@@ -32,10 +32,6 @@ def view(*verdicts):
     return View("run", "run.json", benchmarks=benchmarks, judged=Verdicts(result, result.thresholds))
 
 
-def test_the_headline_names_what_is_slower():
-    assert view("slower", "slower").headline == "2 of 2 benchmarks are slower; b0 is 1.20x slower"
-
-
 def test_of_what_is_slower_than_accepted_the_headline_says_by_how_much():
     first, second = view("slower", "same").benchmarks
     first = replace(first, row=replace(first.row, allowed=Allowed(1.1, 1.05, 1.15, ("safer",))))
@@ -122,10 +118,6 @@ def test_more_memory_comes_first_as_it_fails():
     )
     excused = replace(second, memory=replace(MORE, excused="known"))
     assert headline([excused]).said == "No slowdown found in 1 benchmark"
-
-
-def test_the_effect_says_what_same_means():
-    assert headline(rows("same"), effect=0.05).others == "1 same within 5.0%"
 
 
 F = "library:Thing.f"

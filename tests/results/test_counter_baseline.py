@@ -9,7 +9,7 @@ from gnnbench.errors import UsageError
 from gnnbench.results import counter_baseline
 from gnnbench.workloads.operations import OPERATIONS
 from tests.sampling import nightly
-from tests.suite import ROOT, SMALL, run, run_kernels
+from tests.suite import ROOT, SMALL, run_kernels
 
 NONE = {"copies": {}, "copied_bytes": {}, "library_calls": {}}
 FILES = sorted((ROOT / counter_baseline.FOLDER).glob("*.json"))
@@ -141,12 +141,3 @@ def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(tmp_path, 
     assert f"{name}: -1 aten::sort" in failed
     assert "1 failed, 5 passed" in failed
     assert f"gnnbench: {name}: -1 aten::sort" in counted(0, *update)
-
-
-@pytest.mark.nightly
-def test_counting_another_s_benchmark_is_refused_in_one_line_by_a_worker_of_xdist_too(tmp_path):
-    """Without workers it is one of the options in tests/test_without_torch.py."""
-    (tmp_path / "test_own.py").write_text("def test_own(benchmark):\n    benchmark(len, ())\n")
-    result = run("--gnn-counters", "-n", "1", cwd=tmp_path)
-    assert result.returncode == pytest.ExitCode.TESTS_FAILED
-    assert "gnnbench: --gnn-counters works with gnnbench's own benchmarks only; leave out" in result.stdout

@@ -88,12 +88,16 @@ def commit(folder, version):
     commit_all(folder, f"version {version}")
 
 
-def commit_all(folder, message):
-    """Commit all that lies in a folder, which becomes a repository with a branch `main` if it is none."""
+def commit_all(folder, message="all"):
+    """Commit all that lies in a folder, which becomes a repository with a branch `main` if it is none.
+
+    Return the commit's hash.
+    """
     if not (folder / ".git").exists():
         git(folder, "init", "-q", "-b", "main")
     git(folder, "add", ".")
     git(folder, "commit", "-qm", message)
+    return git(folder, "rev-parse", "HEAD")
 
 
 def create(folder):

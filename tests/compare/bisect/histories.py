@@ -2,7 +2,7 @@
 
 import json
 
-from tests.variants.repositories import git, without_settings
+from tests.variants.repositories import commit_all, git, without_settings
 
 SUITE = """
 import pytest
@@ -42,11 +42,9 @@ def create(folder, commits, monkeypatch):
     names = {"one": "thing:ONE", "two": "thing:TWO"}
     truths = {f"test_thing[{name}]": place for name, place in names.items()}
     (folder / "truths.json").write_text(json.dumps({"benchmarks": truths, "noise": NOISE}))
-    git(folder, "init", "-q", "-b", "main")
     for number, text in enumerate(commits):
         (folder / "thing.py").write_text(text)
-        git(folder, "add", ".")
-        git(folder, "commit", "-q", "-m", f"change {number}")
+        commit_all(folder, f"change {number}")
         if not number:
             git(folder, "tag", "good")
     return folder
