@@ -33,6 +33,14 @@ def families(count):
     return [contents.family(seed, operations=2) for seed in range(count)]
 
 
+def test_of_several_processes_rows_and_means_have_verdicts(tmp_path):
+    lines = words(shown(compared(tmp_path, *families(5))))
+    assert lines[2] == "operation dir platform time ratio interval verdict"
+    assert lines[6].endswith(" slower")
+    assert any(line.startswith("dgl / pyg 1.9") and line.endswith("2 benchmarks: 2 slower") for line in lines)
+    assert "5 processes of one run" in lines
+
+
 def test_few_processes_say_what_their_intervals_cover_and_what_has_no_row_is_counted(tmp_path):
     one, other = families(2)
     one["benchmarks"].append(contents.ours("own", "torch", 1.0))
