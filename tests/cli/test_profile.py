@@ -1,7 +1,6 @@
 """`gnnbench profile`: real processes, and a session on given answers."""
 
 import json
-import re
 import signal
 import time
 from contextlib import suppress
@@ -10,13 +9,10 @@ import psutil
 import pytest
 
 from gnnbench.cli.profile_session import _ProfilingProgress
-from gnnbench.profile import process, record
+from gnnbench.profile import process
 from tests.cli.started import start
 from tests.report import contents
-from tests.suite import ROOT, gnnbench
 from tests.variants.repositories import commit_all, git
-
-SMALL = ("--dataset", "rmat:5", "--hidden", "8", "--device", "cpu", "--epochs", "2")
 
 SUITE = """
 import torch
@@ -50,43 +46,7 @@ def work(x):
 """
 
 
-def profile(*words, cwd=ROOT, **variables):
-    return gnnbench("profile", *words, cwd=cwd, **variables)
-
-
 SYNTHETIC = "gnnbench: synthetic data: cora:synthetic"
-
-
-def folders(folder):
-    return sorted(path.parent for path in folder.glob("*/*/profile.json"))
-
-
-@pytest.mark.nightly
-def test_an_epoch_of_two_platforms(tmp_path):
-    folder = tmp_path / "profiles"
-    words = ("epoch", "--with", "phases,layers,kernels,functions", "--platform", "pyg,torch")
-    more = ("--dataset", "cora:synthetic", "--folder", str(folder), *SMALL[2:])
-    result = profile(*words, *more, CUDA_VISIBLE_DEVICES="")
-    assert result.returncode == 0, result.stderr
-    for path in folders(folder):
-        found = record.read(path)
-        assert f"\n{found.id}\n" in result.stdout
-        assert str(path) in result.stdout
-    assert result.stdout.count("\nfunctions: ") == 2
-    assert re.search(r"pyg +torch", result.stdout)
-    *lines, unavailable, synthetic = result.stderr.splitlines()
-    assert lines == [
-        "gnnbench: profiling 2 benchmarks: epoch train pyg, epoch train torch",
-        "[1/2] epoch-train-pyg-float32-int64-cora:synthetic-8-cpu: profiled",
-        "[2/2] epoch-train-torch-float32-int64-cora:synthetic-8-cpu: profiled",
-    ]
-    assert unavailable.startswith("gnnbench: profile kind 'kernels' needs"), "said once"
-    assert synthetic == SYNTHETIC
-
-    one, other = folders(folder)
-    found = profile("--diff", str(one / "profile.json"), str(other))
-    assert found.returncode == 0, found.stderr
-    assert "gcn_norm" in found.stdout
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """`gnnbench bisect` between releases in a local folder, and between lock files."""
 
 import re
-import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,14 +11,12 @@ from gnnbench.compare.bisect.journal import BisectSetting
 from gnnbench.compare.bisect.line import Candidate, Cause, Move
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
-from tests.cli.test_bisect import bisect, saved
 from tests.compare.ab.workers import Watcher
-from tests.compare.bisect.histories import ONE, content, create
+from tests.compare.bisect.histories import content, create
 from tests.compare.bisect.results import finding, result
 from tests.variants.repositories import git, wheel
 
 FIVE = ("alpha", "beta", "gamma", "delta", "thing")
-IMPORTS_ALL = "import alpha, beta, gamma, delta\n"
 
 
 @pytest.fixture
@@ -137,44 +134,6 @@ def test_within_a_package_s_step_are_its_releases_and_within_a_release_s_the_com
         lines.repositories(["thing"])
     with pytest.raises(UsageError, match="there is no such folder"):
         lines.closer(before, after.cause, {"thing": "nowhere"}, folder)
-
-
-@pytest.mark.nightly
-def test_of_five_packages_first_the_one_that_matters_then_its_release_then_its_commit(
-    folder, wheels, tmp_path, monkeypatch
-):
-    for name in FIVE[:-1]:
-        for version in ("1.0", "2.0"):
-            wheel(wheels, name, version)
-
-    def at(number):
-        return IMPORTS_ALL + content(number, 1.2 if number >= 4 else 1.0)
-
-    library = tmp_path / "library"
-    library.mkdir()
-    create(library, [at(number) for number in range(7)], monkeypatch)
-    for release, number in (("1.0", 0), ("1.1", 2), ("1.2", 5), ("2.0", 6)):
-        wheel(wheels, "thing", release, content=at(number))
-        git(library, "tag", f"v{release}", f"main~{6 - number}")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
-    ends = locks(folder, dict.fromkeys(FIVE, "1.0"), dict.fromkeys(FIVE, "2.0"))
-    printed = bisect(folder, "--repository", f"thing={library}", **ends)
-    assert printed.returncode == 1, printed.stderr
-    package, release, commit = saved(folder, stage=None)
-    assert [stage["kind"] for stage in (package, release, commit)] == ["package", "release", "commit"]
-    assert [cause["name"] for cause in package["changes"][0]["causes"]] == ["thing 1.0 → 2.0"]
-    (change,) = release["changes"]
-    assert [cause["name"] for cause in change["causes"]] == ["thing 1.2"]
-    assert release["candidates"] == 3
-    command = shlex.split(change["command"])
-    assert command[:2] + command[4:] == ["gnnbench", "ab", "--", ONE]
-    old, new = (set(command[number].split()) for number in (2, 3))
-    assert (old - new, new - old) == ({"pip:thing==1.1"}, {"pip:thing==1.2"})
-    assert "\nthing 1.2\n" in printed.stdout
-    assert [cause["title"] for cause in commit["changes"][0]["causes"]] == ["change 4"]
-    words = shlex.split(commit["changes"][0]["command"])
-    assert words[2].split()[0].startswith(f"git:{library}@")
-    assert "pip:alpha==2.0" in words[2].split()
 
 
 @pytest.mark.parametrize(
