@@ -98,6 +98,7 @@ def test_an_entry_is_in_force_if_all_heads_contain_its_commit_and_no_base_does(r
     assert repository.verdict("main~1", "main") == ("slower", lost)
     assert repository.verdict("main~1", "main", replace(SLOWER, verdict="same")) == ("same",)
     assert repository.verdict("feature", "feature~1") == ("slower", ended)
+    assert repository.verdict("feature", "feature~1", replace(SLOWER, verdict="same")) == ("same", ended)
     # Of sides of several commits:
     assert repository.verdict("main main~1", "feature feature~1") == ("accepted",)
     assert repository.verdict("main feature", "feature") == ("slower", ended)
