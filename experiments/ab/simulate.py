@@ -176,8 +176,8 @@ def adaptive(seed: int, effect: float) -> dict[str, Any]:
     judgements = {name: one.judgement for name, one in decisions.items()}
     return {
         "verdicts": {name: one.verdict for name, one in judgements.items()},
-        "pairs": {name: one.pairs for name, one in decisions.items()},
-        "seconds": {name: one.seconds + starts[name] for name, one in decisions.items()},
+        "pairs": {name: one.counts.pairs for name, one in decisions.items()},
+        "seconds": {name: one.counts.seconds + starts[name] for name, one in decisions.items()},
         "ratios": {name: judgements[name].ratio for name in PLANTED.values()},
         "wide": all(
             (one.low or 0) <= truth[name] <= (one.high or np.inf) for name, one in judgements.items()

@@ -52,7 +52,7 @@ def one_run(seed: int, name: str, more: float, *, early: bool) -> tuple[str, flo
     verdict = decision.judgement.verdict
     if verdict == "slower" and not Allowed.of([entry]).is_exceeded(decision.judgement, ab.THRESHOLDS):
         verdict = "accepted"
-    return verdict, decision.seconds, entry.half_width
+    return verdict, decision.counts.seconds, entry.half_width
 
 
 def main() -> None:

@@ -48,7 +48,7 @@ def one_run(key: ab.Key) -> dict[str, Any]:
         "verdict": verdict,
         "alarm": any(one in ALARMS for one in found.values()),
         "same": float(np.mean([one == "same" for one in found.values()])),
-        "timed": sum(one.pairs > 0 for one in decisions.values()),
+        "timed": sum(one.counts.pairs > 0 for one in decisions.values()),
         "seconds": schedule.spent_seconds,
     }
 

@@ -24,8 +24,7 @@ from gnnbench.compare.ab.counted import ANSWER_SECONDS
 from gnnbench.compare.ab.pairs import Pairs
 from gnnbench.compare.ab.processes import Setting, Terms
 from gnnbench.compare.ab.visit import NotTimed
-from gnnbench.measure.instructions.counter_choice import counter_name
-from gnnbench.measure.instructions.counting import Instructions
+from gnnbench.measure.instructions.counting import Instructions, counter_name
 from gnnbench.variants.prepare import Prepared
 
 ROOT = Path(__file__).parents[2]

@@ -161,7 +161,7 @@ def _check(options: argparse.Namespace) -> None:
         check_writable(file)
     if not options.instructions:
         return
-    from ..measure.instructions.counter_choice import counter_name
+    from ..measure.instructions.counting import counter_name
 
     try:
         counter_name()

@@ -130,7 +130,7 @@ class Progress:
         self._where, self._updated_seconds = (decisions, spent_seconds, left_seconds), self._clock()
         if self.in_terminal:
             return
-        new = {name: one for name, one in decisions.items() if one.decided and name not in self._told}
+        new = {name: one for name, one in decisions.items() if one.counts.decided and name not in self._told}
         self._told.update(new)
         timed = [
             " ".join(filter(None, (*_cells(one)[::-1], name)))
@@ -174,7 +174,7 @@ def _standing(
     from ..report.console import Folded
     from ..report.names import short, spec_of
 
-    waiting = {name: one for name, one in decisions.items() if not one.decided}
+    waiting = {name: one for name, one in decisions.items() if not one.counts.decided}
     names = short({name: spec_of(name) for name in decisions})
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column()
@@ -206,7 +206,7 @@ def _cells(decision: "Decision") -> Sequence[str]:
     """Return pairs, interval, ratio and verdict."""
     found = decision.judgement
     return (
-        units.count(decision.pairs, "pair"),
+        units.count(decision.counts.pairs, "pair"),
         units.interval(found.low, found.high, 3),
         units.ratio(found.ratio, digits=3, changed=found.changed),
         found.verdict,

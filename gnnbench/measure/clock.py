@@ -1,13 +1,14 @@
-"""The clock of the host, the protocol that every clock implements, and how many calls make a round.
+"""The clock of the host, what every clock does, and how many calls make a round.
 
 `layouts.clock_for` chooses the clock by the devices of the inputs' tensors.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ..clocks import RealTime
 
@@ -49,24 +50,23 @@ class Block(NamedTuple):
     """Time of one more round between two CUDA events; None on a CPU."""
 
 
-class Clock(Protocol):
+class Clock(ABC):
     """Times rounds of a call."""
 
-    @property
-    def name(self) -> str:
-        """Name in files."""
-
-    @property
-    def resolution_seconds(self) -> float:
-        """Smallest difference between two readings."""
+    name: str
+    """Name in files."""
+    resolution_seconds: float
+    """Smallest difference between two readings."""
 
     def now(self) -> float:
         """Return monotonic seconds, in which budgets are measured."""
+        return RealTime.seconds()
 
+    @abstractmethod
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
         """Time rounds; each calls the function `iterations` times."""
 
-    def renewed(self) -> None:
+    def renewed(self) -> None:  # noqa: B027 - only a simulated clock needs it
         """Notify the clock that the inputs of the next block are at other addresses."""
 
     def check(self, call: Call) -> None:
@@ -75,10 +75,11 @@ class Clock(Protocol):
         Raises:
             ClockError: it cannot.
         """
+        call()
 
 
 @dataclass(frozen=True)
-class HostClock:
+class HostClock(Clock):
     """Reads a timer of the host before and after each round; for kernels on the CPU."""
 
     timer: Callable[[], float]
@@ -109,10 +110,6 @@ class HostClock:
             )
         return cls(timer, min(steps), name)
 
-    def now(self) -> float:
-        """Return the monotonic clock, because a timer such as `process_time` may not count all time."""
-        return RealTime.seconds()
-
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
         """Time each round by two readings around a plain loop."""
         timer = self.timer
@@ -132,13 +129,6 @@ class HostClock:
                 end = timer()
                 seconds.append(end - start)
         return Block(seconds)
-
-    def renewed(self) -> None:
-        """Do nothing: only the simulated clock needs it."""
-
-    def check(self, call: Call) -> None:
-        """Call the function; this clock can time any call."""
-        call()
 
 
 def wanted_seconds(clock: Clock, least_seconds: float, usual_seconds: float = ROUND_SECONDS) -> float:

@@ -13,6 +13,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from . import source
+from .fingerprint.bytecode import nested
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 
@@ -136,7 +137,7 @@ class _Walk:
 
     def _bindings(self, function: FunctionType, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, Any]]:
         """Yield the global, nonlocal and imported names of a function's code, with their values."""
-        for name in {name for one in _codes(function.__code__) for name in one.co_names}:
+        for name in {name for one in nested(function.__code__) for name in one.co_names}:
             # __file__ and __name__ depend on the location of the file.
             if name in function.__globals__ and not name.startswith("__"):
                 yield name, function.__globals__[name]
@@ -195,17 +196,9 @@ class _Walk:
         return module is not None and self._has(module)
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield a function's code and that of the functions defined in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
-
-
 def _bytecode(code: CodeType) -> str:
-    plain = [[value for value in one.co_consts if type(value) in _PLAIN] for one in _codes(code)]
-    return f"{[one.co_code.hex() for one in _codes(code)]} {plain}"
+    plain = [[value for value in one.co_consts if type(value) in _PLAIN] for one in nested(code)]
+    return f"{[one.co_code.hex() for one in nested(code)]} {plain}"
 
 
 def _name(value: Any) -> str:

@@ -16,8 +16,8 @@ from . import compilation
 from .conditions import collector_paused
 from .counter_changes import Counters, Counts
 from .fingerprint.fingerprint import Watch
+from .fingerprint.recording import python_calls
 from .memory import Memory, quiet_profiler, trace
-from .python_calls import python_calls
 
 HOST_READS = (
     "aten::_local_scalar_dense",

@@ -6,7 +6,7 @@ from statistics import median
 import torch
 
 from ..clocks import RealTime
-from .clock import Block, Call, ClockError
+from .clock import Block, Call, Clock, ClockError
 from .memory import quiet_profiler
 
 _LAUNCHES = 100
@@ -23,7 +23,7 @@ _CYCLES_PER_SECOND = 2e9
 """At least as many as a GPU has, so that a head start is not shorter than asked for."""
 
 
-class CudaClock:
+class CudaClock(Clock):
     """Times rounds on the current CUDA device.
 
     The wall time of a round starts when the device is idle and ends when it is idle again. One more round in
@@ -46,10 +46,6 @@ class CudaClock:
         size = 2 * torch.cuda.get_device_properties("cuda").L2_cache_size
         # Writing twice the size of the cache evicts everything else.
         self._buffer = torch.empty(size, dtype=torch.int8, device="cuda") if flush else None
-
-    def now(self) -> float:
-        """Return the host's monotonic clock."""
-        return RealTime.seconds()
 
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
         """Time each round with the host's timer, and one more round with two events."""
@@ -87,9 +83,6 @@ class CudaClock:
         end.record()
         torch.cuda.synchronize()
         return start.elapsed_time(end) / 1e3
-
-    def renewed(self) -> None:
-        """Do nothing: only the simulated clock needs it."""
 
     def check(self, call: Call) -> None:
         """Call the function, and check that it runs kernels and takes at least as long as an empty launch.

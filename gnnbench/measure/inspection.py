@@ -11,7 +11,7 @@ from .. import codec
 from .clock import Call
 from .conditions import collector_paused
 from .fingerprint.fingerprint import Fingerprint, Watch
-from .python_calls import python_calls
+from .fingerprint.recording import python_calls
 
 if TYPE_CHECKING:
     from .counter_changes import Counters

@@ -12,8 +12,7 @@ from .clock import Block, Call, Clock, ClockError
 from .kept import Kept
 from .layouts import Layouts
 from .measurement import Measurement
-from .seam import FIXED, Pedantic, paused
-from .whole_calls import sample_whole, why_unseen
+from .seam import FIXED, Pedantic, paused, why_unseen
 
 if TYPE_CHECKING:
     from .sampler import Effort
@@ -33,20 +32,20 @@ class TimeInstrument:
     in_place: str | None = None
     """Reason of the `in_place` marker; the inputs are not copied then."""
     whole_call: str | None = None
-    """Reason of the `whole_call` marker; see `whole_calls`."""
+    """Reason of the `whole_call` marker; see `Sampler.whole`."""
     max_seconds: float | None = None
     """Time for this benchmark; None: that of `--benchmark-max-time` or of its marker."""
 
     def measure(self, fixture: Any, call: Call) -> Any:
         """Time rounds of any number, and inspect a call unless it is timed whole."""
-        from .sampler import sample
+        from .sampler import Sampler
 
         with self._measuring(fixture, call, self.in_place) as (layouts, clock, measurement, add):
-            effort = self._effort(fixture)
+            sampler = Sampler(clock, self._effort(fixture), measurement, add)
             if self.whole_call:
-                result = sample_whole(layouts.original, clock, effort, measurement, add)
+                result = sampler.whole(layouts.original)
             else:
-                sample(layouts, clock, effort, measurement, add)
+                sampler.sample(layouts)
         if self.whole_call:
             _add_why_not_inspected(fixture, self.whole_call)
         else:

@@ -39,7 +39,7 @@ class Measurement:
     not_copied: tuple[str, ...] = ()
     """Names of inputs that are not copied."""
     whole_call: str | None = None
-    """Why each round is one whole call, see `whole_calls`; None: rounds and layouts are chosen."""
+    """Why each round is one whole call, see `sampler`; None: rounds and layouts are chosen."""
     iterations: PositiveCount = 1
     """Calls in a round."""
     rejected_rounds: Count = 0

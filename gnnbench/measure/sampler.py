@@ -7,7 +7,9 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
+from . import compilation
 from .clock import ROUND_SECONDS, Block, Call, Clock, ClockError, calibrated_iterations, wanted_seconds
 from .conditions import collector_paused
 from .layouts import Layouts
@@ -42,130 +44,149 @@ class Effort:
     disable_gc: bool = False
 
 
-def sample(
-    layouts: Layouts,
-    clock: Clock,
-    effort: Effort,
-    measurement: Measurement,
-    add: Callable[[Block], None],
-) -> None:
-    """Time a call until a stopping rule applies.
+@dataclass(frozen=True)
+class Sampler:
+    """Times a call until a stopping rule applies. Its methods raise what the call raises, and ClockError."""
 
-    If the call runs out of memory beside the first copies of its inputs, it is timed on the inputs
-    themselves.
+    clock: Clock
+    """That of the inputs' device."""
+    effort: Effort
+    measurement: Measurement
+    """Receives iterations, the reason to stop, and whether the call writes to its inputs."""
+    add: Callable[[Block], None]
+    """Called with each block; adds it to the measurement."""
 
-    Args:
-        layouts: the inputs; copied before the warm-up and between blocks if the measurement samples layouts.
-        clock: the clock of the inputs' device.
-        effort: limits.
-        measurement: receives iterations, the reason to stop, and whether the call writes to its inputs.
-        add: called with each block; adds it to the measurement.
+    def sample(self, layouts: Layouts) -> None:
+        """Time a call on its inputs, which are copied between blocks if the measurement samples layouts.
 
-    Raises:
-        ClockError: the clock cannot time the call.
-        Exception: what the call raises.
-    """
-    too_large = None
-    try:
-        _sample(layouts, clock, effort, measurement, add)
-    except Exception as error:
-        if measurement.layouts != "sampled" or measurement.blocks_ns:
-            raise
-        from .memory import describe_out_of_memory, is_out_of_memory
+        If the call runs out of memory beside the first copies of its inputs, it is timed on the inputs
+        themselves.
 
-        if not is_out_of_memory(error):
-            raise
-        too_large = f"too large to be called beside copies: {describe_out_of_memory(error)}"
-    if too_large:  # outside the handler: the error keeps the memory of the call alive
-        layouts.stay()
-        measurement.layouts, measurement.in_place = "one", too_large
-        _sample(layouts, clock, effort, measurement, add)
+        Raises:
+            ClockError: the clock cannot time the call.
+        """
+        measurement, too_large = self.measurement, None
+        try:
+            self._sample(layouts)
+        except Exception as error:
+            if measurement.layouts != "sampled" or measurement.blocks_ns:
+                raise
+            from .memory import describe_out_of_memory, is_out_of_memory
 
+            if not is_out_of_memory(error):
+                raise
+            too_large = f"too large to be called beside copies: {describe_out_of_memory(error)}"
+        if too_large:  # outside the handler: the error keeps the memory of the call alive
+            layouts.stay()
+            measurement.layouts, measurement.in_place = "one", too_large
+            self._sample(layouts)
 
-def _sample(
-    layouts: Layouts,
-    clock: Clock,
-    effort: Effort,
-    measurement: Measurement,
-    add: Callable[[Block], None],
-) -> None:
-    stopping = Stopping(effort.precision, effort.max_seconds, effort.min_rounds)
-    start = clock.now()
-    sampled = measurement.layouts == "sampled"
-    if sampled:
-        _renew(layouts, clock)
-    written = layouts.watch()
-    clock.check(layouts.current)
-    call_seconds = _warm_up(layouts.current, clock, effort)
-    measurement.changes_inputs = written()
-    del written  # it refers to the inputs
-    measurement.iterations = _iterations(layouts.current, call_seconds, clock, effort)
-    # The pilot, with the untimed call before each block, takes at most half of the time budget.
-    pilot_seconds = call_seconds * (_PILOT_ROUNDS + 1) * _PILOT_BLOCKS
-    rounds = _PILOT_ROUNDS if pilot_seconds < effort.max_seconds / 2 else 1
-    # The first block is timed on the copies of the warm-up, unless that changed them.
-    renew_next = sampled and measurement.changes_inputs
-    renewals, renewal_seconds = 0, 0.0
-    while measurement.stopped_by is None:
-        if renew_next:
-            begin = clock.now()
-            _renew(layouts, clock)
-            clock.block(layouts.current, 1, 1)  # the first call on new buffers is slower
-            renewals, renewal_seconds = renewals + 1, renewal_seconds + clock.now() - begin
-        renew_next = sampled
-        with collector_paused() if effort.disable_gc else nullcontext():
-            block = clock.block(layouts.current, rounds, measurement.iterations)
-        add(block)
-        check_rejected(measurement, clock)
-        blocks = measurement.blocks_ns
-        if len(blocks) == _PILOT_BLOCKS and rounds > 1:
-            round_seconds = sum(map(sum, blocks)) * measurement.iterations / 1e9 / measurement.rounds
-            rounds = rounds_per_block(
-                blocks, round_seconds, renewal_seconds / max(1, renewals), effort.max_seconds
+    def _sample(self, layouts: Layouts) -> None:
+        clock, effort, measurement = self.clock, self.effort, self.measurement
+        stopping = Stopping(effort.precision, effort.max_seconds, effort.min_rounds)
+        start = clock.now()
+        sampled = measurement.layouts == "sampled"
+        if sampled:
+            self._renew(layouts)
+        written = layouts.watch()
+        clock.check(layouts.current)
+        call_seconds = self._warm_up(layouts.current)
+        measurement.changes_inputs = written()
+        del written  # it refers to the inputs
+        measurement.iterations = self._iterations(layouts.current, call_seconds)
+
+        # The pilot, with the untimed call before each block, takes at most half of the time budget.
+        pilot_seconds = call_seconds * (_PILOT_ROUNDS + 1) * _PILOT_BLOCKS
+        rounds = _PILOT_ROUNDS if pilot_seconds < effort.max_seconds / 2 else 1
+        # The first block is timed on the copies of the warm-up, unless that changed them.
+        renew_next = sampled and measurement.changes_inputs
+        renewals, renewal_seconds = 0, 0.0
+        while measurement.stopped_by is None:
+            if renew_next:
+                begin = clock.now()
+                self._renew(layouts)
+                clock.block(layouts.current, 1, 1)  # the first call on new buffers is slower
+                renewals, renewal_seconds = renewals + 1, renewal_seconds + clock.now() - begin
+            renew_next = sampled
+            with collector_paused() if effort.disable_gc else nullcontext():
+                block = clock.block(layouts.current, rounds, measurement.iterations)
+            self._add(block)
+            blocks = measurement.blocks_ns
+            if len(blocks) == _PILOT_BLOCKS and rounds > 1:
+                round_seconds = sum(map(sum, blocks)) * measurement.iterations / 1e9 / measurement.rounds
+                rounds = rounds_per_block(
+                    blocks, round_seconds, renewal_seconds / max(1, renewals), effort.max_seconds
+                )
+            measurement.stopped_by = stopping.reason(blocks, measurement.rounds, clock.now() - start)
+
+    def whole(self, call: Call) -> Any:
+        """Time calls that are more than the calling thread's own work, as they start processes or threads.
+
+        Each round is one whole call on the inputs as they were given, by the wall clock. Nothing is repeated
+        inside a round, no inputs are copied, and a call is never traced: what runs in other processes could
+        not be seen. Returns the last result.
+
+        Raises:
+            ClockError: the clock cannot time the call.
+        """
+        clock, effort, measurement = self.clock, self.effort, self.measurement
+        result = None
+
+        def kept(*args: Any, **kwargs: Any) -> None:
+            nonlocal result
+            result = call.function(*args, **kwargs)
+
+        timed = call._replace(function=kept)
+        stopping = Stopping(effort.precision, effort.max_seconds, effort.min_rounds)
+        start = clock.now()
+        for _ in range(effort.warmup_iterations):
+            clock.block(timed, 1, 1)
+        while measurement.stopped_by is None:
+            compilation.clear()  # the last call's counts are left
+            with collector_paused() if effort.disable_gc else nullcontext():
+                block = clock.block(timed, 1, 1)
+            self._add(block)
+            elapsed = clock.now() - start
+            measurement.stopped_by = stopping.reason(measurement.blocks_ns, measurement.rounds, elapsed)
+        return result
+
+    def _add(self, block: Block) -> None:
+        """Add a block, and check that the clock shows a positive time in enough rounds."""
+        self.add(block)
+        rejected, rounds = self.measurement.rejected_rounds, self.measurement.rounds
+        if rejected > rounds + _MAX_REJECTED:
+            raise ClockError(
+                f"{rejected} rounds had no positive time by {self.clock.name}, "
+                f"{rounds} had one: use a clock that nobody sets"
             )
-        measurement.stopped_by = stopping.reason(blocks, measurement.rounds, clock.now() - start)
 
+    def _renew(self, layouts: Layouts) -> None:
+        # Do not keep the returned call: freeing copies that are still referenced needs the garbage collector.
+        layouts.renew()
+        self.clock.renewed()
 
-def check_rejected(measurement: Measurement, clock: Clock) -> None:
-    """Check that a clock shows a positive time in enough rounds.
+    def _warm_up(self, call: Call) -> float:
+        """Call until times settle; return the fastest call's seconds, or 0 if the clock showed no time."""
+        start = self.clock.now()
+        fastest, calls = math.inf, 0
+        while True:
+            (seconds,) = self.clock.block(call, 1, 1).seconds
+            calls += 1
+            settled = seconds >= _SETTLED * fastest and calls >= self.effort.warmup_iterations
+            if seconds > 0:
+                fastest = min(fastest, seconds)
+            late = self.clock.now() - start > self.effort.max_seconds / 2
+            if settled or late or fastest == math.inf:
+                return fastest if fastest < math.inf else 0.0
 
-    Raises:
-        ClockError: it does not.
-    """
-    if measurement.rejected_rounds > measurement.rounds + _MAX_REJECTED:
-        raise ClockError(
-            f"{measurement.rejected_rounds} rounds had no positive time by {clock.name}, "
-            f"{measurement.rounds} had one: use a clock that nobody sets"
+    def _iterations(self, call: Call, call_seconds: float) -> int:
+        """Choose how many calls make a round."""
+        clock, effort = self.clock, self.effort
+        usual = min(ROUND_SECONDS, effort.max_seconds / _ROUNDS_PER_BUDGET)
+        wanted = wanted_seconds(clock, effort.min_seconds, usual)
+        guess = math.ceil(wanted / call_seconds) if call_seconds > 0 else 10
+        if guess <= 1:
+            return 1
+        return calibrated_iterations(
+            lambda iterations: clock.block(call, 1, iterations).seconds[0], guess, wanted, clock
         )
-
-
-def _renew(layouts: Layouts, clock: Clock) -> None:
-    # Do not keep the returned call: freeing copies that are still referenced needs the garbage collector.
-    layouts.renew()
-    clock.renewed()
-
-
-def _warm_up(call: Call, clock: Clock, effort: Effort) -> float:
-    """Call until times settle; return the fastest call's seconds, or 0 if the clock showed no time."""
-    start = clock.now()
-    fastest, calls = math.inf, 0
-    while True:
-        (seconds,) = clock.block(call, 1, 1).seconds
-        calls += 1
-        settled = seconds >= _SETTLED * fastest and calls >= effort.warmup_iterations
-        if seconds > 0:
-            fastest = min(fastest, seconds)
-        if settled or clock.now() - start > effort.max_seconds / 2 or fastest == math.inf:
-            return fastest if fastest < math.inf else 0.0
-
-
-def _iterations(call: Call, call_seconds: float, clock: Clock, effort: Effort) -> int:
-    """Choose how many calls make a round."""
-    usual = min(ROUND_SECONDS, effort.max_seconds / _ROUNDS_PER_BUDGET)
-    wanted = wanted_seconds(clock, effort.min_seconds, usual)
-    guess = math.ceil(wanted / call_seconds) if call_seconds > 0 else 10
-    if guess <= 1:
-        return 1
-    return calibrated_iterations(
-        lambda iterations: clock.block(call, 1, iterations).seconds[0], guess, wanted, clock
-    )

@@ -179,6 +179,11 @@ def check_pytest_benchmark() -> None:
                 )
 
 
+def why_unseen(reason: str) -> str:
+    """Return why such a call has neither counters nor a fingerprint; `reason` is its marker's."""
+    return f"its calls are timed whole: {reason}"
+
+
 def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:
     """Return whether pytest-benchmark accepts these options; if not, it raises the error itself."""
     numbers = (rounds, 1), (warmup_rounds, 0), (iterations, 1)

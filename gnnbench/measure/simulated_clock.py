@@ -26,7 +26,7 @@ import numpy as np
 
 from ..errors import UsageError
 from ..files import read_whole
-from .clock import Block, Call
+from .clock import Block, Call, Clock
 
 VARIABLE = "GNNBENCH_FAKE_CLOCK"
 _MAX_BYTES = 2**24
@@ -128,7 +128,7 @@ class FakeMachine:
         return 1 + self.noise.drift * math.sin(turn + self._phase)
 
 
-class FakeClock:
+class FakeClock(Clock):
     """Simulates the rounds of one benchmark."""
 
     name = "fake"
@@ -167,10 +167,6 @@ class FakeClock:
         """Draw the mode of the next buffer placement."""
         self._machine.now_seconds += self._machine.noise.renewal_seconds
         self._draw_layout()
-
-    def check(self, call: Call) -> None:
-        """Call the function; any call can be simulated."""
-        call()
 
     def _draw_layout(self) -> None:
         self._factor = self._factors[self._random.choice(len(self._factors), p=self._weights)]

@@ -167,7 +167,7 @@ def measure(
     from ..measure.clock import Call
     from ..measure.conditions import cpu_threads
     from ..measure.counters import count
-    from ..measure.whole_calls import why_unseen
+    from ..measure.seam import why_unseen
     from ..results import parts
     from ..workloads import roofline
     from ..workloads.verify import MismatchError, verify, with_backward

@@ -168,7 +168,7 @@ class _Progress:
 
     def update(self, decisions: Mapping[str, Decision], spent_seconds: float, left_seconds: float) -> None:
         """Note the state of the benchmarks."""
-        decided = sum(one.decided for one in decisions.values())
+        decided = sum(one.counts.decided for one in decisions.values())
         self._standing = (
             f"{decided} of {len(decisions)} decided in {spent_seconds:.0f} s, "
             f"at most {left_seconds:.0f} s more: "

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import units
 from ..errors import UsageError
-from ..measure.instructions import counter_choice, counting
+from ..measure.instructions import counting
 from ..measure.instructions.counter import InstructionCounter
 from ..measure.instructions.counting import Instructions, named
 from . import text
@@ -41,7 +41,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     frames = counting.read_frames(_counted(counting.take_by_frame, subject))
     return {
         "counted": replace(found, frames=frames),
-        "counter": counter_choice.counter_name(),
+        "counter": counting.counter_name(),
         "capability": answer["capability"],
     }
 
@@ -54,11 +54,11 @@ def _counted(take: _Take, subject: Subject) -> dict[str, Any]:
 
 def _counter() -> InstructionCounter:
     try:
-        return counter_choice.here()
+        return counting.here()
     except UsageError:
         pass
     try:
-        name = counter_choice.counter_name()
+        name = counting.counter_name()
     except UsageError as error:
         raise UnavailableError(f"profile kind 'instructions': {error}") from None
     raise UnavailableError(

@@ -31,7 +31,7 @@ class ProfilingWorker(Worker):
     summarises = True
 
     def __init__(self, terms: Mapping[str, Any], link: Link, trees: Trees) -> None:
-        super().__init__(link, trees, 0, 0, all_benchmarks=True)
+        super().__init__({**terms, "all": True}, link, trees)
         self._select = terms["select"]
         store = ProfileStore(Path(terms["folder"]))
         self._profiling = Profiling(terms["kinds"], terms["repeats"], store)

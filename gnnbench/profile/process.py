@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from ..errors import UsageError
-from ..measure.instructions.counter_choice import Watched, counter_name
+from ..measure.instructions.counting import Watched, counter_name
 from ..variants.child import Child, DiedError
 
 _SAID = re.compile(r"ERROR: (.+)|!+ _pytest\.outcomes\.Exit: (.+) !+")

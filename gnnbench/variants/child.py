@@ -1,9 +1,12 @@
 """The coordinator's handle on one side: a pytest process that takes commands."""
 
+import json
 import os
 import re
+import secrets
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,8 +15,8 @@ from typing import Any, Self
 
 from ..clocks import RealTime
 from ..errors import one_line
-from .pipe import ClosedError, GarbledError
-from .startup import start
+from .command import END_SECONDS, end, wait
+from .pipe import ClosedError, GarbledError, Link
 
 SIDES = ("base", "head")
 _ALL = "--gnn-all"
@@ -31,7 +34,6 @@ _DOING = {
 }
 _TICK_SECONDS = 1.0
 """How often to check whether the process ended: its children may keep the pipe open."""
-_END_SECONDS = 5.0
 _QUIT_SECONDS = 20.0
 """Time for the suite's tear-down."""
 _TAIL_BYTES = 1 << 14
@@ -39,6 +41,22 @@ _LONGEST_LINE = 200
 _PROGRESS = re.compile(r"(\S+\.py)? ?[.FEsxX]*( +\[.*\])?")
 _REASON = re.compile(r"Fatal Python error|\S+: error: ")
 """Beginnings of lines before a long trace, and before where pytest's settings are."""
+
+_PACKAGE = Path(__file__).parents[1]
+_ALIAS = "gnnbench_coordinator"
+_BOOT = """
+import importlib.util, sys
+init = sys.argv.pop(1)
+spec = importlib.util.spec_from_file_location("ALIAS", init)
+module = sys.modules["ALIAS"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+from ALIAS.variants.startup import begin
+given = begin()
+from ALIAS.MODULE import main  # now that the trees are installed, which may have what it imports
+main(*given)
+""".replace("ALIAS", _ALIAS)
+"""Loads this package from its file under another name: the suite imports the side's gnnbench, and the same
+code measures both sides. So all modules that a child process needs import each other relatively."""
 
 
 class DiedError(Exception):
@@ -90,25 +108,57 @@ class Child:
         self._log, self._side = log, side
         self._seen_bytes = 0
         self._doing = "starting"
-        with log.open("wb") as output:
-            self._process, self._link = start(
-                module,
+        self._process, self._link = self._started(
+            [*under, sys.executable, "-c", _BOOT.replace("MODULE", module), str(_PACKAGE / "__init__.py")],
+            {
+                "pair": pair,
+                "side": int(side == SIDES[1]),
                 # A variant may have an older gnnbench, which does not know the option.
-                {
-                    "pair": pair,
-                    "side": int(side == SIDES[1]),
-                    "all": _ALL in arguments,
-                    "apart": apart,
-                    **(terms or {}),
-                },
-                [word for word in arguments if word != _ALL],
-                output,
-                trees=trees,
-                environment=environment,
-                folder=folder,
-                under=under,
-            )
+                "all": _ALL in arguments,
+                "apart": apart,
+                "coordinator": os.getpid(),
+                "trees": [str(tree) for tree in trees],
+                **(terms or {}),
+            },
+            [word for word in arguments if word != _ALL],
+            _environment(environment),
+            folder,
+        )
         self._open = True
+
+    def _started(
+        self,
+        boot: Sequence[str],
+        terms: Mapping[str, Any],
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path,
+    ) -> tuple[subprocess.Popen[bytes], Link]:
+        """Start the process, and return this end of its two pipes."""
+        theirs_read, write = os.pipe()
+        read, theirs_write = os.pipe()
+        token = secrets.token_hex(8) + " "
+        link = Link(read, write, token)
+        connection = {"read": theirs_read, "write": theirs_write, "token": token}
+        try:
+            with self._log.open("wb") as output:
+                process = subprocess.Popen(  # noqa: S603
+                    [*boot, json.dumps({**connection, **terms}), *arguments],
+                    cwd=folder,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    pass_fds=(theirs_read, theirs_write),
+                    start_new_session=True,
+                )
+        except BaseException:
+            link.close()
+            raise
+        finally:
+            os.close(theirs_read)
+            os.close(theirs_write)
+        return process, link
 
     @property
     def pid(self) -> int:
@@ -117,7 +167,7 @@ class Child:
 
     def status(self) -> int | None:
         """Return its exit status, which is negative if a signal killed it; None: it does not end."""
-        _wait(self._process, _END_SECONDS)
+        wait(self._process, END_SECONDS)
         return self._process.poll()
 
     def send(self, command: Mapping[str, Any]) -> None:
@@ -215,32 +265,19 @@ class Child:
         return one_line(line)[:_LONGEST_LINE]
 
 
-def end(process: subprocess.Popen[Any], wait_seconds: float = 0.0) -> None:
-    """End a process group and its leader, after waiting for it to end by itself."""
-    try:
-        if wait_seconds:
-            _wait(process, wait_seconds)
-        if process.poll() is None:
-            _signal(process, signal.SIGTERM)
-            _wait(process, _END_SECONDS)
-    finally:
-        _signal(process, signal.SIGKILL)
-        process.wait()
-
-
-def _wait(process: subprocess.Popen[Any], seconds: float) -> None:
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(seconds)
-
-
-def _signal(process: subprocess.Popen[Any], number: signal.Signals) -> None:
-    # Child processes of the suite may outlive the leader of the group.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
-
-
 def _name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def _environment(changes: Mapping[str, str]) -> dict[str, str]:
+    """Return this process's variables and the changes, without those of a pytest that it runs in."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("PYTEST_XDIST_") and name != "PYTEST_CURRENT_TEST"
+    }
+    # Idle OpenMP threads that spin would disturb the other side.
+    return {"OMP_WAIT_POLICY": "PASSIVE", **kept, **changes}

@@ -1,17 +1,20 @@
 """Runs commands such as git, pip and pytest, and always ends them."""
 
+import os
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..errors import one_line
-from .child import end
 
 _START_SECONDS = 5.0
+END_SECONDS = 5.0
+"""Time for a process to end after SIGTERM."""
 
 
 class Listener(Protocol):
@@ -84,3 +87,28 @@ def last_line(errors: str) -> str:
     """Return the last line of a command's standard error, printable and without git's `fatal: `."""
     lines = [line for line in errors.splitlines() if line.strip()]
     return one_line(lines[-1].removeprefix("fatal: ")) if lines else ""
+
+
+def end(process: subprocess.Popen[Any], wait_seconds: float = 0.0) -> None:
+    """End a process group and its leader, after waiting for it to end by itself."""
+    try:
+        if wait_seconds:
+            wait(process, wait_seconds)
+        if process.poll() is None:
+            _signal(process, signal.SIGTERM)
+            wait(process, END_SECONDS)
+    finally:
+        _signal(process, signal.SIGKILL)
+        process.wait()
+
+
+def wait(process: subprocess.Popen[Any], seconds: float) -> None:
+    """Wait for a process to end by itself, for so long."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+
+
+def _signal(process: subprocess.Popen[Any], number: signal.Signals) -> None:
+    # Child processes of the suite may outlive the leader of the group.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)

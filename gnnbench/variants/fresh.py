@@ -14,8 +14,7 @@ from pathlib import Path
 from ..errors import UsageError, one_line
 from ..files import project
 from ..measure import simulated_clock
-from .child import end
-from .command import running
+from .command import end, running
 from .outcome import Ending
 
 _TAIL_LINES = 20

@@ -47,12 +47,7 @@ def parse(text: str) -> Variant:
     Raises:
         UsageError: it is empty, or one of its parts is invalid.
     """
-    if "\0" in text:
-        raise UsageError(f"variant {text!r} contains a null character: remove it")
-    try:
-        parts = shlex.split(text)
-    except ValueError as error:
-        raise UsageError(f"variant {text!r} is incomplete: {str(error).lower()}") from None
+    parts = words(text)
     if not parts:
         raise UsageError(f"variant {text!r} is empty: {_FORM}")
     given: dict[str, list[str]] = {kind: [] for kind in (*KINDS, _CHECKOUT, WORKING_TREE)}
@@ -77,6 +72,20 @@ def parse(text: str) -> Variant:
         pip=tuple(map(_requirement, given["pip"])),
         env=tuple(map(_assignment, given["env"])),
     )
+
+
+def words(text: str) -> list[str]:
+    """Return the parts of a variant.
+
+    Raises:
+        UsageError: a quote is not closed, or there is a null character.
+    """
+    if "\0" in text:
+        raise UsageError(f"variant {text!r} contains a null character: remove it")
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"variant {text!r} is incomplete: {str(error).lower()}") from None
 
 
 def is_local(requirement: str) -> bool:

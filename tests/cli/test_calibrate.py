@@ -7,7 +7,7 @@ import pytest
 from gnnbench.compare.ab import coordinator
 from gnnbench.compare.ab.schedule import Decision
 from gnnbench.compare.calibration import SIZES
-from gnnbench.compare.comparison import Compared
+from gnnbench.compare.comparison import Compared, PairCounts
 from gnnbench.compare.verdict import Judgement
 
 
@@ -21,7 +21,7 @@ def saved(folder):
 def decision(verdict, *, reason="", ratio=1.0):
     low, high = (None, None) if ratio is None else (0.9, 1.1)
     judgement = Judgement(verdict, reason, ratio=ratio, low=low, high=high)
-    return Decision(judgement, 4, 0, 9, 9, 1.0, decided=verdict != "undecided")
+    return Decision(judgement, PairCounts(4, 0, 9, 9, 1.0, decided=verdict != "undecided"))
 
 
 TOO_FEW = decision("undecided", reason="2 of 4 pairs", ratio=None)

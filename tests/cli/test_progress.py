@@ -6,6 +6,7 @@ from rich.console import Console
 
 from gnnbench.cli.progress import QUIET_SECONDS, ErrorConsole, Progress
 from gnnbench.compare.ab.schedule import SAME_CODE, Decision
+from gnnbench.compare.comparison import PairCounts
 from gnnbench.compare.verdict import Judgement
 
 
@@ -23,7 +24,7 @@ def clock():
 
 def decision(verdict="same"):
     judgement = Judgement(verdict, "", 1.0, 0.98, 1.02)
-    return Decision(judgement, 4, 0, 10, 10, 1.0, verdict != "undecided")
+    return Decision(judgement, PairCounts(4, 0, 10, 10, 1.0, verdict != "undecided"))
 
 
 def piped(clock):

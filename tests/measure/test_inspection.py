@@ -12,9 +12,9 @@ import torch
 from gnnbench import codec
 from gnnbench.measure.clock import Call
 from gnnbench.measure.fingerprint import values
-from gnnbench.measure.fingerprint.contents import Contents
+from gnnbench.measure.fingerprint.digest import Contents
+from gnnbench.measure.fingerprint.recording import python_calls
 from gnnbench.measure.inspection import inspect
-from gnnbench.measure.python_calls import python_calls
 
 
 def inspected(function, *args, devices=()):

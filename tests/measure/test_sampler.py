@@ -10,7 +10,7 @@ from gnnbench.measure import estimate as location
 from gnnbench.measure.clock import Block, Call, ClockError, HostClock
 from gnnbench.measure.layouts import Layouts
 from gnnbench.measure.measurement import Measurement
-from gnnbench.measure.sampler import Effort, sample
+from gnnbench.measure.sampler import Effort, Sampler
 from gnnbench.measure.simulated_clock import FakeMachine, Noise, Truth
 from tests.sampling import nightly
 
@@ -26,7 +26,7 @@ class Nowhere(Layouts):
 
 def run(clock, effort=EFFORT, inputs=None, measurement=None):
     measurement = measurement or Measurement(clock.name, "sampled")
-    sample(inputs or Nowhere(Call(int, (), {})), clock, effort, measurement, measurement.add)
+    Sampler(clock, effort, measurement, measurement.add).sample(inputs or Nowhere(Call(int, (), {})))
     return measurement
 
 

@@ -5,9 +5,8 @@ import torch
 
 from gnnbench.measure.clock import Call, ClockError, HostClock
 from gnnbench.measure.measurement import Measurement
-from gnnbench.measure.sampler import Effort
+from gnnbench.measure.sampler import Effort, Sampler
 from gnnbench.measure.seam import Pedantic
-from gnnbench.measure.whole_calls import sample_whole
 from tests.compare.ab.test_held import CallClock
 
 
@@ -56,7 +55,7 @@ def sampled(call_seconds, max_seconds=0.5, **effort):
     clock, measurement = CallClock(call_seconds), Measurement("test", "one")
     effort = Effort(0.02, max_seconds, 1e-5, **{"min_rounds": 3, **effort})
     call = Call(lambda x: calls.append(x) or len(calls), ("given",), {})
-    result = sample_whole(call, clock, effort, measurement, measurement.add)
+    result = Sampler(clock, effort, measurement, measurement.add).whole(call)
     return result, calls, clock, measurement
 
 

@@ -8,7 +8,7 @@ import sysconfig
 import pytest
 
 from gnnbench.errors import UsageError
-from gnnbench.measure.instructions import counter_choice, hardware
+from gnnbench.measure.instructions import counting, hardware
 from gnnbench.measure.instructions.counting import Instructions
 from gnnbench.profile import instructions, process
 from gnnbench.profile.subject import UnavailableError
@@ -103,7 +103,7 @@ def test_by_the_processor_there_are_no_functions_of_c(tmp_path, monkeypatch):
         hardware.Hardware(event).close()
     except OSError as error:
         pytest.skip(f"perf_event_open: {error}")
-    monkeypatch.setattr(counter_choice, "here", lambda: hardware.Hardware(event))
+    monkeypatch.setattr(counting, "here", lambda: hardware.Hardware(event))
     section = instructions.take(subject_of(work, "cpu", 1), tmp_path)
     assert section["counted"].functions == {}
     table = instructions.table(section)

@@ -4,6 +4,7 @@ import pytest
 
 from gnnbench.profile import launch
 from gnnbench.variants.import_roots import Trees
+from tests.compare.ab.workers import TERMS
 
 SUITE = """
 import pytest
@@ -62,7 +63,7 @@ def test_an_operation_is_meant_before_its_first_words_and_these_before_an_expres
     pytester.makepyfile(test_suite=SUITE)
     terms = {"select": None, "kinds": ["phases"], "repeats": 1, "folder": str(pytester.path)}
     parent = Parent()
-    worker = launch.ProfilingWorker({**terms, **given}, parent, Trees([]))
+    worker = launch.ProfilingWorker({**TERMS, **terms, **given}, parent, Trees([]))
     pytester.inline_run(*arguments, plugins=[worker])
     assert parent[0].items() >= {"titles": expected, "notes": []}.items()
     assert parent[1] == {"answer": "finished", "status": 0}

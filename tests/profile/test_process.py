@@ -6,7 +6,7 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.measure.instructions import hardware
-from gnnbench.measure.instructions.requests import ARCHITECTURE
+from gnnbench.measure.instructions.callgrind import ARCHITECTURE
 from gnnbench.profile import process, record
 from tests.profile.subjects import Unheard
 from tests.suite import environment

@@ -140,7 +140,7 @@ def test_a_side_that_dies(folder, name, expected):
 
 @pytest.mark.parametrize("name", ["test_hangs", nightly(pytest.param("test_hangs_whatever_is_asked"))])
 def test_a_side_that_hangs(folder, name, monkeypatch):
-    monkeypatch.setattr("gnnbench.variants.child._END_SECONDS", 0.5)
+    monkeypatch.setattr("gnnbench.variants.command.END_SECONDS", 0.5)
     with process(folder) as worker:
         worker.answer(30)
         worker.ask({"command": "run", "name": f"test_suite.py::{name}", "seed": 1}, 30)

@@ -289,7 +289,7 @@ class _Session:
                     work=inspected.work,
                     memory=inspected.memory,
                     results=inspected.results,
-                    counts=decision.counts,
+                    counts=replace(decision.counts, seconds=round(decision.counts.seconds, 3)),
                 )
             )
         return rows

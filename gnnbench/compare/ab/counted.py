@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ...measure.instructions.counter_choice import counter_name
+from ...measure.instructions.counting import counter_name
 from ...variants.child import SIDES
 from ...variants.command import Listener
 from ...variants.prepare import Prepared

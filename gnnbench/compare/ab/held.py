@@ -11,11 +11,11 @@ from ...cpu import Placement
 from ...measure.clock import Block, Clock, ClockError, calibrated_iterations, wanted_seconds
 from ...measure.conditions import collector_paused
 from ...measure.inspection import Inspection, inspect
-from ...measure.instructions import counter_choice, counting
+from ...measure.instructions import counting
+from ...measure.instructions.counter import InstructionCounter
 from ...measure.instructions.counting import Calls
 from ...measure.layouts import Layouts
-from ...measure.seam import FIXED, Pedantic, paused
-from ...measure.whole_calls import why_unseen
+from ...measure.seam import FIXED, Pedantic, paused, why_unseen
 
 if TYPE_CHECKING:
     from ...measure.returned.calls import ComparedCalls  # it imports numpy
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 _SLOW_SECONDS = 0.1
 """A calibration round that takes longer is not repeated."""
 _TRIES = 4
-_ONE_ROUND = "benchmark.pedantic asks for one round"
-"""Why there are no calls beside it."""
 
 
 class Held:
@@ -45,6 +43,10 @@ class Held:
     """Iterations of a round, if the benchmark sets them."""
     inspects = True
     """Whether a call can be inspected; otherwise it runs to be timed only."""
+    unseen: str | None = None
+    """Why no call is inspected; None: it is."""
+    no_calls = ""
+    """Why there are no calls beside those that are timed; empty: there are."""
 
     def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, *, stays: bool) -> None:
         self._fixture, self._layouts, self._clock = fixture, layouts, clock
@@ -69,15 +71,17 @@ class Held:
 
     def inspect(self) -> Inspection:
         """Return the counters and the fingerprint of a call, which is made a few times on new copies."""
+        if self.unseen:
+            return Inspection(unseen=self.unseen)
         self.renew()
         return inspect(self._layouts.current, self._layouts.devices)
 
-    def calls(self) -> Calls | str:
-        """Return the calls whose instructions can be counted, or why there are none."""
+    def calls(self) -> Calls:
+        """Return the calls whose instructions can be counted."""
         return Pedantic.of(self._layouts.current)
 
-    def compared(self, scope: Mapping[str, Any], *, fixed: bool) -> "ComparedCalls | str":
-        """Return calls whose results can be compared with the other side's, or why there are none.
+    def compared(self, scope: Mapping[str, Any], *, fixed: bool) -> "ComparedCalls":
+        """Return calls whose results can be compared with the other side's.
 
         Args:
             scope: the globals of the test's module.
@@ -126,8 +130,8 @@ class Held:
             "inspect": lambda _command: self._inspect(noting),
             "calibrate": self._calibrate,
             "block": self._block,
-            "count": self._count,
-            "frames": self._frames,
+            "count": lambda _command: self._count("counted", counting.take),
+            "frames": lambda _command: self._count("frames", counting.take_by_frame),
             "return": lambda _command: self._return(scope or {}, fixed=fixed),
             "save": self._save,
         }
@@ -181,10 +185,9 @@ class Held:
 
     def _return(self, scope: Mapping[str, Any], *, fixed: bool) -> dict[str, Any]:
         """Make calls whose results are compared."""
-        calls = self.compared(scope, fixed=fixed)
-        if isinstance(calls, str):
-            return {"answer": "nothing returned", "reason": calls}
-        self._compared = calls
+        if self.no_calls:
+            return {"answer": "nothing returned", "reason": self.no_calls}
+        calls = self._compared = self.compared(scope, fixed=fixed)
         try:
             calls.make_first()
         except Exception as error:  # noqa: BLE001 - inputs and outputs may be anything
@@ -196,20 +199,14 @@ class Held:
         assert self._compared
         return {"answer": "saved", "files": self._compared.save(command["wanted"], Path(command["folder"]))}
 
-    def _count(self, _command: Mapping[str, Any]) -> dict[str, Any]:
-        """Count the instructions of a call."""
-        calls = self.calls()
-        if isinstance(calls, str):
-            return {"answer": "not counted", "reason": calls}
-        with closing(counter_choice.here()) as counter:
-            return {"answer": "counted", **counting.take(calls, counter)}
-
-    def _frames(self, _command: Mapping[str, Any]) -> dict[str, Any]:
-        """Divide the instructions of a call among the Python functions."""
-        calls = self.calls()
-        assert not isinstance(calls, str)
-        with closing(counter_choice.here()) as counter:
-            return {"answer": "frames", **counting.take_by_frame(calls, counter)}
+    def _count(
+        self, answer: str, take: Callable[[Calls, InstructionCounter], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Count the instructions of a call, or divide them among the Python functions."""
+        if self.no_calls:
+            return {"answer": "not counted", "reason": self.no_calls}
+        with closing(counting.here()) as counter:
+            return {"answer": answer, **take(self.calls(), counter)}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Time rounds, after one untimed round: the first on new buffers is slower."""
@@ -251,25 +248,14 @@ class Whole(Held):
     inspects = False
 
     def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, reason: str) -> None:
-        self._reason, self._function = reason, layouts.original.function
+        self.unseen = self.no_calls = why_unseen(reason)
+        self._function = layouts.original.function
         self._results: list[Any] = []
         kept = layouts.original._replace(function=self._kept)
         super().__init__(fixture, Layouts(kept), clock, stays=True)
 
     def _kept(self, *args: Any, **kwargs: Any) -> None:
         self._results[:] = [self._function(*args, **kwargs)]
-
-    def inspect(self) -> Inspection:
-        """Inspect nothing: what runs elsewhere cannot be seen."""
-        return Inspection(unseen=why_unseen(self._reason))
-
-    def calls(self) -> str:
-        """Return why no instructions are counted: other threads and processes execute them."""
-        return why_unseen(self._reason)
-
-    def compared(self, _scope: Mapping[str, Any], *, fixed: bool) -> str:  # noqa: ARG002 - as in the base
-        """Return why no results are compared."""
-        return why_unseen(self._reason)
 
     def result(self) -> Any:
         """Return the result of the last call; make one if no command did."""
@@ -280,6 +266,8 @@ class Whole(Held):
 
 class Repeated(Held):
     """`benchmark.pedantic` with several rounds; more rounds than given may be timed."""
+
+    unseen = FIXED
 
     def __init__(
         self, fixture: Any, layouts: Layouts, clock: Clock, asked: Pedantic, *, stays: bool = False
@@ -301,15 +289,11 @@ class Repeated(Held):
             self._asked.tear_down(call)
         return seconds
 
-    def inspect(self) -> Inspection:
-        """Inspect nothing: `pedantic` makes only the calls that were asked for."""
-        return Inspection(unseen=FIXED)
-
-    def calls(self) -> Calls | str:
+    def calls(self) -> Calls:
         """Return calls, each with its set-up and tear-down."""
         return self._asked
 
-    def compared(self, scope: Mapping[str, Any], *, fixed: bool) -> "ComparedCalls | str":
+    def compared(self, scope: Mapping[str, Any], *, fixed: bool) -> "ComparedCalls":
         """Return calls, each with its set-up and tear-down."""
         from ...measure.returned.calls import ComparedCalls
 
@@ -326,6 +310,7 @@ class Once(Repeated):
     once = True
     warms = False
     inspects = False
+    no_calls = "benchmark.pedantic asks for one round"
 
     def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, asked: Pedantic) -> None:
         super().__init__(fixture, layouts, clock, asked, stays=True)
@@ -336,14 +321,6 @@ class Once(Repeated):
         blocks: list[Block] = []
         self._results.append(self._asked.measure(self._clock, blocks.append, disable_gc=self._disable_gc))
         return [seconds for block in blocks for seconds in block.seconds]
-
-    def calls(self) -> str:
-        """Return why no instructions are counted: there are no calls beside the round."""
-        return _ONE_ROUND
-
-    def compared(self, _scope: Mapping[str, Any], *, fixed: bool) -> str:  # noqa: ARG002 - as in the base
-        """Return why no results are compared."""
-        return _ONE_ROUND
 
     def result(self) -> Any:
         """Return the result of the last call; run the round if no command did."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...clocks import RealTime
 from ...devices import why_no_cuda
-from ...measure.instructions.counter_choice import Watched
+from ...measure.instructions.counting import Watched
 from ...variants.child import SIDES, Child
 from ...variants.prepare import Prepared
 from .visit import Inspections, Size
@@ -83,7 +83,7 @@ class Terms:
     known: Known | None = None
     """Asked in the first visit of a run whether a benchmark need not be timed; None: it must be."""
     counter: str = ""
-    """What counts instructions in both, see `counter_choice.counter_name`; empty: nothing."""
+    """What counts instructions in both, see `counting.counter_name`; empty: nothing."""
     about: str = ""
     """What is measured, before each step of the progress."""
     spared: Collection[str] = ()

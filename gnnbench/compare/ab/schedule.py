@@ -55,27 +55,11 @@ class Decision:
     """The state of a benchmark."""
 
     judgement: Judgement
-    pairs: int
-    """Pairs in which it was measured, the excluded ones too."""
-    excluded: int
-    """Pairs excluded as outliers."""
-    rounds: int
-    """Rounds timed on each side."""
-    layouts: int
-    """Blocks on each side."""
-    seconds: float
-    """Time of its visits."""
-    decided: bool
-    """Whether it is not measured any more, because it is decided or given up."""
-
-    @property
-    def counts(self) -> PairCounts:
-        """How much it was timed, as a result has it."""
-        seconds = round(self.seconds, 3)
-        return PairCounts(self.pairs, self.excluded, self.rounds, self.layouts, seconds, self.decided)
+    counts: PairCounts
+    """How much it was timed."""
 
 
-SAME_CODE = Decision(SAME, 0, 0, 0, 0, 0.0, decided=True)
+SAME_CODE = Decision(SAME, PairCounts(0, 0, 0, 0, 0.0))
 """Of a benchmark for which both sides run the same code."""
 
 
@@ -101,6 +85,11 @@ class _Benchmark:
     asked: float = 0.0
     """Seconds that were planned for the turns of its visits."""
     failures: int = 0
+
+    @property
+    def counts(self) -> PairCounts:
+        """How much it was timed."""
+        return PairCounts(self.pairs, self.excluded, self.rounds, self.layouts, self.seconds, self.decided)
 
     @property
     def has_too_few_pairs(self) -> bool:
@@ -171,16 +160,7 @@ class Schedule:
         """Return the state of each benchmark."""
         needed = math.ceil(self.needed_seconds)
         return {
-            name: Decision(
-                self._advised(one, needed),
-                one.pairs,
-                one.excluded,
-                one.rounds,
-                one.layouts,
-                one.seconds,
-                one.decided,
-            )
-            for name, one in self._benchmarks.items()
+            name: Decision(self._advised(one, needed), one.counts) for name, one in self._benchmarks.items()
         }
 
     def _advised(self, one: _Benchmark, needed: int) -> Judgement:

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
 
@@ -30,30 +29,20 @@ def asked() -> float:
     return share
 
 
-@dataclass(frozen=True)
-class Slowed:
+class Slowed(Clock):
     """A clock whose rounds end with a busy wait.
 
     The wait is proportional to the round's own time, as if the kernel were slower: slow processes and layouts
     wait longer. There is one wait per round, because reading the time takes longer than calls below 1 µs.
+
+    Args:
+        clock: times the rounds.
+        share: the slowdown, as a fraction.
     """
 
-    clock: Clock
-    share: float
-
-    @property
-    def name(self) -> str:
-        """Name of the wrapped clock."""
-        return self.clock.name
-
-    @property
-    def resolution_seconds(self) -> float:
-        """Resolution of the wrapped clock."""
-        return self.clock.resolution_seconds
-
-    def now(self) -> float:
-        """Return the time of the wrapped clock, in seconds."""
-        return self.clock.now()
+    def __init__(self, clock: Clock, share: float) -> None:
+        self.clock, self.share = clock, share
+        self.name, self.resolution_seconds = clock.name, clock.resolution_seconds
 
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
         """Time rounds; the wrapped clock sees each as one call, which makes all iterations and waits."""
@@ -79,10 +68,6 @@ class Slowed:
     @cached_property
     def _empty_round_seconds(self) -> float:
         return min(self.clock.block(Call(int, (), {}), _EMPTY_ROUNDS, 1).seconds)
-
-    def renewed(self) -> None:
-        """Tell the wrapped clock that the inputs were renewed."""
-        self.clock.renewed()
 
     def check(self, call: Call) -> None:
         """Let the wrapped clock check that it can time the call."""

@@ -82,32 +82,21 @@ class Worker(Overrides):
     summarises = False
     """Whether pytest prints its summary, which may take a second."""
 
-    def __init__(
-        self,
-        link: Link,
-        trees: Trees,
-        pair: int,
-        side: int,
-        *,
-        all_benchmarks: bool = False,
-        apart: bool = False,
-        used: Used | None = None,
-    ) -> None:
-        """Take the connection and the number of this process.
+    def __init__(self, terms: Mapping[str, Any], link: Link, trees: Trees) -> None:
+        """Take the connection and what this process is started for.
 
         Args:
+            terms: what `Child` was given: `pair` and `side`, which is 1 for the head, seed a simulated clock;
+                with `all`, all of gnnbench's benchmarks can run; with `apart`, each test runs in a fork of
+                this process, and so none depends on those before; with `recorded`, it notes what it uses.
             link: pipes to the coordinator.
             trees: import roots that precede the installed packages.
-            pair: number of the pair of processes.
-            side: 0 for the base, 1 for the head.
-            all_benchmarks: whether the user asks for all of gnnbench's benchmarks, and not the default ones.
-            apart: whether each test runs in a fork of this process, and so none depends on those before.
-            used: notes what this process uses; None: nothing does.
         """
-        seeded = {"randomly_seed": pair, "gnn_all": True} if all_benchmarks else {"randomly_seed": pair}
+        self._pair, self._side, self._apart = terms["pair"], terms["side"], terms["apart"]
+        seeded = {"randomly_seed": self._pair, **({"gnn_all": True} if terms["all"] else {})}
         super().__init__({**_OPTIONS, **seeded})
-        self._link, self._trees, self._pair, self._side = link, trees, pair, side
-        self._apart, self._used = apart, used
+        self._link, self._trees = link, trees
+        self._used = Used() if terms.get("recorded") else None
         self._every: Collection[str] = ()
         self._machine: FakeMachine | None = None
         self._slowdown = 0.0
@@ -116,9 +105,9 @@ class Worker(Overrides):
         self._held = False
         self._refused: dict[str, str] = {}
         self._is_whole = True
-        self._seed = pair
-        conditions.seed(pair)
-        conditions.seed_imports(pair)
+        self._seed = self._pair
+        conditions.seed(self._pair)
+        conditions.seed_imports(self._pair)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:
@@ -312,16 +301,7 @@ class Worker(Overrides):
 
 def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
     """Run pytest with the plugin."""
-    worker = Worker(
-        link,
-        trees,
-        terms["pair"],
-        terms["side"],
-        all_benchmarks=terms["all"],
-        apart=terms["apart"],
-        used=Used() if terms.get("recorded") else None,
-    )
-    run(trees, worker)
+    run(trees, Worker(terms, link, trees))
 
 
 def _load_libraries(items: Iterable[pytest.Item]) -> None:

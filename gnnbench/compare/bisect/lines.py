@@ -68,7 +68,9 @@ def _ends(good: str, bad: str) -> tuple[str, str, list[str]]:
     Raises:
         UsageError: the ends do not differ in one part, or their parts are of two kinds.
     """
-    parts = [_parts(text) for text in (good, bad)]
+    parts = [variant.words(text) for text in (good, bad)]
+    if not all(parts):
+        raise UsageError(f"an end is empty: {FORM}")
     common = [part for part in parts[0] if part in parts[1]]
     own = [[part for part in each if part not in common] for each in parts]
     if not any(own):
@@ -89,18 +91,6 @@ def _ends(good: str, bad: str) -> tuple[str, str, list[str]]:
         )
     variant.parse(shlex.join(common or ["."]))
     return old, new, common
-
-
-def _parts(text: str) -> list[str]:
-    if "\0" in text:
-        raise UsageError(f"{text!r} contains a null character: remove it")
-    try:
-        parts = shlex.split(text)
-    except ValueError as error:
-        raise UsageError(f"{text!r} is incomplete: {str(error).lower()}") from None
-    if not parts:
-        raise UsageError(f"an end is empty: {FORM}")
-    return parts
 
 
 def _commits(old: str, new: str, common: Sequence[str], root: Path, skip: Sequence[str]) -> Line:

@@ -1,12 +1,16 @@
 """What one side's processes used: the files, and which parts of them each benchmark depends on."""
 
+import ast
+import hashlib
+import inspect
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from types import CodeType
+from typing import Any, Self
 
+from ...measure.fingerprint.bytecode import Bytecodes, nested
 from .code_tree import CodeTree, names_in, searched, state_of
-from .source_code import SourceCode
 
 VERSION = 1
 
@@ -179,3 +183,56 @@ def _changed(name: str, before: bytes | None, after: bytes | None) -> set[str] |
         return None
     one, other = SourceCode.of(before), SourceCode.of(after)
     return one.changed(other) if one.top == other.top else None
+
+
+class _Outline(Bytecodes):
+    """Hashes of code without the bodies of the functions in it: of these only the parameters count."""
+
+    def constant(self, value: object) -> str:
+        """Return a constant of the bytecode as text."""
+        if isinstance(value, CodeType) and value.co_flags & inspect.CO_OPTIMIZED:  # no body of a class
+            parameters = value.co_argcount + value.co_kwonlyargcount
+            names = " ".join(value.co_varnames[:parameters])
+            return (
+                f"{value.co_qualname} {value.co_argcount} {value.co_posonlyargcount} {value.co_flags} {names}"
+            )
+        return super().constant(value)
+
+
+@dataclass(frozen=True)
+class SourceCode:
+    """Hashes of a Python file's code, divided into what runs when it is imported and its functions."""
+
+    top: str
+    """Of what runs when it is imported, the bodies of classes included, without docstrings."""
+    functions: Mapping[str, tuple[str, ...]]
+    """Of the functions by qualified name, in the order of the file; several may have one name."""
+
+    @classmethod
+    def of(cls, content: bytes) -> Self:
+        """Compile a file; one with a wrong syntax has no functions, and its whole content is its top."""
+        try:
+            tree = ast.parse(content)
+            _remove_docstrings(tree)
+            code = compile(tree, "<file>", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError):
+            return cls(hashlib.sha256(content).hexdigest(), {})
+        whole, functions = Bytecodes(), dict[str, tuple[str, ...]]()
+        for one in nested(code):
+            if one.co_flags & inspect.CO_OPTIMIZED:
+                name = one.co_qualname
+                functions[name] = (*functions.get(name, ()), whole.digest(one))
+        return cls(_Outline().digest(code), functions)
+
+    def changed(self, other: Self) -> set[str]:
+        """Return the names of the functions that differ; those that only one has are among them."""
+        names = self.functions.keys() | other.functions.keys()
+        return {name for name in names if self.functions.get(name) != other.functions.get(name)}
+
+
+def _remove_docstrings(tree: ast.Module) -> None:
+    """Remove the docstrings of a module and its classes; bytecode has none of functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
+            # Nothing in its place: an import from __future__ must come first.
+            node.body[:1] = [] if node.body[1:] else [ast.copy_location(ast.Pass(), node.body[0])]

@@ -18,11 +18,9 @@ from typing import Any
 from ..clock import Call
 from ..copies import tensors
 from . import digest
-from .bytecode import Bytecodes
-from .contents import Contents
-from .defaults import Defaults
-from .libraries import extension_modules, libraries
-from .process_settings import settings
+from .bytecode import Bytecodes, Defaults
+from .digest import Contents
+from .libraries import extension_modules, libraries, settings
 from .recording import Recording, watched_threads
 from .values import Values, module_of
 

@@ -1,18 +1,17 @@
 """What one call runs: Python functions, C functions, operators with their arguments."""
 
 import os
+import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from ..clock import Call
-from ..python_calls import PASSED_OVER
-from .contents import Contents
-from .digest import ATOMS
+from .digest import ATOMS, Contents
 
 _STARTS = {
     ("_posixsubprocess", "fork_exec"): "it starts a process",
@@ -26,6 +25,15 @@ _STARTS = {
 }
 """C functions that start a process or a thread, whose code is not recorded."""
 
+_WRAPPERS = ("torch._dynamo", "torch.compiler", "torch._jit_internal", "torch_geometric.hash_tensor")
+_PATHS = ("posixpath", "ntpath")
+
+PASSED_OVER = _WRAPPERS + _PATHS
+"""Modules whose functions are not counted. The first wrap PyTorch's functions after a compilation or an
+import of PyG, so whether they run depends on what the process did before. The others are `os.path`: how often
+it calls its own functions depends on the depth of the folder."""
+Profile = Callable[[FrameType, str, Any], None]
+"""A profile function, as `sys.setprofile` takes it."""
 _DEEPEST = 2
 """Containers among the arguments are searched for objects up to this level."""
 _READS_VARIABLE = type(os.environ).__getitem__.__code__
@@ -141,3 +149,29 @@ def _runs() -> dict[threading.Thread, str | None]:
                 text = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text(encoding="ascii")
                 found[thread] = text.split()[-1]
     return found
+
+
+def python_calls(run: Callable[[], object], also: Profile | None = None) -> int:
+    """Count calls of Python functions, without those of PASSED_OVER.
+
+    Args:
+        run: the function, called just before, so that its caches are filled: Python clears its cache of
+            `isinstance` checks when a module registers a class with an abstract base class.
+        also: gets all events of the counted call.
+    """
+    calls = 0
+
+    def profile(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal calls
+        if event == "call":
+            calls += not str(frame.f_globals.get("__name__")).startswith(PASSED_OVER)
+        if also:
+            also(frame, event, argument)
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return calls

@@ -28,7 +28,7 @@ from typing import Any
 
 from . import digest
 from .bytecode import imports, nested
-from .contents import Contents
+from .digest import Contents
 
 _DEEPEST = 8
 _DEEPEST_MODULE = 3

@@ -1,6 +1,9 @@
-"""Counts the instructions of warm calls until two agree, and names what makes calls differ."""
+"""Counts the instructions of warm calls until two agree: by the processor, or else by callgrind around it."""
 
 import operator
+import os
+import shutil
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,14 +11,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 from ...clocks import RealTime
 from ...codec import Count, NotNegative
 from ...environment import read
+from ...errors import UsageError
 from ..clock import Call
 from ..conditions import collector_paused, cpu_threads
-from . import callgrind
+from . import callgrind, hardware
 from .counter import ByFrame, InstructionCounter, assigned, record
 
 _FEWEST, _WARM_UP, _WARM_UP_SECONDS = 2, 20, 5.0
@@ -27,6 +31,15 @@ _KEPT = 0.0005
 """Functions with a smaller fraction of the instructions are not kept."""
 _MOST_NAMED = 3
 
+FOLDER_VARIABLE = "GNNBENCH_CALLGRIND"
+"""Folder into which the callgrind around this process writes."""
+_SAME_EACH_TIME = {
+    "PYTHONHASHSEED": "0",
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+}
+_FAST = {"MKL_ENABLE_INSTRUCTIONS": "SSE4_2"}
+"""Valgrind computes each lane of a fused multiply-add by a function: MKL's products are 180 times as slow."""
+_HOW = "apt install valgrind, or dnf install valgrind"
 _Found = TypeVar("_Found")
 
 
@@ -173,3 +186,51 @@ def _varying(before: Mapping[str, int], last: Mapping[str, int]) -> tuple[str, .
     changes.subtract(before)
     ranked = sorted((name for name in changes if changes[name]), key=lambda name: (-abs(changes[name]), name))
     return tuple(ranked[:_MOST_NAMED])
+
+
+class Watched(NamedTuple):
+    """What a process is started with, so that it can count its instructions."""
+
+    environment: Mapping[str, str]
+    """Variables to set."""
+    under: tuple[str, ...]
+    """The command that runs Python, with its arguments; empty: none."""
+
+    @classmethod
+    def by(cls, counter: str, folder: Path) -> "Watched":
+        """Let the counter count that `counter_name` returned; callgrind writes into a folder."""
+        if counter == hardware.Hardware.name:
+            return cls(_SAME_EACH_TIME, ())
+        return cls(
+            {**_SAME_EACH_TIME, **_FAST, FOLDER_VARIABLE: str(folder)}, tuple(callgrind.command(folder))
+        )
+
+
+def counter_name() -> str:
+    """Return how instructions are counted here: by the processor, or else by callgrind, with its version.
+
+    Raises:
+        UsageError: neither is possible; the message says what to install.
+    """
+    reason = hardware.why_not()
+    if not reason:
+        return hardware.Hardware.name
+    if not shutil.which("valgrind"):
+        raise UsageError(f"{reason}; without one, valgrind counts instructions, and is not installed: {_HOW}")
+    if os.uname().machine != callgrind.ARCHITECTURE:
+        raise UsageError(f"{reason}, and gnnbench uses valgrind on {callgrind.ARCHITECTURE} only")
+    version = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S607
+    return version.strip().replace("valgrind-", "callgrind ")
+
+
+def here() -> InstructionCounter:
+    """Return the counter of this process.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if folder := os.environ.get(FOLDER_VARIABLE):
+        return callgrind.Callgrind(Path(folder))
+    if reason := hardware.why_not():
+        raise UsageError(reason)
+    return hardware.Hardware()

@@ -28,10 +28,10 @@ from ...outputs import parts
 from .. import compilation
 from ..clock import Call
 from ..conditions import collector_paused, seed
-from . import given, gradients
+from . import given
 from .given import Given, equal, write
 from .portable import Portable, array_of, portable
-from .reachable import Reachable, shares_memory
+from .reachable import Reachable, gradients_by_output, gradients_left, shares_memory
 
 GIVEN, NEW, AGAIN, GIVEN_MOVED, NEW_MOVED = range(5)
 """The calls."""
@@ -153,7 +153,7 @@ class ComparedCalls:
                 if number != AGAIN:
                     opened = parts(output, {}).values()
                     self._aliases |= any(shares_memory(one, reach.arrays) for one in opened)
-                    by_output, found.differentiable = gradients.by_output(opened, reach.arrays)
+                    by_output, found.differentiable = gradients_by_output(opened, reach.arrays)
                     found.parts |= portable(by_output, found.left)
             found.parts |= after
         finally:
@@ -220,7 +220,7 @@ class ComparedCalls:
         }
         return {
             name: Portable(one.kind, one.content if isinstance(one.content, str) else one.content.copy())
-            for name, one in portable({**found, **gradients.left_by_call(reach.arrays)}, {}).items()
+            for name, one in portable({**found, **gradients_left(reach.arrays)}, {}).items()
         }
 
     def _read(self, found: Returned, output: Any) -> None:

@@ -9,9 +9,8 @@ import psutil
 from numpy.typing import NDArray
 
 from ..layouts import MEMORY_SHARE
-from .gradients import is_leaf
 from .portable import array_of
-from .reachable import is_expanded
+from .reachable import is_expanded, is_leaf
 
 
 class Given:

@@ -1,7 +1,7 @@
-"""The tensors and arrays that a call works on: its arguments, and what the test's own functions hold."""
+"""The tensors and arrays that a call works on: arguments, what its functions hold, and gradients."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -13,6 +13,7 @@ from ... import outputs
 from ..clock import Call
 
 _DEEPEST = 6
+_OF = "gradient of {}"
 _MOST = 20_000
 """Objects that are looked at."""
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -79,7 +80,7 @@ class Reachable:
         elif torch and isinstance(value, torch.nn.Module):
             yield from ((f".{name}", one, True) for name, one in value.named_parameters())
             yield from ((f".{name}", one, False) for name, one in value.named_buffers())
-        elif torch and isinstance(value, torch.Tensor):  # of another layout, or a subclass
+        elif is_tensor(value):  # of another layout, or a subclass
             return
         elif isinstance(value, list | tuple | dict) or type(value).__name__ in ("Data", "HeteroData"):
             found = outputs.inside(value) or {}
@@ -108,9 +109,10 @@ class Reachable:
 
 
 def _is_array(value: Any) -> bool:
-    torch = sys.modules.get("torch")
-    if torch and isinstance(value, torch.Tensor):
-        return bool(value.layout == torch.strided and not value.is_nested and not value.is_quantized)
+    if is_tensor(value):
+        return bool(
+            value.layout == sys.modules["torch"].strided and not value.is_nested and not value.is_quantized
+        )
     return isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
 
 
@@ -133,11 +135,9 @@ def is_expanded(value: Any) -> bool:
 
 def shares_memory(value: Any, arrays: Mapping[str, Any]) -> bool:
     """Tell whether a part of an output lies in the memory of one of the inputs, or may do so."""
-    torch = sys.modules.get("torch")
-    is_tensor = torch and isinstance(value, torch.Tensor)
-    if not is_tensor and not isinstance(value, np.ndarray):
+    if not is_tensor(value) and not isinstance(value, np.ndarray):
         return False
-    if is_tensor and value.layout != torch.strided:  # type: ignore[union-attr]
+    if is_tensor(value) and value.layout != sys.modules["torch"].strided:
         return True
     start, end = _memory(value)
     return any(start < its_end and its_start < end for its_start, its_end in map(_memory, arrays.values()))
@@ -155,3 +155,60 @@ def _memory(value: Any) -> tuple[int, int]:
         return start + below, start + above + value.itemsize
     storage = sys.modules["torch"].Tensor.detach(value).untyped_storage()
     return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+
+
+def is_tensor(value: Any) -> bool:
+    """Tell whether a value is a tensor of torch."""
+    torch = sys.modules.get("torch")
+    return bool(torch) and isinstance(value, torch.Tensor)  # type: ignore[union-attr]
+
+
+def is_leaf(value: Any) -> bool:
+    """Tell whether a value is a tensor that gets a gradient by a backward pass."""
+    return is_tensor(value) and value.is_leaf and value.requires_grad
+
+
+def gradients_left(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return copies of the gradients that inputs have, by the name of the part: `gradient of argument 1`."""
+    return {
+        _OF.format(place): _dense(one.grad.detach()).clone()
+        for place, one in inputs.items()
+        if is_leaf(one) and one.grad is not None
+    }
+
+
+def gradients_by_output(opened: Iterable[Any], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Return the gradients of a call's output, in directions that both sides share, and whether it has some.
+
+    An input that the output does not depend on has a gradient of zeros: some code computes one, some none.
+    There are none at all if the call ran backward itself, and freed the graph.
+
+    Args:
+        opened: the parts of the output.
+        inputs: tensors and others, by place.
+
+    Returns:
+        By the name of the part: `gradient of argument 1 by the output`.
+    """
+    tensors = [one for one in opened if is_tensor(one)]
+    leaves = {place: one for place, one in inputs.items() if is_leaf(one)}
+    if not tensors or not leaves:
+        return {}, False
+    torch = sys.modules["torch"]
+    ends = [one for one in tensors if one.requires_grad]
+    directions = [torch.linspace(1, 2, one.numel()).to(one).reshape(one.shape) for one in ends]
+    found = [None] * len(leaves)
+    try:
+        if ends:
+            found = torch.autograd.grad(ends, list(leaves.values()), directions, allow_unused=True)
+    except RuntimeError:
+        return {}, False
+    return {
+        f"{_OF.format(place)} by the output": torch.zeros_like(leaf) if one is None else _dense(one)
+        for (place, leaf), one in zip(leaves.items(), found, strict=True)
+    }, bool(ends)
+
+
+def _dense(gradient: Any) -> Any:
+    """Return a gradient as a strided tensor: that of an embedding may be sparse or not."""
+    return gradient if gradient.layout == sys.modules["torch"].strided else gradient.to_dense()

@@ -174,7 +174,7 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     decisions, spent, left = watcher.updates[0]
     assert (len(decisions), left) == (9, 540.0), "what there is to time is known after the inspection"
     decisions, spent, left = watcher.updates[-1]
-    assert all(one.decided for one in decisions.values())
+    assert all(one.counts.decided for one in decisions.values())
     assert spent > 0
     assert left < 600
 

@@ -77,6 +77,7 @@ def process(folder, *arguments, trees=(), **variables):
     )
 
 
+TERMS = {"pair": 0, "side": 0, "all": False, "apart": False}
 NEXT, BLOCK = {"command": "next"}, {"command": "block", "rounds": 2, "iterations": 3}
 
 
@@ -92,7 +93,7 @@ def visits(*names, blocks=1, file="test_suite.py"):
 def here(pytester, suite, commands, *arguments, **options):
     """Run a worker in this process, and return its answers to commands, or to those for what it collects.
 
-    `options` are the worker's.
+    `options` are among the worker's terms.
     """
     pytester.makepyfile(test_suite=suite)
     (theirs_read, write), (read, theirs_write) = os.pipe(), os.pipe()
@@ -111,7 +112,7 @@ def here(pytester, suite, commands, *arguments, **options):
     with ThreadPoolExecutor(1) as pool:
         pool.submit(coordinate)
         try:
-            worker = Worker(theirs, Trees([]), 0, 0, **options)
+            worker = Worker({**TERMS, **options}, theirs, Trees([]))
             words = arguments or ("test_suite.py",)
             pytester.inline_run("-p", "pytest_benchmark.plugin", *words, plugins=[worker])
         finally:

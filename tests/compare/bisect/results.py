@@ -4,6 +4,7 @@ from gnnbench.compare.ab.schedule import Decision
 from gnnbench.compare.bisect.followed import Change
 from gnnbench.compare.bisect.line import Candidate, Cause, Line
 from gnnbench.compare.bisect.result import Bisected, BisectResult, Finding
+from gnnbench.compare.comparison import PairCounts
 from gnnbench.compare.verdict import Judgement, Thresholds
 
 
@@ -29,7 +30,7 @@ def finding(line, low, high, inspections=None, **ratios):
 def result(line, *verdicts, findings=(), unmeasured=None, **more):
     """Return a result in which benchmarks have these verdicts on the ends."""
     decisions = {
-        f"test_a.py::{name}": Decision(Judgement(verdict, "", 1.2, 1.1, 1.3), 4, 0, 9, 9, 1.0, decided=True)
+        f"test_a.py::{name}": Decision(Judgement(verdict, "", 1.2, 1.1, 1.3), PairCounts(4, 0, 9, 9, 1.0))
         for name, verdict in zip("ab", verdicts, strict=False)
     }
     stage = Bisected(line, decisions, tuple(findings), unmeasured or {}, 4, 60.0, **more)

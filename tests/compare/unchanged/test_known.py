@@ -10,7 +10,7 @@ import pytest
 
 from gnnbench.compare.ab import affected
 from gnnbench.compare.ab.processes import Setting
-from gnnbench.compare.unchanged import surroundings
+from gnnbench.compare.unchanged import known
 from gnnbench.compare.unchanged.known import Unchanged
 from gnnbench.variants.prepare import Prepared
 from tests.compare.ab.workers import Watcher, write
@@ -50,7 +50,7 @@ class Recorded:
         patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         patch.delenv("PYTEST_ADDOPTS", raising=False)
         # To look at each installed file takes longer than all else; one test does.
-        patch.setattr(surroundings, "environment_folders", tuple)
+        patch.setattr(known, "environment_folders", tuple)
 
     def sides(self, **variables):
         return [
@@ -325,10 +325,10 @@ def test_a_change_of_an_installed_package_is_seen(package, monkeypatch, tmp_path
     (installed / "one").mkdir(parents=True)
     file = installed / "one/module.py"
     file.write_text("N = 1")
-    monkeypatch.setattr(surroundings, "environment_folders", lambda: (f"{installed}{os.sep}",))
+    monkeypatch.setattr(known, "environment_folders", lambda: (f"{installed}{os.sep}",))
 
     def digest():
-        return surroundings.digests(package.sides(), (), package.folder, 1)
+        return known.digests(package.sides(), (), package.folder, 1)
 
     before = digest()
     assert digest() == before

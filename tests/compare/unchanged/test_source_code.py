@@ -2,7 +2,7 @@
 
 import pytest
 
-from gnnbench.compare.unchanged.source_code import SourceCode
+from gnnbench.compare.unchanged.manifest import SourceCode
 
 FILE = '''"""A module."""
 import math

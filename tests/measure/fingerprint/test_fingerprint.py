@@ -15,7 +15,7 @@ from gnnbench.measure.clock import Call
 from gnnbench.measure.fingerprint import digest
 from gnnbench.measure.fingerprint.difference import Difference
 from gnnbench.measure.fingerprint.fingerprint import Fingerprint, Watch
-from gnnbench.measure.python_calls import python_calls
+from gnnbench.measure.fingerprint.recording import python_calls
 from tests import forks
 from tests.suite import ROOT, environment
 

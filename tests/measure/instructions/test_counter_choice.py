@@ -6,7 +6,7 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.measure.instructions import hardware
-from gnnbench.measure.instructions.counter_choice import FOLDER_VARIABLE, Watched, counter_name
+from gnnbench.measure.instructions.counting import FOLDER_VARIABLE, Watched, counter_name
 
 
 def test_the_processor_needs_no_other_program(tmp_path):
