@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from .. import units
-from ..compare.ab.affected import AffectedResult, Inspected
+from ..compare.ab.affected import AffectedResult
+from ..compare.ab.visit import Inspections
 from ..measure.fingerprint.difference import Difference
 from .document import Column, Document, Note, Table, table
 from .names import groups, spec_of
@@ -37,12 +38,12 @@ def _other_results(found: AffectedResult) -> list[str]:
     return [
         f"another result: {name}: {results.reason}"
         for name, one in found.benchmarks.items()
-        if (results := one.inspections.results) and results.is_other
+        if (results := one.results) and results.is_other
     ]
 
 
-def _changed(one: Inspected, width: int) -> str:
-    difference = one.inspections.work.changed
+def _changed(one: Inspections, width: int) -> str:
+    difference = one.work.changed
     return _fitted(*difference.main(), width) if difference else f"not compared: {one.unknown}"
 
 
@@ -71,14 +72,14 @@ def _run(count: int) -> str:
     return "runs" if count == 1 else "run"
 
 
-def explanation(name: str, one: Inspected) -> Iterator[str]:
+def explanation(name: str, one: Inspections) -> Iterator[str]:
     """Return the lines about one benchmark: everything that differs between the sides."""
     yield name
     if one.unknown:
         yield f"could not be compared, and counts as affected: {one.unknown}"
-    elif one.inspections.same_code:
+    elif one.same_code:
         yield "runs the same code on both sides"
-    if difference := one.inspections.work.changed:
+    if difference := one.work.changed:
         yield from _functions(difference)
         for title, names in (
             ("values that they may read", difference.values),
@@ -89,12 +90,12 @@ def explanation(name: str, one: Inspected) -> Iterator[str]:
             ("settings", difference.settings),
         ):
             yield from _names(title, {name: name for name in names}, difference)
-    if changes := one.inspections.work.counters:
+    if changes := one.work.counters:
         yield "\ncounters"
         yield from (f"  {change.name}: {change.base:,} → {change.head:,}" for change in changes)
-    for note in memory_notes(one.inspections.memory):
+    for note in memory_notes(one.memory):
         yield f"\n{note}"
-    if results := one.inspections.results:
+    if results := one.results:
         yield f"\nresults: {results.status}{f', {results.reason}' if results.reason else ''}"
 
 

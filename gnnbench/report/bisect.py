@@ -51,7 +51,7 @@ def of_results(found: BisectedResults) -> Document:
     left = [
         f"{name}: results not compared: {results.reason}"
         for name, one in found.ends.items()
-        if (results := one.inspections.results) and results.status == "not compared"
+        if (results := one.results) and results.status == "not compared"
     ]
     left += [f"{name} cannot be compared: {reason}" for name, reason in found.unmeasured.items()]
     count = sum(len(change.benchmarks) for change in found.changes)

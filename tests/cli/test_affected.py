@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from gnnbench.compare.ab.affected import AffectedResult, Inspected
+from gnnbench.compare.ab.affected import AffectedResult
 from gnnbench.compare.ab.visit import Inspections
 from gnnbench.compare.comparison import Work
 from gnnbench.measure.counter_changes import CounterChange
@@ -113,12 +113,12 @@ def test_commits_of_another_repository_are_compared(folder, tmp_path_factory):
     ],
 )
 def test_all_that_differs_is_explained(one, lines):
-    text = "\n".join(report.explanation("a", Inspected(one)))
+    text = "\n".join(report.explanation("a", one))
     assert text.splitlines() == ["a", *lines]
 
 
 def test_what_cannot_be_compared_counts_as_affected():
-    unseen = Inspected(Inspections(Work(no_fingerprint="benchmark.pedantic fixes the calls")))
+    unseen = Inspections(Work(no_fingerprint="benchmark.pedantic fixes the calls"))
     found = AffectedResult(None, None, {"test_a.py::test_it": unseen}, 1.0)
     printed = terminal(report.document(found, None), None, colour=False)
     assert "not compared: benchmark.pedantic fixes the calls" in printed

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ... import codec, units
 from ...clocks import RealTime
@@ -16,33 +16,10 @@ from .inspecting import Inspecting
 from .pairs import Pairs
 from .processes import Setting, Terms
 from .suite import Suite
-from .visit import Inspections, NotTimed
+from .visit import Inspections, NotTimed, Status
 
 FORMAT_VERSION = 2
 # 2: a side has its text and commits, as in a result.
-
-Status = Literal["changed", "same", "unknown"]
-
-
-@dataclass(frozen=True)
-class Inspected:
-    """What came out for one benchmark."""
-
-    inspections: Inspections = field(default_factory=Inspections)
-    failed: str | None = None
-    """Why it could not be inspected, in one line; None: it was."""
-
-    @property
-    def unknown(self) -> str | None:
-        """Why it is unknown whether both sides run the same code; None: it is known."""
-        return self.failed or self.inspections.work.no_fingerprint
-
-    @property
-    def status(self) -> Status:
-        """Whether the code that it runs changed. It counts as affected unless it is `same`."""
-        if self.unknown:
-            return "unknown"
-        return "same" if self.inspections.same_code else "changed"
 
 
 @dataclass(frozen=True)
@@ -51,12 +28,12 @@ class AffectedResult:
 
     base: Prepared
     head: Prepared
-    benchmarks: Mapping[str, Inspected]
+    benchmarks: Mapping[str, Inspections]
     seconds: float
     notes: tuple[str, ...] = ()
     """Notes on the whole result."""
 
-    def named(self, status: Status) -> dict[str, Inspected]:
+    def named(self, status: Status) -> dict[str, Inspections]:
         """Return the benchmarks with a status."""
         return {name: one for name, one in self.benchmarks.items() if one.status == status}
 
@@ -67,7 +44,7 @@ class AffectedResult:
             "base": codec.encode(Side.of(self.base)),
             "head": codec.encode(Side.of(self.head)),
             "benchmarks": [
-                {"id": name, "status": one.status, "failed": one.failed, **one.inspections.as_json()}
+                {"id": name, "status": one.status, "failed": one.failed, **one.as_json()}
                 for name, one in self.benchmarks.items()
             ],
             "summary": dict(sorted(Counter(one.status for one in self.benchmarks.values()).items())),
@@ -107,7 +84,7 @@ def run(
         inspecting.run()
     found = inspecting.found
     benchmarks = {
-        name: Inspected(failed=one.text) if isinstance(one, NotTimed) else Inspected(one)
+        name: Inspections(failed=one.text) if isinstance(one, NotTimed) else one
         for name, one in found.items()
         if not isinstance(one, NotTimed) or one.kind == "failed"
     }

@@ -20,6 +20,7 @@ from ..comparison import Agreement, Work
 from ..memory import MemoryChange, Peaks
 
 Array = NDArray[np.float64]
+Status = Literal["changed", "same", "unknown"]
 
 FEWEST_BLOCKS = 5
 """With fewer blocks the noise within a visit is not estimated."""
@@ -84,6 +85,20 @@ class Inspections:
     """None: a side has no peak, or both run the same code."""
     results: Agreement | None = None
     """None: they were not asked for, or both run the same code."""
+    failed: str | None = None
+    """Why it could not be inspected, in one line; None: it was."""
+
+    @property
+    def unknown(self) -> str | None:
+        """Why it is unknown whether both sides run the same code; None: it is known."""
+        return self.failed or self.work.no_fingerprint
+
+    @property
+    def status(self) -> Status:
+        """Whether the code that it runs changed. It counts as affected unless it is `same`."""
+        if self.unknown:
+            return "unknown"
+        return "same" if self.same_code else "changed"
 
     @property
     def same_code(self) -> bool:

@@ -10,8 +10,8 @@ from ...clocks import RealTime
 from ...errors import UsageError
 from ...variants.overlay import overlay
 from ..ab import affected
-from ..ab.affected import Inspected
 from ..ab.pairs import Watcher
+from ..ab.visit import Inspections
 from ..comparison import Agreement
 from . import lines
 from .journal import BisectSetting
@@ -35,7 +35,7 @@ class BisectedResults:
     """What was found."""
 
     line: Line
-    ends: Mapping[str, Inspected]
+    ends: Mapping[str, Inspections]
     """What came out for each benchmark between the ends."""
     changes: tuple[OtherResult, ...]
     unmeasured: Mapping[str, str]
@@ -55,7 +55,7 @@ class BisectedResults:
             "version": FORMAT_VERSION,
             "good": self.line.candidates[0].variant,
             "bad": self.line.candidates[-1].variant,
-            "results": {name: codec.encode(one.inspections.results) for name, one in self.ends.items()},
+            "results": {name: codec.encode(one.results) for name, one in self.ends.items()},
             "changes": [
                 {
                     "before": one.before.variant,
@@ -121,7 +121,7 @@ class _Search:
     def __init__(self, line: Line, candidates: Ready, setting: BisectSetting, watcher: Watcher) -> None:
         self._line, self._ready, self._setting, self._watcher = line, candidates, setting, watcher
         self._searched: dict[str, _Searched] = {}
-        self.ends: Mapping[str, Inspected] = {}
+        self.ends: Mapping[str, Inspections] = {}
         self.unmeasured: dict[str, str] = {}
         self.compared = 0
 
@@ -132,7 +132,7 @@ class _Search:
         self._searched = {
             name: _Searched(0, last, results)
             for name, one in self.ends.items()
-            if _other(one) and (results := one.inspections.results)
+            if _other(one) and (results := one.results)
         }
         while (position := next(self._open(), None)) is not None:
             names = [name for name, one in self._searched.items() if one.low < position < one.high]
@@ -156,7 +156,7 @@ class _Search:
             if left:
                 yield left[len(left) // 2]
 
-    def _inspected(self, position: int, arguments: Sequence[str]) -> Mapping[str, Inspected]:
+    def _inspected(self, position: int, arguments: Sequence[str]) -> Mapping[str, Inspections]:
         """Compare a candidate with the good end.
 
         Raises:
@@ -170,12 +170,12 @@ class _Search:
         self.compared += 1
         return found
 
-    def _take(self, name: str, position: int, found: Inspected | None) -> None:
+    def _take(self, name: str, position: int, found: Inspections | None) -> None:
         one, other = self._searched[name], None if found is None else _other(found)
         if found is None or other is None:
             one.unknown.add(position)
-        elif other and found.inspections.results:
-            one.high, one.found = position, found.inspections.results
+        elif other and found.results:
+            one.high, one.found = position, found.results
         else:
             one.low = position
 
@@ -190,9 +190,9 @@ class _Search:
             yield OtherResult(before, after, tuple(self._line.causes(low, high)), benchmarks)
 
 
-def _other(found: Inspected) -> bool | None:
+def _other(found: Inspections) -> bool | None:
     """Return whether a benchmark has another result; None: it is not known."""
-    if found.inspections.same_code:
+    if found.same_code:
         return False
-    results = found.inspections.results
+    results = found.results
     return None if results is None or results.status == "not compared" else results.is_other

@@ -107,7 +107,7 @@ def test_every_benchmark_is_changed_or_the_same_or_unknown_with_its_reason(run):
     assert short(found.named("same")) == ["thing[same]", "last"]
     changed = found.named("changed")
     assert short(changed) == ["thing[changed]", "thing[calls]", "thing[limited]"]
-    differences = [one.inspections.work.changed for one in changed.values()]
+    differences = [one.work.changed for one in changed.values()]
     assert [one.functions for one in differences] == [
         ("thing:changed",),
         ("thing:removed", "thing:added", "thing:calls"),
