@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gnnbench.cli.progress import Progress
-from gnnbench.compare.ab.counted import ANSWER_SECONDS
+from gnnbench.compare.ab.inspecting import ANSWER_SECONDS
 from gnnbench.compare.ab.pairs import Pairs
 from gnnbench.compare.ab.processes import Setting, Terms
 from gnnbench.compare.ab.visit import NotTimed

@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Time and compare, print the verdicts, and return the exit code."""
     from ..compare.ab import coordinator
-    from ..compare.ab.counted import counted
+    from ..compare.ab.inspecting import counted
     from ..report import causes, markdown, verdicts, wording
     from ..report.document import Note
 

@@ -108,44 +108,36 @@ class Child:
         self._log, self._side = log, side
         self._seen_bytes = 0
         self._doing = "starting"
-        self._process, self._link = self._started(
-            [*under, sys.executable, "-c", _BOOT.replace("MODULE", module), str(_PACKAGE / "__init__.py")],
-            {
-                "pair": pair,
-                "side": int(side == SIDES[1]),
-                # A variant may have an older gnnbench, which does not know the option.
-                "all": _ALL in arguments,
-                "apart": apart,
-                "coordinator": os.getpid(),
-                "trees": [str(tree) for tree in trees],
-                **(terms or {}),
-            },
-            [word for word in arguments if word != _ALL],
-            _environment(environment),
-            folder,
-        )
-        self._open = True
-
-    def _started(
-        self,
-        boot: Sequence[str],
-        terms: Mapping[str, Any],
-        arguments: Sequence[str],
-        environment: Mapping[str, str],
-        folder: Path,
-    ) -> tuple[subprocess.Popen[bytes], Link]:
-        """Start the process, and return this end of its two pipes."""
         theirs_read, write = os.pipe()
         read, theirs_write = os.pipe()
         token = secrets.token_hex(8) + " "
-        link = Link(read, write, token)
-        connection = {"read": theirs_read, "write": theirs_write, "token": token}
+        self._link = Link(read, write, token)
+        python = [
+            *under,
+            sys.executable,
+            "-c",
+            _BOOT.replace("MODULE", module),
+            str(_PACKAGE / "__init__.py"),
+        ]
+        given = {
+            "read": theirs_read,
+            "write": theirs_write,
+            "token": token,
+            "coordinator": os.getpid(),
+            "trees": [str(tree) for tree in trees],
+            "pair": pair,
+            "side": int(side == SIDES[1]),
+            # A variant may have an older gnnbench, which does not know the option.
+            "all": _ALL in arguments,
+            "apart": apart,
+            **(terms or {}),
+        }
         try:
-            with self._log.open("wb") as output:
-                process = subprocess.Popen(  # noqa: S603
-                    [*boot, json.dumps({**connection, **terms}), *arguments],
+            with log.open("wb") as output:
+                self._process = subprocess.Popen(  # noqa: S603
+                    [*python, json.dumps(given), *(word for word in arguments if word != _ALL)],
                     cwd=folder,
-                    env=environment,
+                    env=_environment(environment),
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -153,12 +145,12 @@ class Child:
                     start_new_session=True,
                 )
         except BaseException:
-            link.close()
+            self._link.close()
             raise
         finally:
             os.close(theirs_read)
             os.close(theirs_write)
-        return process, link
+        self._open = True
 
     @property
     def pid(self) -> int:

@@ -4,7 +4,7 @@ import tempfile
 
 import pytest
 
-from gnnbench.compare.ab.counted import counted
+from gnnbench.compare.ab.inspecting import counted
 from gnnbench.compare.ab.pairs import Pairs
 from gnnbench.compare.ab.processes import Setting, Terms
 from gnnbench.compare.ab.turns import no_benchmark
