@@ -9,13 +9,13 @@ from ... import codec, units
 from ...clocks import RealTime
 from ...errors import UsageError
 from ...results import left_out
+from ...variants.collected import Suite
 from ...variants.command import Listener
 from ...variants.prepare import Prepared
 from ..result import Side
 from .inspecting import Inspecting
 from .pairs import Pairs
 from .processes import Setting, Terms
-from .suite import Suite
 from .visit import Inspections, NotTimed, Status
 
 FORMAT_VERSION = 2

@@ -14,7 +14,7 @@ from ...packages import version
 from ...results import left_out
 from ...shard import Shard
 from ...variants import variant
-from ...variants.collected import unmatched
+from ...variants.collected import Suite, unmatched
 from ...variants.prepare import Prepared
 from ..allowed import Allowed
 from ..comparison import Compared, Comparison
@@ -27,7 +27,6 @@ from .pairs import NotStartedError, Pairs, Watcher
 from .processes import Setting, Terms
 from .schedule import SAME_CODE as UNTIMED
 from .schedule import Decision, Schedule
-from .suite import Suite
 from .turns import SAME_CODE
 from .visit import Inspections, NotTimed, Pair, Visit, sample
 

@@ -10,16 +10,15 @@ from ...clocks import RealTime
 from ...measure.fingerprint.difference import Difference
 from ...measure.instructions.counting import counter_name
 from ...variants.child import SIDES
+from ...variants.collected import Suite
 from ...variants.command import Listener
 from ...variants.prepare import Prepared
 from ..comparison import Work
 from ..instructions import InstructionChange
 from ..result import Result
 from ..unchanged.known import Known, Unchanged
-from .pair import Workers
-from .pairs import Pairs
+from .pairs import Pairs, Workers
 from .processes import Setting, Terms
-from .suite import Suite
 from .visit import Inspections, NotTimed
 
 ANSWER_SECONDS = 1800.0

@@ -9,8 +9,7 @@ from ...errors import UsageError
 from ...variants.child import SIDES
 from ...variants.variant import UnbuildableError
 from ..ab.coordinator import Judging
-from ..ab.pair import Workers
-from ..ab.pairs import Pairs, Watcher
+from ..ab.pairs import Pairs, Watcher, Workers
 from ..ab.processes import Terms
 from ..ab.schedule import Plan
 from ..ab.visit import Inspections

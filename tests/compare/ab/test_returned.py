@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.compare.ab.pair import Workers
+from gnnbench.compare.ab.pairs import Workers
 from gnnbench.compare.ab.processes import Setting, Shared, Terms
 from gnnbench.compare.ab.returned import agreement
 from tests.compare.ab.workers import clean, prepared

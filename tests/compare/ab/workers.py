@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
-from gnnbench.compare.ab.pair import Workers
+from gnnbench.compare.ab.pairs import Workers
 from gnnbench.compare.ab.processes import Setting, Shared, Terms
 from gnnbench.compare.ab.worker import Worker
 from gnnbench.variants.child import Child
