@@ -3,7 +3,7 @@
 import os
 import re
 import shlex
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -102,12 +102,10 @@ def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | 
         return None
     if older == newer:
         return None  # what differs is neither a commit nor a version
-    return Repeat(*texts, ends_of(older, newer, version, clean=True), options)
+    return Repeat(*texts, ends_of(older, newer, clean=True), options)
 
 
-def ends_of(
-    base: Variant, head: Variant, installed: Callable[[str], str | None], *, clean: bool
-) -> tuple[str, str] | None:
+def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | None:
     """Return good and bad end of a bisection from one side to the other; None: they are not of one kind.
 
     The kinds are commits of the caller's repository, commits of another one, and releases of a package.
@@ -115,7 +113,6 @@ def ends_of(
     Args:
         base: the older side.
         head: the newer side.
-        installed: returns the version of an installed package.
         clean: whether the working tree is as committed, or is not known not to be.
     """
     here = head.text == WORKING_TREE
@@ -128,7 +125,7 @@ def ends_of(
         return (base.text, head.text) if same else None
     package = _package(base)
     if package and here:
-        found = installed(package)
+        found = version(package)
         # The index has no local parts of versions, such as `+cpu`.
         return (base.text, f"pip:{package}=={found.partition('+')[0]}") if found else None
     other = _package(head)

@@ -18,7 +18,6 @@ from ..compare.settle import Revision, settle
 from ..compare.verdict import Judgement, Thresholds, confirmed
 from ..errors import UsageError
 from ..options import EFFECT
-from ..packages import version
 from ..report import wording
 from ..results import left_out
 from ..results.baseline import Record
@@ -309,7 +308,7 @@ class JudgedSession:
         return Repeat(
             group.base.text,
             here.text,
-            ends_of(group.base, here, version, clean=is_clean),
+            ends_of(group.base, here, clean=is_clean),
             () if usual else ("--effect", f"{effects.pop():g}"),
             # A shard's benchmarks are named, and `gnnbench ab` does not take the option.
             tuple(arguments_without(config, "shard", words=config.args)),

@@ -10,7 +10,6 @@ import numpy as np
 from ... import environment, units
 from ...clocks import RealTime
 from ...cpu import ContentionWatch
-from ...packages import version
 from ...results import left_out
 from ...shard import Shard
 from ...variants import variant
@@ -296,7 +295,7 @@ class _Session:
     def repeat(self) -> Repeat:
         """Return what commands need that time the benchmarks again."""
         base, head = self._terms.base, self._terms.head
-        ends = ends_of(variant.parse(base.text), variant.parse(head.text), version, clean=not head.dirty)
+        ends = ends_of(variant.parse(base.text), variant.parse(head.text), clean=not head.dirty)
         words = tuple(word for word in self._setting.arguments if word not in self._suite.places)
         places, rootdir = self._suite.places, self._suite.rootdir
         return Repeat(base.text, head.text, ends, self._setting.options, words, places, rootdir)
