@@ -346,6 +346,16 @@ def test_a_shard_s_level_is_its_part_of_the_error_rate(known, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("found", "judged"), [("incomparable same", True), ("incomparable ignored", False), ("ignored", True)]
+)
+def test_what_is_incomparable_was_not_judged(pytester, found, judged):
+    judging = pytester.parseconfigure(f"{COMPARE}=.").pluginmanager.get_plugin(GATE)
+    rows = [SimpleNamespace(judgement=SimpleNamespace(verdict=verdict)) for verdict in found.split()]
+    judging._judged = SimpleNamespace(comparison=SimpleNamespace(rows=rows))
+    assert judging._has_judged() == judged
+
+
+@pytest.mark.parametrize(
     ("base", "strict"), [("=0009", ()), ("", ()), ("", ("--gnn-strict",))], ids=["wrong", "none", "strict"]
 )
 def test_without_a_record_there_is_a_line_which_strict_makes_a_failure(known, base, strict):
