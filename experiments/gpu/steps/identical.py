@@ -13,8 +13,8 @@ from steps import core, rows
 
 _GRAPHS = "cora,rmat:12"
 """The core benchmarks on both are twenty, without torch_sparse."""
-_SECONDS = 10
-"""Of a run, for each benchmark on average."""
+_SECONDS, _TOTAL_SECONDS = 10, 250
+"""Of a run: for each benchmark on average, and in all, with the inspection."""
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
@@ -24,9 +24,13 @@ def units(small: bool) -> dict[str, float]:  # noqa: ARG001
 
 def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
     """Compare the working tree with itself."""
-    return compared(
-        plan, ".", ".", "--time-all", "--effect", "1%", "--budget", 30 if plan.small else _SECONDS
-    )
+    return compared(plan, ".", ".", *timed(plan, "1%"))
+
+
+def timed(plan: Any, effect: str) -> tuple[object, ...]:
+    """Return the options of `gnnbench ab` that say what is timed, for how long, and for what effect."""
+    seconds = 30 if plan.small else _SECONDS
+    return "--time-all", "--budget", seconds, "--total-budget", _TOTAL_SECONDS, "--effect", effect
 
 
 def compared(plan: Any, base: str, head: str, *options: object, tree: Path = ROOT) -> dict[str, Any]:

@@ -5,8 +5,6 @@ from typing import Any
 
 from steps import identical
 
-_SECONDS = 10
-
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
     """Return one run for each slowdown; the smaller has to be told from none."""
@@ -16,8 +14,7 @@ def units(small: bool) -> dict[str, float]:  # noqa: ARG001
 def run(unit: str, plan: Any) -> dict[str, Any]:
     """Compare the tree with itself, slowed down; the minimum effect of interest is a third of that."""
     share = float(unit.rstrip("%")) / 100
-    seconds = 30 if plan.small else _SECONDS
-    options = ("--time-all", "--budget", seconds, "--effect", f"{share / 3:.2%}")
+    options = identical.timed(plan, f"{share / 3:.2%}")
     return identical.compared(plan, ".", f"env:GNNBENCH_SLOWDOWN={share:g}", *options)
 
 
