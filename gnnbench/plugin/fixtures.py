@@ -192,6 +192,7 @@ def measure(
             case, (request.function, run), folders, definition
         )
         benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
+        run = case.call(run)
         with cpu_threads(own.threads if own else None):
             try:
                 if spec.direction == FORWARD_BACKWARD:
@@ -209,7 +210,7 @@ def measure(
             output = benchmark(run, *inputs)
         if "measurement" in ours:
             seconds = ours["measurement"]["location_ns"] / 1e9
-            ours["limit"] = codec.encode(roofline.limit(case, seconds, rates(spec.dtype)))
+            ours["limit"] = codec.encode(roofline.limit(case, seconds, rates))
         return output
 
     return measure

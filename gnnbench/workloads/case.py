@@ -1,13 +1,15 @@
 """One benchmark's inputs, with equal values on every platform."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from .graphs.graph import Graph
 from .inputs import pattern
-from .spec import FORWARD, Spec
+from .spec import AUTOCAST, FORWARD, Spec
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,13 @@ class Case:
     def index_dtype(self) -> torch.dtype:
         """The dtype of the graph's indices."""
         return _dtype(self.spec.index_dtype)
+
+    def call(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that runs `run` in torch.autocast if the spec says so; otherwise `run` itself."""
+        if self.spec.dtype != AUTOCAST:
+            return run
+        in_autocast: Callable[..., Any] = torch.autocast(self.spec.device, torch.bfloat16)(run)
+        return in_autocast
 
     @property
     def requires_grad(self) -> bool:
@@ -88,6 +97,6 @@ class Case:
 
 
 def _dtype(name: str) -> torch.dtype:
-    dtype = getattr(torch, name)
+    dtype = getattr(torch, "float32" if name == AUTOCAST else name)
     assert isinstance(dtype, torch.dtype)
     return dtype

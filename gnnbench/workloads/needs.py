@@ -8,7 +8,7 @@ from .. import units
 from . import operations
 from .graphs import capacity
 from .least_work import Symbols
-from .spec import BACKWARD, FORWARD_BACKWARD, TRAIN
+from .spec import AUTOCAST, BACKWARD, FORWARD_BACKWARD, TRAIN
 
 if TYPE_CHECKING:
     from .graphs.catalog import DatasetName
@@ -27,7 +27,7 @@ _MESSAGES = 2
 """Rows [E + N, width] that PyG's layers on edge_index keep for the backward pass."""
 _ACTIVATIONS = 10
 """Arrays of the size of each layer's output that training and its float64 reference hold, in float32."""
-_FLOAT_BYTES = {"float32": 4, "bfloat16": 2, "float64": 8}
+_FLOAT_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, AUTOCAST: 4, "float64": 8}
 _INDEX_BYTES = {"int64": 8, "int32": 4}
 
 

@@ -5,15 +5,21 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .limits import Limit
+from .limits import HALF, HALF_TRAINING, NO_PRODUCT, Limit
 from .platforms import Kernel, Result, load
-from .spec import FORWARD, FORWARD_BACKWARD
+from .spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from .graphs.graph import Graph
     from .least_work import Symbols, Work
+
+
+_OTHER = "other"
+"""The group of a suite's own operations."""
+_MULTIPLYING = ("attention", "layers", "compiled", "training")
+"""Groups whose forward pass multiplies matrices."""
 
 
 class Call(NamedTuple):
@@ -70,7 +76,7 @@ class Operation:
     """CPU threads that it is timed with; None: as many as the session has."""
     batches: int | None = None
     """Batches that a call takes of a loader."""
-    group: str = "other"
+    group: str = _OTHER
     """The heading under which `gnnbench list` shows it."""
     graphs: tuple[str, ...] = ()
     """Graphs that it runs on unless --gnn-dataset names others; empty: the suite's default."""
@@ -106,5 +112,9 @@ class Operation:
 
     def limit(self, platform: str, direction: str, dtype: str, index_dtype: str, device: str) -> Limit | None:
         """Return why a platform cannot run it with these types; None: it can."""
-        given = {direction, dtype, index_dtype, device}
-        return next((limit for limit in self.calls[platform].limits if limit.where <= given), None)
+        given = {direction, dtype, index_dtype, device, *([HALF] if dtype in ("bfloat16", "float16") else [])}
+        limits = self.calls[platform].limits
+        if self.group != _OTHER:
+            has_product = self.group in _MULTIPLYING and direction not in (BACKWARD, STEP)
+            limits = (*(() if has_product else (NO_PRODUCT,)), *HALF_TRAINING, *limits)
+        return next((limit for limit in limits if limit.where <= given), None)

@@ -20,7 +20,7 @@ from .case import Case
 from .graphs.capacity import memory_free
 from .least_work import Limit, Rates, Symbols, Work
 from .operations import OPERATIONS
-from .spec import FORWARD_BACKWARD
+from .spec import AUTOCAST, FORWARD_BACKWARD
 
 FORMAT_VERSION = 1
 # 1: rates by dtype.
@@ -41,7 +41,12 @@ _FIRST_SIDE = 128
 
 
 def least(case: Case) -> Work | None:
-    """Return the least work of a case's operation; None: it is not gnnbench's own, so has no formula."""
+    """Return the least work of a case's operation.
+
+    None: it is not gnnbench's own, so has no formula; or autocast decides which values have two bytes.
+    """
+    if case.spec.dtype == AUTOCAST:
+        return None
     operation = OPERATIONS.get(case.spec.operation)
     return operation.least_work(_symbols(case)) if operation and operation.least_work else None
 
@@ -200,13 +205,14 @@ def _write(path: Path, found: dict[str, Rates]) -> None:
     write_whole(path, json.dumps(content, indent=1) + "\n")
 
 
-def limit(case: Case, seconds: float, rates: Rates) -> Limit | None:
-    """Compare a case's estimate with its roofline bound.
+def limit(case: Case, seconds: float, rates: Callable[[str], Rates]) -> Limit | None:
+    """Compare a case's estimate with its roofline bound; None: the least work is unknown.
 
-    None: the operation is not gnnbench's own, so its least work is unknown.
+    `rates` returns those of a dtype. It is not called where the least work is unknown.
     """
     work = least(case)
     if work is None:
         return None
-    note = explain(work, seconds, rates, last_level_cache_bytes(case.spec.device))
-    return Limit(work, rates, fraction(work, seconds, rates), note)
+    own = rates(case.spec.dtype)
+    note = explain(work, seconds, own, last_level_cache_bytes(case.spec.device))
+    return Limit(work, own, fraction(work, seconds, own), note)

@@ -9,7 +9,9 @@ STEP = "step"
 TRAIN = "train"
 """A whole epoch: forward, loss, backward, step."""
 
-FLOATS = ("float32", "bfloat16", "float64")
+AUTOCAST = "autocast"
+"""Inputs are float32, and the call runs in torch.autocast to bfloat16."""
+FLOATS = ("float32", "bfloat16", "float16", AUTOCAST, "float64")
 INTEGERS = ("int64", "int32")
 
 DIRECTIONS = (FORWARD, FORWARD_BACKWARD, BACKWARD, STEP, TRAIN)
@@ -27,7 +29,7 @@ class Spec:
     """One of DIRECTIONS."""
     platform: str
     dtype: str
-    """Dtype of features and weights, with torch's name: `float32`."""
+    """Dtype of features and weights, with torch's name: `float32`; or AUTOCAST."""
     index_dtype: str
     """Dtype of the graph's indices: `int64` or `int32`."""
     dataset: str

@@ -39,9 +39,17 @@ def test_identity_and_graph_survive_json(make_case, small_graph):
 
 
 def test_a_limit_is_a_fraction_of_the_least_time(make_case):
-    rates = Rates(copy_bytes_per_second=1e9, flops_per_second=1e12)
+    asked = []
+
+    def rates(dtype):
+        asked.append(dtype)
+        return Rates(copy_bytes_per_second=1e9, flops_per_second=1e12)
+
     found = roofline.limit(make_case("spmm_sum"), 1.0, rates)
     assert found.fraction == pytest.approx(found.least.bytes / 1e9)
     assert found.note == ""
     assert roofline.limit(make_case("spmm_sum"), 1e-9, rates).note
+    assert asked == ["float32"] * 2
     assert roofline.limit(make_case("of my own"), 1.0, rates) is None
+    assert roofline.limit(make_case("conv", "pyg", dtype="autocast"), 1.0, rates) is None
+    assert len(asked) == 2, "nothing is measured that is not used"

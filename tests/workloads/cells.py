@@ -119,7 +119,9 @@ def measured(case, ask):
         "weights": lambda: weights,
         "kernel": lambda: OPERATIONS[case.spec.operation].kernel(case.spec.platform),
         "training": lambda: training.prepare(case, module, weights),
-        "measure": lambda: lambda run, *inputs, result=None: ask(Workload(case, run, inputs, result)),
+        "measure": lambda: (
+            lambda run, *inputs, result=None: ask(Workload(case, case.call(run), inputs, result))
+        ),
     }
     function = BENCHMARKS[case.spec.operation]
     function(**{name: fixtures[name]() for name in inspect.signature(function).parameters})

@@ -6,7 +6,7 @@ import torch
 
 from gnnbench.report.names import SHORT_DIRECTION
 from gnnbench.workloads.inputs import gradient_for, pattern
-from gnnbench.workloads.spec import DIRECTIONS, FLOATS, INTEGERS, Spec
+from gnnbench.workloads.spec import AUTOCAST, DIRECTIONS, FLOATS, INTEGERS, Spec
 
 
 def test_a_spec_is_a_frozen_key_of_all_its_fields():
@@ -71,10 +71,21 @@ def test_inputs_are_fresh_leaves_of_the_specs_type(make_case, direction, dtype):
     assert [tuple(tensor.shape) for tensor in inputs] == shapes
     for tensor in inputs:
         assert tensor.is_leaf
-        assert tensor.dtype == getattr(torch, dtype)
+        assert tensor.dtype == getattr(torch, "float32" if dtype == AUTOCAST else dtype)
         assert tensor.requires_grad == (direction != "forward")
     assert not case.node_features().requires_grad
     assert case.edge_weight().min() > 0
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_only_the_type_autocast_wraps_the_timed_function(make_case, dtype):
+    def run():
+        return torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
+
+    found = make_case(dtype=dtype).call(run)
+    assert (found is run) == (dtype != AUTOCAST), "no call more"
+    assert dtype != AUTOCAST or found() == (True, torch.bfloat16)
+    assert not torch.is_autocast_enabled("cpu")
 
 
 def test_inputs_share_no_memory_with_the_graph_or_each_other(make_case, small_graph):

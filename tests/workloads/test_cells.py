@@ -33,7 +33,7 @@ def test_cells_run_or_say_why_not(monkeypatch):
     found = cells("spmm_sum", platforms=("pyg",), dtypes=("float32", "bfloat16"))
     assert {(cell.dtype, cell.skip) for cell in found} == {
         ("float32", None),
-        ("bfloat16", "the CSR product @ does not support bfloat16 on the CPU"),
+        ("bfloat16", "the CSR product @ does not support half precision on the CPU"),
     }
 
 

@@ -10,10 +10,11 @@ import torch
 from gnnbench.measure.copies import Copies, tensors
 from gnnbench.packages import missing
 from gnnbench.profile import counts, findings
-from gnnbench.workloads import view
+from gnnbench.workloads import limits, view
+from gnnbench.workloads.operation import Call, Operation
 from gnnbench.workloads.operations import OPERATIONS, by_name
 from gnnbench.workloads.platforms import PLATFORMS
-from gnnbench.workloads.spec import DIRECTIONS, TRAIN
+from gnnbench.workloads.spec import DIRECTIONS, FLOATS, TRAIN
 from tests.profile.subjects import subject_of
 from tests.sampling import nightly
 from tests.workloads.cells import ALL_CELLS, BENCHMARKS, CELLS, USUAL, Names, check, limit, measured
@@ -223,6 +224,20 @@ def test_reductions_that_only_the_cpu_has():
         assert limit(operation, platform, "forward") is None
         found = OPERATIONS[operation].limit(platform, "forward", *USUAL, "cuda")
         assert found.reason.endswith("on the CPU only")
+
+
+def test_half_precision_and_autocast_have_limits_of_their_own():
+    half = [limit("spmm_sum", "pyg", "forward", dtype) for dtype in ("bfloat16", "float16")]
+    assert half == [limits.CSR_PRODUCT] * 2
+    for operation, direction in (("spmm_sum", "forward"), ("epoch_backward", "backward")):
+        assert limit(operation, "pyg", direction, "autocast") is limits.NO_PRODUCT
+    assert limit("epoch", "pyg", TRAIN, "float16") in limits.HALF_TRAINING
+    for operation in ("conv", "gat_conv", "epoch_forward"):
+        assert limit(operation, "pyg", "forward", "autocast") is None
+    own = Operation("own", {"torch": Call("own")}, directions=DIRECTIONS)
+    for direction in DIRECTIONS:
+        for dtype in FLOATS:
+            assert own.limit("torch", direction, dtype, "int64", "cpu") is None, "whatever a suite's own does"
 
 
 def test_two_operations_of_one_name_are_refused():

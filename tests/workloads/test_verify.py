@@ -85,7 +85,7 @@ def test_attention_over_no_other_node_passes(make_case, edgeless, operation, pla
         (lambda _, output: output.t(), r"output has shape \(8, 60\), the reference \(60, 8\)"),
         (lambda _, output: output.unsqueeze(0), r"output has shape \(.*\), the reference \(60, 8\)"),
         (lambda _, output: output.to("meta"), "the output is on meta, not on cpu"),
-        (lambda _, output: output.to(torch.float16), r"the output is torch\.float16, not torch\."),
+        (lambda _, output: output.to(torch.int32), r"the output is torch\.int32, not torch\."),
     ],
     ids=["mean", "low degree empty", "a row less", "transposed", "dimension", "device", "dtype"],
 )
@@ -151,13 +151,11 @@ def test_lower_precision_inside_is_found(make_case, direction, dtype, inside):
         check(case, lambda x: run(x.to(inside)).to(x.dtype))
 
 
-def test_a_large_graph_s_hubs_allow_the_rounding_of_their_sums(make_case, small_graph, monkeypatch):
+def test_a_graph_s_hubs_allow_the_rounding_of_their_sums(make_case, small_graph, monkeypatch):
     star = torch.arange(1, 60)
     edges = torch.stack((star, torch.zeros_like(star)))
     case = make_case(graph=replace(small_graph, edge_index=torch.cat((edges, edges.flip(0)), dim=1)))
     assert case.graph.max_degree == 59
-    assert tolerance(case) == TOLERANCE["float32"]
-    monkeypatch.setattr(verification, "LARGE", 0)
     assert tolerance(case) == TOLERANCE["float32"]
     for roundoff, allowed in ((1e-3, 0.059), (1.0, 0.1)):
         monkeypatch.setitem(verification._UNIT_ROUNDOFF, "float32", roundoff)

@@ -6,7 +6,7 @@ from typing import Any
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import definitions, dgl, on_dgl, on_torch
-from ..limits import CSR_PRODUCT
+from ..limits import CSR_PRODUCT, DGL_HALF
 from ..operation import Call, Operation
 from ..platforms import Kernel
 from ..spec import FORWARD, FORWARD_BACKWARD
@@ -48,7 +48,7 @@ def _operation(name: str, hops: int, dgl: str, torch: str, *, core: bool = False
     return Operation(
         name,
         {
-            "dgl": Call(dgl, make=partial(_dgl, hops)),
+            "dgl": Call(dgl, make=partial(_dgl, hops), limits=(DGL_HALF,)),
             "torch": Call(torch, make=partial(_torch, hops), limits=(CSR_PRODUCT,)),
         },
         dict.fromkeys(("pyg", "sparse"), "AGGNet is DGL code; see torch for the same sums in PyTorch"),

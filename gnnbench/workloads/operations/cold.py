@@ -11,7 +11,7 @@ from typing import Any
 
 from ..annotations import Case, Graph, Module, Tensor
 from ..libraries import on_pyg, torch
-from ..limits import Limit
+from ..limits import HALF, Limit
 from ..operation import Call, Operation
 from ..platforms import PLATFORMS, Kernel, load
 from ..spec import FORWARD
@@ -21,7 +21,7 @@ _LIMITS = tuple(
     Limit(f"what happens once hardly depends on types and device: timed with {usual}", where, raises=False)
     for usual, where in (
         ("float32", frozenset({"float64"})),
-        ("float32", frozenset({"bfloat16"})),
+        ("float32", frozenset({HALF})),
         ("int64", frozenset({"int32"})),
         ("the CPU", frozenset({"cuda"})),
     )

@@ -1,9 +1,11 @@
 """One graph convolution, with normalisation in each call or beforehand (`conv_cached`)."""
 
+from collections.abc import Mapping
+
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import definitions
-from ..limits import SPARSE_TENSOR
+from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
 from ..platforms import load
 
@@ -35,9 +37,16 @@ def cached_work(m: Symbols) -> Work:
     return Work(conv.bytes - m.G(m.E) + m.G(m.L) + m.s * m.L, conv.flops)
 
 
+_LIMITS: Mapping[str, tuple[Limit, ...]] = {
+    "pyg": (),
+    "sparse": (SPARSE_TENSOR,),
+    "torch": (MIXED,),
+    "dgl": (DGL_HALF,),
+}
+
+
 def _call(text: str, platform: str, *, cached: bool) -> Call:
-    limits = (SPARSE_TENSOR,) if platform == "sparse" else ()
-    return Call(text, limits=limits, make=lambda: load(platform).convolution(cached=cached))
+    return Call(text, limits=_LIMITS[platform], make=lambda: load(platform).convolution(cached=cached))
 
 
 OPERATIONS = (

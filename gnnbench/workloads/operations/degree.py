@@ -5,12 +5,14 @@ from typing import Any
 from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import on_sparse, torch, torch_sparse, utils
-from ..limits import SPARSE_TENSOR, Limit
+from ..limits import HALF, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
 from ..spec import FORWARD
 from .scatter import unsorted_index
 
-_ROUNDING = Limit("bfloat16 cannot represent each degree above 256", frozenset({"bfloat16"}), raises=False)
+_ROUNDING = Limit(
+    "bfloat16 cannot represent each degree above 256, float16 above 2,048", frozenset({HALF}), raises=False
+)
 
 
 def _sparse_structure(case: Case) -> Any:

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import definitions, dgl, torch, torch_sparse, utils
-from ..limits import KEY_OVERFLOW, SPARSE_TENSOR, Limit
+from ..limits import HALF, KEY_OVERFLOW, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
 from ..spec import FORWARD
 
 _TO_SIMPLE = Limit("dgl.to_simple works on the CPU only", frozenset({"cuda"}))
-_SCATTER_ADD = Limit("dgl.to_simple does not sum bfloat16", frozenset({"bfloat16"}))
+_SCATTER_ADD = Limit("dgl.to_simple does not sum half precision", frozenset({HALF}))
 
 
 class EdgeList(NamedTuple):

@@ -5,7 +5,7 @@ from functools import partial
 from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import definitions, inputs, torch, torch_scatter, utils
-from ..limits import Limit
+from ..limits import DGL_HALF, HALF, NO_PRODUCT, Limit
 from ..operation import Call, Operation
 from ..spec import FORWARD_BACKWARD
 
@@ -23,7 +23,7 @@ _ROUNDING = Limit(
     frozenset({"bfloat16", FORWARD_BACKWARD}),
     raises=False,
 )
-_SPARSE = Limit("torch.sparse.softmax does not support bfloat16", frozenset({"bfloat16"}))
+_SPARSE = Limit("torch.sparse.softmax does not support half precision", frozenset({HALF}))
 
 
 def scores(case: Case) -> Tensor:
@@ -68,7 +68,7 @@ OPERATIONS = (
             "pyg": Call(
                 "utils.softmax by index",
                 lambda graph, score: utils.softmax(score, graph.edge_index[1], num_nodes=graph.num_nodes),
-                (_GATHER,),
+                (_GATHER, NO_PRODUCT),
                 "numbered_edges",
             ),
             "sparse": Call(
@@ -76,11 +76,11 @@ OPERATIONS = (
                 lambda graph, score: torch_scatter.scatter_softmax(
                     score, graph.edge_index[1], dim=0, dim_size=graph.num_nodes
                 ),
-                (_SCATTER, _ROUNDING),
+                (_SCATTER, _ROUNDING, NO_PRODUCT),
                 "numbered_edges",
             ),
-            "torch": Call("torch.sparse.softmax on COO", _torch, (_SPARSE,), _torch_structure),
-            "dgl": Call("dgl.ops.edge_softmax", "dgl.ops.edge_softmax", (_ROUNDING,)),
+            "torch": Call("torch.sparse.softmax on COO", _torch, (_SPARSE, NO_PRODUCT), _torch_structure),
+            "dgl": Call("dgl.ops.edge_softmax", "dgl.ops.edge_softmax", (_ROUNDING, DGL_HALF, NO_PRODUCT)),
         },
         example=True,
         reference=reference,
@@ -91,7 +91,7 @@ OPERATIONS = (
             "pyg": Call(
                 "utils.softmax by ptr",
                 lambda pointer, score: utils.softmax(score, ptr=pointer),
-                (_SEGMENT,),
+                (_SEGMENT, NO_PRODUCT),
                 lambda case: case.csr()[0],
             )
         },

@@ -6,7 +6,7 @@ from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import definitions, inputs
 from ..libraries import functional as F
-from ..limits import SPARSE_TENSOR
+from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
 from ..spec import BACKWARD, FORWARD, STEP, TRAIN
 from . import conv
@@ -14,9 +14,13 @@ from . import conv
 _CALLS = {
     "pyg": Call("GCNConv on edge_index"),
     "sparse": Call("GCNConv on SparseTensor", limits=(SPARSE_TENSOR,)),
-    "torch": Call("normalised CSR @ (x @ W)"),
-    "dgl": Call("GraphConv"),
+    "torch": Call("normalised CSR @ (x @ W)", limits=(MIXED,)),
+    "dgl": Call("GraphConv", limits=(DGL_HALF,)),
 }
+
+_SMALL = Limit(
+    "gradients of a mean loss are too small for float16", frozenset({"float16", BACKWARD}), raises=False
+)
 
 
 def logits(graph: Graph, *tensors: Tensor) -> Tensor:
@@ -132,7 +136,7 @@ OPERATIONS = (
     ),
     _operation(
         "epoch_backward",
-        _CALLS,
+        {name: call._replace(limits=(*call.limits, _SMALL)) for name, call in _CALLS.items()},
         directions=(BACKWARD,),
         reference=network_loss,
         least_work=backward_work,

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, gcn, sampled, torch
-from ..limits import Limit
+from ..limits import HALF, Limit
 from ..operation import Call, Operation
-from ..spec import TRAIN
+from ..spec import AUTOCAST, TRAIN
 from . import epoch
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ _LIMITS = tuple(
     Limit(f"what a second process adds hardly depends on types: timed with {usual}", where, raises=False)
     for usual, where in (
         ("float32", frozenset({"float64"})),
-        ("float32", frozenset({"bfloat16"})),
+        ("float32", frozenset({HALF})),
+        ("float32", frozenset({AUTOCAST})),
         ("int64", frozenset({"int32"})),
     )
 )

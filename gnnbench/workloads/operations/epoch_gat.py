@@ -6,15 +6,18 @@ from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import functional as F
 from ..libraries import gat
-from ..limits import SPARSE_TENSOR, Limit
+from ..limits import MIXED, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
-from ..spec import TRAIN
+from ..spec import AUTOCAST, TRAIN
 from . import epoch, gat_conv
 
-_ROUNDING = Limit(
-    "the terms of the biases' gradients nearly cancel: too inexact in bfloat16",
-    frozenset({"bfloat16"}),
-    raises=False,
+_ROUNDING = tuple(
+    Limit(
+        "the terms of the biases' gradients nearly cancel: too inexact in bfloat16",
+        frozenset({dtype}),
+        raises=False,
+    )
+    for dtype in ("bfloat16", AUTOCAST)
 )
 
 
@@ -46,9 +49,9 @@ OPERATIONS = (
     Operation(
         "epoch_gat",
         {
-            "pyg": Call("GATConv on edge_index", limits=(_ROUNDING,)),
-            "sparse": Call("GATConv on SparseTensor", limits=(SPARSE_TENSOR, _ROUNDING)),
-            "dgl": Call("GATConv", limits=(_ROUNDING,)),
+            "pyg": Call("GATConv on edge_index", limits=_ROUNDING),
+            "sparse": Call("GATConv on SparseTensor", limits=(SPARSE_TENSOR, *_ROUNDING)),
+            "dgl": Call("GATConv", limits=(MIXED, *_ROUNDING)),
         },
         {"torch": "plain PyTorch has no softmax over the entries of CSR rows"},
         directions=(TRAIN,),

@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 from ..annotations import Case, Graph, Module, Optimizer, Tensor
 from ..libraries import definitions, dgl, pyg_loader, torch
 from ..libraries import functional as F
-from ..limits import SCATTER_ADD
+from ..limits import SCATTER_ADD, SEGMENT_SUM
 from ..operation import Call, Operation
 from ..platforms import Kernel
-from ..spec import TRAIN
+from ..spec import AUTOCAST, TRAIN
 from .batch import MOLECULES, dgl_molecules, pyg_molecules
-from .pool import SEGMENT_SUM
 
 BATCH = 128
 """Graphs of a batch, as in Dwivedi et al. (JMLR 2023)."""
+
+_IN_AUTOCAST = SEGMENT_SUM._replace(where=frozenset({AUTOCAST, "cpu"}))
 
 
 class _Member(NamedTuple):
@@ -151,7 +152,9 @@ OPERATIONS = (
         "epoch_gin",
         {
             "pyg": Call("DataLoader, GINConv, global_mean_pool", make=_pyg, limits=(SCATTER_ADD,)),
-            "dgl": Call("GraphDataLoader, GINConv, mean_nodes", make=_dgl, limits=(SEGMENT_SUM,)),
+            "dgl": Call(
+                "GraphDataLoader, GINConv, mean_nodes", make=_dgl, limits=(SEGMENT_SUM, _IN_AUTOCAST)
+            ),
         },
         {
             "sparse": "batches of SparseTensors: see batch",

@@ -13,7 +13,7 @@ from ..annotations import Case, Graph, Module, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import definitions, dgl, inputs, on_dgl, pyg_nn, torch
 from ..libraries import functional as F
-from ..limits import SPARSE_TENSOR, Limit
+from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
 from ..platforms import Kernel, load
 from . import edge_softmax
@@ -202,7 +202,9 @@ def _operation(
                 make=partial(_pyg, "sparse", layer, parameters),
                 limits=(SPARSE_TENSOR,),
             ),
-            "dgl": Call(layer, make=partial(_dgl, layer, parameters, names), limits=(_ROUNDING,)),
+            "dgl": Call(
+                layer, make=partial(_dgl, layer, parameters, names), limits=(_ROUNDING, DGL_HALF, MIXED)
+            ),
         },
         {"torch": "PyTorch has no graph attention layer"},
         reference=reference,

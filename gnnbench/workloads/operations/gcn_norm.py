@@ -5,7 +5,7 @@ from typing import Any
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import definitions, dgl, gcn_conv, on_dgl, on_sparse, torch
-from ..limits import SPARSE_TENSOR, Limit
+from ..limits import DGL_HALF, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
 from ..spec import FORWARD, FORWARD_BACKWARD
 
@@ -91,7 +91,7 @@ OPERATIONS = (
     ),
     Operation(
         "edge_weight_norm",
-        {"dgl": Call("add_self_loop, EdgeWeightNorm", _dgl_weights, (_ROUNDING,))},
+        {"dgl": Call("add_self_loop, EdgeWeightNorm", _dgl_weights, (_ROUNDING, DGL_HALF))},
         dict.fromkeys(("pyg", "sparse", "torch"), "only DGL has EdgeWeightNorm; see gcn_norm"),
         core=True,
         reference=edge_weight_norm,

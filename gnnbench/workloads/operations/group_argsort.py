@@ -3,15 +3,15 @@
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import utils
-from ..limits import Limit
+from ..limits import HALF, Limit
 from ..operation import Call, Operation
 from ..spec import FORWARD
 from .scatter import unsorted_index
 
 _INDEX = Limit("group_argsort takes int64 indices only", frozenset({"int32"}))
 _ROUNDING = Limit(
-    "group_argsort adds 2 * index to values from 0 to 1 in their dtype; in bfloat16 nodes mix",
-    frozenset({"bfloat16"}),
+    "group_argsort adds 2 * index to values from 0 to 1 in their dtype; in half precision nodes mix",
+    frozenset({HALF}),
     raises=False,
 )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..annotations import Case, Graph, Layer, Module, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import definitions, dgl, inputs, network, on_dgl, pyg_nn, torch
-from ..limits import SCATTER_ADD, SPARSE_TENSOR
+from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
 from ..platforms import Kernel
 from . import spmm
@@ -178,7 +178,7 @@ def sums_work(m: Symbols) -> Work:
 def _sums(name: str, text: str, *, multi: bool) -> Operation:
     return Operation(
         name,
-        {"dgl": Call(text, make=partial(_update_all, multi=multi))},
+        {"dgl": Call(text, make=partial(_update_all, multi=multi), limits=(DGL_HALF,))},
         dict.fromkeys(("pyg", "sparse", "torch"), "only DGL has update_all; see hetero_conv and spmm_sum"),
         group="layers",
         graphs=("aifb", MAG),
@@ -195,7 +195,7 @@ OPERATIONS = (
         {
             "pyg": Call("HeteroConv of SAGEConv", make=_pyg, limits=(SCATTER_ADD,)),
             "sparse": Call("HeteroConv of SAGEConv on SparseTensor", make=_sparse, limits=(SPARSE_TENSOR,)),
-            "dgl": Call("HeteroGraphConv of SAGEConv", make=_dgl),
+            "dgl": Call("HeteroGraphConv of SAGEConv", make=_dgl, limits=(DGL_HALF,)),
         },
         {"torch": "plain PyTorch has no layer for several relations; see conv_cached"},
         group="layers",

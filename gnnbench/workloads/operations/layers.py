@@ -6,11 +6,15 @@ from typing import Any
 from ..annotations import Case, Graph, Module, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import definitions, dgl, inputs, on_sparse, pyg_nn, torch
-from ..limits import SCATTER_ADD, SPARSE_TENSOR
+from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
+from ..spec import FORWARD_BACKWARD
 
 EPSILON = 0.5
 """GIN's initial epsilon: not 0, so that a layer without it is found."""
+
+_EPSILON = OVERFLOW._replace(where=OVERFLOW.where | {FORWARD_BACKWARD})
+"""The gradient of epsilon is a sum over all nodes."""
 
 
 def ordered_adjacency(case: Case) -> Any:
@@ -134,7 +138,7 @@ OPERATIONS = (
         {
             "pyg": Call("SAGEConv", "apply", (SCATTER_ADD,), "edges"),
             "sparse": Call("SAGEConv on Any", "apply", (SPARSE_TENSOR,), ordered_adjacency),
-            "dgl": Call("SAGEConv('mean')", "apply"),
+            "dgl": Call("SAGEConv('mean')", "apply", (DGL_HALF,)),
         },
         {"torch": "plain PyTorch has no GraphSAGE layer; its mean over neighbours: see spmm_mean"},
         reference=sage_conv,
@@ -145,9 +149,9 @@ OPERATIONS = (
     Operation(
         "gin_conv",
         {
-            "pyg": Call("GINConv", "apply", (SCATTER_ADD,), "edges"),
-            "sparse": Call("GINConv on Any", "apply", (SPARSE_TENSOR,), ordered_adjacency),
-            "dgl": Call("GINConv('sum')", "apply"),
+            "pyg": Call("GINConv", "apply", (SCATTER_ADD, _EPSILON), "edges"),
+            "sparse": Call("GINConv on Any", "apply", (SPARSE_TENSOR, _EPSILON), ordered_adjacency),
+            "dgl": Call("GINConv('sum')", "apply", (DGL_HALF, _EPSILON)),
         },
         {"torch": "plain PyTorch has no GIN layer; its sum over neighbours: see spmm_sum"},
         reference=gin_conv,

@@ -5,7 +5,7 @@ from typing import Any
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import dgl, on_dgl, on_sparse, on_torch, pyg_nn, torch
-from ..limits import SCATTER_ADD, SPARSE_TENSOR
+from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
 from ..platforms import Kernel
 
@@ -98,7 +98,7 @@ OPERATIONS = (
             "pyg": Call("MessagePassing with a message()", make=_pyg, limits=(SCATTER_ADD,)),
             "sparse": Call("MessagePassing on SparseTensor", make=_sparse, limits=(SPARSE_TENSOR,)),
             "torch": Call("index_select, relu, index_add", _torch, build="edges"),
-            "dgl": Call("update_all(Python function, sum)", make=_dgl),
+            "dgl": Call("update_all(Python function, sum)", make=_dgl, limits=(DGL_HALF,)),
         },
         reference=reference,
         reach=1,

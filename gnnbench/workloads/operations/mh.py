@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import definitions, mh_chain, mh_published, mh_settings, mh_workloads, torch
-from ..limits import CSR_PRODUCT
+from ..limits import CSR_PRODUCT, OVERFLOW
 from ..operation import Call, Operation
 from ..spec import FORWARD, STEP
 from . import epoch
@@ -160,10 +160,10 @@ OPERATIONS = (
     _forward(
         "mh_aggregate",
         {
-            "pyg": Call("gather, weigh, scatter both columns"),
-            "sparse": Call("torch_sparse's SpMM, block-diagonal"),
-            "torch": Call("CSR @ x, block-diagonal"),
-            "dgl": Call("dgl.ops.u_mul_e_sum of both columns"),
+            "pyg": Call("gather, weigh, scatter both columns", limits=(OVERFLOW,)),
+            "sparse": Call("torch_sparse's SpMM, block-diagonal", limits=(OVERFLOW,)),
+            "torch": Call("CSR @ x, block-diagonal", limits=(OVERFLOW,)),
+            "dgl": Call("dgl.ops.u_mul_e_sum of both columns", limits=(OVERFLOW,)),
         },
         example=True,
         reference=aggregate,
@@ -171,7 +171,7 @@ OPERATIONS = (
     ),
     _forward(
         "mh_aggregate_compiled",
-        {"pyg": Call("gather and scatter, torch.compile")},
+        {"pyg": Call("gather and scatter, torch.compile", limits=(OVERFLOW,))},
         dict.fromkeys(
             ("sparse", "torch", "dgl"), "torch.compile does not support the platform's sparse product"
         ),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, on_dgl, pyg_data, pyg_sampler, sampled, torch
-from ..limits import Limit
+from ..limits import HALF, Limit
 from ..operation import Call, Operation
 from ..platforms import Kernel
 from ..spec import FORWARD
@@ -22,7 +22,7 @@ GRAPHS = ("ogbn-arxiv:synthetic@0.1",)
 
 ON_CPU = Limit("it draws on the CPU only", frozenset({"cuda"}))
 INT64_ONLY = Limit("torch_sparse's samplers take int64 only", frozenset({"int32"}))
-_WEIGHTS = Limit("DGL takes no probabilities in bfloat16", frozenset({"bfloat16"}))
+_WEIGHTS = Limit("DGL takes no probabilities in half precision", frozenset({HALF}))
 
 
 class Batch(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ..annotations import Case, DGLGraph, Graph, Module, Tensor
 from ..libraries import definitions, dgl, inputs, pyg_nn, torch, utils
-from ..limits import SCATTER_ADD, Limit
+from ..limits import DGL_HALF, HALF, SCATTER_ADD, SEGMENT_SUM, Limit
 from ..operation import Call, Operation
 from ..platforms import Kernel
 from . import batch
@@ -17,10 +17,7 @@ RATIO = 0.5
 SORTED = 8
 """Nodes that sort pooling keeps of each graph."""
 
-SEGMENT_SUM = Limit(
-    "DGL's sums of segments do not support bfloat16 on the CPU", frozenset({"bfloat16", "cpu"})
-)
-_TIES = Limit("scores that order the nodes tie in bfloat16", frozenset({"bfloat16"}), raises=False)
+_TIES = Limit("scores that order the nodes tie in half precision", frozenset({HALF}), raises=False)
 
 
 class _Batch(NamedTuple):
@@ -157,7 +154,7 @@ OPERATIONS = (
                 (SCATTER_ADD,),
                 _pyg_batch,
             ),
-            "dgl": Call("dgl.mean_nodes", _mean_dgl, (SEGMENT_SUM,), _dgl_batch),
+            "dgl": Call("dgl.mean_nodes", _mean_dgl, (SEGMENT_SUM, DGL_HALF), _dgl_batch),
         },
         {"sparse": _SPARSE, "torch": "plain PyTorch has no batches of graphs; see scatter_mean"},
         reference=means,

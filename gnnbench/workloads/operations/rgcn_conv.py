@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 from ..annotations import Case, Graph, Layer, Module, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, torch, torch_geometric
-from ..limits import SCATTER_ADD, SPARSE_TENSOR, Limit
+from ..limits import DGL_HALF, HALF, SCATTER_ADD, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
 from ..platforms import Kernel
 
 BASES = 30
 """Matrices of which each relation's weight is a sum, as in PyG's example of AIFB."""
 
-_FLOAT32 = Limit("RGCNConv returns float32 for bfloat16", frozenset({"bfloat16"}))
+_FLOAT32 = Limit("RGCNConv returns float32 for half precision", frozenset({HALF}))
 
 
 class _Edges(NamedTuple):
@@ -136,7 +136,8 @@ OPERATIONS = (
                 lambda edges, layer, x: layer.layer(
                     edges.graph, x, edges.edge_type, edges.norm, presorted=True
                 ),
-                build=_dgl_structure,
+                (DGL_HALF,),
+                _dgl_structure,
             ),
         },
         {"torch": _NO_LAYER},

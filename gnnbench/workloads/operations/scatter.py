@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import definitions, dgl, on_dgl, torch_scatter, utils
-from ..limits import MAX_GRADIENT, SCATTER_ADD, Limit
+from ..limits import DGL_HALF, MAX_GRADIENT, SCATTER_ADD, Limit
 from ..operation import Call, Operation
 from ..platforms import Kernel
 
@@ -122,7 +122,7 @@ OPERATIONS = (
             "pyg": _call("utils.scatter(..., 'sum')", partial(_pyg, reduce="sum"), (SCATTER_ADD,)),
             "sparse": _call("torch_scatter.scatter", partial(_sparse, reduce="sum"), (SCATTER_ADD,)),
             "torch": _call("index_add_", _torch_sum),
-            "dgl": Call("update_all(copy_e, sum)", make=partial(_dgl, "sum")),
+            "dgl": Call("update_all(copy_e, sum)", limits=(DGL_HALF,), make=partial(_dgl, "sum")),
         },
         example=True,
         reference=partial(reduced, end=0, reduce="sum"),
@@ -137,7 +137,7 @@ OPERATIONS = (
                 "torch_scatter.scatter(..., 'mean')", partial(_sparse, reduce="mean"), (SCATTER_ADD,)
             ),
             "torch": _call("scatter_reduce_(..., 'mean')", partial(_torch, reduce="mean"), (SCATTER_ADD,)),
-            "dgl": Call("update_all(copy_e, mean)", make=partial(_dgl, "mean")),
+            "dgl": Call("update_all(copy_e, mean)", limits=(DGL_HALF,), make=partial(_dgl, "mean")),
         },
         reference=partial(reduced, end=0, reduce="mean"),
         linear=True,
@@ -157,7 +157,9 @@ OPERATIONS = (
             "torch": _call(
                 "scatter_reduce_(..., 'amax')", partial(_torch, reduce="amax"), (SCATTER_ADD, MAX_GRADIENT)
             ),
-            "dgl": Call("update_all(copy_e, max)", limits=(MAX_GRADIENT,), make=partial(_dgl, "max")),
+            "dgl": Call(
+                "update_all(copy_e, max)", limits=(MAX_GRADIENT, DGL_HALF), make=partial(_dgl, "max")
+            ),
         },
         reference=partial(reduced, end=0, reduce="amax"),
         reach=1,

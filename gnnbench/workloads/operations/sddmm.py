@@ -5,11 +5,11 @@ from typing import Any
 from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import dgl, inputs, torch
-from ..limits import Limit
+from ..limits import DGL_HALF, HALF, NO_PRODUCT, Limit
 from ..operation import Call, Operation
 from ..spec import FORWARD_BACKWARD
 
-_SAMPLED = Limit("sampled_addmm does not support bfloat16", frozenset({"bfloat16"}))
+_SAMPLED = Limit("sampled_addmm does not support half precision", frozenset({HALF}))
 _GRADIENT = Limit(
     "sums in bfloat16 make the gradient too inexact at nodes of high degree",
     frozenset({"bfloat16", FORWARD_BACKWARD}),
@@ -56,13 +56,13 @@ OPERATIONS = (
     Operation(
         "sddmm",
         {
-            "pyg": Call("(x[source] * y[target]).sum(-1)", _pyg, (_GRADIENT,), "edges"),
+            "pyg": Call("(x[source] * y[target]).sum(-1)", _pyg, (_GRADIENT, NO_PRODUCT), "edges"),
             "torch": Call(
                 "torch.sparse.sampled_addmm",
                 lambda adjacency, x, y: torch.sparse.sampled_addmm(adjacency, y, x.t(), beta=0).values(),
-                (_SAMPLED,),
+                (_SAMPLED, NO_PRODUCT),
             ),
-            "dgl": Call("dgl.ops.u_dot_v", _dgl, (_DOT,)),
+            "dgl": Call("dgl.ops.u_dot_v", _dgl, (_DOT, DGL_HALF, NO_PRODUCT)),
         },
         {"sparse": "torch_sparse has no product of dense matrices at a matrix's entries: see pyg"},
         reference=reference,

@@ -8,7 +8,7 @@ from functools import partial
 from ..annotations import Case, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import dgl, torch, torch_scatter, utils
-from ..limits import MAX_GRADIENT, Limit
+from ..limits import DGL_HALF, MAX_GRADIENT, SEGMENT_SUM, Limit
 from ..operation import Call, Operation
 from . import scatter
 
@@ -18,7 +18,6 @@ _SUM_ROUNDING = Limit(
     frozenset({"bfloat16", "cpu"}),
     raises=False,
 )
-_DGL_SUM = Limit("DGL's segment_reduce does not add in bfloat16 on the CPU", frozenset({"bfloat16", "cpu"}))
 
 
 def offsets(case: Case) -> Tensor:
@@ -75,7 +74,9 @@ OPERATIONS = (
             "torch": _call(
                 "torch.segment_reduce(..., 'sum')", partial(_torch, reduce="sum"), (_SUM_ROUNDING,)
             ),
-            "dgl": Call("dgl.ops.segment_reduce", partial(_dgl, reduce="sum"), (_DGL_SUM,), lengths),
+            "dgl": Call(
+                "dgl.ops.segment_reduce", partial(_dgl, reduce="sum"), (SEGMENT_SUM, DGL_HALF), lengths
+            ),
         },
         reference=partial(scatter.reduced, end=1, reduce="sum"),
         linear=True,
@@ -91,7 +92,10 @@ OPERATIONS = (
             # Of no messages, the mean would be NaN.
             "torch": _call("torch.segment_reduce(..., 'mean')", partial(_torch, reduce="mean", initial=0)),
             "dgl": Call(
-                "dgl.ops.segment_reduce(..., 'mean')", partial(_dgl, reduce="mean"), (_DGL_SUM,), lengths
+                "dgl.ops.segment_reduce(..., 'mean')",
+                partial(_dgl, reduce="mean"),
+                (SEGMENT_SUM, DGL_HALF),
+                lengths,
             ),
         },
         reference=partial(scatter.reduced, end=1, reduce="mean"),
@@ -116,7 +120,10 @@ OPERATIONS = (
                 result=_without_infinities,
             ),
             "dgl": Call(
-                "dgl.ops.segment_reduce(..., 'max')", partial(_dgl, reduce="max"), (MAX_GRADIENT,), lengths
+                "dgl.ops.segment_reduce(..., 'max')",
+                partial(_dgl, reduce="max"),
+                (MAX_GRADIENT, DGL_HALF),
+                lengths,
             ),
         },
         reference=partial(scatter.reduced, end=1, reduce="amax"),

@@ -6,13 +6,13 @@ from typing import Any
 from ..annotations import Case, Edges, Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import definitions, torch, torch_geometric, torch_scatter, torch_sparse, utils
-from ..limits import CSR_PRODUCT, MAX_GRADIENT, SCATTER_ADD, SPARSE_TENSOR, Limit
+from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
 
 _ON_CPU = Limit("torch.sparse.mm reduces by mean and amax on the CPU only", frozenset({"cuda"}))
 _ONES = tuple(
     Limit("EdgeIndex.matmul without values supports float32 only", frozenset({dtype}))
-    for dtype in ("bfloat16", "float64")
+    for dtype in (HALF, "float64")
 )
 
 
@@ -86,7 +86,7 @@ OPERATIONS = (
             "pyg": Call("utils.spmm on CSR", partial(_pyg, reduce="sum"), (CSR_PRODUCT,)),
             "sparse": Call("torch_sparse.matmul", partial(_sparse, reduce="sum"), (SPARSE_TENSOR,)),
             "torch": Call("torch.sparse.mm(..., 'sum'); CUDA: CSR @ x", "product"),
-            "dgl": Call("dgl.ops.copy_u_sum", "dgl.ops.copy_u_sum"),
+            "dgl": Call("dgl.ops.copy_u_sum", "dgl.ops.copy_u_sum", (DGL_HALF,)),
         },
         core=True,
         reference=sums,
@@ -99,7 +99,7 @@ OPERATIONS = (
             "pyg": Call("utils.spmm on CSR", partial(_pyg, reduce="mean")),
             "sparse": Call("torch_sparse.matmul", partial(_sparse, reduce="mean"), (SPARSE_TENSOR,)),
             "torch": Call("torch.sparse.mm(..., 'mean')", partial(_torch, reduce="mean"), (_ON_CPU,)),
-            "dgl": Call("dgl.ops.copy_u_mean", "dgl.ops.copy_u_mean"),
+            "dgl": Call("dgl.ops.copy_u_mean", "dgl.ops.copy_u_mean", (DGL_HALF,)),
         },
         reference=means,
         linear=True,

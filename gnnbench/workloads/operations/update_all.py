@@ -7,7 +7,7 @@ from typing import Any
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import definitions, dgl, on_dgl
-from ..limits import MAX_GRADIENT, Limit
+from ..limits import DGL_HALF, MAX_GRADIENT, Limit
 from ..operation import Call, Operation
 from ..platforms import Kernel
 from . import spmm
@@ -46,7 +46,7 @@ def weighted_sums_work(m: Symbols) -> Work:
 
 def _operation(name: str, kernel: Callable[[], Kernel], *limits: Limit, **more: Any) -> Operation:
     message, _, reduce = name.rpartition("_")
-    calls = {"dgl": Call(f"update_all({message}, {reduce})", make=kernel, limits=limits)}
+    calls = {"dgl": Call(f"update_all({message}, {reduce})", make=kernel, limits=(DGL_HALF, *limits))}
     return Operation(f"update_all_{name}", calls, _ABSENT, group="aggregation", **more)
 
 

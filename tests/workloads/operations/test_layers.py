@@ -8,7 +8,7 @@ from torch_geometric.nn.pool.connect import FilterEdges
 from gnnbench.workloads.operations import OPERATIONS, batch, layers
 from gnnbench.workloads.operations.gat_conv import features, gat_parameters, gatv2_parameters
 from gnnbench.workloads.spec import FLOATS
-from tests.workloads.cells import check, workload_of
+from tests.workloads.cells import check, limit, workload_of
 
 BATCHED = [name for name, operation in OPERATIONS.items() if operation.group == "batches"]
 
@@ -16,7 +16,7 @@ BATCHED = [name for name, operation in OPERATIONS.items() if operation.group == 
 @pytest.mark.parametrize("platform", ["pyg", "sparse", "dgl"])
 def test_rounding_moves_no_pre_activation_of_gin_across_the_kink(make_case, platform):
     signs = {}
-    for dtype in FLOATS:
+    for dtype in (dtype for dtype in FLOATS if limit("gin_conv", platform, "forward", dtype) is None):
         workload = workload_of(make_case("gin_conv", platform, dtype=dtype, hidden=64))
         graph, layer, x = workload.inputs
         (relu,) = (part for part in layer.modules() if isinstance(part, nn.ReLU))
