@@ -1,6 +1,5 @@
 """Clocks: twenty kernels timed by gnnbench, and by triton's do_bench and do_bench_cudagraph."""
 
-import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -15,7 +14,7 @@ _LONG_SECONDS = 5e-3
 _RUN_SECONDS = 1e-3
 """So many calls are timed in a row that they take as long; at most `_MOST_CALLS`."""
 _MOST_CALLS = 50
-_LAUNCH, _TORN_DOWN = "launch", "launch, TEARDOWN_CUPTI=1"
+_LAUNCH = "launch"
 _FEATURES = 128
 _DEGREE = 16
 
@@ -29,7 +28,6 @@ def units(small: bool) -> dict[str, float]:  # noqa: ARG001
         "scatter": 10.0,
         "spmm": 10.0,
         _LAUNCH: 15.0,
-        _TORN_DOWN: 15.0,
     }
 
 
@@ -92,8 +90,8 @@ def _spmm(nodes: int, device: str) -> Callable[[], Any]:
 
 def run(unit: str, plan: Any) -> dict[str, Any]:
     """Time kernels in every way: seconds a call, by name."""
-    if unit.startswith(_LAUNCH):
-        return _launch(unit, plan)
+    if unit == _LAUNCH:
+        return _launch(plan)
     return {name: _all(call, plan.device) for name, call in _calls(unit, plan).items()}
 
 
@@ -160,10 +158,8 @@ def _call(function: Callable[[], Any]) -> Any:
     return Call(function, (), {})
 
 
-def _launch(unit: str, plan: Any) -> dict[str, float]:
+def _launch(plan: Any) -> dict[str, float]:
     """Time an empty launch in a fresh process, and after the process was profiled."""
-    if unit == _TORN_DOWN:
-        os.environ["TEARDOWN_CUPTI"] = "1"
     import torch
 
     x = torch.zeros(1, device=plan.device)
@@ -183,8 +179,7 @@ def _launch(unit: str, plan: Any) -> dict[str, float]:
 
 def table(found: Mapping[str, Any]) -> str:
     """Lay out medians in microseconds, and ratios."""
-    launches = {unit: one for unit, one in found.items() if unit.startswith(_LAUNCH)}
-    kernels = {name: one for unit in found.keys() - launches.keys() for name, one in found[unit].items()}
+    kernels = {name: one for unit in found.keys() - {_LAUNCH} for name, one in found[unit].items()}
     lines = []
     for name, one in sorted(kernels.items(), key=lambda item: item[1]["wall"]):
         cells = [name, f"{one['wall'] * 1e6:.1f}"]
@@ -197,7 +192,7 @@ def table(found: Mapping[str, Any]) -> str:
         *("many in a row, warm: gnnbench µs", "CUDA graph µs", "ratio"),
     ]
     text = rows("|".join(columns), lines)
-    for unit, one in launches.items():
-        times = ", ".join(f"{when} {seconds * 1e6:.1f} µs" for when, seconds in one.items())
-        text += f"\n\nAn empty {unit}, with the wait for its end: {times}."
+    if _LAUNCH in found:
+        times = ", ".join(f"{when} {seconds * 1e6:.1f} µs" for when, seconds in found[_LAUNCH].items())
+        text += f"\n\nAn empty launch, with the wait for its end: {times}."
     return text
