@@ -29,9 +29,9 @@ _COLUMNS = (
     *(Column(name, "count") for name in ("ops", "sync")),
 )
 _READING = (
-    "f+b: forward and backward; ±: half-width of the 95% interval; ratio: time / the best one's, ~: not "
-    "separated, their intervals overlap; limit: least possible time / time; peak: memory of a call; ops: its "
-    "operators; sync: those that wait for a GPU"
+    "f+b: forward and backward; ±: half-width of the 95% interval, ?: too few measurements for one; ratio: "
+    "time / the best one's, ~: not separated (their intervals overlap, or one has none); limit: least "
+    "possible time / time; peak: memory of a call; ops: its operators; sync: those that would wait for a GPU"
 )
 
 

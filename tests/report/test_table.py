@@ -75,7 +75,7 @@ def test_lines_below_say_how_to_read_ratios_and_which_operations_do_similar_work
     assert reading([ROW]) == reading([of_platform("spmm_sum", "dgl"), of_platform("mine", "dgl")]) == []
     meaning, compare = reading([ROW, of_platform("spmm_sum", "dgl")], ["-k", "spmm or mine"])
     names = re.findall(r"[^ ;]+(?=: )", meaning)
-    assert names == ["f+b", "±", "ratio", "~", "limit", "peak", "ops", "sync"]
+    assert names == ["f+b", "±", "?", "ratio", "~", "limit", "peak", "ops", "sync"]
     assert "do pytest -k 'spmm or mine' --benchmark-json=run-$i.json; done" in compare
     assert compare.endswith("; gnnbench compare --by platform run-*.json")
     names = ("gcn_norm", "edge_weight_norm", "degree_norm", "spmm_max", "update_all_copy_u_max", "mine")
