@@ -31,6 +31,8 @@ _GROUPS = (
 _WIDTH_IN_A_PIPE = 80
 """Calls are shortened to this width where the output is not a terminal."""
 _SHORTEST_CALL = 10
+_COLUMNS = tuple(name for name in PLATFORMS if name != "compiled")
+"""Platforms with a column of their own; `compiled` stands in that of `sparse`, as no operation has both."""
 _PLATFORM_WIDTH = max(map(len, PLATFORMS))
 _DATA_SET_COLUMNS = (
     Column("name"),
@@ -60,7 +62,7 @@ def document(data_root: Path | None, cache: Path, width: int | None) -> Document
     platforms = [(one.name, one.title, "no" if reasons[one.name] else "yes") for one in PLATFORMS.values()]
     titles = [Column(name, "text") for name in ("name", "what", "here")]
     heading = "Operations, their platforms, and the call that is timed on the first"
-    columns = [Column("", "shown") for _ in ("name", *PLATFORMS, "call")]
+    columns = [Column("", "shown") for _ in ("name", *_COLUMNS, "call")]
     return [
         Table("Data sets (--gnn-dataset)", _DATA_SET_COLUMNS, list(_datasets(data_root, cache))),
         Note(_DATA_SETS),
@@ -93,7 +95,7 @@ def _described(one: Operation) -> Iterator[str]:
     elif not (one.core or one.example):
         when = "; not default: its file's name, -k or --gnn-all runs it"
     yield f"{one.name} ({one.group}): {', '.join(one.directions)}{when}{graphs}"
-    for platform in PLATFORMS:
+    for platform in (name for name in PLATFORMS if name in one.calls or name in one.absent):
         call = one.calls.get(platform)
         text = call.text if call else f"– {one.absent[platform]}"
         yield f"  {platform:{_PLATFORM_WIDTH}} {text}"
@@ -116,12 +118,13 @@ def _operations(width: int) -> Iterator[tuple[object, ...]]:
     for one in OPERATIONS.values():
         groups.setdefault(one.group, []).append(one)
     names = max(map(len, OPERATIONS)) + 2
-    left = max(width - names - sum(len(platform) + 1 for platform in PLATFORMS) - 2, _SHORTEST_CALL)
+    left = max(width - names - sum(len(platform) + 1 for platform in _COLUMNS) - 2, _SHORTEST_CALL)
     for group, found in groups.items():
         if found:
-            yield Shown(group, style="heading"), *[None] * (len(PLATFORMS) + 1)
+            yield Shown(group, style="heading"), *[None] * (len(_COLUMNS) + 1)
         for one in found:
-            platforms = (platform if platform in one.calls else None for platform in PLATFORMS)
+            shown = {name.replace("compiled", "sparse"): name for name in one.calls}
+            platforms = map(shown.get, _COLUMNS)
             first = next(one.calls[platform].text for platform in PLATFORMS if platform in one.calls)
             yield f"  {one.name}", *platforms, _shortened(first, left)
 

@@ -188,17 +188,19 @@ def _written(found: _Texts) -> list[str]:
 def _speed_ups(rows: Sequence[TableRow], session_threads: int) -> _Texts:
     """Divide the time with one thread by that with more."""
     found: dict[tuple[str, ...], dict[str, dict[str, float]]] = {}
+    names = {row.spec.operation for row in rows}
     for row in rows:
-        if named := _THREADS.fullmatch(row.spec.operation):
+        name = row.spec.operation
+        if named := _THREADS.fullmatch(f"{name}_all_threads" if f"{name}_1_thread" in names else name):
             operation, threads = named.groups()
             title = f"speed-up over 1 thread, {operation} {SHORT_DIRECTION[row.spec.direction]}"
             platforms = found.setdefault((title, *inputs(row.spec)), {})
             platforms.setdefault(row.spec.platform, {})[threads] = row.seconds
-    names = {"2": "with 2", "all": f"with all {session_threads}"}
+    titles = {"2": "with 2", "all": f"with all {session_threads}"}
 
     def texts(seconds: dict[str, float]) -> list[str]:
-        more = [threads for threads in names if {"1", threads} <= seconds.keys()]
-        return [f"{units.ratio(seconds['1'] / seconds[one], 'slower')} {names[one]}" for one in more]
+        more = [threads for threads in titles if {"1", threads} <= seconds.keys()]
+        return [f"{units.ratio(seconds['1'] / seconds[one], 'slower')} {titles[one]}" for one in more]
 
     return {
         key: {platform: texts(seconds) for platform, seconds in platforms.items()}

@@ -37,6 +37,7 @@ _MODULES: Mapping[str, str] = {
     "mh_settings": f"{__package__}.mhaug.settings",
     "mh_workloads": f"{__package__}.mhaug.workloads",
     "network": f"{__package__}.network",
+    "on_compiled": f"{__package__}.platforms.compiled",
     "on_dgl": f"{__package__}.platforms.dgl",
     "on_pyg": f"{__package__}.platforms.pyg",
     "on_sparse": f"{__package__}.platforms.sparse",

@@ -42,6 +42,7 @@ KEY_OVERFLOW = Limit(
     frozenset({"int32"}),
     raises=False,
 )
+CPU_THREADS = Limit("CPU threads do not compute on a GPU", frozenset({"cuda"}), raises=False)
 MIXED = Limit(
     "autocast makes the features bfloat16 but not the graph's values, and the library does not mix them",
     frozenset({AUTOCAST, "cpu"}),

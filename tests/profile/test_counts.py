@@ -9,7 +9,6 @@ from torch_geometric.nn import GCNConv
 from gnnbench.measure import counters
 from gnnbench.profile import counts
 from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.platforms import PLATFORMS
 from tests.profile.subjects import EDGES, NODES, adj_t, edge_index, epoch, subject_of
 
 
@@ -24,7 +23,7 @@ def total(rows):
     return sum(row["count"] for row in rows)
 
 
-@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("platform", OPERATIONS["epoch"].calls)
 def test_counts_of_an_epoch_are_those_of_counters(make_case, platform, tmp_path):
     call = epoch(make_case("epoch", platform, "train")).asked.target
     expected, section = counters.count(call), take(call, tmp_path)

@@ -48,7 +48,7 @@ PARTS = {
 LAYER = {"pyg": "GCNConv", "sparse": "GCNConv", "torch": "CSRConv", "dgl": "GraphConv"}
 
 
-@pytest.mark.parametrize("platform", platforms.PLATFORMS)
+@pytest.mark.parametrize("platform", PARTS)
 def test_an_epoch_is_its_phases_and_the_parts_of_its_convolutions_and_no_number_changes(make_case, platform):
     plain, ranged = (epoch(make_case("epoch", platform, "train")).asked.target for _ in range(2))
     losses = []

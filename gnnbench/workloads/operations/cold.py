@@ -149,6 +149,7 @@ OPERATIONS = (
         {
             name: _call(f"import {platform.packages[-1]}", name, _import)
             for name, platform in PLATFORMS.items()
+            if name != "compiled"
         },
         reference=imported,
     ),

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from ..annotations import Case, Edges, Graph, Module, Tensor
 from ..least_work import Symbols, Work
-from ..libraries import gat, on_pyg, torch
+from ..libraries import gat, on_compiled, on_pyg, torch
 from ..operation import Call, Operation
 from ..platforms import Kernel
 from ..spec import FORWARD_BACKWARD
@@ -33,10 +33,7 @@ def _parts(graph: Graph) -> list[Graph]:
 
 
 def _pyg() -> Kernel:
-    # Each benchmark compiles for itself. With fullgraph a graph break is an error, and so is a ninth
-    # compilation of the function: without it torch.compile would go on uncompiled.
-    torch.compiler.reset()
-    compiled = torch.compile(on_pyg.apply, fullgraph=True)
+    compiled = on_compiled.compiled()
 
     def build(case: Case) -> tuple[Edges, ...]:
         return tuple(

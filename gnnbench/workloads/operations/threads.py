@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..limits import Limit
+from ..limits import CPU_THREADS
 from ..operation import Operation
 from . import edge_softmax, spmm
-
-_ON_CPU = Limit("CPU threads do not compute on a GPU", frozenset({"cuda"}), raises=False)
 
 _SUM = next(operation for operation in spmm.OPERATIONS if operation.name == "spmm_sum")
 _SOFTMAX = next(operation for operation in edge_softmax.OPERATIONS if operation.name == "edge_softmax")
 
 
 def _by_threads(operation: Operation) -> Iterator[Operation]:
-    calls = {name: call._replace(limits=(*call.limits, _ON_CPU)) for name, call in operation.calls.items()}
+    calls = {
+        name: call._replace(limits=(*call.limits, CPU_THREADS)) for name, call in operation.calls.items()
+    }
     for name, threads in (("1_thread", 1), ("2_threads", 2), ("all_threads", None)):
         yield replace(
             operation,

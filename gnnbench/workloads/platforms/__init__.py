@@ -32,6 +32,12 @@ PLATFORMS: Mapping[str, Platform] = {
     for platform in (
         Platform("pyg", "PyG on edge_index", ("torch_geometric",), also=("torch_scatter", "torch_sparse")),
         Platform(
+            "compiled",
+            "PyG's models under torch.compile",
+            ("torch_geometric",),
+            also=("torch_scatter", "torch_sparse"),
+        ),
+        Platform(
             "sparse",
             "PyG and torch_sparse on SparseTensor",
             ("torch_geometric", "torch_scatter", "torch_sparse"),

@@ -1,0 +1,29 @@
+"""Whole models of PyG, plain (`pyg`) and compiled, as in PyTorch's own `basic_gnn_*` benchmarks.
+
+A layer alone does not show what torch.compile gains or loses between layers. Compiling is not timed: the
+ratio of both rows is what a user has of it in each later call. Ten threads on regressions of GNNs in PyTorch
+are about these models, most of them in half precision, with one thread or with all.
+"""
+
+import pytest
+
+MODELS = ("gcn", "gin", "sage", "edge_cnn")
+
+
+@pytest.mark.operations(*(f"{name}_inference{end}" for name in MODELS for end in ("", "_1_thread")))
+def test_inference(case, kernel, measure):
+    """Without a gradient; features have the hidden width."""
+    from gnnbench.workloads.operations.models import model
+
+    measure(kernel.run, kernel.build(case), model(case), case.features())
+
+
+@pytest.mark.operations(*(f"{name}_training{end}" for name in MODELS for end in ("", "_1_thread")))
+def test_training(case, kernel, measure):
+    """Forward, loss on the training nodes, backward and Adam's step; loss and step are not compiled."""
+    from gnnbench.workloads import network, training
+    from gnnbench.workloads.operations.models import model
+
+    t = training.prepare_model(case, network.Network([model(case)], kernel.run), kernel.build(case))
+    x = case.features().detach()
+    measure(training.epoch, t.model, t.structure, x, t.train, t.y, t.optimizer)

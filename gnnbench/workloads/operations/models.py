@@ -1,0 +1,121 @@
+"""PyG's models, run and trained, plain and under torch.compile, as in PyTorch's `basic_gnn_*` benchmarks.
+
+Each has three layers of hidden width on features of that width, and an output for each class.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+
+from ..annotations import Case, Graph, Module, Tensor
+from ..libraries import definitions, network, on_compiled, on_pyg, pyg_nn, torch
+from ..limits import CPU_THREADS, HALF, MAX_GRADIENT, SCATTER_ADD, Limit
+from ..operation import Call, Operation
+from ..platforms import Kernel
+from ..spec import AUTOCAST, FORWARD, TRAIN
+from . import conv, epoch, layers
+
+DEPTH = 3
+
+
+class _Model(NamedTuple):
+    """A model of PyG and its definition."""
+
+    name: str
+    """The class."""
+    layer: Callable[..., Tensor]
+    """Takes the graph, a layer's matrices [in, out] and vectors, and x."""
+    matrices: int
+    """Of a layer."""
+    vectors: int
+    reach: int
+    """See `Operation`."""
+    limits: tuple[Limit, ...] = ()
+
+
+def gin_layer(graph: Graph, inner: Tensor, outer: Tensor, *rest: Tensor) -> Tensor:
+    """Return GIN's layer with an epsilon of 0; `rest` is both biases and x."""
+    return layers.gin_conv(graph, inner, outer, torch.zeros(1, dtype=torch.float64), *rest)
+
+
+def edge_layer(
+    graph: Graph, inner: Tensor, outer: Tensor, inner_bias: Tensor, outer_bias: Tensor, x: Tensor
+) -> Tensor:
+    """Return the maxima of network((x, neighbour - x)) over neighbours (Wang et al., TOG 2019): [N, out]."""
+    source, target = graph.edge_index
+    ends = torch.cat((x[target], x[source] - x[target]), dim=1)
+    messages = (ends @ inner + inner_bias).relu() @ outer + outer_bias
+    return definitions.reduced(target, messages, len(x), "amax")
+
+
+_MAXIMA = tuple(MAX_GRADIENT._replace(where=frozenset({dtype, TRAIN})) for dtype in (HALF, AUTOCAST))
+_MODELS = {
+    "gcn": _Model("GCN", conv.reference, 1, 1, DEPTH + 1),
+    "gin": _Model("GIN", gin_layer, 2, 2, DEPTH, (SCATTER_ADD,)),
+    "sage": _Model("GraphSAGE", layers.sage_conv, 2, 1, DEPTH, (SCATTER_ADD,)),
+    "edge_cnn": _Model("EdgeCNN", edge_layer, 2, 2, DEPTH, (SCATTER_ADD, *_MAXIMA)),
+}
+
+
+def model(case: Case) -> Module:
+    """Make an operation's model with parameters by `glorot`, which are equal on both platforms."""
+    made = next(one for name, one in _MODELS.items() if case.spec.operation.startswith(name))
+    width = case.spec.hidden
+    found = getattr(pyg_nn, made.name)(width, width, DEPTH, case.graph.num_classes)
+    draw = partial(network.glorot, generator=torch.Generator().manual_seed(0))
+    shapes = [tuple(one.shape) for one in found.parameters()]
+    matrices = [draw(fan_in, fan_out) for fan_out, fan_in in filter(lambda shape: len(shape) > 1, shapes)]
+    vectors = [draw(1, *shape).squeeze(0) for shape in shapes if len(shape) == 1]
+    return layers.with_values(case, found, matrices, vectors)
+
+
+def logits(graph: Graph, *tensors: Tensor, of: _Model) -> Tensor:
+    """Return a model's output [N, C]; `tensors` are its matrices, its vectors and x."""
+    *parameters, x = tensors
+    matrices = iter(parameters[: DEPTH * of.matrices])
+    vectors = iter(parameters[DEPTH * of.matrices :])
+    for index in range(DEPTH):
+        own = *islice(matrices, of.matrices), *islice(vectors, of.vectors)
+        x = of.layer(graph, *own, x.relu() if index else x)
+    return x
+
+
+def loss(graph: Graph, *tensors: Tensor, of: _Model) -> Tensor:
+    """Return the model's loss on the training nodes."""
+    return epoch.loss(graph, logits(graph, *tensors, of=of))
+
+
+def _compiled() -> Kernel:
+    return Kernel(on_pyg.edges, on_compiled.compiled())
+
+
+_ABSENT = {
+    "sparse": "torch.compile does not trace torch_sparse's operators: see pyg for its models",
+    "torch": "plain PyTorch has no such models: see epoch",
+    "dgl": "DGL has layers, but no models",
+}
+
+
+def _operations(prefix: str, of: _Model) -> Iterator[Operation]:
+    for what, direction, reference in (("inference", FORWARD, logits), ("training", TRAIN, loss)):
+        for end, threads in (("", None), ("_1_thread", 1)):
+            limits = (*of.limits, *([CPU_THREADS] if threads else []))
+            # On a small graph the compiler adds up without scatter_add_.
+            compiled = tuple(one._replace(raises=False) for one in limits)
+            yield Operation(
+                f"{prefix}_{what}{end}",
+                {
+                    "pyg": Call(of.name, "apply", limits, "edges"),
+                    "compiled": Call(f"torch.compile({of.name})", limits=compiled, make=_compiled),
+                },
+                _ABSENT,
+                directions=(direction,),
+                reference=partial(reference, of=of),
+                reach=of.reach if direction == FORWARD else None,
+                threads=threads,
+                group="compiled",
+            )
+
+
+OPERATIONS = tuple(operation for prefix, of in _MODELS.items() for operation in _operations(prefix, of))

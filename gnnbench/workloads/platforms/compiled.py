@@ -1,0 +1,26 @@
+"""PyG under torch.compile: its graphs and layers, in code without graph breaks."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from . import Kernel, pyg
+from .pyg import MODEL_CACHED, TRANSPOSED_WEIGHT, entries, layer, values  # noqa: F401 - see `load`
+from .torch import edges, structure  # noqa: F401 - operations name it
+
+
+def compiled() -> Callable[..., Tensor]:
+    """Return `pyg.apply`, which is compiled when it is first called.
+
+    Each benchmark compiles for itself. With fullgraph a graph break is an error, and so is a ninth
+    compilation of the function: without it torch.compile would go on uncompiled.
+    """
+    torch.compiler.reset()
+    function: Callable[..., Tensor] = torch.compile(pyg.apply, fullgraph=True)
+    return function
+
+
+def convolution(*, cached: bool) -> Kernel:  # noqa: ARG001
+    """Return the kernel that applies a layer."""
+    return Kernel(edges, compiled())

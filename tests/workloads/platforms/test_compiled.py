@@ -1,0 +1,52 @@
+"""What is compiled is compiled whole, and anew for each benchmark."""
+
+import pytest
+import torch
+
+from gnnbench.measure import compilation
+from gnnbench.workloads import platforms
+from gnnbench.workloads.operations import OPERATIONS
+
+on_compiled = platforms.load("compiled")
+
+
+class Layer(torch.nn.Module):
+    """Breaks the graph if it is told to."""
+
+    def __init__(self, breaks=False):
+        super().__init__()
+        self.breaks = breaks
+
+    def forward(self, x, edge_index):
+        if self.breaks:
+            torch._dynamo.graph_break()
+        return x[edge_index[0]].relu()
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """The function, without the back end, which takes seconds."""
+    whole = torch.compile
+    monkeypatch.setattr(torch, "compile", lambda *given, **more: whole(*given, **more, backend="eager"))
+    return on_compiled.compiled
+
+
+def test_a_graph_break_is_an_error(compiled):
+    edges, x = torch.tensor([[0, 1], [1, 0]]), torch.randn(2, 3)
+    assert torch.equal(compiled()(edges, Layer(), x), x.relu())
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="graph_break"):
+        compiled()(edges, Layer(breaks=True), x)
+
+
+def test_each_benchmark_compiles_for_itself(compiled):
+    compilation.reset()
+    for size in range(2, 12):  # more than torch.compile allows of one function
+        compiled()(torch.zeros(2, size, dtype=torch.int64), Layer(), torch.randn(size, size))
+    assert compilation.counts()["recompilations"] == 0
+
+
+def test_a_model_is_timed_compiled_and_not(make_case):
+    for platform, is_compiled in (("pyg", False), ("compiled", True)):
+        run = OPERATIONS["gcn_training"].kernel(platform).run
+        assert hasattr(run, "get_compiler_config") == is_compiled
+    assert make_case("gcn_training", "compiled").graph
