@@ -287,11 +287,16 @@ def _float64(tensor: Tensor) -> Tensor:
 
 
 def _gradients(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Any, Tensor]]:
-    """Yield each tensor's gradient, None if it is missing, and the tensor."""
+    """Yield each tensor's gradient, dense, None if it is missing, and the tensor."""
     for tensor, transposed in _tensors(inputs, module):
         if tensor.requires_grad:
-            gradient = tensor.grad.t() if transposed and tensor.grad is not None else tensor.grad
-            yield gradient, tensor.t() if transposed else tensor
+            gradient = tensor.grad
+            if gradient is not None and gradient.is_sparse:
+                gradient = gradient.to_dense()
+            yield (
+                gradient.t() if transposed and gradient is not None else gradient,
+                tensor.t() if transposed else tensor,
+            )
 
 
 def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
-"""Parts of a graph: the edges among half of its nodes, and the neighbourhood of a few.
+"""Parts of a graph: the edges among half of its nodes or between its halves, and the neighbourhood of a few.
 
-Neither has a least work: it depends on how many edges the drawn nodes have.
+None has a least work: it depends on how many edges the drawn nodes have.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,8 @@ class Chosen(NamedTuple):
     """A graph and some of its nodes."""
 
     graph: Any
-    nodes: Tensor
+    nodes: Any
+    """Of one kind, or those that are targets and those that are sources."""
 
 
 def drawn(graph: Graph, count: int) -> Tensor:
@@ -40,6 +41,14 @@ def half(graph: Graph) -> Tensor:
     return drawn(graph, graph.num_nodes // 2).sort().values
 
 
+def halves(graph: Graph) -> tuple[Tensor, Tensor]:
+    """Return `half` and all other nodes, each ascending."""
+    targets = half(graph)
+    sources = torch.ones(graph.num_nodes, dtype=torch.bool)
+    sources[targets] = False
+    return targets, sources.nonzero().squeeze(1)
+
+
 def seeds(graph: Graph) -> Tensor:
     """Return SEEDS random nodes, in random order."""
     return drawn(graph, SEEDS)
@@ -49,6 +58,11 @@ def _chosen(structure: Callable[[Case], Any], nodes: Callable[[Graph], Tensor], 
     return Chosen(structure(case), nodes(case.graph).to(case.device, case.index_dtype))
 
 
+def _in_halves(structure: Callable[[Case], Any], case: Case) -> Chosen:
+    nodes = tuple(each.to(case.device, case.index_dtype) for each in halves(case.graph))
+    return Chosen(structure(case), nodes)
+
+
 def _edge_list(case: Case) -> EdgeList:
     return listed(lambda graph: graph.edge_index, case)
 
@@ -56,6 +70,14 @@ def _edge_list(case: Case) -> EdgeList:
 def _subgraph_pyg(chosen: Chosen, weight: Tensor) -> tuple[Tensor, Tensor]:
     edge_index, num_nodes = chosen.graph
     return utils.subgraph(chosen.nodes, edge_index, weight, relabel_nodes=True, num_nodes=num_nodes)
+
+
+def _bipartite_pyg(chosen: Chosen, weight: Tensor) -> tuple[Tensor, Tensor]:
+    edge_index, num_nodes = chosen.graph
+    targets, sources = chosen.nodes
+    return utils.bipartite_subgraph(
+        (sources, targets), edge_index, weight, relabel_nodes=True, size=(num_nodes, num_nodes)
+    )
 
 
 def _subgraph_sparse(chosen: Chosen, weight: Tensor) -> Any:
@@ -72,9 +94,30 @@ def _by_target(case: Case) -> EdgeList:
 
 
 def _subgraph_torch(chosen: Chosen, weight: Tensor) -> Tensor:
-    entries, nodes = chosen.graph, chosen.nodes
-    matrix = torch.sparse_coo_tensor(entries.edge_index, weight, entries.size, is_coalesced=True)
-    return matrix.index_select(0, nodes).index_select(1, nodes)
+    matrix = _matrix(chosen, weight)
+    return matrix.index_select(0, chosen.nodes).index_select(1, chosen.nodes)
+
+
+def _bipartite_torch(chosen: Chosen, weight: Tensor) -> Tensor:
+    targets, sources = chosen.nodes
+    return _matrix(chosen, weight).index_select(0, targets).index_select(1, sources)
+
+
+def _matrix(chosen: Chosen, weight: Tensor) -> Tensor:
+    entries = chosen.graph
+    return torch.sparse_coo_tensor(entries.edge_index, weight, entries.size, is_coalesced=True)
+
+
+def _dgl_bipartite(case: Case) -> Chosen:
+    """Return a graph whose edges lead from nodes of one type to those of another."""
+    targets, sources = halves(case.graph)
+    names = {"target": targets, "source": sources}
+    nodes = {name: each.to(case.device, case.index_dtype) for name, each in names.items()}
+    graph = dgl.heterograph(
+        {("source", "to", "target"): tuple(case.edge_index())},
+        dict.fromkeys(names, case.graph.num_nodes),
+    )
+    return Chosen(on_dgl.with_formats(graph), nodes)
 
 
 def _subgraph_dgl(chosen: Chosen, weight: Tensor) -> Any:
@@ -106,6 +149,18 @@ def subgraph(graph: Graph, weight: Tensor) -> Tensor:
     """Return the matrix of the edges with both ends in `half`, renumbered: COO [target, source]."""
     part, edges = _induced(graph, half(graph))
     return definitions.matrix(part, part.edge_index, weight[edges])
+
+
+def bipartite_subgraph(graph: Graph, weight: Tensor) -> Tensor:
+    """Return the matrix of the edges from the other half to `half`, renumbered: COO [target, source]."""
+    ends = halves(graph)
+    target, source = torch.full((2, graph.num_nodes), -1)
+    for numbers, nodes in zip((target, source), ends, strict=True):
+        numbers[nodes] = torch.arange(len(nodes))
+    entries = torch.stack((target[graph.edge_index[1]], source[graph.edge_index[0]]))
+    edges = (entries >= 0).all(dim=0)
+    size = tuple(map(len, ends))
+    return torch.sparse_coo_tensor(entries[:, edges], weight[edges], size).coalesce()
 
 
 def k_hop_subgraph(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
@@ -154,6 +209,27 @@ OPERATIONS = (
             "dgl": Call("dgl.node_subgraph", _subgraph_dgl, build=partial(_chosen, _dgl_graph, half)),
         },
         reference=subgraph,
+        group="structure",
+    ),
+    Operation(
+        "bipartite_subgraph",
+        {
+            "pyg": Call(
+                "utils.bipartite_subgraph(relabel_nodes=True)",
+                _bipartite_pyg,
+                build=partial(_in_halves, _edge_list),
+            ),
+            "torch": Call(
+                "COO.index_select of rows, then of columns",
+                _bipartite_torch,
+                (_NO_GRADIENT, _INT64_ONLY),
+                partial(_in_halves, _by_target),
+                lambda output, *_: output.coalesce(),
+            ),
+            "dgl": Call("dgl.node_subgraph of two types of nodes", _subgraph_dgl, build=_dgl_bipartite),
+        },
+        {"sparse": "torch_sparse.saint_subgraph takes one set of nodes: see subgraph"},
+        reference=bipartite_subgraph,
         group="structure",
     ),
     Operation(

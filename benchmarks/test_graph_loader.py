@@ -1,0 +1,17 @@
+"""Loaders that join 128 molecules for each step of training, with two workers or none.
+
+Workers send batches to the training process through shared memory, so they can cost more than they save.
+Epochs became longer by this more than once: pyg#3398 and pyg#7883 are reports of it.
+"""
+
+import pytest
+
+
+@pytest.mark.whole_call("a loader's batches may come from worker processes")
+@pytest.mark.operations("graph_loader_0_workers", "graph_loader_2_workers")
+def test_batches(case, measure):
+    """Eight batches of a loader that runs; a line below the table has batches a second."""
+    from gnnbench.workloads.operations.graph_loader import loading, result, take
+
+    with loading(case) as running:
+        measure(take, running, result=result)

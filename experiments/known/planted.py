@@ -1,0 +1,219 @@
+"""Are the mechanisms of published regressions found, if they are planted in a copy of what a benchmark calls?
+
+    python experiments/known/planted.py run [FOLDER] [--budget 45]    # continues an interrupted run
+    python experiments/known/planted.py table [FOLDER]
+
+Each is a change of a line in a clone of this repository, whose two commits `gnnbench ab` compares. FOLDER,
+.benchmarks/planted if not given, keeps each comparison.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from gnnbench import units
+
+_ROOT = Path(__file__).parents[2]
+_GNNBENCH = (sys.executable, "-c", "import sys; from gnnbench.cli.main import main; sys.exit(main())")
+_OPERATIONS = "gnnbench/workloads/operations"
+_COMPILED = ("gnnbench/workloads/platforms/compiled.py", "torch.compile(pyg.apply, fullgraph=True)")
+_EAGER = 'torch.compile(pyg.apply, backend="eager")'
+_LOADER = (f"{_OPERATIONS}/graph_loader.py", "num_workers=workers)")
+
+
+class Planted(NamedTuple):
+    """A mechanism, where it is planted, and the benchmark that is to find it."""
+
+    mechanism: str
+    file: str
+    before: str
+    after: str
+    test: str
+    name: str
+    """For -k."""
+    options: tuple[str, ...] = ("--gnn-dataset", "cora")
+
+
+PLANTED = {
+    "pytorch#117740": Planted(
+        "not compiled", *_COMPILED, _EAGER, "test_models.py", "gcn_inference_1_thread and compiled"
+    ),
+    "pytorch#109703": Planted(
+        "not compiled",
+        *_COMPILED,
+        _EAGER,
+        "test_models.py",
+        "gin_inference and compiled and not thread",
+    ),
+    "pytorch#114879": Planted(
+        "not compiled, in autocast",
+        *_COMPILED,
+        _EAGER,
+        "test_models.py",
+        "sage_inference and compiled and not thread",
+        ("--gnn-dataset", "cora", "--gnn-dtype", "autocast"),
+    ),
+    "pytorch#123502": Planted(
+        "not compiled, in autocast",
+        *_COMPILED,
+        _EAGER,
+        "test_models.py",
+        "gcn_inference_1_thread and compiled",
+        ("--gnn-dataset", "cora", "--gnn-dtype", "autocast"),
+    ),
+    "pytorch#135177": Planted(
+        "a conversion to float64 and back, in autocast",
+        *_COMPILED,
+        "torch.compile(lambda graph, layer, x: layer(x.double().sin().asin().float(), graph))",
+        "test_models.py",
+        "gcn_inference and compiled and not thread",
+        ("--gnn-dataset", "cora", "--gnn-dtype", "autocast"),
+    ),
+    "pytorch#148636": Planted(
+        "not compiled, training",
+        *_COMPILED,
+        _EAGER,
+        "test_models.py",
+        "gin_training and compiled and not thread",
+    ),
+    "torch-xpu-ops#2590": Planted(
+        "not compiled",
+        *_COMPILED,
+        _EAGER,
+        "test_models.py",
+        "edge_cnn_inference and compiled and not thread",
+    ),
+    "pytorch#193951": Planted(
+        "a float16 product without a matrix kernel",
+        f"{_OPERATIONS}/linear.py",
+        "lambda _, weight, x: x @ weight,",
+        "lambda _, weight, x: sum(part.unsqueeze(1) * row for part, row in zip(x.unbind(1), weight)),",
+        "test_linear.py",
+        "linear and torch and forward and not backward",
+        ("--gnn-dataset", "rmat:8", "--gnn-dtype", "float16"),
+    ),
+    "pytorch#162683": Planted(
+        "a small float16 product in float32",
+        f"{_OPERATIONS}/linear.py",
+        "lambda _, weight, x: x @ weight,",
+        "lambda _, weight, x: (x.float() @ weight.float()).to(x.dtype),",
+        "test_linear.py",
+        "linear and torch and forward and not backward",
+        ("--gnn-dataset", "rmat:6", "--gnn-dtype", "float16"),
+    ),
+    "pytorch_scatter#279": Planted(
+        "float16 sums of many messages to few nodes, in float32",
+        f"{_OPERATIONS}/scatter.py",
+        "index_add_(0, to.indices, messages)",
+        "float().index_add_(0, to.indices, messages.float()).to(messages.dtype)",
+        "test_scatter.py",
+        "scatter_sum and torch and forward and not backward",
+        ("--gnn-dataset", "hub:12", "--gnn-dtype", "float16"),
+    ),
+    "pytorch#189283": Planted(
+        "an allocation more for tiny sums",
+        f"{_OPERATIONS}/scatter.py",
+        "index_add_(0, to.indices, messages)",
+        "index_add_(0, to.indices, messages.clone())",
+        "test_scatter.py",
+        "scatter_sum and torch and forward and not backward",
+        ("--gnn-dataset", "rmat:4", "--gnn-hidden", "8"),
+    ),
+    "pytorch#36120": Planted(
+        "sparse gradients of twice as many lookups are added up",
+        f"{_OPERATIONS}/embedding.py",
+        "functional.embedding(source, table, sparse=True) *",
+        "0.5 * (functional.embedding(source, table, sparse=True)"
+        " + functional.embedding(source, table, sparse=True)) *",
+        "test_embedding.py",
+        "embedding",
+    ),
+    "pyg#10532": Planted(
+        "the host reads a size more",
+        f"{_OPERATIONS}/subgraph.py",
+        "targets, sources = chosen.nodes\n    return utils",
+        "targets, sources = chosen.nodes\n    num_nodes = max(num_nodes, int(edge_index.max()))\n"
+        "    return utils",
+        "test_subgraph.py",
+        "bipartite and pyg and forward and not backward",
+    ),
+    "pyg#3398": Planted(
+        "one worker less",
+        *_LOADER,
+        "num_workers=max(workers - 1, 0))",
+        "test_graph_loader.py",
+        "2_workers and pyg",
+        (),
+    ),
+    "pyg#7883": Planted(
+        "one batch is on its way at a time",
+        *_LOADER,
+        "num_workers=workers, prefetch_factor=1 if workers else None)",
+        "test_graph_loader.py",
+        "2_workers and pyg",
+        (),
+    ),
+}
+
+
+def _git(tree: Path, *words: str) -> None:
+    author = ("-c", "user.name=gnnbench", "-c", "user.email=gnnbench@example.org")
+    subprocess.run(["git", *author, *words], cwd=tree, check=True)
+
+
+def run(folder: Path, budget: str) -> None:
+    """Plant and compare what is not there yet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for thread, planted in PLANTED.items():
+        file, unfinished = (folder.resolve() / f"{thread}.{end}" for end in ("json", "unfinished"))
+        if file.exists():
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            tree = Path(scratch, "gnnbench")
+            subprocess.run(["git", "clone", "--quiet", "--shared", _ROOT, tree], check=True)
+            changed = tree / planted.file
+            source = changed.read_text(encoding="utf-8")
+            if planted.before not in source:
+                raise SystemExit(f"{thread}: {planted.file} has no '{planted.before}'")
+            changed.write_text(source.replace(planted.before, planted.after), encoding="utf-8")
+            _git(tree, "commit", "--quiet", "--all", "--message", thread)
+            suite = (f"benchmarks/{planted.test}", "--gnn-all", "-k", planted.name, *planted.options)
+            command = (*_GNNBENCH, "ab", "git:HEAD^", "git:HEAD", "--budget", budget, "--json", unfinished)
+            subprocess.run([*command, "--", *suite], cwd=tree, check=False)
+        if unfinished.exists():
+            unfinished.rename(file)
+
+
+def table(folder: Path) -> str:
+    """Return a row for each mechanism that was compared."""
+    lines = ["| thread | planted | benchmark | verdict | ratio | counts |", "|---" * 6 + "|"]
+    for thread, planted in PLANTED.items():
+        file = folder / f"{thread}.json"
+        for one in json.loads(file.read_text(encoding="utf-8"))["benchmarks"] if file.exists() else ():
+            ratio = ""
+            if one["ratio"] and one["low"] and one["high"]:
+                ratio = f"{one['ratio']:.2f}x ({units.interval(one['low'], one['high'])})"
+            name = one["id"].rpartition("[")[2].rstrip("]")
+            cells = (thread, planted.mechanism, name, one["verdict"], ratio, "; ".join(one["notes"]))
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", choices=("run", "table"))
+    parser.add_argument("folder", type=Path, nargs="?", default=_ROOT / ".benchmarks" / "planted")
+    parser.add_argument("--budget", default="45", help="seconds for each benchmark")
+    options = parser.parse_args()
+    if options.what == "run":
+        run(options.folder, options.budget)
+    print(table(options.folder))
+
+
+if __name__ == "__main__":
+    main()
