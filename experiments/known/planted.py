@@ -161,8 +161,8 @@ PLANTED = {
 
 
 def _git(tree: Path, *words: str) -> None:
-    author = ("-c", "user.name=gnnbench", "-c", "user.email=gnnbench@example.org")
-    subprocess.run(["git", *author, *words], cwd=tree, check=True)
+    command = ["git", "-c", "user.name=gnnbench", "-c", "user.email=gnnbench@example.org", *words]
+    subprocess.run(command, cwd=tree, check=True)
 
 
 def run(folder: Path, budget: str) -> None:
@@ -174,7 +174,7 @@ def run(folder: Path, budget: str) -> None:
             continue
         with tempfile.TemporaryDirectory() as scratch:
             tree = Path(scratch, "gnnbench")
-            subprocess.run(["git", "clone", "--quiet", "--shared", _ROOT, tree], check=True)
+            _git(_ROOT, "clone", "--quiet", "--shared", ".", str(tree))
             changed = tree / planted.file
             source = changed.read_text(encoding="utf-8")
             if planted.before not in source:
