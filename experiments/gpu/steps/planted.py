@@ -7,15 +7,18 @@ from steps import identical
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
-    """Return one run for each slowdown; the smaller has to be told from none."""
-    return {"3%": 250.0, "1%": 250.0}
+    """Return one run for each slowdown and graph; the smaller has to be told from none."""
+    return {
+        f"{share} {graph}": identical.SECONDS + 10.0 for share in ("3%", "1%") for graph in identical.GRAPHS
+    }
 
 
 def run(unit: str, plan: Any) -> dict[str, Any]:
     """Compare the tree with itself, slowed down; the minimum effect of interest is a third of that."""
-    share = float(unit.rstrip("%")) / 100
+    percent, graph = unit.split()
+    share = float(percent.rstrip("%")) / 100
     options = identical.timed(plan, f"{share / 3:.2%}")
-    return identical.compared(plan, ".", f"env:GNNBENCH_SLOWDOWN={share:g}", *options)
+    return identical.compared(plan, ".", f"env:GNNBENCH_SLOWDOWN={share:g}", *options, graph=graph)
 
 
 def table(found: Mapping[str, Any]) -> str:
