@@ -18,7 +18,7 @@ class Counters:
     `copied_bytes` between devices, by direction (`cpu→cuda`); `library_calls` into the C interfaces of other
     libraries; `python_calls`; `compilation` by torch.compile."""
     host_reads: Count = 0
-    """Number of host-device synchronisations, without those of masks; see counters.HOST_READS."""
+    """Number of host-device synchronisations; see counters.HOST_READS."""
     unsteady: tuple[str, ...] = ()
     """Names of nondeterministic counts: two passes differed."""
     details: Counts = field(default_factory=dict, compare=False)

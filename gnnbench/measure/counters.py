@@ -86,7 +86,7 @@ def count(
         "least_peak_bytes": min(peaks),
     }
     details = {kind: steady.pop(kind) for kind in _DETAILS}
-    host_reads = sum(details["host_reads"].values())
+    host_reads = sum(number for kind in ("host_reads", "mask_reads") for number in details[kind].values())
     return Counters(steady, host_reads, tuple(unsteady), details)
 
 
