@@ -219,7 +219,8 @@ class Watch:
         while isinstance(function, partial):  # it calls a C function unseen
             function = function.func
         modules.add(str(getattr(function, "__module__", None)))
-        modules |= {str(kind.__module__) for values in self._values for kind in values.types}
+        kinds = (*(one.types for one in self._values), *(one.types for one in self._recordings))
+        modules |= {str(kind.__module__) for types in kinds for kind in types}
         for recording in self._recordings:
             modules |= {"torch", *recording.namespaces} if recording.operators else set()
         return modules | {name.partition(":")[0] for name in functions}

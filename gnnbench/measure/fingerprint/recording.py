@@ -56,6 +56,8 @@ class Recording:
         """Global names of each function, by the id of its code."""
         self.objects: dict[int, Any] = {}
         """Arguments and closures of the functions, by id, without plain values and tensors."""
+        self.types: set[type] = set()
+        """Types of their tensors and arrays: `x[index]` calls nothing that is seen."""
         self.captured: dict[int, dict[tuple[int, ...], tuple[Any, ...]]] = {}
         """Values of the closures of each function, by the id of its code and by their ids."""
         self.c_functions: dict[tuple[str, str], Any] = {}
@@ -113,7 +115,9 @@ class Recording:
             if depth < _DEEPEST:
                 for item in list(value.values() if isinstance(value, dict) else value):
                     self._keep(item, depth + 1)
-        elif not self._contents.is_leaf(value):
+        elif self._contents.is_leaf(value):
+            self.types.add(type(value))
+        else:
             self.objects[id(value)] = value
 
     def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:

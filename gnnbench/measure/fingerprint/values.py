@@ -138,6 +138,8 @@ class Values:
         if self.too_many or value is sys.modules or type(value).__module__ == _OPERATORS:
             return
         text = self._contents.plain(value)
+        if self._contents.is_leaf(value):
+            self.types.add(type(value))
         kind = text or _kind(value)
         if text is not None or not place.endswith(f".{kind}"):  # a function under its own name says nothing
             self.found.setdefault(place, set()).add(f"{path} {kind}")

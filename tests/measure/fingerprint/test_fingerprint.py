@@ -277,6 +277,20 @@ def test_a_tensor_that_no_operator_gets(taken):
     assert not first.same_code(second)
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import torch\nX = torch.ones(3)\ndef run():\n    return X[1:]\n",
+        "import torch\ndef make(x):\n    return lambda: x[1:]\nrun = make(torch.ones(3))\n",
+        "import torch\ndef make(x):\n    return lambda: x[0][1:]\nrun = make([torch.ones(3)])\n",
+        "import torch\ndef add(x):\n    return x + 1\ndef run(x=torch.ones(3)):\n    return add(x)\n",
+    ],
+    ids=["a global", "a closure", "a list", "a default"],
+)
+def test_operators_of_tensors_that_are_no_arguments_are_torch_s(source, taken):
+    assert any(name.startswith("libtorch_cpu") for name in taken(source).libraries)
+
+
 def test_sparse_inputs(taken):
     source = "import torch\ndef run(a, x):\n    return torch.sparse.mm(a, x)\n"
     dense = torch.eye(3)
