@@ -42,6 +42,7 @@ class CodeTree:
         self._left = LEFT.union(*(left(real_path(place), own) for place in places))
         self._hashes: dict[str, str] = {}
         self._folders: dict[str, frozenset[str]] = {}
+        self._natives: dict[str, str] = {}
 
     def name(self, path: str) -> str | None:
         """Return the name of a file or folder; None: it is in none of the roots, or part of the suite."""
@@ -119,6 +120,11 @@ class CodeTree:
 
     def native(self, package: str) -> str:
         """Return a hash of all native libraries in a top-level package, which count as parts of its code."""
+        if package not in self._natives:
+            self._natives[package] = self._native(package)
+        return self._natives[package]
+
+    def _native(self, package: str) -> str:
         found = hashlib.sha256()
         for root in self._roots:
             for parent, folders, names in os.walk(os.path.join(root, package)):

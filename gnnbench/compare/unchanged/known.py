@@ -81,6 +81,7 @@ class Unchanged:
         self._sides, self._folder = (base, head), folder
         self._start, self._file_time = RealTime.seconds(), _file_time()
         self._stores: tuple[Path, ...] = ()
+        self._has_two_torches = len({side.versions.get("torch") for side in self._sides}) > 1
         if cache is not None:
             keys = digests(self._sides, arguments, folder, VERSION)
             self._stores = tuple(cache / _FOLDER / key for key in keys)
@@ -101,6 +102,8 @@ class Unchanged:
             return Known(collected, skipped)
         if len({*self._stores}) != 1:
             return Known(collected, skipped, ("the sides have other environment variables",))
+        if self._has_two_torches:  # nothing that uses it is the same, and to find that out takes long
+            return Known(collected, skipped, ("the sides have other releases of torch",))
         why: Sequence[str] = ("no earlier run used the files of one side",)
         seconds: float | None = None
         for file, manifest in _read(self._stores[0]):
@@ -127,7 +130,7 @@ class Unchanged:
     def begin(self, collected: Mapping[str, Mapping[str, Any]]) -> None:
         """Take what the processes of both sides have collected, and used for it, if they note that."""
         for number, side in enumerate(SIDES):
-            if "used" not in collected[side]:
+            if "used" not in collected[side] or self._has_two_torches:
                 continue
             tree = self._new_tree(number, collected[side]["places"])
             root, seconds = project(self._folder), RealTime.seconds() - self._start
