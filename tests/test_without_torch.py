@@ -72,6 +72,7 @@ COMMANDS = {
     "report ab.json -o page.html --slides s --effect 5%": (2, PAGE),
     "trend history --json t.json --effect 5% --last 9": (3, "fewer than 12 runs"),
     "trend history -o trend.html": (2, PAGE),
+    "prune torch --yes": (0, "nothing to remove in"),
     "completion bash": (2, "shtab is not installed: pip install 'gnnbench[completion]'"),
 }
 """What measures nothing, or says at once what is missing: exit code, and a part of what is said."""

@@ -1,4 +1,4 @@
-"""Which releases of PyG, torch_sparse and torch_scatter changed a benchmark's time by 5 % or more?
+"""Which releases of PyG, torch_sparse, torch_scatter and torch changed a benchmark's time by 5 % or more?
 
     python experiments/atlas/atlas.py run FOLDER [--package NAME ...] [--budget 360]
     python experiments/atlas/atlas.py commits FOLDER --clone PYG
@@ -40,8 +40,14 @@ _RELEASES = {
     ),
     "torch_sparse": ("0.6.15", "0.6.16", "0.6.17", "0.6.18"),
     "torch_scatter": ("2.0.9", "2.1.0", "2.1.1", "2.1.2"),
+    "torch": ("2.11.0", "2.12.0", "2.12.1", "2.13.0", "2.14.0", "2.14.1"),
 }
-_PLATFORMS = {"torch_geometric": "pyg", "torch_sparse": "sparse", "torch_scatter": "pyg,sparse"}
+_PLATFORMS = {
+    "torch_geometric": "pyg",
+    "torch_sparse": "sparse",
+    "torch_scatter": "pyg,sparse",
+    "torch": "torch,pyg",
+}
 """The platforms whose benchmarks use the package."""
 _SINCE = "2.6.0"
 """Earlier releases of PyG cannot read Cora's files with torch 2.6 and newer: they run on its stand-in."""
@@ -305,7 +311,7 @@ def main() -> None:
     )
     parser.add_argument("what", choices=("run", "commits", "table", "results"))
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--package", nargs="+", choices=tuple(_RELEASES), default=list(_RELEASES))
+    parser.add_argument("--package", nargs="+", choices=tuple(_RELEASES), default=list(_RELEASES)[:-1])
     parser.add_argument("--budget", default="360", help="seconds for each comparison")
     parser.add_argument("--clone", type=Path, help="a clone of PyG")
     options = parser.parse_args()

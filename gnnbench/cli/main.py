@@ -24,6 +24,7 @@ from . import (
     init,
     merge,
     profile,
+    prune,
     report,
     streams,
     submit,
@@ -49,6 +50,7 @@ _COMMANDS = {
     "gnnbench ab ...",
     report: "make an HTML page, and slides: report RUN.json [BASE.json ...]",
     trend: "find changes in a history of runs: trend DIR|GLOB...",
+    prune: "remove packages that pip installed for variants: prune [WORD...] --yes",
     completion: "print what makes a shell complete this command: completion SHELL",
 }
 """What each module's subcommand does, in the order of `--help`, below `list` and `doctor`."""

@@ -1,5 +1,6 @@
 """Plugins of pytest for the processes that gnnbench starts: other options, the caller's own files."""
 
+import os
 from argparse import Namespace
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from ..files import real_path
-from .import_roots import Trees
+from .import_roots import HIDDEN, Trees
 
 _ALONE: Mapping[str, Any] = {
     **dict.fromkeys(("numprocesses", "gnn_affected_by", "gnn_counters")),
@@ -65,8 +66,10 @@ class Overrides:
         return (yield)
 
     def lines(self) -> list[str]:
-        """Return a line that names what was given and would change what is timed; none if nothing was."""
-        return [f"overridden: pytest's {', '.join(self._given)}"] if self._given else []
+        """Return a line on what was given and would change what is timed, and one on hidden packages."""
+        given = [f"overridden: pytest's {', '.join(self._given)}"] if self._given else []
+        names = ", ".join(os.environ.get(HIDDEN, "").split())
+        return [*given, *([f"hidden, as compiled for the installed torch: {names}"] if names else [])]
 
 
 def _replace(given: Namespace, options: Mapping[str, Any]) -> list[str]:

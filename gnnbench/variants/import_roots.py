@@ -10,6 +10,8 @@ from typing import Any
 
 LEFT = frozenset({"conftest", "setup", "tests", "test", "benchmarks"})
 """Top-level names that both sides import from the caller's tree: the benchmarks, not the measured code."""
+HIDDEN = "GNNBENCH_HIDDEN"
+"""Variable with the top-level packages that cannot be imported, on both sides."""
 _PYTHONS = (BuiltinImporter, FrozenImporter, PathFinder)
 
 

@@ -1,5 +1,6 @@
 """Overlays: folders in the cache into which pip installs a variant's packages."""
 
+import fcntl
 import hashlib
 import importlib.metadata
 import os
@@ -8,8 +9,9 @@ import shutil
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -17,9 +19,11 @@ from .. import units
 from ..clocks import RealTime
 from ..errors import UsageError, one_line
 from ..files import UNFINISHED, hold
-from .command import Listener, call, last_line
+from . import pip, torch_release
+from .command import Listener
 from .variant import UnbuildableError, is_local, is_pinned
 
+_FOLDER = "overlays"
 _KEPT_DAYS = 2
 """Days; a run that began yesterday may still use yesterday's overlay."""
 
@@ -35,7 +39,7 @@ def overlay(
     """Return a folder with the installed requirements; install them if needed.
 
     Args:
-        requirements: requirements, archives and folders.
+        requirements: requirements, archives and folders; torch stands alone, and gets what it needs.
         root: pip's working directory; paths are relative to it.
         cache: the cache folder; overlays are in its `overlays`, from which outdated ones are removed.
         listener: receives pip's start and time, and versions of which another day's run may find others.
@@ -44,15 +48,23 @@ def overlay(
     Raises:
         UsageError: pip cannot install the requirements, or the cache is not writable.
     """
+    is_torch = torch_release.is_torch(requirements[0])
+    dependencies = dependencies and not is_torch
     paths = {text: local_path(text, root) for text in requirements if is_local(text)}
     for text, path in paths.items():
         if not path.exists():
             raise UsageError(
                 f"{one_line('pip:' + text)} does not exist (from {root}): build it, or give pip:NAME==VERSION"
             )
-    overlays = cache / "overlays"
+    overlays = cache / _FOLDER
     today = _today()
-    lasting = not dependencies and all(text in paths or is_pinned(text) for text in requirements)
+    is_exact = all(text in paths or is_pinned(text) for text in requirements)
+    lasting = is_exact and not dependencies
+    if is_torch and not is_exact:  # each day's answer may be a release that is here
+        release = torch_release.needed(requirements[0], None, root).torch
+        if release != requirements[0]:
+            listener.say(f"{one_line(requirements[0])} resolved to {release}")
+            return overlay([release], root, cache, listener, dependencies=dependencies)
     key = _key(requirements, paths, dependencies)
     folder = overlays / (key if lasting else f"{today}-{key}")
     asked = one_line(" ".join(requirements))
@@ -60,13 +72,19 @@ def overlay(
         with hold(overlays / ".lock", cache):
             _clear(overlays, today)
             if not folder.is_dir():
+                more: tuple[str, ...] = ()
+                if is_torch:
+                    listener.step(f"asking pip what {asked} needs")
+                    needed = torch_release.needed(requirements[0], paths.get(requirements[0]), root)
+                    needed.check_space(overlays, listener)
+                    more = needed.others
                 listener.step(f"installing {asked}")
                 start = RealTime.seconds()
                 with tempfile.TemporaryDirectory(
                     dir=overlays, prefix=UNFINISHED, ignore_cleanup_errors=True
                 ) as temporary:
                     made = Path(temporary, "overlay")
-                    _install(requirements, paths, made, dependencies, root)
+                    _install(requirements, more, paths, made, dependencies, root)
                     made.rename(folder)
                 took = units.duration(RealTime.seconds() - start)
                 listener.say(f"installed {asked} in {took}, which counts towards no budget")
@@ -74,6 +92,62 @@ def overlay(
         found = ", ".join(f"{name} {version}" for name, version in versions(folder).items())
         listener.say(f"{asked} resolved to {found} (until the end of {today} UTC)")
     return folder
+
+
+@contextmanager
+def used(folder: Path) -> Iterator[None]:
+    """Keep an overlay from being pruned while the context lasts, and note when that was."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+        os.utime(folder)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An overlay in the cache."""
+
+    folder: Path
+    packages: str
+    """What is installed in it, such as `torch==2.12.0 and 17 others`."""
+    size_bytes: int
+    used_at: float
+    """When a run last began to use it, in seconds since 1970."""
+
+    def remove(self) -> bool:
+        """Remove it; return False if a run uses it.
+
+        Raises:
+            OSError: it cannot be removed.
+        """
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # If the removal is interrupted, no run takes the rest for an overlay.
+            gone = self.folder.rename(self.folder.with_name(f"{UNFINISHED}{self.folder.name}"))
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(descriptor)
+        shutil.rmtree(gone)
+        return True
+
+
+def kept(cache: Path) -> list[Kept]:
+    """Return the overlays in the cache folder, those that were used last at the end."""
+    found = []
+    for folder in (cache / _FOLDER).glob("[!.]*/"):
+        names = [f"{name}=={version}" for name, version in versions(folder).items()]
+        names.sort(key=lambda name: not torch_release.is_torch(name))
+        others = units.count(len(names) - 1, "other")
+        text = " ".join(names[:1]) + (f" and {others}" if len(names) > 1 else "")
+        size_bytes = sum(file.lstat().st_size for file in folder.rglob("*"))
+        found.append(Kept(folder, text, size_bytes, folder.stat().st_mtime))
+    return sorted(found, key=lambda one: one.used_at)
 
 
 def versions(folder: Path) -> dict[str, str]:
@@ -116,10 +190,15 @@ def _left_out(parent: str, names: Iterable[str]) -> set[str]:
 
 
 def _install(
-    requirements: Iterable[str], paths: Mapping[str, Path], target: Path, dependencies: bool, root: Path
+    requirements: Iterable[str],
+    more: Iterable[str],
+    paths: Mapping[str, Path],
+    target: Path,
+    dependencies: bool,
+    root: Path,
 ) -> None:
     target.mkdir()
-    asked = []
+    asked = [*more]
     for number, text in enumerate(requirements):
         path = paths.get(text)
         if path and path.is_dir():
@@ -128,19 +207,9 @@ def _install(
             shutil.copytree(path, copy, symlinks=True, ignore=_left_out)
             path = copy
         asked.append(str(path or text))
-    options = ["--no-input", "--disable-pip-version-check", "--no-user", "--quiet", f"--target={target}"]
-    if not dependencies:
-        options.append("--no-deps")
-    # -P: import nothing from the caller's folder.
-    answer = call([sys.executable, "-P", "-m", "pip", "install", *options, "--", *asked], root, os.environ)
+    options = [f"--target={target}", *(() if dependencies else ("--no-deps",))]
     named = one_line(" ".join(f"pip:{text}" for text in requirements))
-    if answer.returncode:
-        if "No module named pip" in answer.stderr:
-            raise UsageError(f"{named} needs pip: install it with {sys.executable} -m ensurepip")
-        # pip explains a conflict in the line before ResolutionImpossible.
-        errors = re.findall(r"^ERROR: (?!ResolutionImpossible)(.+)", answer.stderr, re.MULTILINE)
-        reason = last_line("\n".join(errors) or answer.stderr) or f"it ended with {answer.returncode}"
-        raise UnbuildableError(f"{named}: pip cannot install it: {reason}")
+    pip.install(options, asked, root, named)
     if not versions(target):
         raise UnbuildableError(f"{named} installs nothing in this environment: check its environment markers")
 

@@ -1,6 +1,6 @@
 """Prepares a variant: import roots and environment variables, removed again after use."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +10,9 @@ from ..files import CACHE_VARIABLE, cache_folder, project, real_path
 from ..git import state, tracked
 from .builds import Build, built
 from .command import Listener
-from .import_roots import LEFT
-from .overlay import local_path, overlay, versions
+from .import_roots import HIDDEN, LEFT
+from .overlay import local_path, overlay, used, versions
+from .torch_release import is_torch, not_usable
 from .variant import UnbuildableError, Variant
 from .worktree import Repository, worktree
 
@@ -67,6 +68,7 @@ def prepared(
     dependencies: bool = False,
     apart: bool = False,
     build: Build | None = None,
+    hidden: Sequence[str] = (),
 ) -> Iterator[Prepared]:
     """Prepare a variant's code and settings, and clean up when the context ends.
 
@@ -82,7 +84,8 @@ def prepared(
       after those of the other two, and before what pip installs.
     - `pip:REQUIREMENT` is installed into an overlay by this environment's pip. The overlay is kept forever if
       the requirement is pinned to a release or is an unchanged local file; otherwise until the end of the day
-      (UTC), and the versions found are reported. A local folder is built from a copy.
+      (UTC), and the versions found are reported. A local folder is built from a copy. Torch gets an overlay
+      of its own, with what it needs.
 
     Args:
         variant: the variant to prepare.
@@ -92,6 +95,7 @@ def prepared(
         dependencies: also install the requirements' own dependencies.
         apart: whether each requirement gets an overlay of its own, which other variants may share.
         build: how to build what is checked out, with its submodules; None: it is not built.
+        hidden: installed packages that cannot be imported, see `not_usable`.
 
     Raises:
         UsageError: the variant cannot be prepared; the message is one line.
@@ -140,14 +144,18 @@ def prepared(
             checkouts[text], roots = check_out(_folder(text, root, f"the folder of {part}"), ref, part)
             trees += roots
         installed: dict[str, str] = {}
-        if variant.pip:
-            for requirements in [(one,) for one in variant.pip] if apart else [variant.pip]:
+        alone = [one for one in variant.pip if apart or is_torch(one)]
+        together = tuple(one for one in variant.pip if one not in alone)
+        for requirements in (*((one,) for one in alone), together):
+            if requirements:
                 with _writes(cache):
                     beside = overlay(requirements, root, cache, listener, dependencies=dependencies)
+                    stack.enter_context(used(beside))
                 trees += (beside,)
                 installed |= versions(beside)
         has_code = variant.git is not None or variant.path is not None
-        yield Prepared(variant.text, trees, dict(variant.env), commit, dirty, installed, checkouts, has_code)
+        variables = {**dict(variant.env), **({HIDDEN: " ".join(hidden)} if hidden else {})}
+        yield Prepared(variant.text, trees, variables, commit, dirty, installed, checkouts, has_code)
 
 
 @contextmanager
@@ -159,10 +167,11 @@ def both(
     Raises:
         UsageError: a variant cannot be prepared.
     """
+    cache, hidden = cache_folder(), not_usable((base, head))
     with ExitStack() as stack:
         first, second = (
             stack.enter_context(
-                prepared(one, root, listener, cache=cache_folder(), dependencies=dependencies)
+                prepared(one, root, listener, cache=cache, dependencies=dependencies, hidden=hidden)
             )
             for one in (base, head)
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..files import project
-from .import_roots import Trees
+from .import_roots import HIDDEN, Trees
 from .pipe import Link
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
@@ -26,6 +26,7 @@ def begin() -> tuple[dict[str, Any], Link, Trees]:
         sys.path[:1] = dict.fromkeys([os.getcwd(), str(project(Path()))])  # noqa: PTH109
     trees = Trees(terms["trees"])
     trees.install()
+    sys.modules.update(dict.fromkeys(os.environ.get(HIDDEN, "").split()))  # type: ignore[arg-type]
     return terms, link, trees
 
 

@@ -121,6 +121,24 @@ def test_a_side_answers_sleeps_while_it_waits_and_ends(folder):
     assert is_gone(worker.pid)
 
 
+def test_packages_that_do_not_go_with_the_side_s_torch_are_hidden(tmp_path):
+    suite = """
+    from importlib.util import find_spec
+    def test_hidden(benchmark):
+        assert find_spec("hypothesis") is None and find_spec("numpy")
+        try:
+            import hypothesis.strategies
+        except ModuleNotFoundError:
+            benchmark(sum, [1])
+    """
+    arguments = ("-p", "no:hypothesispytest", "test_suite.py")
+    with process(
+        write(tmp_path, textwrap.dedent(suite)), *arguments, GNNBENCH_HIDDEN="gone hypothesis"
+    ) as worker:
+        assert worker.answer(30)["notes"] == ["hidden, as compiled for the installed torch: gone, hypothesis"]
+        assert visit(worker, "test_hidden")["rounds"] == 1
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

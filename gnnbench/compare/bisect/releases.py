@@ -85,6 +85,8 @@ def pinned(text: str) -> tuple[str, str]:
 def _available(name: str, root: Path) -> list[Version]:
     """Return the final releases that pip finds for this environment, the oldest first; none is yanked.
 
+    Of builds of one release (`2.13.0`, `2.13.0+cpu`) there is one: pip chooses among them.
+
     Raises:
         UsageError: pip finds none.
     """
@@ -99,4 +101,4 @@ def _available(name: str, root: Path) -> list[Version]:
             found.append(Version(text.strip()))
         except InvalidVersion:
             continue
-    return sorted(one for one in found if not one.is_prerelease)
+    return sorted({Version(one.public) for one in found if not one.is_prerelease})

@@ -10,6 +10,7 @@ from ...errors import UsageError
 from ...variants import variant
 from ...variants.overlay import overlay
 from ...variants.prepare import Prepared, prepared
+from ...variants.torch_release import not_usable
 from ..ab.pairs import Pairs, Watcher
 from . import journal, lines
 from .bisection import Bisection
@@ -75,16 +76,19 @@ def _stage(line: Line, state: Journal, setting: BisectSetting, watcher: Watcher)
 
 def ready(line: Line, setting: BisectSetting, watcher: Watcher) -> Ready:
     """Return what prepares the candidates of a line."""
+    variants = [variant.parse(one.variant) for one in line.candidates]
+    hidden = not_usable(variants)
 
     def prepare(position: int) -> AbstractContextManager[Prepared]:
         return prepared(
-            variant.parse(line.candidates[position].variant),
+            variants[position],
             setting.folder,
             watcher,
             cache=setting.cache,
             dependencies=setting.dependencies,
             apart=True,
             build=setting.build,
+            hidden=hidden,
         )
 
     return Ready(prepare)

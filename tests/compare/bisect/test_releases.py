@@ -37,7 +37,7 @@ def wheels(tmp_path):
 
 
 def test_yanked_and_early_releases_are_no_candidates(folder, wheels, tmp_path, monkeypatch):
-    for number in ("1", "2", "3", "4", "4.5rc1", "5"):
+    for number in ("1", "2", "2+cpu", "3", "4", "4.5rc1", "5"):
         wheel(wheels, "thing", number)
     index = tmp_path / "index.html"
     links = [
