@@ -150,9 +150,10 @@ PLANTED = {
         (),
     ),
     "pyg#7883": Planted(
-        "one batch is on its way at a time",
-        *_LOADER,
-        "num_workers=workers, prefetch_factor=1 if workers else None)",
+        "four tensors more of each batch go through the workers' queue",
+        _LOADER[0],
+        "batch_size=size(case.graph),",
+        "batch_size=size(case.graph), follow_batch=['x', 'edge_attr'],",
         "test_graph_loader.py",
         "2_workers and pyg",
         (),
