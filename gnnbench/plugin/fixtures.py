@@ -72,10 +72,11 @@ def case(
     """The test's spec and graph, from which its inputs are built; skips it if the graph is not for it."""
     from ..workloads.case import Case
 
+    spec = Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device)
     own = operations.OPERATIONS.get(operation)
-    if own and (reason := own.why_not_on(graph)):
+    if own and (reason := own.why_not_on(graph, spec)):
         pytest.skip(reason)
-    return Case(Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device), graph)
+    return Case(spec, graph)
 
 
 @pytest.fixture

@@ -102,7 +102,8 @@ def _described(one: Operation) -> Iterator[str]:
         if call and call.one_of:
             yield f"  {'':{_PLATFORM_WIDTH}} needs {' or '.join(call.one_of)}"
         for limit in call.limits if call else ():
-            yield f"  {'':{_PLATFORM_WIDTH}} not with {' and '.join(sorted(limit.where))}: {limit.reason}"
+            where = *sorted(limit.where), *([f"{limit.degree} neighbours"] if limit.degree else [])
+            yield f"  {'':{_PLATFORM_WIDTH}} not with {' and '.join(where)}: {limit.reason}"
 
 
 def _datasets(data_root: Path | None, cache: Path) -> Iterator[tuple[str, ...]]:

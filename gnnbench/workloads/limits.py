@@ -20,6 +20,8 @@ class Limit(NamedTuple):
     raises: bool = True
     """Whether the library refuses the call, or returns something wrong; False: it only rounds too much, or on
     small graphs not at all."""
+    degree: int = 0
+    """It holds only on graphs in which a node has at least so many neighbours."""
 
 
 SPARSE_TENSOR = Limit("torch_sparse's SparseTensor takes int64 indices only", frozenset({"int32"}))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from .graphs.graph import Graph
     from .least_work import Symbols, Work
+    from .spec import Spec
 
 
 _OTHER = "other"
@@ -100,21 +101,30 @@ class Operation:
         )
         return Kernel(build, run, call.result)
 
-    def why_not_on(self, graph: "Graph") -> str | None:
-        """Return why it does not run on a graph; None: it does."""
+    def why_not_on(self, graph: "Graph", spec: "Spec | None" = None) -> str | None:
+        """Return why it does not run on a graph, or not with the types of a spec; None: it does."""
         if self.relational and not graph.relations:
             return f"{graph.name} has one relation: use --gnn-dataset {' or '.join(self.graphs)}"
         if self.batched and graph.sizes is None:
             return f"{graph.name} is one graph, not many: use --gnn-dataset {' or '.join(self.graphs)}"
         if self.simple and not graph.is_simple:
             return f"nodes of {graph.name} have several relations with each other: use another graph"
+        if spec and spec.platform in self.calls:
+            types = spec.direction, spec.dtype, spec.index_dtype, spec.device
+            limit = self.limit(spec.platform, *types, degree=graph.max_degree)
+            return limit and limit.reason
         return None
 
-    def limit(self, platform: str, direction: str, dtype: str, index_dtype: str, device: str) -> Limit | None:
-        """Return why a platform cannot run it with these types; None: it can."""
+    def limit(
+        self, platform: str, direction: str, dtype: str, index_dtype: str, device: str, degree: int = 0
+    ) -> Limit | None:
+        """Return why a platform cannot run it with these types; None: it can.
+
+        `degree` is the largest of the graph, if that is known.
+        """
         given = {direction, dtype, index_dtype, device, *([HALF] if dtype in ("bfloat16", "float16") else [])}
         limits = self.calls[platform].limits
         if self.group != _OTHER:
             has_product = self.group in _MULTIPLYING and direction not in (BACKWARD, STEP)
             limits = (*(() if has_product else (NO_PRODUCT,)), *HALF_TRAINING, *limits)
-        return next((limit for limit in limits if limit.where <= given), None)
+        return next((limit for limit in limits if limit.where <= given and limit.degree <= degree), None)

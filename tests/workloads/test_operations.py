@@ -247,6 +247,18 @@ def test_half_precision_and_autocast_have_limits_of_their_own():
             assert own.limit("torch", direction, dtype, "int64", "cpu") is None, "whatever a suite's own does"
 
 
+def test_a_limit_may_hold_only_where_a_node_has_many_neighbours(make_case, small_graph):
+    case = make_case("gin_inference_1_thread", "compiled", dtype="bfloat16")
+    operation = OPERATIONS["gin_inference_1_thread"]
+    assert operation.why_not_on(small_graph, case.spec) is None
+    star = torch.stack((torch.arange(1, 200), torch.zeros(199, dtype=torch.int64)))
+    hub = replace(small_graph, edge_index=star)
+    assert hub.max_degree == 199
+    assert operation.why_not_on(hub, case.spec).endswith("too inexact at nodes of high degree")
+    for other in (replace(case.spec, dtype="float32"), replace(case.spec, platform="pyg"), None):
+        assert operation.why_not_on(hub, other) is None
+
+
 def test_two_operations_of_one_name_are_refused():
     one, other = OPERATIONS["linear"], OPERATIONS["conv"]
     for double in (replace(other, name="linear"), replace(other, formerly=("linear",))):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..annotations import Case, Graph, Module, Tensor
 from ..libraries import definitions, network, on_compiled, on_pyg, pyg_nn, torch
-from ..limits import CPU_THREADS, HALF, MAX_GRADIENT, SCATTER_ADD, Limit
+from ..limits import CPU_THREADS, HALF, MAX_GRADIENT, OVERFLOW, SCATTER_ADD, Limit
 from ..operation import Call, Operation
 from ..platforms import Kernel
 from ..spec import AUTOCAST, FORWARD, TRAIN
@@ -32,6 +32,8 @@ class _Model(NamedTuple):
     reach: int
     """See `Operation`."""
     limits: tuple[Limit, ...] = ()
+    compiled_limits: tuple[Limit, ...] = ()
+    """Of its compiled code with one thread."""
 
 
 def gin_layer(graph: Graph, inner: Tensor, outer: Tensor, *rest: Tensor) -> Tensor:
@@ -49,11 +51,17 @@ def edge_layer(
     return definitions.reduced(target, messages, len(x), "amax")
 
 
+def _adding(degree: int, *dtypes: str) -> tuple[Limit, ...]:
+    reason = "with one thread compiled code rounds each sum: too inexact at nodes of high degree"
+    return tuple(Limit(reason, frozenset({one}), raises=False, degree=degree) for one in dtypes)
+
+
+_OVERFLOW = OVERFLOW._replace(degree=256)
 _MAXIMA = tuple(MAX_GRADIENT._replace(where=frozenset({dtype, TRAIN})) for dtype in (HALF, AUTOCAST))
 _MODELS = {
-    "gcn": _Model("GCN", conv.reference, 1, 1, DEPTH + 1),
-    "gin": _Model("GIN", gin_layer, 2, 2, DEPTH, (SCATTER_ADD,)),
-    "sage": _Model("GraphSAGE", layers.sage_conv, 2, 1, DEPTH, (SCATTER_ADD,)),
+    "gcn": _Model("GCN", conv.reference, 1, 1, DEPTH + 1, (), _adding(256, HALF)),
+    "gin": _Model("GIN", gin_layer, 2, 2, DEPTH, (SCATTER_ADD, _OVERFLOW), _adding(128, HALF, AUTOCAST)),
+    "sage": _Model("GraphSAGE", layers.sage_conv, 2, 1, DEPTH, (SCATTER_ADD,), _adding(256, HALF, AUTOCAST)),
     "edge_cnn": _Model("EdgeCNN", edge_layer, 2, 2, DEPTH, (SCATTER_ADD, *_MAXIMA)),
 }
 
@@ -103,6 +111,8 @@ def _operations(prefix: str, of: _Model) -> Iterator[Operation]:
             limits = (*of.limits, *([CPU_THREADS] if threads else []))
             # On a small graph the compiler adds up without scatter_add_.
             compiled = tuple(one._replace(raises=False) for one in limits)
+            if threads:
+                compiled += of.compiled_limits
             yield Operation(
                 f"{prefix}_{what}{end}",
                 {
