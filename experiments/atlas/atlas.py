@@ -77,7 +77,8 @@ class Step(NamedTuple):
     @property
     def variants(self) -> list[str]:
         """Both sides, as `gnnbench ab` takes them."""
-        return [f"pip:{self.package}=={release}" for release in (self.base, self.head)]
+        equals = "===" if self.package == "torch" else "=="  # no build with a name, which few releases have
+        return [f"pip:{self.package}{equals}{release}" for release in (self.base, self.head)]
 
     @property
     def options(self) -> list[str]:

@@ -49,7 +49,7 @@ def overlay(
         UsageError: pip cannot install the requirements, or the cache is not writable.
     """
     is_torch = torch_release.is_torch(requirements[0])
-    dependencies = dependencies and not is_torch
+    dependencies = bool(dependencies) and not is_torch
     paths = {text: local_path(text, root) for text in requirements if is_local(text)}
     for text, path in paths.items():
         if not path.exists():

@@ -12,7 +12,7 @@ from .builds import Build, built
 from .command import Listener
 from .import_roots import HIDDEN, LEFT
 from .overlay import local_path, overlay, used, versions
-from .torch_release import is_torch, not_usable
+from .torch_release import is_torch, not_usable, other_builds
 from .variant import UnbuildableError, Variant
 from .worktree import Repository, worktree
 
@@ -175,6 +175,8 @@ def both(
             )
             for one in (base, head)
         )
+        if note := other_builds(first.versions, second.versions):
+            listener.say(note)
         yield first, second
 
 

@@ -11,6 +11,7 @@ from ..environment import LIBRARIES
 from ..errors import UsageError
 from ..measure.sources import CALLERS_TREE, LOCAL, Package, Sources, Tree, installed
 from .prepare import Prepared
+from .torch_release import BROUGHT
 
 _MOST_DIFFERENCES = 6
 _SHORT_COMMIT = 7
@@ -97,10 +98,12 @@ def _trees(saved: Sources, here: Sources) -> Iterator[str]:
 
 def _packages(saved: Sources, here: Sources) -> Iterator[str]:
     """Yield the variant's parts for installed distributions."""
+    before, torch = saved.packages.get("torch"), _today("torch", here)
+    with_torch = before is not None and (torch is None or torch.version != before.version)
     for name, package in saved.packages.items():
-        now = _today(name, here)
-        version = now.version if now else "not installed"
-        if package == now or (name == "torch" and package.version == version):
+        if package == _today(name, here) or (name == "torch" and not with_torch):
+            continue
+        if with_torch and canonicalize_name(name).startswith(BROUGHT):
             continue
         if package.origin is None:
             yield f"pip:{name}=={package.version}"

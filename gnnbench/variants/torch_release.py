@@ -4,7 +4,7 @@ import importlib.metadata
 import json
 import mmap
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_name
 from .. import units
 from ..errors import UsageError, one_line
 from ..measure.fingerprint.libraries import NATIVE
+from ..packages import version
 from . import pip
 from .command import Listener
 from .variant import Variant, is_local
@@ -23,8 +24,8 @@ from .variant import Variant, is_local
 _TORCH = "torch"
 _LINKED = b"libc10."
 """In each native library that links to torch's."""
-_NOT_LINKED = ("cuda-", "nvidia-", "triton")
-"""Beginnings of names of large packages that torch needs."""
+BROUGHT = ("cuda-", "nvidia-", "triton")
+"""Beginnings of names of large packages that torch brings."""
 _SECONDS = 10.0
 _DISK = 3
 """Free space that an installation needs, divided by the size of its archives, which lie beside what pip makes
@@ -102,11 +103,28 @@ def not_usable(variants: Sequence[Variant]) -> tuple[str, ...]:
     return tuple(sorted(set(_compiled(brought | {_TORCH}))))
 
 
+def other_builds(base: Mapping[str, str], head: Mapping[str, str]) -> str:
+    """Return a line if a side has a build of torch with a name and the other one has one without; or nothing.
+
+    Args:
+        base: the versions of what pip installed for one side.
+        head: likewise for the other.
+    """
+    found = [one.get(_TORCH) or version(_TORCH) or "" for one in (base, head)]
+    if _TORCH not in {*base, *head} or len({one.partition("+")[2] for one in found}) == 1:
+        return ""
+    exact = next(one for one in found if "+" in one).partition("+")[0]
+    return (
+        f"two builds of torch, {' and '.join(found)}: they may differ in speed where the release does not; "
+        f"pip:torch==={exact} is the build without a name"
+    )
+
+
 def _compiled(except_for: Iterable[str]) -> Iterator[str]:
     """Yield the top-level packages with a native library that links to torch's."""
     for one in importlib.metadata.distributions():
         name = canonicalize_name(one.metadata["Name"] or "")
-        if name in except_for or name.startswith(_NOT_LINKED):
+        if name in except_for or name.startswith(BROUGHT):
             continue
         for file in one.files or ():
             if NATIVE.search(file.name) and _links(Path(str(file.locate()))):

@@ -77,6 +77,13 @@ def own(**change):
         (SAVED, RELEASED, CHECKOUT, ["torch_geometric ../pyg → 2.7.0", "../pyg bbbbbbb → none"]),
         # A library that today's run imports too.
         (SAVED, with_packages(torch="2.14.0"), "pip:torch==2.13.0", ["torch 2.13.0 → 2.14.0"]),
+        (
+            with_packages(torch="2.12.0", triton="3.7.0", cuda_bindings="13"),  # which torch brings
+            SAVED,
+            "pip:torch==2.12.0",
+            ["torch 2.12.0 → 2.13.0", "cuda_bindings 13 → none", "triton 3.7.0 → none"],
+        ),
+        (with_packages(triton="3.7.0"), SAVED, "pip:triton==3.7.0", ["triton 3.7.0 → none"]),
         (SAVED, with_packages(torch_sparse="0.6.18"), ".", ["torch_sparse none → 0.6.18"]),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from gnnbench.cli import main
 from gnnbench.variants import torch_release
 from gnnbench.variants.prepare import both
-from gnnbench.variants.torch_release import not_usable
+from gnnbench.variants.torch_release import not_usable, other_builds
 from gnnbench.variants.variant import parse
 from tests.variants.repositories import wheel
 
@@ -102,6 +102,24 @@ def test_both_sides_hide_the_same(wheels, prepare):
             {"A": "1", "GNNBENCH_HIDDEN": "also_links links"},
             {"GNNBENCH_HIDDEN": "also_links links"},
         ]
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "told"),
+    [
+        (
+            "2.12.1",
+            "2.13.0+cpu",
+            r"two builds of torch, 2.12.1 and 2.13.0\+cpu: .+; pip:torch===2.13.0 is the build",
+        ),
+        ("2.12.1+cpu", "2.13.0+cpu", "$"),
+        ("2.12.1", "2.13.0", "$"),
+        (None, None, "$"),
+    ],
+)
+def test_two_builds_are_told(base, head, told):
+    sides = ({"torch": one} if one else {} for one in (base, head))
+    assert re.match(told, other_builds(*sides))
 
 
 def test_prune_lists_and_removes_what_no_run_uses(wheels, prepare, capsys):

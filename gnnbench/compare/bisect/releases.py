@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,6 +26,9 @@ def line(
 ) -> Line:
     """Return the line of releases between two ends, without pre-releases and yanked releases.
 
+    Where neither end names a build, as `2.13.0+cpu` does, releases that exist without one are taken so: pip
+    alone would prefer builds that only some releases have.
+
     Args:
         name: of the package.
         good: the version of the good end, which may be newer than that of the bad one.
@@ -38,7 +41,13 @@ def line(
         UsageError: pip cannot list the releases.
     """
     ends = Version(good), Version(bad)
-    between = [one for one in _available(name, root) if min(ends) < one < max(ends)]
+    found = _available(name, root)
+    between = sorted(
+        {Version(one.public) for one in found if min(ends) < one < max(ends)}
+        - {Version(one.public) for one in ends}
+    )
+    plain = {str(one) for one in found if not (one.local or ends[0].local or ends[1].local)}
+    several = plain & {one.public for one in found if one.local}
     if ends[0] > ends[1]:
         between.reverse()
     texts = [good, *map(str, between), bad]
@@ -46,16 +55,23 @@ def line(
         Cause("release", f"{name} {new}", moves=(Move(name, old, new),)) for old, new in pairwise(texts)
     ]
     candidates = tuple(
-        Candidate(f"{name} {text}", variant({name: text}, common), cause)
+        Candidate(f"{name} {text}", variant({name: text}, common, several), cause)
         for text, cause in zip(texts, [None, *causes], strict=True)
     )
     places = {text: position for position, text in enumerate(texts)}
     return Line("release", candidates, skipped(skip, places))
 
 
-def variant(pins: Mapping[str, str], common: Sequence[str]) -> str:
-    """Return the variant that has these versions of packages, and the parts that all candidates have."""
-    parts = [f"pip:{name}=={version}" for name, version in pins.items() if not is_here(name, version)]
+def variant(pins: Mapping[str, str], common: Sequence[str], without_build: Collection[str] = ()) -> str:
+    """Return the variant that has these versions of packages, and the parts that all candidates have.
+
+    `without_build` are versions of which no build with a name is taken.
+    """
+    parts = [
+        f"pip:{name}{'===' if version in without_build else '=='}{version}"
+        for name, version in pins.items()
+        if not is_here(name, version)
+    ]
     return shlex.join([*parts, *common]) or "."
 
 
@@ -77,15 +93,13 @@ def pinned(text: str) -> tuple[str, str]:
         Version(pin.version)
     except (ValueError, RecursionError):
         found = None
-    if not found or found.url or found.extras or found.marker or pin.operator != "==":
+    if not found or found.url or found.extras or found.marker or pin.operator not in {"==", "==="}:
         raise UsageError(f"{'pip:' + text!r} is not one release: give pip:NAME==VERSION")
     return found.name, pin.version
 
 
 def _available(name: str, root: Path) -> list[Version]:
-    """Return the final releases that pip finds for this environment, the oldest first; none is yanked.
-
-    Of builds of one release (`2.13.0`, `2.13.0+cpu`) there is one: pip chooses among them.
+    """Return the final releases, and their builds, that pip finds for this environment; none is yanked.
 
     Raises:
         UsageError: pip finds none.
@@ -101,4 +115,4 @@ def _available(name: str, root: Path) -> list[Version]:
             found.append(Version(text.strip()))
         except InvalidVersion:
             continue
-    return sorted({Version(one.public) for one in found if not one.is_prerelease})
+    return [one for one in found if not one.is_prerelease]

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -256,6 +257,9 @@ def test_sides_that_cannot_be_compared_are_refused_in_a_line(sides, watcher):
     empty = prepared("path:empty", Path("empty").resolve())
     with pytest.raises(UsageError, match="head: the benchmarks import no package of path:empty"):
         judge((sides[0], empty), watcher, 2.0)
+    hidden = replace(sides[1], text="pip:torch==1", versions={"torch": "1"})  # by a folder with its name
+    with pytest.raises(UsageError, match="head: the benchmarks import no package of pip:torch==1"):
+        judge((sides[0], hidden), watcher, 2.0)
     nowhere = prepared("env:PYTHONHOME=/nowhere", PYTHONHOME="/nowhere")
     with pytest.raises(UsageError, match=r"while starting: Fatal Python error"):
         judge((nowhere, nowhere), watcher, 2.0)

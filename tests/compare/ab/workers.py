@@ -37,7 +37,7 @@ class Watcher:
 
 
 def side(*trees, **variables):
-    return SimpleNamespace(trees=trees, environment=variables)
+    return SimpleNamespace(trees=trees, environment=variables, versions={})
 
 
 def prepared(text, *trees, **variables):

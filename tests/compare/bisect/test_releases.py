@@ -49,6 +49,9 @@ def test_yanked_and_early_releases_are_no_candidates(folder, wheels, tmp_path, m
     down = releases.line("thing", "5", "1", folder)
     assert down.candidates[0].name == "thing 5"
     assert [one.cause.name for one in down.candidates[1:]] == ["thing 4", "thing 2", "thing 1"]
+    assert [one.variant for one in down.candidates[1:]] == ["pip:thing==4", "pip:thing===2", "pip:thing==1"]
+    builds = releases.line("thing", "1", "2+cpu", folder)
+    assert [one.variant for one in builds.candidates] == ["pip:thing==1", "pip:thing==2+cpu"]
     assert down.notes == ()  # a lock file may take a package back
     typed = lines.line("pip:thing==5", "pip:thing==1", folder, Path)
     assert typed.notes[0].startswith("pip:thing==5 (GOOD) is newer than pip:thing==1 (BAD): swap them")

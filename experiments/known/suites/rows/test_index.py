@@ -1,6 +1,6 @@
-"""Rows of a matrix by an index, in two ways; torch 2.13.0 changed the time of the first.
+"""Rows of a matrix by an index, in two ways; torch 2.14.0 changed the time of the first.
 
-gnnbench bisect pip:torch==2.11.0 pip:torch==2.14.1 -- experiments/known/suites/torch/test_index.py
+gnnbench bisect pip:torch==2.11.0 pip:torch==2.14.1 -- experiments/known/suites/rows/test_index.py::test_index
 """
 
 import pytest
