@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import torch
+import torch._functorch.config
 from torch import Tensor
 
 from . import Kernel, pyg
@@ -17,6 +18,8 @@ def compiled() -> Callable[..., Tensor]:
     compilation of the function: without it torch.compile would go on uncompiled.
     """
     torch.compiler.reset()
+    # A backward pass from this cache has a Python call more, so the first process would count otherwise.
+    torch._functorch.config.enable_autograd_cache = False  # noqa: SLF001
     function: Callable[..., Tensor] = torch.compile(pyg.apply, fullgraph=True)
     return function
 
