@@ -32,8 +32,9 @@ def run(options: argparse.Namespace) -> int:
         if not options.words or any(word in one.packages for word in options.words)
     ]
     for one in found:
-        what = "would remove" if not options.yes else "removed" if one.remove() else "kept, as a run uses it:"
-        removed_bytes += one.size_bytes if what.startswith("removed") else 0
+        is_removed = options.yes and one.remove()
+        removed_bytes += one.size_bytes if is_removed else 0
+        what = "removed" if is_removed else "kept, as a run uses it:" if options.yes else "would remove"
         day = datetime.fromtimestamp(one.used_at, UTC).date()
         streams.say(f"{what} {one.packages}, {units.size(one.size_bytes)}, last used {day}")
     if not found:
