@@ -7,7 +7,9 @@ become slower more than once: those with weights in DGL's GraphBolt by a factor 
 import pytest
 
 
-@pytest.mark.operations("sample_neighbors", "sample_neighbors_weighted", "sample_blocks")
+@pytest.mark.operations(
+    "sample_neighbors", "sample_neighbors_replaced", "sample_neighbors_weighted", "sample_blocks"
+)
 def test_sample_neighbors(case, kernel, measure):
     """At most 15 neighbours of each of 128 nodes, then 10 of each neighbour; each call draws the same."""
     from gnnbench.workloads.operations.neighbors import checked

@@ -32,13 +32,14 @@ def require(holds: Any, what: str) -> None:
         raise MismatchError(f"wrong draw: {what}")
 
 
-def require_hop(graph: Graph, hop: Hop, fan_out: int) -> Tensor:
-    """Check the edges that were drawn at one hop without replacement.
+def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) -> Tensor:
+    """Check the edges that were drawn at one hop.
 
     Args:
         graph: the whole graph.
         hop: what was drawn.
         fan_out: neighbours to draw of each node; of one that has fewer, all.
+        replace: whether each is drawn from all neighbours, so that a node with any has `fan_out` edges.
 
     Returns:
         The number of neighbours that were drawn of each node: int64 [N].
@@ -53,10 +54,12 @@ def require_hop(graph: Graph, hop: Hop, fan_out: int) -> Tensor:
         torch.equal(hop.source, source) and torch.equal(hop.target, target),
         "an edge does not have the ends of its entry: nodes or entries are numbered wrongly",
     )
-    require(len(hop.entry.unique()) == len(hop.entry), "an edge was drawn twice, without replacement")
+    once = len(hop.entry.unique()) == len(hop.entry)
+    require(once or replace, "an edge was drawn twice, without replacement")
     drawn = hop.target.bincount(minlength=graph.num_nodes)
     expected = torch.zeros_like(drawn)
-    expected[hop.expanded] = degrees(graph)[hop.expanded].clamp(max=fan_out)
+    degree = degrees(graph)[hop.expanded]
+    expected[hop.expanded] = fan_out * degree.clamp(max=1) if replace else degree.clamp(max=fan_out)
     wrong = (drawn != expected).nonzero().squeeze(1).tolist()
     if wrong:
         node = wrong[0]

@@ -165,7 +165,8 @@ def test_cell_does_its_work_in_other_types_or_is_refused(
     make_case, directed_graph, operation, platform, direction, dtype, index_dtype
 ):
     # What is sampled and converted depends on the direction of edges: most of these have one only.
-    graph = directed_graph if OPERATIONS[operation].group in ("sampling", "structure") else None
+    own = OPERATIONS[operation]
+    graph = directed_graph if own.group in ("sampling", "structure") and not own.relational else None
     case = make_case(operation, platform, direction, dtype, index_dtype, WIDTH, graph)
     if limit(operation, platform, direction, dtype, index_dtype):
         if reason := missing(PLATFORMS[platform].also):  # which refuses it

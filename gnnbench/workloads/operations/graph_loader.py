@@ -17,7 +17,7 @@ BATCHES = 8
 """Batches that a call takes."""
 SIZE = 128
 """Graphs of a batch."""
-_REPEATS = 1000
+REPEATS = 1000
 """How often a loader has the same graphs: so that it does not end while it is timed."""
 
 
@@ -35,7 +35,7 @@ def loading(case: Case) -> Loading:
         make, graphs = pyg_loader.DataLoader, pyg_molecules(case, count)
     else:
         make, graphs = dgl.dataloading.GraphDataLoader, dgl_molecules(case, count)
-    return Loading(make(graphs * _REPEATS, batch_size=size(case.graph), num_workers=workers))
+    return Loading(make(graphs * REPEATS, batch_size=size(case.graph), num_workers=workers))
 
 
 def take(loading: Loading) -> list[Any]:
@@ -47,11 +47,11 @@ def result(batches: list[Any], _loading: Loading) -> tuple[Tensor, ...]:
     """Return what `reference` does, of the batches of either platform."""
     found, first = [], 0
     for batch in batches:
-        if isinstance(batch, dgl.DGLGraph):
+        if hasattr(batch, "ptr"):
+            edges, numbers, x = batch.edge_index, batch.ptr.diff(), batch.x
+        else:
             edges, numbers = torch.stack(batch.edges()), batch.batch_num_nodes()
             x = batch.ndata["x"]
-        else:
-            edges, numbers, x = batch.edge_index, batch.ptr.diff(), batch.x
         found.append((edges + first, numbers, x))
         first += len(x)
     edges, numbers, x = zip(*found, strict=True)

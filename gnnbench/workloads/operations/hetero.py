@@ -43,7 +43,7 @@ def _kernel(build: Callable[[Case], Any], apply: Callable[..., dict[str, Tensor]
     return Kernel(build, run)
 
 
-def _edges(case: Case) -> "dict[Relation, Tensor]":
+def edges_of(case: Case) -> "dict[Relation, Tensor]":
     """Return sources and targets by relation, int [2, M], numbered within their types of nodes."""
     graph = case.graph
     assert graph.edge_type is not None
@@ -86,7 +86,7 @@ def _on_pyg(relations: "dict[Relation, Any]", layer: Layer, features: dict[str, 
 
 def _pyg() -> Kernel:
     def build(case: Case) -> tuple[_Typed, Layer]:
-        return _Typed(_edges(case), case.graph.type_sizes), _pyg_layer(case)
+        return _Typed(edges_of(case), case.graph.type_sizes), _pyg_layer(case)
 
     return _kernel(build, _on_pyg)
 
@@ -96,7 +96,7 @@ def _sparse() -> Kernel:
 
     def build(case: Case) -> tuple[_Typed, Layer]:
         sizes, relations = case.graph.type_sizes, {}
-        for relation, (source, target) in _edges(case).items():
+        for relation, (source, target) in edges_of(case).items():
             shape = (sizes[relation.target], sizes[relation.source])
             adjacency = SparseTensor(row=target, col=source, sparse_sizes=shape, is_sorted=True)
             # As in PyG's ToSparseTensor: SAGEConv copies the matrix in each call, with what is cached.
@@ -111,7 +111,9 @@ def _sparse() -> Kernel:
 def _dgl_graph(case: Case, *, empty: bool = False) -> _Typed:
     """Return the heterograph, without `empty` relations unless asked for: update_all refuses them."""
     sizes = case.graph.type_sizes
-    edges = {tuple(relation): tuple(ends) for relation, ends in _edges(case).items() if empty or ends.size(1)}
+    edges = {
+        tuple(relation): tuple(ends) for relation, ends in edges_of(case).items() if empty or ends.size(1)
+    }
     return _Typed(on_dgl.with_formats(dgl.heterograph(edges, num_nodes_dict=sizes)), sizes)
 
 

@@ -15,7 +15,7 @@ from .subgraph import drawn
 
 BATCHES = 8
 """Batches that a call takes."""
-_REPEATS = 1000
+REPEATS = 1000
 """How often a loader has the same nodes: so that it does not end while it is timed."""
 
 
@@ -38,15 +38,21 @@ def loading(case: Case) -> Loading:
 
 def _pyg(case: Case, workers: int) -> Any:
     data = pyg_data.Data(x=case.node_features(), edge_index=case.edge_index(), y=case.graph.y.clone())
-    with warnings.catch_warnings():  # that pyg-lib is faster
+    return quietly(
+        pyg_loader.NeighborLoader,
+        data,
+        list(FAN_OUTS),
+        input_nodes=nodes(case.graph).repeat(REPEATS),
+        batch_size=size(case.graph),
+        num_workers=workers,
+    )
+
+
+def quietly(loader: Callable[..., Any], *given: Any, **options: Any) -> Any:
+    """Make a loader of PyG, which would warn that pyg-lib is faster."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pyg_loader.NeighborLoader(
-            data,
-            list(FAN_OUTS),
-            input_nodes=nodes(case.graph).repeat(_REPEATS),
-            batch_size=size(case.graph),
-            num_workers=workers,
-        )
+        return loader(*given, **options)
 
 
 def _dgl(case: Case, workers: int) -> Any:
@@ -57,7 +63,7 @@ def _dgl(case: Case, workers: int) -> Any:
     )
     return dgl.dataloading.DataLoader(
         graph,
-        nodes(case.graph).to(case.device, case.index_dtype).repeat(_REPEATS),
+        nodes(case.graph).to(case.device, case.index_dtype).repeat(REPEATS),
         sampler,
         batch_size=size(case.graph),
         num_workers=workers,
@@ -70,7 +76,8 @@ def seed_worker(worker: int) -> None:
     dgl.seed(sampled.SEED + 1 + worker)
 
 
-def _seed() -> None:
+def seed() -> None:
+    """Seed the generators that PyG's and DGL's samplers draw from."""
     torch.default_generator.manual_seed(sampled.SEED)
     if "dgl" in sys.modules:
         dgl.seed(sampled.SEED)
@@ -78,13 +85,13 @@ def _seed() -> None:
 
 def take(loading: Loading) -> list[Any]:
     """Take BATCHES batches of a loader that runs."""
-    _seed()
+    seed()
     return loading.take(BATCHES)
 
 
 def first(loading: Loading) -> list[Any]:
     """Start a loader, take its first batch, and end its workers."""
-    _seed()
+    seed()
     found = loading.take(1)
     loading.close()
     return found
@@ -92,7 +99,7 @@ def first(loading: Loading) -> list[Any]:
 
 def checked(case: Case) -> Callable[..., Tensor]:
     """Return a function that checks each batch, and returns how many seeds each has."""
-    hops_of = {"pyg": _hops_of_data, "dgl": _hops_of_blocks}[case.spec.platform]
+    hops_of = {"pyg": hops_of_data, "dgl": _hops_of_blocks}[case.spec.platform]
 
     def result(batches: list[Any], *_inputs: Any) -> Tensor:
         graph = case.graph
@@ -115,9 +122,12 @@ def checked(case: Case) -> Callable[..., Tensor]:
     return result
 
 
-def _hops_of_data(batch: Any) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
-    """Return the nodes of a batch of PyG, the hops, the nodes' features and the labels."""
-    hops = sampled.renumbered(batch.batch_size, batch.n_id, *batch.edge_index, batch.e_id)
+def hops_of_data(batch: Any, count: int | None = None) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
+    """Return the nodes of a batch of PyG, the hops, the nodes' features and the labels.
+
+    `count` is the number of seeds, if it is not that of the batch.
+    """
+    hops = sampled.renumbered(count or batch.batch_size, batch.n_id, *batch.edge_index, batch.e_id)
     return batch.n_id, hops, batch.x, batch.y
 
 

@@ -44,11 +44,11 @@ def batch_of(case: Case, graph: Any) -> Batch:
     return Batch(graph, seeds(case.graph).to(case.device, case.index_dtype))
 
 
-def _pyg_sampler(case: Case) -> Batch:
+def _pyg_sampler(case: Case, **options: Any) -> Batch:
     data = pyg_data.Data(edge_index=case.edge_index(), num_nodes=case.graph.num_nodes)
     with warnings.catch_warnings():  # that pyg-lib is faster
         warnings.simplefilter("ignore")
-        return batch_of(case, pyg_sampler.NeighborSampler(data, list(FAN_OUTS)))
+        return batch_of(case, pyg_sampler.NeighborSampler(data, list(FAN_OUTS), **options))
 
 
 def _pyg(batch: Batch) -> Any:
@@ -63,10 +63,12 @@ def _pyg_hops(output: Any, batch: Batch) -> Any:
     return sampled.renumbered(len(batch.seeds), output.node, output.row, output.col, entry)
 
 
-def _sparse(batch: Batch) -> Any:
+def _sparse(batch: Batch, *, replace: bool = False) -> Any:
     torch.default_generator.manual_seed(sampled.SEED)
     pointer, columns = batch.graph
-    return torch.ops.torch_sparse.neighbor_sample(pointer, columns, batch.seeds, list(FAN_OUTS), False, True)
+    return torch.ops.torch_sparse.neighbor_sample(
+        pointer, columns, batch.seeds, list(FAN_OUTS), replace, True
+    )
 
 
 def _dgl_graph(case: Case, *, weighted: bool = False) -> Batch:
@@ -76,11 +78,11 @@ def _dgl_graph(case: Case, *, weighted: bool = False) -> Batch:
     return batch_of(case, graph)
 
 
-def _dgl(batch: Batch, prob: str | None = None) -> list[Any]:
+def _dgl(batch: Batch, prob: str | None = None, *, replace: bool = False) -> list[Any]:
     dgl.seed(sampled.SEED)
     nodes, parts = batch.seeds, []
     for fan_out in FAN_OUTS:
-        part = dgl.sampling.sample_neighbors(batch.graph, nodes, fan_out, prob=prob)
+        part = dgl.sampling.sample_neighbors(batch.graph, nodes, fan_out, prob=prob, replace=replace)
         parts.append(part)
         nodes = torch.unique(part.edges()[0])
     return parts
@@ -100,11 +102,15 @@ def checked(case: Case, kernel: Kernel) -> Callable[[Any, Batch], tuple[Tensor, 
 
     The kernel's own `result` returns each `Hop`. The function raises MismatchError: see `require_hop`.
     """
+    replace = case.spec.operation.endswith("_replaced")
 
     def result(output: Any, batch: Batch) -> tuple[Tensor, ...]:
         assert kernel.result
         hops: Any = kernel.result(output, batch)
-        counts = [sampled.require_hop(case.graph, *pair) for pair in zip(hops, FAN_OUTS, strict=True)]
+        counts = [
+            sampled.require_hop(case.graph, *pair, replace=replace)
+            for pair in zip(hops, FAN_OUTS, strict=True)
+        ]
         nodes = hops[0].expanded
         return nodes.to(case.device), counts[0][nodes].to(case.device)
 
@@ -115,6 +121,12 @@ def reference(graph: Graph) -> tuple[Tensor, Tensor]:
     """Return what each draw has in common: the seeds, and how many neighbours of each are drawn, [n] each."""
     nodes = seeds(graph)
     return nodes, sampled.degrees(graph)[nodes].clamp(max=FAN_OUTS[0])
+
+
+def replaced_reference(graph: Graph) -> tuple[Tensor, Tensor]:
+    """Return what `reference` does, with replacement: as many of each as asked for, if it has any."""
+    nodes, drawn = reference(graph)
+    return nodes, FAN_OUTS[0] * drawn.clamp(max=1)
 
 
 def sampling(
@@ -166,6 +178,35 @@ OPERATIONS = (
         },
         {},
         example=True,
+    ),
+    sampling(
+        "sample_neighbors_replaced",
+        {
+            "pyg": Call(
+                "NeighborSampler([15, 10], replace=True)",
+                _pyg,
+                (INT64_ONLY, ON_CPU),
+                partial(_pyg_sampler, replace=True),
+                _pyg_hops,
+                one_of=("pyg_lib", "torch_sparse"),
+            ),
+            "sparse": Call(
+                "torch.ops.torch_sparse.neighbor_sample(replace=True)",
+                partial(_sparse, replace=True),
+                (INT64_ONLY, ON_CPU),
+                lambda case: batch_of(case, case.csr()[:2]),
+                lambda output, batch: sampled.renumbered(len(batch.seeds), *output),
+            ),
+            "dgl": Call(
+                "sample_neighbors(replace=True), twice",
+                partial(_dgl, replace=True),
+                build=_dgl_graph,
+                result=_dgl_hops,
+            ),
+        },
+        {},
+        replaced_reference,
+        default=False,
     ),
     sampling(
         "sample_neighbors_weighted",

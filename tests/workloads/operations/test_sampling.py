@@ -1,8 +1,9 @@
 """What samplers draw: its distribution, that it is the same again, and what its check must find."""
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
 import torch
@@ -25,6 +26,10 @@ SIZE, COUNT = 6, 3
 """Neighbours that each node has, and how many are drawn."""
 WEIGHTS = dict(enumerate((1, 2, 3, 4, 5, 15)))
 SETS = uniform(map(frozenset, combinations(range(SIZE), COUNT)))
+REPLACED = sum(
+    (Counter({frozenset(draw): Fraction(1, SIZE**COUNT)}) for draw in product(range(SIZE), repeat=COUNT)),
+    Counter(),
+)
 
 
 def kernel_of(case):
@@ -57,6 +62,7 @@ def same_neighbors(small_graph, monkeypatch):
         ("sample_neighbors", "dgl", SETS, floyd_without_the_last(SIZE, COUNT)),
         ("sample_blocks", "dgl", SETS, floyd_without_the_last(SIZE, COUNT)),
         ("sample_neighbors_weighted", "dgl", one_by_one(WEIGHTS, COUNT), SETS),
+        *(("sample_neighbors_replaced", platform, REPLACED, SETS) for platform in ("pyg", "sparse", "dgl")),
         ("sample_neighbors", "pyg", floyd_without_the_last(SIZE, COUNT), SETS),
         ("sample_neighbors", "sparse", floyd_without_the_last(SIZE, COUNT), SETS),
     ],
@@ -159,7 +165,10 @@ def test_walks_start_anywhere_and_go_anywhere(make_case, small_graph, monkeypatc
     assert p_value(found, {(one, other): Fraction(2 if one else 1, 21) for one, other in right}) < P
 
 
-@calls("sample_neighbors", "sample_neighbors_weighted", "sample_blocks", "random_walk", "node2vec_walk")
+@calls(
+    *("sample_neighbors", "sample_neighbors_replaced", "sample_neighbors_weighted", "sample_blocks"),
+    *("random_walk", "node2vec_walk"),
+)
 def test_each_call_draws_the_same_whatever_was_drawn_before(make_case, operation, platform):
     kernel, batch = kernel_of(make_case(operation, platform))
     found = []

@@ -93,6 +93,28 @@ def of_first_batch(**parts):
     return wrong
 
 
+def of_typed(change):
+    """Return a mutant that changes the first batch of a graph with types."""
+
+    def wrong(run, loading):
+        first, *others = run(loading)
+        batch = first.clone()
+        change(batch)
+        return [batch, *others]
+
+    return wrong
+
+
+def without_an_edge(batch):
+    cites = batch["paper", "cites", "paper"]
+    cites.edge_index, cites.e_id = cites.edge_index[:, 1:], cites.e_id[1:]
+
+
+def with_other(kind, name):
+    """Return a change of a field: its rows by turns."""
+    return lambda batch: setattr(batch[kind], name, batch[kind][name].roll(1, 0))
+
+
 def of_edges(**parts):
     """Return a mutant that changes parts of a structure; each is made of the structure."""
 
@@ -195,7 +217,7 @@ OF_TORCH = [
     ("degree", "one more", of(lambda degree: degree + (torch.arange(60) == 3))),
     ("message_passing", "ends swapped", ends_swapped),
 ]
-BATCHES = {
+NODES = {
     "features": of_first_batch(x=lambda batch: batch.x.roll(1, 0)),
     "labels": of_first_batch(y=lambda batch: batch.y + 1),
     "numbered wrongly": of_first_batch(e_id=lambda batch: batch.e_id.roll(1)),
@@ -204,7 +226,30 @@ BATCHES = {
     ),
     "shape": of(lambda batches: batches[1:]),
 }
-"""Of a loader, by what is said of them."""
+LINKS = {
+    "features": NODES["features"],
+    "numbered wrongly": NODES["numbered wrongly"],
+    "labelled as if": of_first_batch(edge_label=lambda batch: 1 - batch.edge_label),
+    "none of the loader's": of_first_batch(edge_label_index=lambda batch: batch.edge_label_index.flip(1)),
+    "comes twice": of_first_batch(
+        edge_label_index=lambda batch: torch.cat((batch.edge_label_index[:, :1], batch.edge_label_index), 1)[
+            :, :-1
+        ]
+    ),
+}
+CITES = ("paper", "cites", "paper")
+LOADERS = [
+    *(("neighbor_loader", message, mutant) for message, mutant in NODES.items()),
+    *(("link_loader", message, mutant) for message, mutant in LINKS.items()),
+    ("hetero_loader hgt_loader", "features", of_typed(with_other("author", "x"))),
+    ("hetero_loader hgt_loader", "labels", of_typed(lambda b: setattr(b["paper"], "y", b["paper"].y + 1))),
+    ("hetero_loader hgt_loader", "seed|neighbour|edge|entr", of_typed(with_other("paper", "n_id"))),
+    ("hetero_loader", "numbered wrongly", of_typed(with_other(CITES, "e_id"))),
+    ("hetero_loader", "neighbours of node|neither a seed", of_typed(without_an_edge)),
+    ("hgt_loader", "the ends of its entry", of_typed(with_other(CITES, "e_id"))),
+    ("hgt_loader", "not all those", of_typed(without_an_edge)),
+]
+"""Loaders, what is said of their batches, and the mutant."""
 GRADIENT = "gradient of input tensor"
 GRADIENTS = [
     ("sort_edge_index", "pyg", doubled, GRADIENT),
@@ -252,8 +297,9 @@ def cases():
                 for dtype in ("float32", "bfloat16") if operation in LAYERS else ("float32",):
                     case = (operation, platform, direction, dtype, mutant, "wrong|shape|positions")
                     yield pytest.param(*case, id=f"{operation}, {dtype}, {what}")
-    for message, mutant in BATCHES.items():
-        yield "neighbor_loader_0_workers", "pyg", "forward", "float32", mutant, message
+    for loaders, message, mutant in LOADERS:
+        for loader in loaders.split():
+            yield f"{loader}_0_workers", "pyg", "forward", "float32", mutant, message
     for operation, platform, mutant, message in GRADIENTS:
         yield operation, platform, FORWARD_BACKWARD, "float32", mutant, message
     for operation, dtype, mutant, message in EPOCHS:

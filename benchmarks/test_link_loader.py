@@ -1,0 +1,18 @@
+"""Loaders for link prediction, with two workers or none: 128 edges, as many drawn pairs, and neighbours.
+
+A batch has up to 512 ends whose neighbours are drawn at two hops, so it costs several of those that classify
+nodes, and it has code of its own: pairs are drawn, ends are made unique and numbered anew.
+"""
+
+import pytest
+
+
+@pytest.mark.whole_call("a loader's batches may come from worker processes")
+@pytest.mark.operations("link_loader_0_workers", "link_loader_2_workers")
+def test_batches(case, measure):
+    """Eight batches of a loader that runs; a line below the table has batches a second."""
+    from gnnbench.workloads.operations.link_loader import checked, loading
+    from gnnbench.workloads.operations.neighbor_loader import take
+
+    with loading(case) as running:
+        measure(take, running, result=checked(case))
