@@ -1,7 +1,10 @@
 """One inspection of a call before or after it is timed: its counters, its fingerprint and its memory."""
 
 import ctypes
+import multiprocessing
+import os
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -74,10 +77,9 @@ def inspect(call: Call, devices: Collection[str], *, is_warm: bool = False) -> I
         return Inspection(counters, unseen=f"it cannot be inspected ({type(error).__name__})")
 
 
-_RESET = Path("/proc/self/clear_refs")
+_PROC = Path("/proc")
 _PEAK = "5"
 """What resets the peak, see proc(5)."""
-_STATUS = Path("/proc/self/status")
 
 
 def growth_bytes(run: Callable[[], object]) -> int | None:
@@ -87,19 +89,23 @@ def growth_bytes(run: Callable[[], object]) -> int | None:
     keeps for later would hide a call's growth, so it is given back before. Not exact: pages count when they
     are first written to, and what Python keeps of earlier calls serves again.
 
+    Worker processes that live before and after the call count too, each with its own peak. Memory that
+    processes share counts in each.
+
     Returns:
         Bytes beyond what was resident before the call; None: only Linux can tell.
     """
     with collector_paused():
         trim()
-        try:
-            _RESET.write_text(_PEAK)
-        except OSError:
-            run()
-            return None
-        before = _peak_bytes()
+        before = {}
+        for process in (os.getpid(), *(worker.pid for worker in multiprocessing.active_children())):
+            with suppress(OSError):
+                (_PROC / str(process) / "clear_refs").write_text(_PEAK)
+                before[process] = _peak_bytes(process)
         run()
-        return max(_peak_bytes() - before, 0)
+        if os.getpid() not in before:
+            return None
+        return sum(max(_peak_bytes(process) - peak, 0) for process, peak in before.items())
 
 
 def trim() -> None:
@@ -112,6 +118,10 @@ def _malloc_trim() -> Callable[[int], object]:
     return getattr(ctypes.CDLL(None), "malloc_trim", lambda _: None)
 
 
-def _peak_bytes() -> int:
-    line = next(line for line in _STATUS.read_text().splitlines() if line.startswith("VmHWM:"))
-    return int(line.split()[1]) * 1024
+def _peak_bytes(process: int | None) -> int:
+    """Return the peak of a process; 0: it has ended."""
+    with suppress(OSError):
+        for line in (_PROC / str(process) / "status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return 0

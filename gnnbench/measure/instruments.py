@@ -37,7 +37,7 @@ class TimeInstrument:
     """Time for this benchmark; None: that of `--benchmark-max-time` or of its marker."""
 
     def measure(self, fixture: Any, call: Call) -> Any:
-        """Time rounds of any number, and inspect a call unless it is timed whole."""
+        """Time rounds of any number, and inspect a call; of one that is timed whole, its workers' memory."""
         from .sampler import Sampler
 
         with self._measuring(fixture, call, self.in_place) as (layouts, clock, measurement, add):
@@ -48,6 +48,7 @@ class TimeInstrument:
                 sampler.sample(layouts)
         if self.whole_call:
             _add_why_not_inspected(fixture, self.whole_call)
+            self.kept.weigh_workers(fixture, layouts.original)
         else:
             result = self.kept.inspect(fixture, layouts, is_warm=True)
         return _cprofile(fixture, measurement.iterations, layouts.original) if fixture.cprofile else result

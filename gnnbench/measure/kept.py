@@ -1,5 +1,6 @@
 """What a session keeps of its benchmarks beside pytest-benchmark's statistics."""
 
+import multiprocessing
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .. import codec, cpu, json_io
-from .clock import Clock
+from .clock import Call, Clock
 from .inspection import growth_bytes
 from .layouts import Layouts, clock_for
 from .seam import paused
@@ -104,10 +105,20 @@ class Kept:
             growth = growth_bytes(lambda: results.append(layouts.original()))
         if found.counters:
             ours["counters"] = codec.encode(found.counters)
-        if growth is not None:
-            ours["resident_growth_bytes"] = growth
+        _add_growth(ours, growth)
         if found.fingerprint:
             ours["fingerprint"] = codec.encode(found.fingerprint)
         elif found.unseen:
             ours["no_fingerprint"] = found.unseen
         return results[0]
+
+    def weigh_workers(self, fixture: Any, call: Call) -> None:
+        """Add the growth of the resident set of one more call, if it has worker processes."""
+        if multiprocessing.active_children():
+            with paused():
+                _add_growth(json_io.own_part(fixture.extra_info), growth_bytes(call.__call__))
+
+
+def _add_growth(ours: dict[str, Any], growth: int | None) -> None:
+    if growth is not None:
+        ours["resident_growth_bytes"] = growth

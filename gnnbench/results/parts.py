@@ -65,7 +65,7 @@ class BenchmarkPart:
     compilation: Mapping[str, Count] | None = None
     """What torch.compile does in one whole call; elsewhere it is among the counters."""
     resident_growth_bytes: Count | None = None
-    """By how much a call let the resident set of the process grow at most."""
+    """By how much a call let the resident set grow at most, of the process and of its workers."""
     limit: Limit | None = None
     growth: Mapping[str, Any] | None = None
     instructions: Mapping[str, Any] | None = None

@@ -1,4 +1,5 @@
 import gc
+import multiprocessing
 import sys
 
 import numpy as np
@@ -161,6 +162,28 @@ def test_resident_growth_is_what_a_call_needs_at_one_time(monkeypatch, tmp_path)
     # Small objects count too: a little less than they need, if the process has memory left of earlier ones.
     assert 80 * MIB < inspection.growth_bytes(lambda: [bytearray(1000) for _ in range(100_000)]) < 150 * MIB
     ran = []
-    monkeypatch.setattr(inspection, "_RESET", tmp_path / "proc" / "clear_refs")
+    monkeypatch.setattr(inspection, "_PROC", tmp_path / "proc")
     assert inspection.growth_bytes(lambda: ran.append(1)) is None
     assert ran == [1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells it")
+def test_resident_growth_of_workers_counts():
+    """Of a worker that lives before and after the call: what it keeps, and what it gives back."""
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+
+        def call():
+            pool.apply(_keeps_some)
+            bytearray(40 * MIB)
+
+        pool.apply(_keeps_some)
+        for _ in range(2):
+            assert 150 * MIB < inspection.growth_bytes(call) < 165 * MIB
+
+
+KEPT = []
+
+
+def _keeps_some():
+    KEPT.append(bytearray(48 * MIB))
+    bytearray(64 * MIB)

@@ -74,6 +74,7 @@ def test_in_a_fixture(timed):
 """
 
 INSPECTED = """
+import multiprocessing
 import sys
 import pytest
 
@@ -98,6 +99,11 @@ def test_fails(benchmark):
 @pytest.mark.whole_call
 def test_whole(benchmark):
     assert benchmark(work, [1, 2], "whole") == 3
+
+@pytest.mark.whole_call
+def test_workers(benchmark):
+    with multiprocessing.Pool(1) as pool:
+        assert benchmark(pool.apply, sum, [[1, 2]]) == 3
 
 def test_in_the_end():
     assert "torch" not in sys.modules
@@ -208,12 +214,12 @@ def test_what_is_timed_is_inspected_afterwards_without_torch(tmp_path, fake):
     assert "inspected: fails plain" in result.stdout
     found = parts(content)
     weighed = [name for name, ours in found.items() if ours.pop("resident_growth_bytes", None) is not None]
-    assert weighed == (["test_plain", "test_fails"] if sys.platform == "linux" else [])
+    assert weighed == (["test_plain", "test_fails", "test_workers"] if sys.platform == "linux" else [])
     assert {name: ours.get("no_fingerprint") for name, ours in found.items()} == {
         "test_plain": None,
         "test_pedantic": "benchmark.pedantic fixes the calls",
         "test_fails": "it cannot be inspected (ValueError)",
-        "test_whole": "its calls are timed whole: marked whole_call",
+        **dict.fromkeys(("test_whole", "test_workers"), "its calls are timed whole: marked whole_call"),
     }
     assert list(found["test_plain"].pop("fingerprint")["functions"]) == ["test_suite:work"]
     for ours in found.values():

@@ -6,21 +6,16 @@ from typing import Any
 from ..annotations import Case, Graph, Hop, Tensor
 from ..libraries import dgl, on_dgl, pyg_data, pyg_loader, sampled, torch
 from ..loading import Loading
-from ..operation import Call, Operation
+from ..operation import Call
 from . import blocks
 from .neighbor_loader import BATCHES, REPEATS, hops_of_data, quietly, seed_worker
 from .neighbors import BATCH, FAN_OUTS, INT64_ONLY, ON_CPU, sampling
 
 
-def size(graph: Graph) -> int:
-    """Return the edges of a batch: BATCH, fewer on a graph that has too few for BATCHES of them."""
-    return min(BATCH, graph.num_edges // BATCHES)
-
-
 def entries(graph: Graph) -> Tensor:
-    """Return random entries for BATCHES batches, the same each time: int64 [n]."""
+    """Return random entries for BATCHES batches, of BATCH or fewer, the same each time: int64 [n]."""
     order = torch.randperm(graph.num_edges, generator=torch.Generator().manual_seed(0))
-    return order[: BATCHES * size(graph)]
+    return order[: BATCHES * min(BATCH, graph.num_edges // BATCHES)]
 
 
 def loading(case: Case) -> Loading:
@@ -31,29 +26,30 @@ def loading(case: Case) -> Loading:
 
 def _pyg(case: Case, workers: int) -> Any:
     data = pyg_data.Data(x=case.node_features(), edge_index=case.edge_index())
+    chosen = entries(case.graph)
     return quietly(
         pyg_loader.LinkNeighborLoader,
         data,
         list(FAN_OUTS),
-        edge_label_index=data.edge_index[:, entries(case.graph).repeat(REPEATS)],
+        edge_label_index=data.edge_index[:, chosen.repeat(REPEATS)],
         neg_sampling="binary",
-        batch_size=size(case.graph),
+        batch_size=len(chosen) // BATCHES,
         num_workers=workers,
     )
 
 
 def _dgl(case: Case, workers: int) -> Any:
     graph = on_dgl.structure(case)
-    graph.ndata["x"] = case.node_features()
+    graph.ndata["x"], chosen = case.node_features(), entries(case.graph)
     sampler = dgl.dataloading.as_edge_prediction_sampler(
         dgl.dataloading.NeighborSampler(list(FAN_OUTS[::-1]), prefetch_node_feats=["x"]),
         negative_sampler=dgl.dataloading.negative_sampler.Uniform(1),
     )
     return dgl.dataloading.DataLoader(
         graph,
-        entries(case.graph).to(case.device, case.index_dtype).repeat(REPEATS),
+        chosen.to(case.device, case.index_dtype).repeat(REPEATS),
         sampler,
-        batch_size=size(case.graph),
+        batch_size=len(chosen) // BATCHES,
         num_workers=workers,
         worker_init_fn=seed_worker,
     )
@@ -89,19 +85,17 @@ def checked(case: Case) -> Callable[..., Tensor]:
         own = graph.edge_index[:, entries(graph)]
         for batch in batches:
             reached, edges, hops, x = parts_of(batch)
-            ends = edges[:, : size(graph)]
-            numbers = [(pair[0] * graph.num_nodes + pair[1]) for pair in (ends, own)]
-            sampled.require(bool(torch.isin(*numbers).all()), "an edge is none of the loader's")
-            sampled.require(len(numbers[0].unique()) == size(graph), "an edge comes twice")
-            sampled.require(
-                hops[0].expanded.unique().equal(edges.unique()),
-                "the nodes whose neighbours are drawn are not the ends of edges and pairs",
+            positive, known = (
+                pair[0] * graph.num_nodes + pair[1] for pair in (edges[:, : edges.size(1) // 2], own)
             )
+            sampled.require(bool(torch.isin(positive, known).all()), "an edge is none of the loader's")
+            sampled.require(len(positive.unique()) == len(positive), "an edge comes twice")
+            ends = hops[0].expanded.unique().equal(edges.unique())
+            sampled.require(ends, "the nodes whose neighbours are drawn are not the ends of edges and pairs")
             for hop, fan_out in zip(hops, FAN_OUTS, strict=True):
                 sampled.require_hop(graph, hop, fan_out)
-            sampled.require(
-                x.cpu().equal(graph.x[reached].to(x.dtype)), "the features are those of other nodes"
-            )
+            features = graph.x[reached].to(x.dtype)
+            sampled.require(x.cpu().equal(features), "the features are those of other nodes")
             counts.append(edges.size(1))
         return torch.tensor(counts, device=case.device)
 
@@ -110,21 +104,20 @@ def checked(case: Case) -> Callable[..., Tensor]:
 
 def reference(graph: Graph) -> Tensor:
     """Return the number of edges and pairs of each batch: int64 [BATCHES]."""
-    return torch.full((BATCHES,), 2 * size(graph))
+    return torch.full((BATCHES,), 2 * len(entries(graph)) // BATCHES)
 
 
-def _loader(workers: int) -> Operation:
-    with_workers = f"{workers} workers"
-    return sampling(
+OPERATIONS = tuple(
+    sampling(
         f"link_loader_{workers}_workers",
         {
             "pyg": Call(
-                f"LinkNeighborLoader([15, 10], neg_sampling='binary'), {with_workers}",
+                f"LinkNeighborLoader([15, 10], neg_sampling='binary'), {workers} workers",
                 limits=(INT64_ONLY, ON_CPU),
                 one_of=("pyg_lib", "torch_sparse"),
             ),
             "dgl": Call(
-                f"DataLoader of as_edge_prediction_sampler, {with_workers}",
+                f"DataLoader of as_edge_prediction_sampler, {workers} workers",
                 limits=(ON_CPU, *([] if workers else [blocks.FUSED])),
             ),
         },
@@ -133,6 +126,5 @@ def _loader(workers: int) -> Operation:
         default=False,
         batches=BATCHES,
     )
-
-
-OPERATIONS = tuple(_loader(workers) for workers in (0, 2))
+    for workers in (0, 2)
+)
