@@ -113,10 +113,25 @@ def first_parents(folder: Path, old: str, new: str) -> list[Commit]:
         old: full hash of a commit.
         new: likewise.
     """
+    return _commits(folder, f"{old}..{new}")
+
+
+def commit_of(folder: Path, hash_: str) -> Commit | None:
+    """Return a commit; None: the folder's repository does not have it."""
+    return next(iter(_commits(folder, "-1", hash_)), None)
+
+
+def _commits(folder: Path, *which: str) -> list[Commit]:
     log = ("-c", "log.showSignature=false", "log", "-z", "--first-parent", "--reverse")
-    words = _ask(folder, *log, "--format=%H%x00%cs%x00%P%x00%s", f"{old}..{new}").split("\0")
+    words = _ask(folder, *log, "--format=%H%x00%cs%x00%P%x00%s", *which).split("\0")
     found = zip(*(words[start::4] for start in range(4)), strict=False)
     return [Commit(hash_, day, title, len(parents.split())) for hash_, day, parents, title in found]
+
+
+def last_before(folder: Path, ref: str, day: str) -> str | None:
+    """Return the last commit on the way to `ref`, by first parents, before a day begins (UTC); or None."""
+    until = f"--until={day}T00:00:00Z"
+    return _ask(folder, "rev-list", "-1", "--first-parent", until, ref).strip() or None
 
 
 def tags(folder: Path) -> list[str]:

@@ -72,6 +72,7 @@ COMMANDS = {
     "report ab.json -o page.html --slides s --effect 5%": (2, PAGE),
     "trend history --json t.json --effect 5% --last 9": (3, "fewer than 12 runs"),
     "trend history -o trend.html": (2, PAGE),
+    "watch --state s --page page.html": (2, PAGE),
     "prune torch --yes": (0, "nothing to remove in"),
     "completion bash": (2, "shtab is not installed: pip install 'gnnbench[completion]'"),
 }
@@ -98,6 +99,11 @@ LONG = {
         "no benchmark could be compared",
     ),
     "profile order --diff git:HEAD~1 . --with functions -- bench": (0, "no difference"),
+    "watch git:HEAD --state s --since HEAD~2 --until HEAD~1 --anchor 0 --clone . --timeout 60 "
+    "--no-dependencies --budget 30 --total-budget 60 --search-budget 5 --effect 5% --no-results -- bench": (
+        0,
+        "2 same code",
+    ),
     "init --yes": (0, "to see that they run: pytest bench/test_words.py"),
 }
 """What times, or starts several processes."""

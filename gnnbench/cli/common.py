@@ -115,7 +115,7 @@ def add_variants(parser: argparse.ArgumentParser) -> None:
     add_processes(parser)
 
 
-def add_processes(parser: argparse.ArgumentParser) -> None:
+def add_processes(parser: argparse.ArgumentParser, *, json: bool = True) -> None:
     """Declare the options of processes that run variants, and `--json`."""
     parser.add_argument(
         "--timeout",
@@ -129,7 +129,8 @@ def add_processes(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="also install the dependencies of pip: requirements",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
+    if json:
+        parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from . import (
     streams,
     submit,
     trend,
+    watch,
 )
 from .common import INTERRUPTED, NOTHING_SLOWER
 
@@ -50,6 +51,7 @@ _COMMANDS = {
     "gnnbench ab ...",
     report: "make an HTML page, and slides: report RUN.json [BASE.json ...]",
     trend: "find changes in a history of runs: trend DIR|GLOB...",
+    watch: "look at each new version of a package or repository: watch WHAT --state FOLDER [-- PYTEST ARGS]",
     prune: "remove packages that pip installed for variants: prune [WORD...] --yes",
     completion: "print what makes a shell complete this command: completion SHELL",
 }

@@ -130,8 +130,9 @@ class Progress:
         self._where, self._updated_seconds = (decisions, spent_seconds, left_seconds), self._clock()
         if self.in_terminal:
             return
-        new = {name: one for name, one in decisions.items() if one.counts.decided and name not in self._told}
-        self._told.update(new)
+        decided = {name: one for name, one in decisions.items() if one.counts.decided}
+        new = {name: one for name, one in decided.items() if name not in self._told}
+        self._told = set(decided)  # of another comparison, they are told again
         timed = [
             " ".join(filter(None, (*_cells(one)[::-1], name)))
             for name, one in new.items()

@@ -62,6 +62,10 @@ class Repeat:
         bisect = shlex.join(["gnnbench", "bisect", *self.ends, "--", *words]) if self.ends else None
         return Commands(shlex.join(ab), bisect, count)
 
+    def arguments(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the arguments of pytest that select benchmarks."""
+        return (*self.pytest, *map(self._typed, names))
+
     def _selected(self, names: Sequence[str], known: Collection[str]) -> tuple[list[str], int]:
         """Return pytest's arguments, and how many of the benchmarks they select."""
         if self.places and set(names) == set(known):

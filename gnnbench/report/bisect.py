@@ -64,17 +64,17 @@ def of_results(found: BisectedResults) -> Document:
 def heading(finding: Place) -> Iterator[str]:
     """Return the lines that name the cause, or the range in which it is."""
     if len(finding.causes) == 1:
-        yield _named(finding.causes[0])
+        yield named(finding.causes[0])
         return
     what = units.count(len(finding.causes), _NOUNS[finding.causes[0].kind])
     yield f"one of {what} after {finding.before.name}, up to {finding.after.name}:"
     for cause in finding.causes[:_MOST_CAUSES]:
-        yield _named(cause)
+        yield named(cause)
     if (more := len(finding.causes) - _MOST_CAUSES) > 0:
         yield f"and {more} more"
 
 
-def _named(cause: Cause) -> str:
+def named(cause: Cause) -> str:
     """Return a cause in a line: `commit a1b2c3d4e5 (2026-01-31): its title`."""
     day = f" ({cause.day})" if cause.day else ""
     title = f": {cause.title}" if cause.title else ""

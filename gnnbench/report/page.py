@@ -82,6 +82,7 @@ def _environment() -> "Environment":
         "interval": units.interval,
         "fraction": units.fraction,
         "level": units.level,
+        "size": units.size,
         "count": "{:,}".format,
         "breakable": lambda name: escape(_finalized(name)).replace("_", Markup("_<wbr>")),
         "number": lambda noun, number: units.count(number, noun),

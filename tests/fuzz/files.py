@@ -274,6 +274,23 @@ def results_of_bisect() -> None:
         _write(file, whole)
 
 
+def states_of_watch() -> None:
+    """Write two steps with a change each, the first with its commit."""
+    results_of_ab()
+    compared = json.loads(Path(FILE).read_text())
+    results_of_bisect()
+    search = json.loads(Path(FILE).read_text().replace("test_a.py::a", compared["benchmarks"][0]["id"]))
+    Path("state/steps").mkdir(parents=True)
+    _write("state/watch.json", {"version": 1, "watched": "thing"})
+    for number, more in enumerate(({"search": search}, {"failed": {"search": "no tag"}}), 1):
+        sides = [
+            {"name": f"1.{at}", "variant": f"pip:thing==1.{at}", "day": "2026-01-31"}
+            for at in (number - 1, number)
+        ]
+        step = {"number": number, "base": sides[0], "head": sides[1], "looked_at": "2026-01-31T12:00:00Z"}
+        _write(f"state/steps/000{number}.json", step | {"first": compared, "again": compared} | more)
+
+
 def lock_files() -> None:
     """Write the lines as JSON."""
     lines = (

@@ -169,6 +169,11 @@ KINDS = {
     "calibration": Kind(files.calibrations, (FILE,), (_as_calibrate,)),
     "accepted slowdowns": Kind(files.accepted_slowdowns, (FILE,), (_with_accepted,), _VERDICTS),
     "bisection": Kind(files.results_of_bisect, (FILE,), _OF_RESULTS),
+    "watch": Kind(
+        files.states_of_watch,
+        ("state/*.json", "state/steps/*.json"),
+        (("watch", "--state", "state", "--page", PAGE),),
+    ),
     "lock file": Kind(files.lock_files, (FILE,), (_as_lock_file,)),
     "counters": Kind(files.counters, (FILE,), (_as_gate_of_counters,)),
     "history": Kind(

@@ -110,16 +110,23 @@ def of_release(move: Move, typed: str, root: Path, *, common: Sequence[str]) -> 
     folder = local_path(typed, root)
     if not folder.is_dir():
         raise UsageError(f"{option}: there is no such folder (from {root})")
-    names = git.tags(Repository.at(folder, option).root)
-    ends = []
-    for version in (move.old, move.new):
-        wanted = [form.format(version, name=move.name) for form in _TAGS]
-        found = [tag for tag in wanted if tag in names]
-        if not found:
-            raise UsageError(
-                f"the repository {typed} has no tag of {move.name} {version}, such as {wanted[0]}"
-            )
-        ends.append(found[0])
+    ends = [
+        tag(move.name, version, typed, Repository.at(folder, option).root) for version in (move.old, move.new)
+    ]
     # A variant's folder begins with `.`, `/` or `~`.
     typed = typed if typed.startswith((".", "/", "~")) else f"./{typed}"
     return line(folder, typed, *ends, common=common)
+
+
+def tag(name: str, version: str, typed: str, folder: Path) -> str:
+    """Return the tag of a release in a repository, in a folder that the user typed.
+
+    Raises:
+        UsageError: it has none.
+    """
+    names = git.tags(folder)
+    wanted = [form.format(version, name=name) for form in _TAGS]
+    found = [one for one in wanted if one in names]
+    if not found:
+        raise UsageError(f"the repository {typed} has no tag of {name} {version}, such as {wanted[0]}")
+    return found[0]

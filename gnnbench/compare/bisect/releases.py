@@ -41,7 +41,7 @@ def line(
         UsageError: pip cannot list the releases.
     """
     ends = Version(good), Version(bad)
-    found = _available(name, root)
+    found = available(name, root)
     between = sorted(
         {Version(one.public) for one in found if min(ends) < one < max(ends)}
         - {Version(one.public) for one in ends}
@@ -98,13 +98,16 @@ def pinned(text: str) -> tuple[str, str]:
     return found.name, pin.version
 
 
-def _available(name: str, root: Path) -> list[Version]:
+def available(name: str, root: Path, *, early: bool = False) -> list[Version]:
     """Return the final releases, and their builds, that pip finds for this environment; none is yanked.
+
+    `early`: also what comes before a release, such as nightly builds.
 
     Raises:
         UsageError: pip finds none.
     """
-    answer = call([*_PIP, "index", "versions", *_QUIET, "--", name], root, os.environ)
+    options = (*_QUIET, "--pre") if early else _QUIET
+    answer = call([*_PIP, "index", "versions", *options, "--", name], root, os.environ)
     listed = re.search(r"^Available versions: (.+)$", answer.stdout, re.MULTILINE)
     if answer.returncode or not listed:
         reason = last_line(answer.stderr) or "it lists none"
@@ -115,4 +118,4 @@ def _available(name: str, root: Path) -> list[Version]:
             found.append(Version(text.strip()))
         except InvalidVersion:
             continue
-    return [one for one in found if not one.is_prerelease]
+    return [one for one in found if early or not one.is_prerelease]

@@ -1,0 +1,101 @@
+"""The page of `gnnbench watch`: one file that loads nothing else."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from ..compare.watch.state import TIMES, State, Step, kinds
+from . import drawing, page, watch
+from .charts.common import Rows, Spec, rows_of, scale
+from .document import chosen
+from .names import short, spec_of
+from .style import VERDICT_SHAPES, Style
+
+_DRAWN = 60
+"""Most benchmarks in the timeline; those that changed come first."""
+
+
+def html(state: State, feed: str) -> str:
+    """Return the page.
+
+    Args:
+        state: what was found.
+        feed: the name of the file with the feed.
+    """
+    changes = state.changes()
+    names = _drawn(state)
+    labels = short({name: spec_of(name) for step in state.steps for name in _rows(step)})
+    words = f"{len(changes)} changes in {len(state.neighbours)} steps"
+    pairs = [pair for change in changes for pair in change.pairs.values()]
+    return page.render(
+        "watch.html",
+        state=state,
+        changes=changes,
+        columns=chosen(watch.COLUMNS, "page", pairs),
+        labels=labels,
+        figure=_figure(state.neighbours, names, labels, words) if names else "",
+        not_drawn=len(labels) - len(names),
+        undecided=[(step, found) for step in reversed(state.steps) if (found := watch.undecided(step))],
+        environments=watch.environments(state),
+        feed=feed,
+        watch=watch,
+    )
+
+
+def _rows(step: Step) -> dict[str, Any]:
+    return {row.fullname: row for row in (step.result.rows if step.result else ())}
+
+
+def _drawn(state: State) -> list[str]:
+    """Return the benchmarks that did not run the same code in all steps, those that changed first."""
+    found: dict[str, int] = {}
+    for step in state.neighbours:
+        for name, row in _rows(step).items():
+            if not row.judgement.same_code:
+                found[name] = found.get(name, 0) + 1 + 1000 * (name in step.confirmed())
+    return sorted(found, key=lambda name: (-found[name], name))[:_DRAWN]
+
+
+def _figure(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], words: str) -> Any:
+    """Return the markup of the timeline."""
+    from markupsafe import Markup
+
+    return Markup(drawing.for_page(partial(draw, steps, names, labels), words))  # noqa: S704 - shapes, text
+
+
+def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], style: Style) -> Spec:
+    """Return the timeline: a row for each benchmark, a mark where it did not run the same code."""
+    import altair as alt
+
+    rows = Rows([labels[name] for name in names], ["" for _ in names], style)
+    marks = [
+        {**rows.row(place), "step": number, "verdict": _verdict(step, name)}
+        for number, step in enumerate(steps, 1)
+        for place, name in enumerate(names)
+        if (row := _rows(step).get(name)) and not row.judgement.same_code
+    ]
+    some = range(1, len(steps) + 1, max(len(steps) // max(style.ticks // 2, 1), 1))
+    dates = {number: steps[number - 1].head.day or steps[number - 1].head.name for number in some}
+    x = alt.X(
+        "step:Q",
+        title=None,
+        scale=alt.Scale(domain=[0.5, len(steps) + 0.5], nice=False),
+        axis=alt.Axis(values=list(dates), labelExpr=f"({dates})[datum.value]", grid=False, labelFlush=True),
+    )
+    points = rows_of(marks).mark_point(filled=True, size=style.symbol, opacity=1)
+    return rows.chart(
+        points.encode(
+            x=x,
+            y=rows.y(),
+            shape=alt.Shape("verdict:N", legend=None, scale=scale(VERDICT_SHAPES, VERDICT_SHAPES.values())),
+            color=alt.Color("verdict:N", legend=None, scale=scale(VERDICT_SHAPES, style.verdicts)),
+        )
+    )
+
+
+def _verdict(step: Step, name: str) -> str:
+    """Return the verdict on a benchmark; one that a second run did not confirm is undecided."""
+    said: str = _rows(step)[name].judgement.verdict
+    pair = step.confirmed().get(name)
+    confirmed = pair is not None and said in kinds(pair[1])
+    return said if confirmed or said not in TIMES else "undecided"
