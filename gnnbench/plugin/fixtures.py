@@ -16,7 +16,7 @@ from ..errors import UsageError
 from ..files import cache_folder
 from ..options import Options
 from ..results import counter_baseline
-from ..variants.collected import WHOLE_CALL, marked
+from ..variants.collected import CHECKED, WHOLE_CALL, marked
 from ..workloads import operations, platforms
 from ..workloads.platforms import Kernel, Result
 from ..workloads.spec import FORWARD_BACKWARD, Spec
@@ -198,7 +198,7 @@ def measure(
             try:
                 if spec.direction == FORWARD_BACKWARD:
                     run, inputs = with_backward(library, run, inputs)
-                if not options.counters:
+                if not (options.counters or getattr(request.config.option, CHECKED, False)):
                     view, kept = kept_reference.view(case.graph, spec.hidden, own), kept_reference
                     verify(case, library, run, inputs, expected, result=result, view=view, kept=kept)
             except MismatchError as error:

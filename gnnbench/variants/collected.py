@@ -14,6 +14,8 @@ from .child import SIDES
 
 IN_PLACE, WHOLE_CALL, FIXED_INPUTS = "in_place", "whole_call", "fixed_inputs"
 """Markers by which the author of a test says how it is timed, and that its inputs must keep their values."""
+CHECKED = "gnnbench_checked"
+"""Attribute of pytest's options, set where an earlier process has compared a benchmark with its reference."""
 SETTINGS = ("conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
 """Files beside tests, and above them, that decide how pytest runs them."""
 _CHOOSING = tuple(

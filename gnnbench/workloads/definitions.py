@@ -1,13 +1,15 @@
 """Parts of the definitions in `operations/`: float64 on the CPU, differentiable.
 
-They use no sparse kernels. They gather and scatter rows, a few columns at a time to bound the memory; only
-the gradient of a maximum keeps all gathered rows.
+They use no sparse kernels of PyTorch. Weighted sums are products of SciPy's sparse matrices. The rest gathers
+and scatters rows, a few columns at a time to bound the memory; only the gradient of a maximum keeps all
+gathered rows.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from .graphs.graph import Graph
@@ -67,7 +69,7 @@ def _width(entries: Tensor) -> int:
 
 
 class _WeightedSum(torch.autograd.Function):
-    """Weighted sums whose backward pass recomputes the messages, to save memory."""
+    """Weighted sums, whose backward pass is a sum over the edges' other ends."""
 
     @staticmethod
     def forward(ctx: Any, entries: Tensor, weight: Tensor, x: Tensor) -> Tensor:
@@ -92,13 +94,9 @@ class _WeightedSum(torch.autograd.Function):
 
 
 def _weighted_sum(entries: Tensor, weight: Tensor, x: Tensor) -> Tensor:
-    source, target = entries
-    sums = torch.zeros_like(x)
-    for columns, part in zip(
-        x.split(_width(entries), dim=1), sums.split(_width(entries), dim=1), strict=True
-    ):
-        part.index_add_(0, target, columns[source] * weight.unsqueeze(1))
-    return sums
+    source, target = entries.numpy()
+    matrix = sparse.csr_array((weight.detach().numpy(), (target, source)), shape=(len(x), len(x)))
+    return torch.from_numpy(matrix @ x.detach().numpy())
 
 
 def normalized(entries: Tensor, weight: Tensor, num_nodes: int) -> Tensor:

@@ -102,9 +102,11 @@ class Turns:
             only_inspected: whether the test is left then, if its call would run for nothing.
         """
         found: _Found | NotTimed | None = None
-        drawn = self._shared.rng.randrange(2**32)
-        seed = drawn if self._name in self._inspections else _SEED
-        answers = self._untimed(self._processes.order(), command="run", name=self._name, seed=seed)
+        drawn, known = self._shared.rng.randrange(2**32), self._name in self._inspections
+        seed = drawn if known else _SEED
+        answers = self._untimed(
+            self._processes.order(), command="run", name=self._name, seed=seed, checked=known
+        )
         self.once = any(answer.get("once") for answer in answers)
         if not self._ended:
             with suppress(_EndedError):

@@ -42,6 +42,7 @@ from ...measure.seam import Pedantic
 from ...variants import outcome
 from ...variants.child_plugins import Overrides
 from ...variants.collected import (
+    CHECKED,
     FIXED_INPUTS,
     IN_PLACE,
     WHOLE_CALL,
@@ -179,6 +180,7 @@ class Worker(Overrides):
                     # None all fixtures would be, with the test itself none.
                     then = items.get(command["then"]) if "then" in command else item.parent
                     run_it = self._run_apart if self._apart else self._run
+                    setattr(config.option, CHECKED, command.get("checked", False))
                     command = self._ask(run_it(session, item, then, command["seed"]))
             finally:
                 if not self.summarises:

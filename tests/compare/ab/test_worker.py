@@ -211,6 +211,14 @@ def test_of_ours(broken, benchmark):
     pass
 """
 
+WRONG = """
+import pytest
+
+@pytest.mark.operations("copy")
+def test_wrong(case, measure):
+    measure(lambda x: x + 1, case.features(), reference=lambda graph, x: x)
+"""
+
 APART = """
 import os
 import pytest
@@ -384,6 +392,18 @@ def test_a_set_up_of_ours_that_fails_says_whose_fixtures_it_has(pytester):
     (run, _) = visits("test_of_ours", blocks=0)
     why = f"raised in set-up: OSError: no disk (gnnbench in {ROOT} is older and brings no fixtures)"
     assert failures(here(pytester, OURS, [run])) == [why]
+
+
+def test_a_result_is_checked_unless_an_earlier_process_has_done_so(pytester):
+    def chosen(collected):
+        run, block, end = visits(collected["names"][0].partition("::")[2])
+        return [run, {**run, "checked": True}, block, end, run]
+
+    answers = here(pytester, WRONG, chosen, "-p", "gnnbench", "test_suite.py", "--gnn-device", "cpu", *SMALL)
+    first, checked, last = (one["failure"] for one in answers if one["answer"] == "done")
+    assert "output is wrong" in first["text"]
+    assert checked is None
+    assert last == first
 
 
 def test_each_test_may_run_in_a_fork_of_what_has_imported_all_libraries(pytester, monkeypatch):
