@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
 STEPS = (
-    *("machine", "cuda_tests", "core", "clocks", "identical", "planted", "pull_request", "seeds"),
-    *("baseline", "counters", "mhaug"),
+    *("machine", "cuda_tests", "core", "clocks", "sessions", "identical", "planted", "pull_request"),
+    *("seeds", "baseline", "counters", "mhaug"),
 )
 
 
