@@ -92,7 +92,7 @@ LONG = {
     f"affected {VARIANTS} --json a.json --explain order[1] --results -- bench": (0, "order"),
     f"bisect git:HEAD~2 git:HEAD {VARIANTS.removeprefix('git:HEAD~1 .')} --json b.json --budget 3 "
     "--total-budget 5 --effect 5% --skip HEAD~1 --repository words=. --build true --build-cache 1GiB "
-    "--markdown b.md --fresh -- bench": (0, "the ends do not differ"),
+    "--no-hunks --markdown b.md --fresh -- bench": (0, "the ends do not differ"),
     "bisect git:HEAD~2 git:HEAD --results -- bench": (0, "no other result of 2 benchmarks"),
     "calibrate --runs 1 --planted 0 --budget 2 --total-budget 4 --effect 5% --fresh -- bench": (
         3,

@@ -83,6 +83,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"size of all kept builds, at most. Default: {BUILD_CACHE}.",
     )
     parser.add_argument(
+        "--hunks",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="search the hunks of a commit that is found. Default: search.",
+    )
+    parser.add_argument(
         "--results",
         action="store_true",
         help="find what changed results, and time nothing",
@@ -120,6 +126,7 @@ def run(options: argparse.Namespace) -> int:
         seed=secrets.randbits(32),
         dependencies=options.dependencies,
         build=None if options.build is None else Build(options.build, _most_bytes(options.build_cache)),
+        hunks=options.hunks,
         fresh=options.fresh,
     )
     environment.let_idle_threads_sleep()

@@ -10,12 +10,12 @@ from ..compare.bisect.result import Bisected, BisectResult, Finding
 from . import markdown_text
 from .document import Column, Document, Heading, Note, Table, tables
 from .markdown_text import code, prose
-from .names import spec_of
+from .names import short, spec_of
 
 _MOST_CAUSES = 10
 """Candidates of a range that are listed."""
 _MOST_UNMEASURED = 5
-_NOUNS = {"commit": "commit", "release": "release", "package": "step"}
+_NOUNS = {"commit": "commit", "hunk": "hunk", "release": "release", "package": "step"}
 _COLUMNS = (
     Column("ratio", "ratio", lambda change: (change.ratio, True)),
     Column("interval", "interval", lambda change: change.bounds),
@@ -30,7 +30,8 @@ def document(found: BisectResult) -> Document:
             first, *others = heading(finding)
             specs = {name: spec_of(name) for name in finding.changes}
             blocks += [Heading(first), *map(Note, others), *tables(specs, _COLUMNS, finding.changes)]
-            blocks += [*map(Note, _changed(finding)), Note("repeat", found.command(finding))]
+            lines = [*(_shares(stage, finding) if stage.line.kind == "hunk" else ()), *_changed(finding)]
+            blocks += [*map(Note, lines), Note("repeat", found.command(finding))]
         blocks += map(Note, ("", *_notes(stage)) if stage.findings else _notes(stage))
     return blocks
 
@@ -81,6 +82,16 @@ def named(cause: Cause) -> str:
     undone = "without " if cause.undone else ""
     kind = f"{cause.kind} " if cause.kind == "commit" else ""
     return f"{undone}{kind}{cause.short}{day}{title}"
+
+
+def _shares(stage: Bisected, finding: Finding) -> Iterator[str]:
+    """Return how much of each benchmark's change is that of a hunk, and whether its result is another one."""
+    names = short({name: spec_of(name) for name in finding.changes})
+    for name, change in finding.changes.items():
+        inspected = finding.inspections.get(name)
+        results = f"; results {inspected.results.status}" if inspected and inspected.results else ""
+        word = "loss" if change.ratio > 1 else "gain"
+        yield f"{names[name]}: {100 * stage.share(name, change):.0f}% of the {word}{results}"
 
 
 def _changed(finding: Finding) -> list[str]:

@@ -73,7 +73,13 @@ def cause(change: Change) -> str:
     """Return the cause of a change in a line: a commit, or a number of candidates; empty: it is not known."""
     if len(change.causes) > 1:
         return f"one of {units.count(len(change.causes), change.causes[0].kind)}"
-    return bisect.named(change.causes[0]) if change.causes else ""
+    return "; ".join(map(bisect.named, change.causes)) + hunks(change)
+
+
+def hunks(change: Change) -> str:
+    """Return the hunks behind the largest change: `; hunk 2 of 5: in softmax(), a.py (97%)`."""
+    found = change.step.hunks(next(iter(change.pairs)))
+    return "".join(f"; {' or '.join(map(bisect.named, one))} ({100 * share:.0f}%)" for one, share in found)
 
 
 def text(change: Change, watched: str) -> Document:
@@ -160,6 +166,7 @@ def _change(change: Change, watched: str) -> dict[str, Any]:
         "day": change.day,
         "kinds": change.kinds,
         "causes": [{"name": one.name, "title": one.title, "day": one.day} for one in change.causes],
+        "hunks": hunks(change).removeprefix("; "),
         "benchmarks": [
             {
                 "id": name,

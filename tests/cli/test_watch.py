@@ -36,12 +36,17 @@ from tests.variants.repositories import commit_all, git, wheel, without_settings
 WORDS = ("--state", "state", "--since", "good", "--budget", "20", "--page", "p.html", "--", "test_suite.py")
 
 
+def in_three_hunks(number):
+    """Return the module at a commit: the second hunk of the third makes a benchmark slower by a fifth."""
+    apart = "".join(f"# {line}\n" for line in range(12))
+    slower = content(0, 1.2 if number >= 2 else 1.0)
+    return f"def first():\n    return {number}\n{apart}{slower}{apart}LAST = {number}\n"
+
+
 @pytest.fixture
 def five(tmp_path, monkeypatch):
-    """A repository of five commits, of which the third makes one of two benchmarks slower by a fifth."""
-    return create(
-        tmp_path, [content(number, 1.2 if number >= 2 else 1.0) for number in range(5)], monkeypatch
-    )
+    """A repository of five commits."""
+    return create(tmp_path, [in_three_hunks(number) for number in range(5)], monkeypatch)
 
 
 def variables(folder):
@@ -62,6 +67,7 @@ def decided(folder):
         (
             step.file,
             step.base,
+            step.failed,
             [(row.fullname, row.judgement.verdict, row.judgement.same_code) for row in step.result.rows],
             [(name, step.causes(name)) for name in step.confirmed()],
         )
@@ -82,6 +88,7 @@ def test_the_third_of_five_commits_is_the_one_change(five):
     whole = json.loads((five / "p.json").read_text())
     (change,) = whole["changes"]
     assert [one["name"] for one in change["causes"]] == [hash_of(five, 2)]
+    assert change["hunks"].startswith("hunk 2 of 3: in one(), thing.py (")
     (benchmark,) = change["benchmarks"]
     assert (benchmark["id"], benchmark["results"], change["kinds"]) == (ONE, "equal", ["slower"])
     assert all(1.1 < one["low"] < one["ratio"] < 1.3 for one in benchmark["runs"])

@@ -37,6 +37,8 @@ class BisectSetting(TimedSetting):
     """Whether to install the dependencies of pip: requirements too."""
     build: Build | None = None
     """How to build commits; None: they are not built."""
+    hunks: bool = True
+    """Whether to search the hunks of a commit that was found."""
     fresh: bool = False
     """Whether to forget an earlier, unfinished run."""
 

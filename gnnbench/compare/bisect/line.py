@@ -8,7 +8,7 @@ from typing import Literal
 from ...errors import UsageError, unknown_name
 from ...variants.prepare import Prepared
 
-Kind = Literal["commit", "release", "package"]
+Kind = Literal["commit", "hunk", "release", "package"]
 SHORT = 10
 """Characters of a commit's hash in names."""
 _KEPT = 4
@@ -30,9 +30,9 @@ class Cause:
 
     kind: Kind
     name: str
-    """A commit's full hash; a release, `thing 1.2`; packages, `thing 1.2 → 1.3`."""
+    """A commit's full hash; `hunk 2 of 5`; a release, `thing 1.2`; packages, `thing 1.2 → 1.3`."""
     title: str = ""
-    """A commit's subject line."""
+    """A commit's subject line; where a hunk is, `in softmax(), pyg/softmax.py`."""
     day: str = ""
     """A commit's day, `2026-01-31`; empty: unknown."""
     undone: bool = False

@@ -11,7 +11,7 @@ from packaging.version import Version
 from ...errors import UsageError
 from ...variants import variant
 from ...variants.overlay import local_path
-from . import commits, packages, releases
+from . import commits, hunks, packages, releases
 from .line import Candidate, Cause, Line
 
 FORM = "give git:REF, git:DIR@REF, pip:NAME==VERSION or lock:FILE"
@@ -125,7 +125,7 @@ def repositories(given: Sequence[str]) -> dict[str, str]:
 
 
 def closer(before: Candidate, cause: Cause, repositories: Mapping[str, str], root: Path) -> Line | None:
-    """Return the line within a step: the releases of a package, or the commits of a release.
+    """Return the line within a step: the releases of a package, the commits of a release, a commit's hunks.
 
     Args:
         before: the candidate before the step.
@@ -139,6 +139,8 @@ def closer(before: Candidate, cause: Cause, repositories: Mapping[str, str], roo
     Raises:
         UsageError: the releases cannot be listed, or a repository cannot be used.
     """
+    if cause.kind == "commit":
+        return hunks.line(before, cause, root)
     if len(cause.moves) != 1:
         return None
     (move,) = cause.moves

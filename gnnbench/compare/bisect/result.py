@@ -1,5 +1,6 @@
 """The result of `gnnbench bisect`."""
 
+import math
 import os
 import shlex
 from collections import Counter
@@ -45,6 +46,11 @@ class Bisected:
     unfinished: str | None = None
     """Why the search ended early; None: it did not."""
     notes: tuple[str, ...] = ()
+
+    def share(self, name: str, change: Change) -> float:
+        """Return how much of a benchmark's change between the ends a change on the line is, as a fraction."""
+        whole = self.decisions[name].judgement.ratio or 1.0
+        return math.log(change.ratio) / (math.log(whole) or math.inf)
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ class BisectResult:
                 {"id": name, **{field: getattr(one, field) for field in fields}}
                 for name, one in judgements.items()
             ],
-            "changes": [self._change(one) for one in stage.findings],
+            "changes": [self._change(one, stage) for one in stage.findings],
             "unmeasured": [
                 {"candidate": name, "reason": reason} for name, reason in stage.unmeasured.items()
             ],
@@ -111,7 +117,7 @@ class BisectResult:
             "notes": list(stage.notes),
         }
 
-    def _change(self, found: Finding) -> dict[str, Any]:
+    def _change(self, found: Finding, stage: Bisected) -> dict[str, Any]:
         return {
             "before": found.before.variant,
             "after": found.after.variant,
@@ -123,6 +129,7 @@ class BisectResult:
                     "ratio": one.ratio,
                     "low": one.bounds[0],
                     "high": one.bounds[1],
+                    "share": round(stage.share(name, one), 4),
                     **found.inspections.get(name, Inspections()).as_json(),
                 }
                 for name, one in found.changes.items()

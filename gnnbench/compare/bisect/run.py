@@ -102,6 +102,8 @@ def _closer(
         if len(found.causes) > 1:
             continue
         (cause,) = found.causes
+        if cause.kind == "commit" and not setting.hunks:
+            continue
         try:
             line = lines.closer(found.before, cause, repositories, setting.folder)
         except UsageError as error:

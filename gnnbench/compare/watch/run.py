@@ -59,7 +59,7 @@ class Watch:
         ran = max((one.number for one in state.steps if one.first), default=0)
         for step in state.steps:
             # Of the newest ones, the network or the machine may have failed.
-            self._finish(replace(step, failed={}) if step.number > ran else step)
+            self._finish(replace(step, failed={}) if step.number >= ran else step)
         last = before[-1].head if before else None
         found = self._watched.versions(setting.since, setting.until, last)
         state.begin(self._watched.text)

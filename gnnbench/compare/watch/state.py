@@ -82,9 +82,22 @@ class Step:
 
     def causes(self, name: str) -> tuple[Cause, ...]:
         """Return what the search named as the cause of a benchmark's change: one, or several candidates."""
-        changes = [change for stage in self.found.stages for change in stage.changes]
-        found = [change.causes for change in changes if any(one.id == name for one in change.benchmarks)]
+        found = [one for one, _ in self._searched(name) if one[0].kind != "hunk"]
         return found[-1] if found else ()
+
+    def hunks(self, name: str) -> list[tuple[tuple[Cause, ...], float]]:
+        """Return the hunks that changed a benchmark, each one or several candidates, and their shares."""
+        return [one for one in self._searched(name) if one[0][0].kind == "hunk"]
+
+    def _searched(self, name: str) -> list[tuple[tuple[Cause, ...], float]]:
+        """Return the causes of a benchmark's changes on all lines that were searched, and their shares."""
+        return [
+            (change.causes, one.share)
+            for stage in self.found.stages
+            for change in stage.changes
+            for one in change.benchmarks
+            if one.id == name and change.causes
+        ]
 
     def confirmed(self) -> dict[str, tuple[Compared, Compared]]:
         """Return the rows of the benchmarks of which both comparisons found the same change."""
@@ -120,6 +133,8 @@ class Searched:
     """A benchmark of a change that a bisection found."""
 
     id: str
+    share: float = 1.0
+    """How much of the change between the ends it is, as a fraction."""
 
 
 @dataclass(frozen=True)

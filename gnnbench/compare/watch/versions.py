@@ -86,7 +86,9 @@ class Watched:
         return self._releases(since, until, last) if self.is_package else self._commits(since, until, last)
 
     def _releases(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
-        found = sorted({Release(one.public) for one in releases.available(self.text, self.root, early=True)})
+        known = releases.available(self.text, self.root, early=True)
+        builds = {one.public for one in known if one.local}  # of which pip would take the one with a name
+        found = sorted({Release(one.public) for one in known})
         found = [one for one in found if not one.is_prerelease] or found  # nightly builds are nothing else
         ends = [
             None if text is None else _release(self.text, text, found)
@@ -95,12 +97,14 @@ class Watched:
         first = ends[0] or found[-2:][0]
         # The last one that was looked at may be gone from the index.
         later = [one for one in found if first < one <= (ends[1] or found[-1])]
-        return [self.release(str(one)) for one in (first, *later)]
+        return [self.release(str(one), "===" if str(one) in builds else "==") for one in (first, *later)]
 
-    def release(self, version: str) -> Version:
+    def release(self, version: str, equals: str = "==") -> Version:
         """Return a release or nightly build of the package."""
         night = _NIGHT.search(version)
-        return Version(version, f"pip:{self.text}=={version}", "-".join(night.groups()) if night else "")
+        return Version(
+            version, f"pip:{self.text}{equals}{version}", "-".join(night.groups()) if night else ""
+        )
 
     def _commits(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
         assert self._repository
