@@ -44,6 +44,8 @@ def version(package: str) -> str | None:
 
 def install_command(package: str, device: str = "cpu") -> str:
     """Return the command that installs a package for a device, or the address of its CUDA builds."""
+    if package == "pyg_lib":  # built for each version of torch, and not on the package index
+        return f"pip install pyg_lib -f https://data.pyg.org/whl/torch-{version('torch')}.html"
     there = _INSTALL_FOR_CUDA.get(package) if device == "cuda" else None
     return there or INSTALL.get(package, f"pip install {package}")
 

@@ -158,6 +158,54 @@ PLANTED = {
         "2_workers and pyg",
         (),
     ),
+    "pyg#8232": Planted(
+        "no workers",
+        f"{_OPERATIONS}/hetero_loader.py",
+        "num_workers=int(workers)",
+        "num_workers=0 * int(workers)",
+        "test_hetero_loader.py",
+        "hgt_loader_2_workers",
+        (),
+    ),
+    "heterogeneous NeighborLoader": Planted(
+        "each batch is converted to a homogeneous graph, which is not used",
+        f"{_OPERATIONS}/hetero_loader.py",
+        "input_nodes=(",
+        "transform=lambda batch: (batch.to_homogeneous(), batch)[1],\n        input_nodes=(",
+        "test_hetero_loader.py",
+        "hetero_loader_0_workers and pyg",
+        (),
+    ),
+    "LinkNeighborLoader": Planted(
+        "each batch is converted to float64 and back",
+        f"{_OPERATIONS}/link_loader.py",
+        'neg_sampling="binary",',
+        'neg_sampling="binary",\n'
+        "        transform=lambda batch: batch.apply(lambda part: part.double().to(part.dtype)),",
+        "test_link_loader.py",
+        "link_loader_0_workers and pyg",
+        (),
+    ),
+    "OnDiskDataset": Planted(
+        "each graph is read twice",
+        f"{_OPERATIONS}/disk_loader.py",
+        "        def serialize",
+        "        def __getitems__(self, indices: list[int]) -> Any:\n"
+        "            return (self.multi_get(indices), self.multi_get(indices))[0]\n\n"
+        "        def serialize",
+        "test_disk_loader.py",
+        "disk_loader_0_workers",
+        (),
+    ),
+    "sampling with replacement": Planted(
+        "a copy of the columns in each call",
+        f"{_OPERATIONS}/neighbors.py",
+        "pointer, columns, batch.seeds",
+        "pointer, columns.clone(), batch.seeds",
+        "test_neighbors.py",
+        "sample_neighbors_replaced and sparse",
+        (),
+    ),
 }
 
 

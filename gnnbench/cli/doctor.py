@@ -20,7 +20,7 @@ Status = Literal["ok", "note", "missing"]
 
 _PYG = ("torch", "torch_geometric", "ogb")
 """Those of the extra `pyg`: all of them are required where benchmarks use gnnbench's fixtures."""
-_OPTIONAL = ("torch_scatter", "torch_sparse", "dgl")
+_OPTIONAL = ("pyg_lib", "torch_scatter", "torch_sparse", "dgl")
 _MARK = b"mark.operations("
 """What benchmarks have that use gnnbench's fixtures."""
 _PLACES = ("test_*.py", "*/test_*.py", "*/*/test_*.py")

@@ -4,7 +4,8 @@ They work wherever `gnnbench[pyg]` is installed, in tests with the marker `opera
 of the same name replaces the one here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from .. import codec, environment
 from ..errors import UsageError
 from ..files import cache_folder
 from ..options import Options
+from ..packages import is_installed
 from ..results import counter_baseline
 from ..variants.collected import CHECKED, WHOLE_CALL, marked
 from ..workloads import operations, platforms
@@ -68,15 +70,20 @@ def case(
     graph: "Graph",
     hidden: int,
     device: str,
-) -> "Case":
-    """The test's spec and graph, from which its inputs are built; skips it if the graph is not for it."""
+) -> "Iterator[Case]":
+    """The test's spec and graph, from which its inputs are built; skips it if the graph is not for it.
+
+    An operation that has calls with and without pyg-lib runs without it on pyg.
+    """
     from ..workloads.case import Case
 
     spec = Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device)
     own = operations.OPERATIONS.get(operation)
     if own and (reason := own.why_not_on(graph, spec)):
         pytest.skip(reason)
-    return Case(spec, graph)
+    hides = platform == "pyg" and own and own.with_pyg_lib and is_installed("pyg_lib")
+    with platforms.without_pyg_lib() if hides else nullcontext():
+        yield Case(spec, graph)
 
 
 @pytest.fixture

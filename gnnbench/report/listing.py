@@ -31,8 +31,9 @@ _GROUPS = (
 _WIDTH_IN_A_PIPE = 80
 """Calls are shortened to this width where the output is not a terminal."""
 _SHORTEST_CALL = 10
-_COLUMNS = tuple(name for name in PLATFORMS if name != "compiled")
-"""Platforms with a column of their own; `compiled` stands in that of `sparse`, as no operation has both."""
+_COLUMNS = tuple(name for name in PLATFORMS if name not in ("compiled", "pyg_lib"))
+"""Platforms with a column of their own; `compiled` stands in that of `sparse`, as no operation has both, and
+`pyg_lib` beside `pyg`."""
 _PLATFORM_WIDTH = max(map(len, PLATFORMS))
 _DATA_SET_COLUMNS = (
     Column("name"),

@@ -87,8 +87,17 @@ class Operation:
     """Whether it needs a graph in which two nodes have at most one relation."""
     batched: bool = False
     """Whether it needs a graph that consists of several, such as molecules."""
+    with_pyg_lib: bool = False
+    """Whether PyG takes another path if pyg-lib is installed: the platform `pyg_lib`, with the same call."""
     formerly: tuple[str, ...] = ()
     """Former names, which saved files may contain."""
+
+    def __post_init__(self) -> None:
+        """Add the call with pyg-lib, which needs nothing else."""
+        if self.with_pyg_lib:
+            call = self.calls["pyg"]
+            call = call._replace(text=f"{call.text}, with pyg-lib", one_of=())
+            object.__setattr__(self, "calls", {**self.calls, "pyg_lib": call})
 
     def kernel(self, platform: str) -> Kernel:
         """Import a platform's library and return its kernel."""

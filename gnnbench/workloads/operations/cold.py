@@ -149,7 +149,7 @@ OPERATIONS = (
         {
             name: _call(f"import {platform.packages[-1]}", name, _import)
             for name, platform in PLATFORMS.items()
-            if name != "compiled"
+            if name not in ("compiled", "pyg_lib")
         },
         reference=imported,
     ),

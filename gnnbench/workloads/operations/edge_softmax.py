@@ -100,6 +100,7 @@ OPERATIONS = (
             "torch": "torch.sparse.softmax takes no CSR matrix: see edge_softmax",
             "dgl": "a DGLGraph has both forms: see edge_softmax",
         },
+        with_pyg_lib=True,
         reference=reference,
     ),
 )

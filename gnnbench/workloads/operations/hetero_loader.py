@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from ..annotations import Case, Graph, Hop, Tensor
 from ..libraries import pyg_data, pyg_loader, sampled, torch
 from ..loading import Loading
-from ..operation import Call
 from .hetero import MAG, edges_of
 from .neighbor_loader import BATCHES, REPEATS, quietly
-from .neighbors import BATCH, FAN_OUTS, INT64_ONLY, ON_CPU, sampling
+from .neighbors import BATCH, FAN_OUTS, by_pyg, sampling
 
 if TYPE_CHECKING:
     from ..graphs.relation import Relation
@@ -149,23 +148,23 @@ OPERATIONS = tuple(
     replace(
         sampling(
             f"{name}_loader_{workers}_workers",
-            {"pyg": Call(f"{text}, {workers} workers", limits=(INT64_ONLY, ON_CPU), one_of=packages)},
+            {"pyg": by_pyg(f"{text}, {workers} workers")},
             {"sparse": "it takes edge_index and SparseTensor alike: see pyg", "dgl": absent},
             reference,
             default=False,
             graphs=(MAG,),
             batches=BATCHES,
+            with_pyg_lib=name == "hetero",
         ),
         relational=True,
     )
-    for name, text, packages, absent in (
+    for name, text, absent in (
         (
             "hetero",
             "NeighborLoader([15, 10]) of HeteroData",
-            ("pyg_lib", "torch_sparse"),
             "dgl.dataloading.DataLoader draws of heterographs as of others: see neighbor_loader",
         ),
-        ("hgt", "HGTLoader([512, 512])", ("torch_sparse",), "DGL has no sampler of nodes by type"),
+        ("hgt", "HGTLoader([512, 512])", "DGL has no sampler of nodes by type"),
     )
     for workers in (0, 2)
 )

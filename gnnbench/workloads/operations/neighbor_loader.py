@@ -10,7 +10,7 @@ from ..libraries import dgl, on_dgl, pyg_data, pyg_loader, sampled, torch
 from ..loading import Loading
 from ..operation import Call, Operation
 from . import blocks
-from .neighbors import BATCH, FAN_OUTS, INT64_ONLY, ON_CPU, sampling
+from .neighbors import BATCH, FAN_OUTS, ON_CPU, by_pyg, sampling
 from .subgraph import drawn
 
 BATCHES = 8
@@ -32,7 +32,7 @@ def nodes(graph: Graph) -> Tensor:
 def loading(case: Case) -> Loading:
     """Return the loader of a case's operation and platform."""
     workers = int(case.spec.operation.split("_")[-2])
-    make = {"pyg": _pyg, "dgl": _dgl}[case.spec.platform]
+    make = _dgl if case.spec.platform == "dgl" else _pyg
     return Loading(make(case, workers))
 
 
@@ -99,7 +99,7 @@ def first(loading: Loading) -> list[Any]:
 
 def checked(case: Case) -> Callable[..., Tensor]:
     """Return a function that checks each batch, and returns how many seeds each has."""
-    hops_of = {"pyg": hops_of_data, "dgl": _hops_of_blocks}[case.spec.platform]
+    hops_of = _hops_of_blocks if case.spec.platform == "dgl" else hops_of_data
 
     def result(batches: list[Any], *_inputs: Any) -> Tensor:
         graph = case.graph
@@ -123,10 +123,7 @@ def checked(case: Case) -> Callable[..., Tensor]:
 
 
 def hops_of_data(batch: Any, count: int | None = None) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
-    """Return the nodes of a batch of PyG, the hops, the nodes' features and the labels.
-
-    `count` is the number of seeds, if it is not that of the batch.
-    """
+    """Return the nodes of a batch of PyG, the hops, features and labels; `count` seeds, or the batch's."""
     hops = sampled.renumbered(count or batch.batch_size, batch.n_id, *batch.edge_index, batch.e_id)
     return batch.n_id, hops, batch.x, batch.y
 
@@ -157,11 +154,7 @@ def _loader(name: str, workers: int, reference: Callable[[Graph], Tensor], batch
     return sampling(
         f"{name}_{workers}_workers",
         {
-            "pyg": Call(
-                f"NeighborLoader([15, 10]), {with_workers}",
-                limits=(INT64_ONLY, ON_CPU),
-                one_of=("pyg_lib", "torch_sparse"),
-            ),
+            "pyg": by_pyg(f"NeighborLoader([15, 10]), {with_workers}"),
             "dgl": Call(
                 f"dgl.dataloading.DataLoader, {with_workers}",
                 limits=(ON_CPU, *([] if workers else [blocks.FUSED])),
@@ -171,6 +164,7 @@ def _loader(name: str, workers: int, reference: Callable[[Graph], Tensor], batch
         reference,
         default=batches > 1,
         batches=batches,
+        with_pyg_lib=True,
     )
 
 

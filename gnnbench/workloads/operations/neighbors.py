@@ -21,7 +21,7 @@ GRAPHS = ("ogbn-arxiv:synthetic@0.1",)
 """Half of its nodes have more than 10 neighbours, and 4 % of Cora's."""
 
 ON_CPU = Limit("it draws on the CPU only", frozenset({"cuda"}))
-INT64_ONLY = Limit("torch_sparse's samplers take int64 only", frozenset({"int32"}))
+INT64_ONLY = Limit("samplers get int64: torch_sparse's take no other", frozenset({"int32"}))
 _WEIGHTS = Limit("DGL takes no probabilities in half precision", frozenset({HALF}))
 
 
@@ -46,6 +46,10 @@ def batch_of(case: Case, graph: Any) -> Batch:
 
 def _pyg_sampler(case: Case, **options: Any) -> Batch:
     data = pyg_data.Data(edge_index=case.edge_index(), num_nodes=case.graph.num_nodes)
+    if "weight_attr" in options:
+        data.w = case.edge_weight()
+    elif "time_attr" in options:
+        data.time = times(case.graph)
     with warnings.catch_warnings():  # that pyg-lib is faster
         warnings.simplefilter("ignore")
         return batch_of(case, pyg_sampler.NeighborSampler(data, list(FAN_OUTS), **options))
@@ -102,6 +106,8 @@ def checked(case: Case, kernel: Kernel) -> Callable[[Any, Batch], tuple[Tensor, 
 
     The kernel's own `result` returns each `Hop`. The function raises MismatchError: see `require_hop`.
     """
+    if not kernel.result:
+        return partial(_trees, case.graph, timed=case.spec.operation.endswith("_temporal"))
     replace = case.spec.operation.endswith("_replaced")
 
     def result(output: Any, batch: Batch) -> tuple[Tensor, ...]:
@@ -123,10 +129,55 @@ def reference(graph: Graph) -> tuple[Tensor, Tensor]:
     return nodes, sampled.degrees(graph)[nodes].clamp(max=FAN_OUTS[0])
 
 
+def times(graph: Graph) -> Tensor:
+    """Return when each node was made, which is random: int64 [N]."""
+    return drawn(graph, graph.num_nodes)
+
+
+def _trees(graph: Graph, output: Any, batch: Batch, *, timed: bool) -> tuple[Tensor, Tensor]:
+    """Check what was drawn for each seed apart, `timed` of older nodes only; return what `reference` does."""
+    moved, tree, count = batch.graph.edge_permutation, output.batch, len(batch.seeds)
+    entry = output.edge if moved is None else moved[output.edge]
+    (source, target), row, col = graph.edge_index, output.row, output.col
+    same = graph.edge_index[:, entry].equal(output.node[torch.stack((row, col))])
+    sampled.require(same and tree[row].equal(tree[col]), "nodes or entries are numbered wrongly")
+    sampled.require(len((tree[col] * graph.num_edges + entry).unique()) == len(entry), "an edge came twice")
+    hop, made = torch.full_like(tree, 2), times(graph) if timed else torch.zeros(graph.num_nodes)
+    hop[row[col < count]] = 1
+    hop[:count] = 0
+    expected = torch.zeros_like(tree)
+    for number, seed in enumerate(batch.seeds):
+        degree = target[made[source] <= made[seed]].bincount(minlength=graph.num_nodes)
+        mine = tree == number
+        expected[mine] = degree[output.node[mine]].minimum(torch.tensor((*FAN_OUTS, 0))[hop[mine]])
+    drawn = col.bincount(minlength=len(tree))
+    sampled.require(drawn.equal(expected), "a node has too few neighbours or too many")
+    sampled.require(bool((made[output.node] <= made[batch.seeds][tree]).all()), "a node is too young")
+    return batch.seeds, drawn[:count]
+
+
+def temporal_reference(graph: Graph) -> tuple[Tensor, Tensor]:
+    """Return what `reference` does, of the neighbours that are not younger than the seed."""
+    (source, target), made, nodes = graph.edge_index, times(graph), seeds(graph)
+    older = target[made[source] <= made[target]].bincount(minlength=graph.num_nodes)
+    return nodes, older[nodes].clamp(max=FAN_OUTS[0])
+
+
 def replaced_reference(graph: Graph) -> tuple[Tensor, Tensor]:
     """Return what `reference` does, with replacement: as many of each as asked for, if it has any."""
     nodes, drawn = reference(graph)
     return nodes, FAN_OUTS[0] * drawn.clamp(max=1)
+
+
+def by_pyg(text: str, *functions: Any, limits: tuple[Limit, ...] = (INT64_ONLY, ON_CPU)) -> Call:
+    """Return a call of PyG's samplers; `functions` are run, build and result."""
+    run, build, result = functions or ("", "structure", None)
+    return Call(text, run, limits, build, result, one_of=("torch_sparse",))
+
+
+def _with_pyg_lib(result: Any = None, **options: Any) -> Call:
+    text = f"NeighborSampler([15, 10], {', '.join(f'{key}={value!r}' for key, value in options.items())})"
+    return Call(text, _pyg, (INT64_ONLY, ON_CPU), partial(_pyg_sampler, **options), result)
 
 
 def sampling(
@@ -139,6 +190,7 @@ def sampling(
     default: bool = True,
     graphs: tuple[str, ...] = GRAPHS,
     batches: int | None = None,
+    with_pyg_lib: bool = False,
 ) -> Operation:
     """Return an operation of this group; plain PyTorch has none of them."""
     return Operation(
@@ -152,6 +204,7 @@ def sampling(
         group="sampling",
         graphs=graphs,
         batches=batches,
+        with_pyg_lib=with_pyg_lib,
     )
 
 
@@ -159,14 +212,7 @@ OPERATIONS = (
     sampling(
         "sample_neighbors",
         {
-            "pyg": Call(
-                "NeighborSampler([15, 10])",
-                _pyg,
-                (INT64_ONLY, ON_CPU),
-                _pyg_sampler,
-                _pyg_hops,
-                one_of=("pyg_lib", "torch_sparse"),
-            ),
+            "pyg": by_pyg("NeighborSampler([15, 10])", _pyg, _pyg_sampler, _pyg_hops),
             "sparse": Call(
                 "torch.ops.torch_sparse.neighbor_sample",
                 _sparse,
@@ -178,17 +224,14 @@ OPERATIONS = (
         },
         {},
         example=True,
+        with_pyg_lib=True,
     ),
     sampling(
         "sample_neighbors_replaced",
         {
-            "pyg": Call(
+            "pyg": by_pyg(
                 "NeighborSampler([15, 10], replace=True)",
-                _pyg,
-                (INT64_ONLY, ON_CPU),
-                partial(_pyg_sampler, replace=True),
-                _pyg_hops,
-                one_of=("pyg_lib", "torch_sparse"),
+                *(_pyg, partial(_pyg_sampler, replace=True), _pyg_hops),
             ),
             "sparse": Call(
                 "torch.ops.torch_sparse.neighbor_sample(replace=True)",
@@ -207,6 +250,7 @@ OPERATIONS = (
         {},
         replaced_reference,
         default=False,
+        with_pyg_lib=True,
     ),
     sampling(
         "sample_neighbors_weighted",
@@ -217,11 +261,29 @@ OPERATIONS = (
                 (_WEIGHTS,),
                 partial(_dgl_graph, weighted=True),
                 _dgl_hops,
-            )
+            ),
+            "pyg_lib": _with_pyg_lib(_pyg_hops, weight_attr="w"),
         },
         {
             "pyg": "NeighborSampler and NeighborLoader draw with weights (weight_attr) through pyg-lib only",
             "sparse": "torch_sparse.neighbor_sample takes no weights: see sample_neighbors",
         },
+    ),
+    *(
+        sampling(
+            f"sample_neighbors_{name}",
+            {"pyg_lib": _with_pyg_lib(**options)},
+            {
+                "pyg": "NeighborSampler draws so through pyg-lib only",
+                "sparse": "PyG does not call torch_sparse for it",
+                "dgl": "DGL's samplers do not draw so",
+            },
+            expected,
+            default=False,
+        )
+        for name, options, expected in (
+            ("disjoint", {"disjoint": True}, reference),
+            ("temporal", {"time_attr": "time"}, temporal_reference),
+        )
     ),
 )

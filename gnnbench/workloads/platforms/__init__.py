@@ -4,11 +4,12 @@ Only `load` and `why_not_on` import a library.
 """
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from ...packages import install_command
+from ...packages import install_command, unusable
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -36,6 +37,9 @@ PLATFORMS: Mapping[str, Platform] = {
             "PyG's models under torch.compile",
             ("torch_geometric",),
             also=("torch_scatter", "torch_sparse"),
+        ),
+        Platform(
+            "pyg_lib", "PyG where it calls pyg-lib", ("torch_geometric", "pyg_lib"), also=("torch_scatter",)
         ),
         Platform(
             "sparse",
@@ -94,6 +98,8 @@ def why_not_on(name: str, device: str) -> str | None:
 
     Without nvcc, pip builds torch_sparse for the CPU only; so is DGL's package on the package index.
     """
+    if name == "pyg_lib":  # where it does not import, PyG goes on without it
+        return unusable("pyg_lib")
     if device != "cuda":
         return None
     if name == "sparse":
@@ -111,6 +117,23 @@ def why_not_on(name: str, device: str) -> str | None:
         if not import_dgl().ndarray.gpu(0).exist:
             return f"dgl is built without CUDA: {install_command('dgl', device)}"
     return None
+
+
+_PYG_LIB = ("PYG_LIB", "SOFTMAX", "INDEX_SORT", "SEGMM", "GMM", "METIS")
+"""What PyG calls of pyg-lib if it is there, by the names of the switches in torch_geometric.typing."""
+
+
+@contextmanager
+def without_pyg_lib() -> Iterator[None]:
+    """Let PyG take the paths that it takes where pyg-lib is not installed."""
+    from torch_geometric import typing
+
+    switches = {name: getattr(typing, name) for name in (f"WITH_{each}" for each in _PYG_LIB)}
+    vars(typing).update(dict.fromkeys(switches, False))
+    try:
+        yield
+    finally:
+        vars(typing).update(switches)
 
 
 def load(name: str) -> PlatformModule:
