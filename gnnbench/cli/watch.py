@@ -85,6 +85,8 @@ def run(options: argparse.Namespace) -> int:
     from ..compare.watch.state import State
     from ..report import watch as shown
 
+    if options.what:
+        options.state.mkdir(parents=True, exist_ok=True)  # the page may be in it
     if options.page:
         check_writable(options.page)
         if reason := packages.missing(packages.PAGES):

@@ -36,7 +36,7 @@ def counts(step: Step) -> str:
     rows = step.result.rows if step.result else ()
     found = Counter("same code" if row.judgement.same_code else row.judgement.verdict for row in rows)
     said = ", ".join(f"{number} {word}" for word, number in sorted(found.items()))
-    return said or step.failed.get("first", "no benchmark")
+    return "the same files" if step.same_files else said or step.failed.get("first", "no benchmark")
 
 
 def versions(step: Step) -> str:

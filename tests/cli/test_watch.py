@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -20,7 +21,7 @@ from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.compare.watch import run as watching
 from gnnbench.compare.watch import versions
 from gnnbench.compare.watch.run import Watch, WatchSetting
-from gnnbench.compare.watch.state import State
+from gnnbench.compare.watch.state import State, Step
 from gnnbench.compare.watch.versions import Version, Watched
 from gnnbench.errors import UsageError
 from gnnbench.report import watch as shown
@@ -182,7 +183,7 @@ def made_up(tmp_path, monkeypatch):
     }
     monkeypatch.setattr(Watched, "versions", lambda *words: four[four.index(words[-1]) if words[-1] else 0 :])
     monkeypatch.setattr(Watched, "ends", lambda *_: ("git:good", "git:main"))
-    monkeypatch.setattr(watching, "both", lambda base, head, *_, **__: nullcontext((base.text, head.text)))
+    monkeypatch.setattr(watching, "both", lambda base, head, *_, **__: nullcontext((base, head)))
 
     def run(calls=99):
         left = iter(range(calls))
@@ -195,13 +196,14 @@ def made_up(tmp_path, monkeypatch):
             return found
 
         def compared(base, head, its, _watcher):
-            rows = call(answers[base, head])
+            rows = call(answers[base.text, head.text])
             return answer(*[one for one in rows if its.only is None or one.fullname in its.only])
 
         def searched(*_):
             return call(bisected(line := commits(3), "slower", findings=[finding(line, 1, 2, a=1.2)]))
 
         monkeypatch.setattr(coordinator, "run", compared)
+        monkeypatch.setattr(watching, "_same_files", lambda *_: False)
         monkeypatch.setattr(bisection, "run", searched)
         watch = Watch(
             Watched("thing", tmp_path), State(tmp_path / "state"), setting(tmp_path, anchor="3"), Watcher()
@@ -330,3 +332,23 @@ def test_the_anchor(tmp_path, typed, day, base):
         None,
         found,
     )
+
+
+def test_builds_that_differ_in_their_version_alone_are_not_compared(tmp_path):
+    files = {"thing/__init__.py": "VERSION = '{}'", "thing/a.py": "{}", "thing/__pycache__/a.pyc": "{}{}"}
+    sides = []
+    for name, more in (("1.0.dev1", ""), ("1.0.dev2", ""), ("1.0.dev3", " + 1")):
+        for file, text in {**files, f"thing-{name}.dist-info/METADATA": name * 2}.items():
+            (tmp_path / name / file).parent.mkdir(parents=True, exist_ok=True)
+            changed = more if file.endswith("a.py") else ""
+            (tmp_path / name / file).write_text(text.format(name, 0) + changed)
+        sides.append((Version(name, ""), SimpleNamespace(trees=(tmp_path / name,))))
+    first, *others = sides
+    same = [watching._same_files(Step(1, first[0], one[0]), first[1], one[1]) for one in others]
+    assert same == [True, False]
+    assert not watching._same_files(Step(1, first[0], first[0]), first[1], SimpleNamespace(trees=()))
+    state = State(tmp_path / "state")
+    state.put(Step(1, first[0], others[0][0], same_files=True))
+    (step,) = State(tmp_path / "state").steps
+    assert step.all_same_code
+    assert shown.counts(step) == "the same files"

@@ -1,14 +1,15 @@
 """Runs a watch: compares, confirms and searches what is not in the state yet, the oldest version first."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from ...errors import UsageError
 from ...variants import variant
-from ...variants.prepare import both
+from ...variants.prepare import Prepared, both
 from ..ab import coordinator
 from ..ab.pairs import Watcher
 from ..bisect import run as bisection
@@ -16,6 +17,9 @@ from ..bisect.journal import BisectSetting
 from . import versions
 from .state import TIMES, State, Step, changed
 from .versions import Version, Watched
+
+_MADE = re.compile(r"^[^/]*\.dist-info/|(^|/)__pycache__/")
+"""Files that an installation makes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +60,7 @@ class Watch:
         """
         state, setting = self._state, self._setting
         before = state.neighbours
-        ran = max((one.number for one in state.steps if one.first), default=0)
+        ran = max((one.number for one in state.steps if one.ran), default=0)
         for step in state.steps:
             # Of the newest ones, the network or the machine may have failed.
             self._finish(replace(step, failed={}) if step.number >= ran else step)
@@ -88,12 +92,12 @@ class Watch:
 
     def _finish(self, step: Step) -> None:
         """Do what is left to do of a step, and save it after each part."""
-        if step.first is None and "first" not in step.failed:
-            step = self._done(step, "first", lambda: self._compared(step))
+        if not step.ran and "first" not in step.failed:
+            step = self._done(step, "first", lambda: self._compared(step, "first"))
         explained = self._state.explained(step) if step.is_anchor else set()
         names = [name for name in changed(step.result) if name not in explained]
         if names and step.again is None and "again" not in step.failed:
-            step = self._done(step, "again", lambda: self._compared(step, names))
+            step = self._done(step, "again", lambda: self._compared(step, "again", names))
         found = [
             name
             for name, rows in step.confirmed().items()
@@ -102,8 +106,8 @@ class Watch:
         if found and step.search is None and "search" not in step.failed:
             self._done(step, "search", lambda: self._searched(step, found))
 
-    def _done(self, step: Step, part: str, do: Callable[[], Mapping[str, Any] | None]) -> Step:
-        """Do a part of a step, or note why that is impossible, and save the step.
+    def _done(self, step: Step, part: str, do: Callable[[], dict[str, Any] | None]) -> Step:
+        """Do a part of a step, which returns fields of it, or note why it is impossible; save the step.
 
         Raises:
             UsageError: it is impossible, and no step was possible yet.
@@ -111,31 +115,33 @@ class Watch:
         try:
             made = do()
         except UsageError as error:
-            if not any(one.first for one in self._state.steps):
+            if not any(one.ran for one in self._state.steps):
                 raise  # what was typed is more likely wrong
             step = replace(step, failed={**step.failed, part: str(error)})
         else:
             if made is None:
                 return step
-            step = replace(step, **cast("dict[str, Any]", {part: made}))
+            step = replace(step, **made)
         now = datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         step = replace(step, looked_at=step.looked_at or now)
         self._state.put(step)
         self.new = [*(one for one in self.new if one.file != step.file), step]
         return step
 
-    def _compared(self, step: Step, only: Sequence[str] | None = None) -> dict[str, Any]:
-        """Return the result of a comparison, of all benchmarks or of some."""
+    def _compared(self, step: Step, part: str, only: Sequence[str] | None = None) -> dict[str, Any]:
+        """Return the result of a comparison, of all benchmarks or of some; or that no file differs."""
         setting = replace(self._setting, seed=_seed(step, *(only or ())), only=only)
         if only:  # they have all the time
             most = max(setting.per_benchmark_seconds, setting.total_seconds / len(only))
             setting = replace(setting, per_benchmark_seconds=most)
         base, head = (variant.parse(one.variant) for one in (step.base, step.head))
         with both(base, head, setting.folder, self._watcher, dependencies=setting.dependencies) as sides:
+            if self._watched.is_package and not setting.dependencies and _same_files(step, *sides):
+                return {"same_files": True}
             found = coordinator.run(*sides, setting, self._watcher).settled()
         if found.interrupted:
             raise KeyboardInterrupt
-        return found.as_json()
+        return {part: found.as_json()}
 
     def _searched(self, step: Step, names: Sequence[str]) -> dict[str, Any] | None:
         """Return the bisection between two versions; None: there is no repository to search."""
@@ -152,7 +158,22 @@ class Watch:
         found = bisection.run(*ends, setting, self._watcher)
         if found.interrupted:
             raise KeyboardInterrupt
-        return found.as_json()
+        return {"search": found.as_json()}
+
+
+def _same_files(step: Step, base: Prepared, head: Prepared) -> bool:
+    """Return whether two builds have the same files, but for their metadata and the version in the files."""
+    if len(base.trees) != 1 or len(head.trees) != 1:
+        return False
+    found = [
+        {
+            str(file.relative_to(tree)): file.read_bytes().replace(name.encode(), b"VERSION")
+            for file in sorted(tree.rglob("*"))
+            if file.is_file() and not _MADE.search(str(file.relative_to(tree)))
+        }
+        for tree, name in ((base.trees[0], step.base.name), (head.trees[0], step.head.name))
+    ]
+    return found[0] == found[1]
 
 
 def _seed(step: Step, *names: str) -> int:

@@ -37,6 +37,8 @@ class Step:
     head: Version
     is_anchor: bool = False
     """Whether they are no neighbours: small changes add up between them."""
+    same_files: bool = False
+    """Whether both builds have the same files, but for the version in them: then nothing is compared."""
     first: Mapping[str, Any] | None = None
     """The result of the comparison, see docs/formats.md."""
     again: Mapping[str, Any] | None = None
@@ -61,7 +63,13 @@ class Step:
     @property
     def all_same_code(self) -> bool:
         """Whether all benchmarks run the same code in both versions."""
-        return self.result is not None and all(row.judgement.same_code for row in self.result.rows)
+        rows = self.result.rows if self.result else None
+        return self.same_files if rows is None else all(row.judgement.same_code for row in rows)
+
+    @property
+    def ran(self) -> bool:
+        """Whether the comparison was possible, or not needed."""
+        return self.first is not None or self.same_files
 
     @property
     def file(self) -> str:
