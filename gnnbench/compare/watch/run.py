@@ -165,15 +165,23 @@ def _same_files(step: Step, base: Prepared, head: Prepared) -> bool:
     """Return whether two builds have the same files, but for their metadata and the version in the files."""
     if len(base.trees) != 1 or len(head.trees) != 1:
         return False
+    trees, names = (base.trees[0], head.trees[0]), (step.base.name, step.head.name)
     found = [
         {
-            str(file.relative_to(tree)): file.read_bytes().replace(name.encode(), b"VERSION")
-            for file in sorted(tree.rglob("*"))
-            if file.is_file() and not _MADE.search(str(file.relative_to(tree)))
+            file: one.stat().st_size
+            for one in tree.rglob("*")
+            if one.is_file() and not _MADE.search(file := str(one.relative_to(tree)))
         }
-        for tree, name in ((base.trees[0], step.base.name), (head.trees[0], step.head.name))
+        for tree in trees
     ]
-    return found[0] == found[1]
+
+    def content(side: int, file: str) -> bytes:
+        return (trees[side] / file).read_bytes().replace(names[side].encode(), b"VERSION")
+
+    small_first = sorted(found[0], key=found[0].__getitem__)
+    return found[0].keys() == found[1].keys() and all(
+        content(0, one) == content(1, one) for one in small_first
+    )
 
 
 def _seed(step: Step, *names: str) -> int:
