@@ -28,7 +28,7 @@ from gnnbench.report import watch as shown
 from gnnbench.report.markdown_text import markdown
 from tests.cli.started import start
 from tests.compare.ab.workers import Watcher
-from tests.compare.bisect.histories import ALONE, ONE, content, create, hash_of
+from tests.compare.bisect.histories import ALONE, ONE, content, create, hash_of, in_three_hunks
 from tests.compare.bisect.results import commits, finding
 from tests.compare.bisect.results import result as bisected
 from tests.suite import gnnbench
@@ -37,17 +37,12 @@ from tests.variants.repositories import commit_all, git, wheel, without_settings
 WORDS = ("--state", "state", "--since", "good", "--budget", "20", "--page", "p.html", "--", "test_suite.py")
 
 
-def in_three_hunks(number):
-    """Return the module at a commit: the second hunk of the third makes a benchmark slower by a fifth."""
-    apart = "".join(f"# {line}\n" for line in range(12))
-    slower = content(0, 1.2 if number >= 2 else 1.0)
-    return f"def first():\n    return {number}\n{apart}{slower}{apart}LAST = {number}\n"
-
-
 @pytest.fixture
 def five(tmp_path, monkeypatch):
     """A repository of five commits."""
-    return create(tmp_path, [in_three_hunks(number) for number in range(5)], monkeypatch)
+    return create(
+        tmp_path, [in_three_hunks(number, 1.2 if number >= 2 else 1.0) for number in range(5)], monkeypatch
+    )
 
 
 def variables(folder):

@@ -53,7 +53,8 @@ def run(
         states = []
         while left and not (stages and stages[-1].unfinished):
             line, arguments = left.pop(0)
-            its = replace(setting, arguments=arguments, total_seconds=left_seconds)
+            results = setting.results or line.kind == "hunk"
+            its = replace(setting, arguments=arguments, total_seconds=left_seconds, results=results)
             state = Journal.held(cache / "bisect", journal.key(line, its), setting.seed, fresh=setting.fresh)
             states.append(held.enter_context(state))
             stage = _stage(line, states[-1], its, watcher)
