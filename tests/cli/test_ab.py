@@ -124,14 +124,14 @@ def test_this_repository_across_a_change_of_the_protocol(tmp_path):
     (package / "marker.py").write_text("SIDE = 'older'\n")
     link = package / "variants" / "pipe.py"
     kept = link.read_text()
-    link.write_text("raise ImportError('another protocol')\n")
+    link.write_text(kept.replace("token.encode()", "another.protocol"))
     commit_all(tmp_path, "older")
     link.write_text(kept.replace("token.encode()", 'token.encode() + b"x"'))
     (package / "marker.py").write_text("SIDE = 'newer'\n")
     commit_all(tmp_path, "newer")
     select = ("benchmarks/test_spmm.py", "--gnn-all", "-k", "spmm_sum-forward-torch")
     more = ("--gnn-dataset=rmat:5", "--gnn-hidden=8", "--gnn-platform=torch", "--gnn-device=cpu")
-    options = ("--total-budget", "1", "--time-all", "--json", "ab.json")
+    options = ("--total-budget", "40", "--time-all", "--json", "ab.json")
     words = ("git:HEAD~1", "git:HEAD", *options, "--", *select, *more)
     result = ab(tmp_path, *words, PYTEST_DISABLE_PLUGIN_AUTOLOAD=None)
     assert result.returncode in (0, 1, 3), result.stderr
