@@ -10,6 +10,7 @@ from functools import cache, partial
 from typing import Any
 
 import torch
+import torch._functorch.config
 from torch import Tensor
 
 from . import optimised
@@ -48,6 +49,8 @@ def _compile(function: Any, options: dict[str, Any]) -> Any:
     compile_it: Any = torch.compile
     known = inspect.signature(compile_it).parameters
     limit = {"recompile_limit": _SIZES} if "recompile_limit" in known else {}
+    # As in platforms/compiled.py: with this cache each call has a Python call more.
+    torch._functorch.config.enable_autograd_cache = False  # noqa: SLF001
     return compile_it(function, fullgraph=True, dynamic=False, options=options, **limit)
 
 
