@@ -6,7 +6,7 @@ It does the work in Python, so that results can be checked. PYG_LIB_CALLS names 
 import json
 import os
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import torch
 
@@ -29,7 +29,8 @@ def softmax_csr(src, ptr, dim=0):
     return torch.cat([part.softmax(dim) for part in parts], dim)
 
 
-def index_sort(inputs, max_value=None):
+@torch.jit.ignore  # torch_sparse compiles its call by TorchScript
+def index_sort(inputs: torch.Tensor, max_value: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
     _note("index_sort", inputs=inputs, max_value=max_value)
     return inputs.sort()
 
@@ -168,7 +169,8 @@ def _drawn(chosen, count, weights, replace):
     return chosen[torch.randperm(len(chosen))[:count]].tolist()
 
 
-ops = SimpleNamespace(
+ops = ModuleType("pyg_lib.ops")
+vars(ops).update(
     softmax_csr=softmax_csr,
     index_sort=index_sort,
     segment_matmul=segment_matmul,
