@@ -14,7 +14,7 @@ from .names import clean, short, spec_of
 from .wording import memory_notes, result_notes
 
 _ATOM = "http://www.w3.org/2005/Atom"
-_RATIO, _INTERVAL, _MEMORY, _RESULTS = verdicts.named("page", "ratio", "interval", "memory", "results")
+_RATIO, _INTERVAL, _MEMORY = verdicts.named("page", "ratio", "interval", "memory")
 COLUMNS = (
     Column("first run", "ratio", lambda pair: _RATIO.of(pair[0])),
     Column("interval", "interval", lambda pair: _INTERVAL.of(pair[0])),
