@@ -73,6 +73,10 @@ COMMANDS = {
     "trend history --json t.json --effect 5% --last 9": (3, "fewer than 12 runs"),
     "trend history -o trend.html": (2, PAGE),
     "watch --state s --page page.html": (2, PAGE),
+    "regret degree --skew rmat --scale 5 --degree 4 --threads 1 --direction forward --dataset rmat:5 "
+    "--hidden 8 --dtype float32 --index-dtype int64 --device cpu --data . --budget 5 --effect 5% "
+    "--json r.json": (2, "torch and torch_geometric are not installed"),
+    "regret --from r.json --against r.json --maps m": (2, PAGE),
     "prune torch --yes": (0, "nothing to remove in"),
     "completion bash": (2, "shtab is not installed: pip install 'gnnbench[completion]'"),
 }

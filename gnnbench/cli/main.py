@@ -25,6 +25,7 @@ from . import (
     merge,
     profile,
     prune,
+    regret,
     report,
     streams,
     submit,
@@ -52,6 +53,7 @@ _COMMANDS = {
     report: "make an HTML page, and slides: report RUN.json [BASE.json ...]",
     trend: "find changes in a history of runs: trend DIR|GLOB...",
     watch: "look at each new version of a package or repository: watch WHAT --state FOLDER [-- PYTEST ARGS]",
+    regret: "compare the ways to compute an operation, on a grid of graphs: regret [OPERATION...]",
     prune: "remove packages that pip installed for variants: prune [WORD...] --yes",
     completion: "print what makes a shell complete this command: completion SHELL",
 }

@@ -45,8 +45,9 @@ _DATA_SETS = (
     "loaders; entities: Ristoski et al. 2016, the files of PyG's Entities, with made-up features. aifb has "
     "90 relations, ogbn-mag-hetero four types of nodes and 7 relations, ogbg-molhiv 41,127 molecules. "
     "NAME:synthetic is a data set's synthetic stand-in, NAME:synthetic@0.1 one of a tenth of its size; "
-    "rmat:SCALE is a random graph with 2**SCALE nodes, hub:SCALE one with a node that has a tenth of the "
-    "edges, molecules:SCALE 2**SCALE molecules as in ZINC; a path that ends in .mtx is a Matrix Market file. "
+    "rmat:SCALE and uniform:SCALE are random graphs with 2**SCALE nodes, hub:SCALE one with a node that has "
+    "a tenth of the edges (rmat:14@4: 4 edges for each node), molecules:SCALE 2**SCALE molecules as in ZINC; "
+    "a path that ends in .mtx is a Matrix Market file. "
     "The number of edges is as published: Planetoid counts both directions, the others one."
 )
 

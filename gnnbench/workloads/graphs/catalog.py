@@ -17,6 +17,8 @@ __all__ = ["ATTRIBUTES_WIDTH", "DATASETS", "FORMS", "Dataset", "DatasetName"]
 
 ATTRIBUTES_CLASSES = 16
 """Number of synthetic classes for a graph without labels: `rmat:`, `hub:` and `.mtx`."""
+MOST_EDGES = 1024
+"""Of a node of a random graph, on average."""
 
 
 class Family(NamedTuple):
@@ -34,14 +36,15 @@ class Family(NamedTuple):
 
 FAMILIES = {
     "rmat": Family(16, range(4, 31)),  # as in Graph500
+    "uniform": Family(8, range(4, 31)),
     "hub": Family(8, range(6, 31)),  # a smaller one has too few pairs of nodes for its edges
     "molecules": Family(24.9, range(4, 18), 23.16, features=28, classes=2, unit="molecules"),  # as in ZINC
 }
 
 
 FORMS = (
-    "NAME, NAME:synthetic, NAME:synthetic@FRACTION, rmat:SCALE, hub:SCALE, molecules:SCALE, or the path of a "
-    ".mtx file"
+    "NAME, NAME:synthetic, NAME:synthetic@FRACTION, rmat:SCALE, uniform:SCALE, hub:SCALE, each also with "
+    "@EDGES of a node, molecules:SCALE, or the path of a .mtx file"
 )
 """The forms that `DatasetName.parse` accepts, for help texts."""
 
@@ -61,9 +64,12 @@ class DatasetName:
     fraction: float = 1.0
     """Fraction of the published nodes and edges, in (0, 1]; below 1 for stand-ins only."""
     family: str = ""
-    """`rmat`, `hub` for a graph of which one node has a tenth of the edges, or `molecules`."""
+    """`rmat`, `uniform`, `hub` for a graph of which one node has a tenth of the edges, or `molecules`."""
     scale: int = 0
     """A random graph has 2**scale nodes, or molecules."""
+    edges: float = 0.0
+    """Undirected edges of a random graph for each node; it draws fewer distinct ones, but `hub` exactly so
+    many."""
     path: Path | None = None
     """A Matrix Market file."""
 
@@ -105,14 +111,21 @@ class DatasetName:
         return twin
 
     @classmethod
-    def _parse_random(cls, text: str, family: str, scale: str) -> "DatasetName":
-        scales = FAMILIES[family].scales
+    def _parse_random(cls, text: str, family: str, variant: str) -> "DatasetName":
+        scales, usual = FAMILIES[family].scales, FAMILIES[family].edges
+        scale, at, edges = (variant, "", "") if family == "molecules" else variant.partition("@")
         if not (scale.isascii() and scale.isdecimal() and int(scale) in scales):
             raise UsageError(
                 f"dataset '{text}': the scale must be a whole number from {scales[0]} to "
                 f"{scales[-1]}, such as {family}:14 for 2**14 {FAMILIES[family].unit}"
             )
-        return cls(f"{family}:{int(scale)}", synthetic=True, family=family, scale=int(scale))
+        each = _edges(text, edges) if at else usual
+        suffix = f"@{each:g}" if each != usual else ""
+        name = f"{family}:{int(scale)}{suffix}"
+        found = cls(name, synthetic=True, family=family, scale=int(scale), edges=each)
+        if family == "hub" and found.is_crowded:
+            raise UsageError(f"dataset '{text}': {found.nodes} nodes are too few for {found.pairs} edges")
+        return found
 
     @property
     def twin(self) -> "DatasetName":
@@ -159,7 +172,7 @@ class DatasetName:
     def blocks(self) -> dict[tuple[str, str], dict[int, int]]:
         """Numbers of undirected edges, by the types of their two nodes, then by position in `relations`."""
         if self.published is None:
-            return {(NODE, NODE): {0: round(FAMILIES[self.family].edges * (1 << self.scale))}}
+            return {(NODE, NODE): {0: round(self.edges * (1 << self.scale))}}
         blocks: dict[tuple[str, str], dict[int, int]] = {}
         listed = self.published.relations or ((Relation(NODE, "", NODE), self.published.pairs),)
         for position, (relation, edges) in enumerate(listed):
@@ -200,11 +213,26 @@ class DatasetName:
         return FAMILIES[self.family].classes if self.family else ATTRIBUTES_CLASSES
 
 
-def _fraction(text: str, number: str) -> float:
+def _number(text: str) -> float:
+    """Read a number; 0 if it is none."""
     try:
-        fraction = float(number)
+        return float(text)
     except ValueError:
-        fraction = 0.0
+        return 0.0
+
+
+def _edges(text: str, number: str) -> float:
+    edges = _number(number)
+    if not 0 < edges < MOST_EDGES:  # also refuses nan
+        raise UsageError(
+            f"dataset '{text}': '{number}' must be the edges of a node, above 0 and below {MOST_EDGES}, "
+            "such as rmat:14@4"
+        )
+    return edges
+
+
+def _fraction(text: str, number: str) -> float:
+    fraction = _number(number)
     if not 0 < fraction <= 1:  # also refuses nan
         raise UsageError(
             f"dataset '{text}': the fraction '{number}' must be above 0 and at most 1, such as @0.1"

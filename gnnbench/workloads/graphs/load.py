@@ -30,6 +30,7 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
 
         families = {
             "rmat": synthetic.rmat,
+            "uniform": synthetic.uniform,
             "hub": synthetic.hub,
             "molecules": molecules.generate,
         }

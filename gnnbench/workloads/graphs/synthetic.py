@@ -116,6 +116,7 @@ RMAT_SEED = 20040422
 _LOWER_HALF = np.uint64(int(0.76 * 2**32))
 _RIGHT_OF_UPPER = np.uint64(int(0.57 * 2**32))
 _RIGHT_OF_LOWER = np.uint64(int(0.95 * 2**32))
+UNIFORM_SEED = 20261128
 HUB_SEED = 20261025
 _HUB_SHARE = 10
 """One of so many edges leads to the hub."""
@@ -138,6 +139,16 @@ def rmat(name: DatasetName, seed: int = RMAT_SEED) -> Graph:
         column = 2 * column + right
     number = stream.permutation(name.nodes)
     return Graph.build(name.id, number[row], number[column], *attributes.made_up(name.nodes), synthetic=True)
+
+
+def uniform(name: DatasetName, seed: int = UNIFORM_SEED) -> Graph:
+    """Draw `name.pairs` edges among `name.nodes` nodes, all equally likely; loops and duplicates are dropped.
+
+    Features, labels and split come from `attributes.made_up`.
+    """
+    stream = Stream(seed)
+    source, target = stream.below(name.nodes, name.pairs), stream.below(name.nodes, name.pairs)
+    return Graph.build(name.id, source, target, *attributes.made_up(name.nodes), synthetic=True)
 
 
 def hub(name: DatasetName, seed: int = HUB_SEED) -> Graph:

@@ -1,0 +1,189 @@
+"""`gnnbench regret [OPERATION...]`: is the way that a library takes the fastest one?"""
+
+import argparse
+import sys
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import codec
+from ..errors import UsageError, unknown_name
+from ..files import cache_folder, save
+from ..json_io import as_text
+from ..options import OPTIONS
+from . import streams
+from .common import INTERRUPTED, NOT_JUDGED, NOTHING_SLOWER, add_effect, effect_of, positive_seconds
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from ..compare.regret.result import Regrets
+    from ..compare.regret.run import Grid
+    from ..workloads.graphs.catalog import DatasetName
+
+BUDGET_SECONDS = 1800.0
+_LISTS = {
+    "skew": ("uniform,rmat,hub", "kinds of random graphs"),
+    "scale": ("12", "graphs of 2**N nodes"),
+    "degree": ("2,4,8,16,32", "mean numbers of neighbours"),
+    "threads": ("1", "numbers of CPU threads"),
+    "direction": ("forward,forward_backward", "directions"),
+}
+_HIDDEN = "8,32,64,128"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "operations",
+        nargs="*",
+        metavar="OPERATION",
+        help="operations with several ways, such as scatter_max. Default: all that have some.",
+    )
+    for name, (default, text) in _LISTS.items():
+        parser.add_argument(
+            f"--{name}", default=default, metavar="LIST", help=f"{text}, with commas. Default: {default}."
+        )
+    OPTIONS["dataset"].declare(
+        parser.add_argument, text="graphs, instead of random ones by --skew, --scale and --degree"
+    )
+    OPTIONS["hidden"].declare(parser.add_argument, text=f"widths, with commas. Default: {_HIDDEN}.")
+    for name in ("dtype", "index-dtype", "device", "data"):
+        OPTIONS[name].declare(parser.add_argument)
+    parser.add_argument(
+        "--budget",
+        type=positive_seconds,
+        default=BUDGET_SECONDS,
+        metavar="S",
+        help=f"seconds for all points together. Default: {BUDGET_SECONDS:.0f}.",
+    )
+    add_effect(parser, "ways that differ by less count as equally fast")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
+    parser.add_argument(
+        "--from", dest="saved", type=Path, metavar="FILE", help="time nothing; show the result in FILE"
+    )
+    parser.add_argument("--against", type=Path, metavar="OLD", help="say what differs from the result in OLD")
+    parser.add_argument(
+        "--maps", type=Path, metavar="DIR", help="also write a map of each call to DIR, as SVG and PNG"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure or read a result, show it, and return the exit code."""
+    from ..compare.regret.result import Regrets
+    from ..report import regret as shown
+
+    if options.maps:
+        from .. import packages
+
+        if reason := packages.missing(packages.PAGES):
+            raise UsageError(reason)
+    older = Regrets.read(options.against) if options.against else None
+    interrupted = False
+    if options.saved:
+        found = Regrets.read(options.saved)
+    else:
+        found, interrupted = _measured(options)
+    if options.json and not options.saved:
+        save(options.json, as_text(codec.encode(found)), [options.against] if options.against else [])
+    streams.show(shown.document(found, older))
+    if options.maps:
+        from ..report import regret_maps
+
+        print(f"drawing maps in {options.maps}", file=sys.stderr)
+        for path in regret_maps.write(found, options.maps):
+            print(path)
+    if interrupted:
+        streams.say(f"gnnbench: interrupted after {len(found.points)} points", sys.stderr)
+        return INTERRUPTED
+    return NOTHING_SLOWER if any(point.fastest for point in found.points) else NOT_JUDGED
+
+
+def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
+    """Measure all points; return what was measured, and whether the user ended it."""
+    from .. import environment, packages
+
+    if reason := packages.missing(("torch", "torch_geometric")):
+        raise UsageError(reason)
+    environment.let_idle_threads_sleep()  # before torch is imported
+    grid = _grid(options)
+
+    from ..clocks import RealTime
+    from ..compare.regret import run as measuring
+    from ..compare.regret.result import Point, Regrets
+    from ..measure.layouts import clock_for
+
+    points: list[Point] = []
+    interrupted, effect = False, effect_of(options)
+    with Progress() as progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a forced way may be one that its library warns of
+        try:
+            points += measuring.measure(
+                grid,
+                options.budget,
+                effect,
+                OPTIONS["data"].value(options.data),
+                cache_folder(),
+                lambda devices: clock_for(devices, RealTime.seconds, flush=False),
+                progress.step,
+            )
+        except KeyboardInterrupt:
+            interrupted = True
+    return Regrets(tuple(points), effect, asdict(environment.collect())), interrupted
+
+
+def _grid(options: argparse.Namespace) -> "Grid":
+    """Return the grid that the options describe.
+
+    Raises:
+        UsageError: a name is unknown, or a number is out of range.
+    """
+    from ..compare.regret.run import Grid
+    from ..workloads.paths import FAMILIES
+    from ..workloads.spec import FORWARD, FORWARD_BACKWARD
+
+    known = [name for family in FAMILIES for name in family.operations]
+    for name in options.operations:
+        if name not in known:
+            raise unknown_name("operation with several ways", name, known)
+    wanted = set(options.operations or known)
+    families = [family for family in FAMILIES if wanted & set(family.operations)]
+    directions = _words(options.direction)
+    for name in directions:
+        if name not in (FORWARD, FORWARD_BACKWARD):
+            raise unknown_name("direction", name, (FORWARD, FORWARD_BACKWARD))
+    device, _ = OPTIONS["device"].value(options.device)
+    return Grid(
+        families,
+        directions,
+        OPTIONS["dataset"].value(options.dataset) or _random_graphs(options),
+        OPTIONS["hidden"].value(options.hidden) or tuple(map(int, _HIDDEN.split(","))),
+        OPTIONS["dtype"].value(options.dtype),
+        OPTIONS["index-dtype"].value(options.index_dtype),
+        _numbers("threads", options.threads),
+        device,
+    )
+
+
+def _random_graphs(options: argparse.Namespace) -> "tuple[DatasetName, ...]":
+    """Return a graph for each kind, scale and degree: half as many edges for each node as neighbours."""
+    from ..workloads.graphs.catalog import DatasetName
+
+    return tuple(
+        DatasetName.parse(f"{kind}:{scale}@{degree / 2:g}")
+        for kind in _words(options.skew)
+        for scale in _numbers("scale", options.scale)
+        for degree in _numbers("degree", options.degree)
+    )
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _numbers(name: str, text: str) -> list[int]:
+    words = _words(text)
+    if not words or not all(word.isascii() and word.isdecimal() and int(word) for word in words):
+        raise UsageError(f"--{name} {text} must be whole numbers with commas, as in {_LISTS[name][0]}")
+    return [int(word) for word in words]
