@@ -204,7 +204,9 @@ def _made_csr_product(edge_index: Tensor, x: Tensor, reduce: str) -> Tensor:
     """Return the product with a CSR matrix that is made of the edges, which are sorted by target."""
     source, target = edge_index
     size = (x.size(0), x.size(0))
-    pointer = torch._convert_indices_from_coo_to_csr(target, x.size(0))  # noqa: SLF001 - it has no public name
+    pointer = torch._convert_indices_from_coo_to_csr(  # noqa: SLF001 - it has no public name
+        target, x.size(0), out_int32=target.dtype == torch.int32
+    )
     matrix = torch.sparse_csr_tensor(pointer, source, x.new_ones(len(source)), size, check_invariants=False)
     return torch.sparse.mm(matrix, x, reduce)
 

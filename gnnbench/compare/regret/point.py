@@ -207,7 +207,7 @@ class _Timing:
     def _calibrate(self) -> None:
         """Find how often each way is called in a round, and leave those out that are far too slow."""
         clock = self._clock
-        wanted, fastest = wanted_seconds(clock, 0.0), self._tried
+        wanted = wanted_seconds(clock, 0.0)
         for number, one in enumerate(self._entrants):
             with one.context():
                 seconds = min(clock.block(one.call, 1, 1).seconds[0] for _ in range(_TRIES))
@@ -219,10 +219,8 @@ class _Timing:
                     seconds = timed(iterations) / iterations
             rounds = 1 if seconds * iterations > _LONG_SECONDS else _ROUNDS
             self._entrants[number] = replace(one, iterations=iterations, rounds=rounds)
-            fastest.append(seconds)
-        for ways in self._groups.values():
-            least = min(fastest[way] for way in ways)
-            self._race.drop({way for way in ways if fastest[way] > _FAR * least})
+            self._tried.append(seconds)
+        self._race.drop_far(self._tried, _FAR)
 
     def _round(self, call: Call, iterations: int) -> float:
         return self._clock.block(call, 1, iterations).seconds[0]
@@ -255,11 +253,10 @@ class _Timing:
         while len(blocks) < FRESH_LOOKS[-1]:
             blocks.append(self._block(sorted(wanted)))
             if len(blocks) in FRESH_LOOKS:
-                found = {way: _ratio(blocks, way, best) for way in wanted - fastest}
-                precise = {way for way, ratio in found.items() if self._is_precise(ratio)}
-                wanted -= precise
-                if wanted <= fastest or self._clock.now() > self._end_seconds:
+                precise = {way for way in wanted if self._is_precise(_ratio(blocks, way, best))}
+                if wanted == precise or self._clock.now() > self._end_seconds:
                     break
+                wanted -= precise - fastest
         return blocks
 
     def _is_precise(self, ratio: Ratio) -> bool:

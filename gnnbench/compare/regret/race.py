@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 LEVEL = 0.99
-"""Confidence that no way was left out wrongly, for all ways and analyses of a race."""
+"""Confidence that the fastest way of each group was not left out, for all ways and analyses of a race."""
 LOOKS = (5, 8, 12, 18, 27, 40)
 """Numbers of blocks after which the race is analysed."""
 FRESH_LOOKS = (6, 9, 13, 20, 30)
@@ -53,6 +53,8 @@ class Race:
     _logs: list[dict[int, float]] = field(default_factory=list)
     _out: set[tuple[int, int]] = field(default_factory=set)
     """Group and way."""
+    _settled: set[int] = field(default_factory=set)
+    """Groups with an answer."""
 
     @property
     def blocks(self) -> int:
@@ -66,14 +68,18 @@ class Race:
     @property
     def wanted(self) -> list[int]:
         """The ways that the next block times: of each group without an answer, those that are left."""
-        groups = [group for group in range(len(self.groups)) if not self._settled(group)]
+        groups = [
+            group
+            for group in range(len(self.groups))
+            if group not in self._settled and len(self.left(group)) > 1
+        ]
         return sorted({way for group in groups for way in self.left(group)})
 
-    def drop(self, ways: Collection[int]) -> None:
-        """Leave ways out that are far too slow, except the last of a group."""
-        for group in range(len(self.groups)):
-            if len(kept := [way for way in self.left(group) if way not in ways]) > 0:
-                self._out |= {(group, way) for way in self.left(group) if way not in kept}
+    def drop_far(self, seconds: Sequence[float], factor: float) -> None:
+        """Leave ways out that took more than `factor` times as long as the fastest of their group."""
+        for group, ways in enumerate(self.groups):
+            least = min(seconds[way] for way in ways)
+            self._out |= {(group, way) for way in ways if seconds[way] > factor * least}
 
     def add(self, logs: dict[int, float]) -> None:
         """Add a block: the log time of each way that it timed. After some blocks, leave slower ways out."""
@@ -86,6 +92,8 @@ class Race:
                 found = self.ratio(way, fastest)
                 if way != fastest and found.log > self._width(found):
                     self._out.add((group, way))
+            if self.is_decided(group):
+                self._settled.add(group)
 
     def fastest(self, group: int) -> int:
         """Return the way of a group whose median over the last common blocks is least."""
@@ -112,9 +120,6 @@ class Race:
     def of(self, way: int) -> list[float]:
         """Return the log seconds of a way."""
         return [logs[way] for logs in self._logs if way in logs]
-
-    def _settled(self, group: int) -> bool:
-        return len(self.left(group)) == 1 or (self.blocks in LOOKS and self.is_decided(group))
 
     def _width(self, found: Ratio) -> float:
         return found.half_width(LEVEL, self.ways * len(LOOKS) * len(self.groups))

@@ -11,11 +11,18 @@ parse = DatasetName.parse
 
 
 def test_an_id_reads_back_as_itself(tmp_path):
-    others = ("cora:synthetic", "ogbn-mag-hetero:synthetic@0.1", "rmat:14", "hub:14", "molecules:10")
+    others = (
+        *("cora:synthetic", "ogbn-mag-hetero:synthetic@0.1", "rmat:14", "hub:14", "molecules:10"),
+        *("uniform:14", "uniform:4@16", "rmat:14@0.5", "hub:14@2.5"),
+    )
     for name in (*DATASETS, *others):
         assert parse(name).id == name
     for whole in ("cora:synthetic@1", "cora:synthetic@1.0"):
         assert parse(whole) == parse("cora:synthetic")
+    for whole in ("rmat:14@16", "rmat:14@16.0", "rmat:014@1.6e1"):
+        assert parse(whole) == parse("rmat:14")
+    assert parse("uniform:12@8") == parse("uniform:12")
+    assert parse("hub:12@4.0").id == "hub:12@4"
     (tmp_path / "a.mtx").touch()
     assert parse(str(tmp_path / "a.mtx")).id == "a.mtx"
 
@@ -33,6 +40,8 @@ def test_counts_are_the_published_ones():
     assert (part.nodes, part.pairs, part.features, part.classes) == (16934, 116624, 128, 40)
     assert (parse("rmat:4").nodes, parse("rmat:4").pairs) == (16, 256)
     assert (parse("hub:6").nodes, parse("hub:6").pairs) == (64, 512)
+    assert [parse(f"rmat:4{edges}").pairs for edges in ("@2", "@0.5", "@0.01")] == [32, 8, 0]
+    assert [parse(f"uniform:5{edges}").pairs for edges in ("", "@4", "@1023")] == [256, 128, 32_736]
     zinc, molhiv = parse("molecules:10"), parse("ogbg-molhiv:synthetic@0.1")
     assert (zinc.graphs, zinc.nodes, zinc.pairs, zinc.features, zinc.classes) == (1024, 23_716, 25_498, 28, 2)
     assert (molhiv.graphs, molhiv.nodes, molhiv.split) == (4113, 104_874, (3290, 411, 411))
@@ -71,9 +80,16 @@ def test_splits_fit_their_nodes():
                 *("ogbn-mag-hetero:synthetic@0.0003", "aifb:synthetic@0.02"),
             ],
         ),
-        ("from 6 to 30", ["hub:5", "hub"]),
+        ("from 6 to 30", ["hub:5", "hub", "hub:5@2"]),
+        ("64 nodes are too few for ", ["hub:6@30", "hub:6@1000"]),
+        (
+            "must be the edges of a node, above 0 and below 1024, such as rmat:14@4",
+            [f"{family}:8@{one}" for family in ("rmat", "uniform", "hub") for one in ("0", "-1", "nan")]
+            + [f"rmat:8@{one}" for one in ("", "x", "1024", "inf", "4@4", "1e400")],
+        ),
+        ("such as molecules:14 for 2**14 molecules", ["molecules:8@4", "molecules:8@"]),
         ("from 4 to 17, such as molecules:14 for 2**14 molecules", ["molecules:18"]),
-        ("from 4 to 30", ["rmat:3", "rmat:x", "rmat:", "rmat"]),
+        ("from 4 to 30", ["rmat:3", "rmat:x", "rmat:", "rmat", "uniform:3", "uniform:31@2", "rmat:@2"]),
         ("nowhere/x.mtx: there is no such file", ["nowhere/x.mtx"]),
     ],
 )

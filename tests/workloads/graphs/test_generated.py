@@ -8,7 +8,7 @@ import torch
 from gnnbench.workloads.graphs import molecules
 from gnnbench.workloads.graphs.catalog import DatasetName
 from gnnbench.workloads.graphs.load import load
-from gnnbench.workloads.graphs.synthetic import hub, rmat
+from gnnbench.workloads.graphs.synthetic import hub, rmat, uniform
 
 
 def made(text):
@@ -24,6 +24,10 @@ def degrees(graph):
     [
         # Of 4096 pairs that are drawn, about half are loops or repetitions in so small a graph.
         (rmat, "rmat:8", (256, 4312, 128, 16), "8b420e67ca938fbb"),
+        (rmat, "rmat:8@4", (256, 1506, 128, 16), "beb786bd254738f2"),
+        (uniform, "uniform:8", (256, 3938, 128, 16), "c2194f0588e47498"),
+        (uniform, "uniform:10@4", (1024, 8148, 128, 16), "f216e35ea65f0d33"),
+        (hub, "hub:10@4", (1024, 2 * 4 * 1024, 128, 16), "c5d1d84b6313af26"),
         (hub, "hub:10", (1024, 2 * 8 * 1024, 128, 16), "186243a0341e7dca"),
         (molecules.generate, "molecules:10", (23_716, 50_996, 28, 2), "897a6837aa8875a0"),
     ],
@@ -42,6 +46,19 @@ def test_a_tenth_of_the_edges_lead_to_the_hub():
         largest, second = degrees(graph).sort(descending=True).values[:2].tolist()
         assert largest == graph.num_edges // 20
         assert scale == 6 or largest > 7 * second
+
+
+def test_a_uniform_graph_has_no_hubs_and_nearly_all_of_its_edges():
+    graph, skewed = made("uniform:12@4"), made("rmat:12@4")
+    assert 0.99 * 2 * 4 * 4096 < graph.num_edges <= 2 * 4 * 4096
+    found = degrees(graph).double()
+    assert found.var().item() == pytest.approx(found.mean().item(), rel=0.1), "as of a Poisson distribution"
+    assert degrees(skewed).max() > 5 * found.max()
+
+
+def test_a_graph_may_have_no_edges():
+    graph = made("rmat:4@0.01")
+    assert (graph.num_nodes, graph.num_edges) == (16, 0)
 
 
 def test_each_molecule_is_connected_and_bound_to_no_other():
