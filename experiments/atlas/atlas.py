@@ -38,7 +38,7 @@ def watch(folder: Path, package: str, clone: Path | None) -> None:
     first, last, platforms = _PACKAGES[package]
     state = (folder / package).resolve()
     ends = ("--since", first, "--until", last, *(("--clone", str(clone.resolve())) if clone else ()))
-    limits = ("--effect", "5%", "--total-budget", "330", "--page", str(state / "index.html"))
+    limits = ("--effect", "5%", "--total-budget", "900", "--page", str(state / "index.html"))
     command = [_GNNBENCH, "watch", package, "--state", str(state), *ends, *limits]
     state.mkdir(parents=True, exist_ok=True)
     subprocess.run([*command, "--", *_SUITE, "--gnn-platform", platforms], cwd=_ROOT, check=False)

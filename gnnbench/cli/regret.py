@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BUDGET_SECONDS = 1800.0
 _LISTS = {
     "skew": ("uniform,rmat,hub", "kinds of random graphs"),
-    "scale": ("12", "graphs of 2**N nodes"),
+    "scale": ("10", "graphs of 2**N nodes"),
     "degree": ("2,4,8,16,32", "mean numbers of neighbours"),
     "threads": ("1", "numbers of CPU threads"),
     "direction": ("forward,forward_backward", "directions"),
@@ -125,7 +125,7 @@ def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
                 effect,
                 OPTIONS["data"].value(options.data),
                 cache_folder(),
-                lambda devices: clock_for(devices, RealTime.seconds, flush=False),
+                lambda devices: clock_for(devices, RealTime.seconds, flush=True),
                 progress.step,
             )
         except KeyboardInterrupt:

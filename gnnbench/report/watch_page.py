@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from ..compare.watch.state import TIMES, State, Step, kinds
@@ -35,11 +36,23 @@ def html(state: State, feed: str) -> str:
         labels=labels,
         figure=_figure(state.neighbours, names, labels, words) if names else "",
         not_drawn=len(labels) - len(names),
+        steps=_together(state.steps),
         undecided=[(step, found) for step in reversed(state.steps) if (found := watch.undecided(step))],
         environments=watch.environments(state),
         feed=feed,
         watch=watch,
     )
+
+
+def _together(steps: Sequence[Step]) -> list[tuple[Step, Step, int]]:
+    """Return the first and last step, and the number of steps, of each row: the newest first.
+
+    Steps that follow one another and have the same files are one row.
+    """
+    alone = enumerate(steps)
+    groups = groupby(alone, lambda one: "same files" if one[1].same_files else one[0])
+    rows = [[step for _, step in group] for _, group in groups]
+    return [(row[0], row[-1], len(row)) for row in reversed(rows)]
 
 
 def _rows(step: Step) -> dict[str, Any]:

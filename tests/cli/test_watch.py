@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import subprocess
 from contextlib import nullcontext, suppress
@@ -25,6 +26,7 @@ from gnnbench.compare.watch.state import State, Step
 from gnnbench.compare.watch.versions import Version, Watched
 from gnnbench.errors import UsageError
 from gnnbench.report import watch as shown
+from gnnbench.report import watch_page
 from gnnbench.report.markdown_text import markdown
 from tests.cli.started import start
 from tests.compare.ab.workers import Watcher
@@ -347,3 +349,13 @@ def test_builds_that_differ_in_their_version_alone_are_not_compared(tmp_path):
     (step,) = State(tmp_path / "state").steps
     assert step.all_same_code
     assert shown.counts(step) == "the same files"
+    for number in (2, 3):
+        state.put(
+            Step(
+                number, Version(f"1.0.dev{number}", ""), Version(f"1.0.dev{number + 1}", ""), same_files=True
+            )
+        )
+    state.put(Step(4, first[0], Version("1.0.dev4", ""), is_anchor=True))
+    page = watch_page.html(State(tmp_path / "state"), "p.xml")
+    rows = [re.sub("<[^>]*>", "", row) for row in re.findall(r'<th scope="row">(.*?)</th>', page, re.DOTALL)]
+    assert rows == ["1.0.dev1 → 1.0.dev4 (anchor)", "1.0.dev1 → 1.0.dev4, 3 steps"]

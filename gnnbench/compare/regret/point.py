@@ -71,15 +71,12 @@ def measure(
         effect: ways that differ by less count as equally fast, as a fraction.
         seconds: for all of it, as far as each way was timed in a few blocks.
     """
-    left_out: dict[str, str] = {}
+    clock = clock_of([place.device])
+    end_seconds = clock.now() + seconds
+    found = Point(place, graph.num_nodes, graph.num_edges)
     with cpu_threads(place.threads):
-        entrants = _ready(family, place, graph, kept, left_out)
-        if not entrants:
-            return Point(place, graph.num_nodes, graph.num_edges, left_out=left_out)
-        clock = clock_of([place.device])
-        return _Timing(entrants, clock, effect, clock.now() + seconds).point(
-            Point(place, graph.num_nodes, graph.num_edges, left_out=left_out)
-        )
+        entrants = _ready(family, place, graph, kept, found.left_out)
+        return _Timing(entrants, clock, effect, end_seconds).point(found) if entrants else found
 
 
 def _ready(
