@@ -21,6 +21,7 @@ from mkdocs.structure.pages import Page
 
 from gnnbench import codec
 from gnnbench.compare import calibration, comparison, result, verdict
+from gnnbench.compare.regret.result import Regrets
 from gnnbench.profile import record
 from gnnbench.results import counter_baseline, parts
 
@@ -64,6 +65,7 @@ _SCHEMAS = {
     "profile": (record.ProfileRecord,),
     "calibration": (calibration.CalibrationFile,),
     "counters": (counter_baseline.CounterFile,),
+    "regrets": (Regrets,),
 }
 """The types of saved files, by the name of the schema."""
 _RUNS = 60

@@ -101,8 +101,7 @@ def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
     Raises:
         UsageError: the file cannot be written, or is one of the input files in `read`.
     """
-    if real_path(path) in map(real_path, read):
-        raise UsageError(f"{path} is also an input file; choose another output file")
+    _check_is_no_input(path, read)
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -112,12 +111,18 @@ def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
         raise UsageError(f"{path} cannot be written ({error.strerror})") from None
 
 
-def check_writable(path: Path) -> None:
+def _check_is_no_input(path: Path, read: Iterable[Path]) -> None:
+    if real_path(path) in map(real_path, read):
+        raise UsageError(f"{path} is also an input file; choose another output file")
+
+
+def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
     """Check that a file can be written, before measuring what will go into it.
 
     Raises:
-        UsageError: it is a folder, or its folder is not writable.
+        UsageError: it is a folder, its folder is not writable, or it is one of the input files in `read`.
     """
+    _check_is_no_input(path, read)
     try:
         is_folder = path.is_dir()
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.stem}-"):

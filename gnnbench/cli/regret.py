@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .. import codec
 from ..errors import UsageError, unknown_name
-from ..files import cache_folder, save
+from ..files import cache_folder, check_writable, save
 from ..json_io import as_text
 from ..options import OPTIONS
 from . import streams
@@ -29,6 +29,8 @@ _LISTS = {
     "threads": ("1", "numbers of CPU threads"),
     "direction": ("forward,forward_backward", "directions"),
 }
+_MOST_DIGITS = 4
+"""Of a number of threads, a degree or a scale."""
 _HIDDEN = "8,32,64,128"
 
 
@@ -79,21 +81,27 @@ def run(options: argparse.Namespace) -> int:
 
         if reason := packages.missing(packages.PAGES):
             raise UsageError(reason)
+        options.maps.mkdir(parents=True, exist_ok=True)
+    if options.json and options.saved:
+        raise UsageError(f"--json saves what is measured, and {options.saved} is saved: leave --json out")
+    read = [options.against] if options.against else []
+    if options.json:
+        check_writable(options.json, read)
     older = Regrets.read(options.against) if options.against else None
     interrupted = False
     if options.saved:
         found = Regrets.read(options.saved)
     else:
         found, interrupted = _measured(options)
-    if options.json and not options.saved:
-        save(options.json, as_text(codec.encode(found)), [options.against] if options.against else [])
+    if options.json:
+        save(options.json, as_text(codec.encode(found)), read)
     streams.show(shown.document(found, older))
     if options.maps:
         from ..report import regret_maps
 
         print(f"drawing maps in {options.maps}", file=sys.stderr)
-        for path in regret_maps.write(found, options.maps):
-            print(path)
+        written = [*map(str, regret_maps.write(found, options.maps))]
+        print(*written or ["no maps: no call was timed on a random graph"], sep="\n")
     if interrupted:
         streams.say(f"gnnbench: interrupted after {len(found.points)} points", sys.stderr)
         return INTERRUPTED
@@ -149,7 +157,7 @@ def _grid(options: argparse.Namespace) -> "Grid":
             raise unknown_name("operation with several ways", name, known)
     wanted = set(options.operations or known)
     families = [family for family in FAMILIES if wanted & set(family.operations)]
-    directions = _words(options.direction)
+    directions = _words("direction", options.direction)
     for name in directions:
         if name not in (FORWARD, FORWARD_BACKWARD):
             raise unknown_name("direction", name, (FORWARD, FORWARD_BACKWARD))
@@ -172,18 +180,26 @@ def _random_graphs(options: argparse.Namespace) -> "tuple[DatasetName, ...]":
 
     return tuple(
         DatasetName.parse(f"{kind}:{scale}@{degree / 2:g}")
-        for kind in _words(options.skew)
+        for kind in _words("skew", options.skew)
         for scale in _numbers("scale", options.scale)
         for degree in _numbers("degree", options.degree)
     )
 
 
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+def _words(name: str, text: str) -> list[str]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
+        raise UsageError(f"--{name} '{text}' is empty; give {_LISTS[name][1]}, as in {_LISTS[name][0]}")
+    return words
 
 
 def _numbers(name: str, text: str) -> list[int]:
-    words = _words(text)
-    if not words or not all(word.isascii() and word.isdecimal() and int(word) for word in words):
-        raise UsageError(f"--{name} {text} must be whole numbers with commas, as in {_LISTS[name][0]}")
+    words = _words(name, text)
+    if not all(
+        word.isascii() and word.isdecimal() and len(word) <= _MOST_DIGITS and int(word) for word in words
+    ):
+        raise UsageError(
+            f"--{name} {text} must be whole numbers of at most {_MOST_DIGITS} digits with commas, above 0, "
+            f"as in {_LISTS[name][0]}"
+        )
     return [int(word) for word in words]

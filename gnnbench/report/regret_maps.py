@@ -1,14 +1,16 @@
-"""Maps of regrets as slides, one for each call and direction."""
+"""Maps of regrets as slides."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from itertools import compress
 from pathlib import Path
+from typing import Any
 
 from .. import units
 from ..compare.regret.result import Regret, Regrets
-from ..workloads.graphs.catalog import DatasetName
+from ..workloads.graphs.catalog import FAMILIES, DatasetName
 from . import slides
 from .charts import regret as chart
 from .composed import environment_facts
@@ -18,6 +20,7 @@ _NOTE = (
     "Letter and colour: the fastest way. Number and intensity: regret, the time of the call divided by that "
     "of the fastest way, one without intensity, four and more full."
 )
+_LONGEST_NAME = 150
 
 
 def write(found: Regrets, folder: Path) -> list[Path]:
@@ -30,7 +33,6 @@ def write(found: Regrets, folder: Path) -> list[Path]:
     Raises:
         OSError: a file cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     last = slides.footer(environment_facts(found.environment))
     for name, picture in pictures(found):
@@ -39,28 +41,42 @@ def write(found: Regrets, folder: Path) -> list[Path]:
 
 
 def pictures(found: Regrets) -> Iterator[tuple[str, Picture]]:
-    """Yield the map of each call that has regrets on random graphs of several degrees or widths."""
-    calls: dict[tuple[str, str], list[Regret]] = {}
+    """Yield name and map of each call on random graphs: one for each direction, size, types and threads."""
+    maps: dict[tuple[str, ...], list[Regret]] = {}
     for row in found.regrets(same_structure=False):
-        if DatasetName.parse(row.point.place.dataset).family:
-            calls.setdefault((row.way.name, row.point.place.direction), []).append(row)
+        place = row.point.place
+        if graph := _random(place.dataset):
+            more = place.dtype, place.index_dtype, units.count(place.threads, "thread"), place.device
+            direction = place.direction.replace("_", " and ")
+            maps.setdefault((row.way.name, direction, f"2**{graph.scale} nodes", *more), []).append(row)
+    differs = [True, True, *[len(set(values)) > 1 for values in zip(*maps, strict=True)][2:]]
     places = [point.place for point in found.points]
-    for (name, direction), rows in calls.items():
-        cells = [
-            {
-                "kind": row.point.place.dataset.partition("@")[0],
-                "degree": f"{2 * DatasetName.parse(row.point.place.dataset).edges:g}",
-                "hidden": str(row.point.place.hidden),
-                "way": row.fastest,
-                "regret": row.judgement.ratio,
-            }
-            for row in sorted(rows, key=lambda row: places.index(row.point.place))
-        ]
+    for key, rows in maps.items():
         ways = [way for way, _ in Counter(row.fastest for row in rows).most_common()]
         worst = rows[0]
+        what = ", ".join(compress(key, differs))
         ratio = units.ratio(worst.judgement.ratio)
-        direction_text = direction.replace("_", " and ")
-        message = f"{name}, {direction_text}: regret up to {ratio}, on {worst.point.place.dataset}"
-        file = re.sub(r"[^a-z0-9]+", "-", f"{name} {direction}".lower())
+        message = f"{what}: regret up to {ratio}, on {worst.point.place.dataset}"
+        cells = list(map(_cell, sorted(rows, key=lambda row: places.index(row.point.place))))
         draw = partial(chart.chart, cells, ways)
+        file = re.sub(r"[^a-z0-9]+", "-", what.lower())[:_LONGEST_NAME]
         yield file, Picture("platforms", message, _NOTE, f"{message}. {_NOTE}", draw)
+
+
+def _random(dataset: str) -> DatasetName | None:
+    """Return the name of a random graph, None for any other."""
+    family = FAMILIES.get(dataset.partition(":")[0])
+    return DatasetName.parse(dataset) if family and family.unit == "nodes" else None
+
+
+def _cell(row: Regret) -> dict[str, Any]:
+    """Return what the chart shows of a regret."""
+    place = row.point.place
+    graph = DatasetName.parse(place.dataset)
+    return {
+        "kind": f"{graph.family}:{graph.scale}",
+        "degree": f"{2 * graph.edges:g}",
+        "hidden": str(place.hidden),
+        "way": row.fastest,
+        "regret": row.judgement.ratio,
+    }

@@ -5,12 +5,14 @@ import re
 import shutil
 from pathlib import Path
 
+from gnnbench import codec
 from gnnbench.cli import main
 from gnnbench.compare.ab.visit import Inspections
 from gnnbench.compare.comparison import Work
 from gnnbench.measure.counter_changes import CounterChange
 from gnnbench.results.baseline import FOLDER, RecordStore
 from tests.compare.bisect.results import commits, finding, result
+from tests.compare.regret import results
 from tests.compare.trend import runs as history_files
 from tests.report import contents
 from tests.run_files import entry, fingerprint, plain, suite
@@ -289,6 +291,12 @@ def states_of_watch() -> None:
         ]
         step = {"number": number, "base": sides[0], "head": sides[1], "looked_at": "2026-01-31T12:00:00Z"}
         _write(f"state/steps/000{number}.json", step | {"first": compared, "again": compared} | more)
+
+
+def regrets() -> None:
+    """Write two results of regret, of which the second has other crossovers."""
+    for file, factor in ((FILE, 1.0), (OTHER, 2.0)):
+        _write(file, codec.encode(results.grid(factor)))
 
 
 def lock_files() -> None:

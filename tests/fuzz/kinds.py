@@ -174,6 +174,16 @@ KINDS = {
         ("state/*.json", "state/steps/*.json"),
         (("watch", "--state", "state", "--page", PAGE),),
     ),
+    "regret": Kind(
+        files.regrets,
+        (FILE,),
+        (
+            ("regret", "--from", FILE),
+            ("regret", "--from", FILE, "--against", OTHER),
+            ("regret", "--from", OTHER, "--against", FILE),
+        ),
+        frozenset((0, 2, 3)),
+    ),
     "lock file": Kind(files.lock_files, (FILE,), (_as_lock_file,)),
     "counters": Kind(files.counters, (FILE,), (_as_gate_of_counters,)),
     "history": Kind(

@@ -1,11 +1,13 @@
 """The times of all ways at the points of a grid; regrets, and where one way overtakes another."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
+
+from msgspec import Meta
 
 from ... import codec, json_io
 from ...codec import Count, NotNegative, Positive, PositiveCount
@@ -23,7 +25,7 @@ class SavedRatio:
     ratio: Positive
     error: NotNegative
     """Standard error of its natural logarithm."""
-    blocks: Count
+    blocks: Annotated[int, Meta(ge=2, lt=10**18)]
 
     @classmethod
     def of(cls, found: Ratio) -> Self | None:
@@ -59,7 +61,7 @@ class Place:
 
     operation: str
     """The first of its family."""
-    direction: str
+    direction: Annotated[str, Meta(pattern="^forward(_backward)?$")]
     dataset: str
     hidden: PositiveCount
     dtype: str
@@ -179,10 +181,10 @@ class Regrets:
         return found
 
     def _lines(self, axis: str) -> Iterator[list[Point]]:
-        """Yield the points that differ in one field only, in its order."""
+        """Yield the points that differ in one field only, in its order, without graphs that have no edges."""
         lines: dict[Any, list[Point]] = {}
         for point in self.points:
-            if point.fastest is not None:
+            if point.fastest is not None and point.entries:
                 lines.setdefault(_others(point, axis), []).append(point)
         for line in lines.values():
             yield sorted(line, key=lambda point: value_of(point, axis))
@@ -213,20 +215,18 @@ def _crossover(one: Point, other: Point, axis: str) -> Crossover | None:
         return None
     start, end = value_of(one, axis), value_of(other, axis)
 
-    def at(loses: float, gains: float) -> float:
-        """Return where the log ratio of both ways is 0, if it is -loses at the start and gains at the end."""
-        share = loses / (loses + gains)
-        return start * (end / start) ** share
+    def at(side: int, other_side: int) -> float:
+        """Return where the log ratio is 0 for a bound of each point's; side 0: for the ratios themselves."""
+        loses, gains = (
+            max(math.log(ratio.ratio) + sign * 1.96 * ratio.error, 1e-9)
+            for ratio, sign in ((first, side), (second, other_side))
+        )
+        return start * (end / start) ** (loses / (loses + gains))
 
-    logs = [math.log(ratio.ratio) for ratio in (first, second)]
-    widths = [1.96 * ratio.error for ratio in (first, second)]
-    corners = [
-        at(max(logs[0] + sign * widths[0], 0.0), max(logs[1] + other_sign * widths[1], 1e-9))
-        for sign, other_sign in product((-1, 1), repeat=2)
-    ]
+    corners = [at(*sides) for sides in product((-1, 1), repeat=2)]
     assert below is not None
     assert above is not None
-    return Crossover(one, axis, below, above, (start, end), at(*logs), min(corners), max(corners))
+    return Crossover(one, axis, below, above, (start, end), at(0, 0), min(corners), max(corners))
 
 
 def _in_race(point: Point, name: str | None) -> SavedRatio | None:
@@ -234,11 +234,20 @@ def _in_race(point: Point, name: str | None) -> SavedRatio | None:
 
 
 def moved(old: Sequence[Crossover], new: Sequence[Crossover]) -> list[tuple[Crossover, Crossover]]:
-    """Return the crossovers of the same ways on the same line whose intervals have no value in common."""
+    """Return the crossovers of the same ways on the same line whose intervals have no value in common.
+
+    Where ways cross more than once, a crossover must be apart from all old ones, and comes with the first.
+    """
 
     def key(one: Crossover) -> Any:
         return one.axis, one.below, one.above, _others(one.point, one.axis)
 
-    before: Mapping[Any, Crossover] = {key(one): one for one in old}
-    pairs = [(before[key(one)], one) for one in new if key(one) in before]
-    return [(one, other) for one, other in pairs if one.high < other.low or other.high < one.low]
+    before: dict[Any, list[Crossover]] = {}
+    for one in old:
+        before.setdefault(key(one), []).append(one)
+    return [
+        (others[0], one)
+        for one in new
+        if (others := before.get(key(one)))
+        and all(one.high < other.low or other.high < one.low for other in others)
+    ]

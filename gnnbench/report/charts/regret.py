@@ -11,6 +11,8 @@ COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0
 LETTERS = "ABCDEFGH"
 _FULL = 4.0
 """The regret from which on a colour is full."""
+_WHOLE = 99.5
+"""The regret from which on a whole number is shown."""
 _PALE, _STRONG = 0.25, 0.9
 """Opacity without regret, and at _FULL."""
 
@@ -29,7 +31,7 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
         {
             **cell,
             "legend": f"{letter}  {cell['way']}",
-            "text": f"{letter} {cell['regret']:.2g}x",
+            "text": f"{letter} {cell['regret']:.{'2g' if cell['regret'] < _WHOLE else '0f'}}x",
             "opacity": _PALE
             + (_STRONG - _PALE) * min(math.log(max(cell["regret"], 1.0)) / math.log(_FULL), 1.0),
         }
@@ -58,8 +60,11 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
             opacity=alt.Opacity("opacity:Q", scale=None, legend=None),
         )
         texts = base.mark_text(fontSize=small, color="#111111").encode(text="text:N")
+        title = alt.TitleParams(kind, fontSize=small)
         parts.append(
-            alt.layer(tiles, texts).properties(title=kind, width=size, height={"step": 2.2 * style.font_size})
+            alt.layer(tiles, texts).properties(
+                title=title, width=size, height={"step": 2.2 * style.font_size}
+            )
         )
     spec: Spec = alt.hconcat(*parts).to_dict()
     return {**spec, "config": style.config()}

@@ -1,0 +1,193 @@
+import json
+import math
+from dataclasses import replace
+
+import jsonschema
+import pytest
+
+from gnnbench import codec
+from gnnbench.compare.regret.race import Ratio
+from gnnbench.compare.regret.result import Point, Regrets, SavedRatio, moved
+from gnnbench.errors import UsageError
+from gnnbench.json_io import as_text
+from tests.compare.regret.results import CALL, NODES, OTHER, PLACE, SORTED, grid, line, point, ratio, regrets
+
+
+def content():
+    return json.loads(as_text(codec.encode(grid())))
+
+
+def saved(folder, changes=lambda whole: whole):
+    path = folder / "regret.json"
+    whole = content()
+    path.write_text(json.dumps(changes(whole) or whole))
+    return path
+
+
+def test_what_is_saved_is_read_again_and_follows_its_schema(tmp_path):
+    assert Regrets.read(saved(tmp_path)) == grid()
+    schema = jsonschema.Draft202012Validator(codec.schema(Regrets))
+    schema.validate(content())
+    with pytest.raises(jsonschema.ValidationError):
+        schema.validate({**content(), "effect": 2})
+
+
+def change(*keys, to):
+    def changed(whole):
+        inside = whole
+        for key in keys[:-1]:
+            inside = inside[key]
+        inside[keys[-1]] = to
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (lambda _: [1], "version None of the format, and this gnnbench reads 1"),
+        (change("version", to=2), "version 2 of the format, and this gnnbench reads 1"),
+        (change("effect", to=0), "damaged at $.effect"),
+        (change("points", to={}), "damaged at $.points: expected `array`, got `object`"),
+        (change("points", 0, "place", "direction", to="step"), "damaged at $.points[0].place.direction"),
+        (change("points", 0, "place", "hidden", to=0), "damaged at $.points[0].place.hidden"),
+        (
+            change("points", 0, "ways", 0, "regret", "blocks", to=1),
+            "damaged at $.points[0].ways[0].regret",
+        ),
+        (
+            change("points", 0, "ways", 0, "regret", "ratio", to="nan"),
+            "ways[0].regret.ratio: expected `float`",
+        ),
+        (change("points", 0, "ways", 0, "seconds", to=-1), "ways[0].seconds: expected `float` > "),
+    ],
+)
+def test_another_or_a_damaged_file_is_one_line(changes, said, tmp_path):
+    with pytest.raises(UsageError) as caught:
+        Regrets.read(saved(tmp_path, changes))
+    assert said in str(caught.value)
+    assert str(caught.value).count("\n") == 0
+    assert "gnnbench regret" in str(caught.value)
+
+
+def test_a_file_that_is_cut_off_is_one_line(tmp_path):
+    path = saved(tmp_path)
+    path.write_text(path.read_text()[:-100])
+    with pytest.raises(UsageError, match="not JSON, or cut off"):
+        Regrets.read(path)
+
+
+def test_a_ratio_without_an_error_is_not_saved():
+    assert SavedRatio.of(Ratio(0.5, math.inf, 1)) is None
+    assert SavedRatio.of(Ratio(math.log(2), 0.1, 5)) == SavedRatio(pytest.approx(2), 0.1, 5)
+
+
+def test_regrets_are_sorted_by_what_is_known_and_hold_for_all_at_once():
+    precise, vague = (
+        point(call=1.5, sorted_=1.0, other=1.0),
+        point(call=1.8, sorted_=1.0, other=1.0, error=0.3),
+    )
+    found = regrets(precise, vague).regrets(same_structure=False)
+    assert [(row.point, row.way.name) for row in found[:2]] == [(precise, CALL), (vague, CALL)]
+    one, two = (row.judgement for row in found[:2])
+    assert (one.verdict, two.verdict) == ("slower", "undecided")
+    assert one.low < one.own_low < 1.5 < one.own_high < one.high
+    more = regrets(precise, *[replace(vague, place=replace(PLACE, hidden=n)) for n in range(1, 50)])
+    assert next(iter(more.regrets(same_structure=False))).judgement.low < one.low
+
+
+def test_a_call_that_is_the_fastest_has_regret_one_and_a_call_without_times_none():
+    found = regrets(point(call=1.0, sorted_=1.5, other=1.2))
+    rows = found.regrets(same_structure=False)
+    assert [(row.way.name, row.fastest, row.judgement.ratio) for row in rows] == [
+        (OTHER, CALL, pytest.approx(1.2)),
+        (CALL, CALL, 1.0),
+    ]
+    assert rows[-1].judgement.low is None
+    one = found.points[0]
+    untimed = replace(one, ways=tuple(replace(way, regret=None) for way in one.ways))
+    assert [row.way.name for row in regrets(untimed).regrets(same_structure=False)] == [CALL]
+    assert regrets(Point(PLACE, NODES, 0)).regrets(same_structure=False) == []
+
+
+def test_regrets_of_the_same_structure_are_those_of_other_ways():
+    one = point(call=2.0, sorted_=1.0, other=1.0)
+    call, *others = one.ways
+    call = replace(call, takes="CSR", regret_same_structure=ratio(1.0, 0.0), fastest_same_structure=CALL)
+    found = regrets(replace(one, ways=(call, *others)))
+    all_ways, same = (found.regrets(same_structure=one) for one in (False, True))
+    assert {row.way.name: row.fastest for row in all_ways}[CALL] == OTHER
+    assert {row.way.name: row.fastest for row in same}[CALL] == CALL
+    assert {row.way.name: row.judgement.ratio for row in same}[CALL] == 1.0
+
+
+def test_a_crossover_is_where_the_log_ratio_is_zero():
+    """The call's log ratio is -log 4 at degree 2, -log 2 at 4 and log 2 at 8."""
+    found = regrets(*line(1 / 4, 1 / 2, 2)).crossovers()
+    assert [(one.axis, one.below, one.above, one.between) for one in found] == [
+        ("degree", CALL, SORTED, (4.0, 8.0))
+    ]
+    assert found[0].at == pytest.approx(4 * math.sqrt(2))
+    assert 4 < found[0].low < found[0].at < found[0].high < 8
+    skewed = regrets(*line(1 / 8, 2)).crossovers()[0]
+    assert skewed.at == pytest.approx(2 * 2**0.75)
+    wide = regrets(*line(1 / 2, 2, error=5.0)).crossovers()[0]
+    assert (wide.low, wide.high) == (pytest.approx(2), pytest.approx(4))
+
+
+def test_a_crossover_along_the_width():
+    points = [
+        point(call=max(regret, 1.0), sorted_=max(1 / regret, 1.0), other=9.0, others={"hidden": hidden})
+        for hidden, regret in ((64, 1 / 2), (8, 2), (16, 2))
+    ]
+    found = regrets(*points).crossovers()
+    assert [(one.axis, one.below, one.above, one.between) for one in found] == [
+        ("hidden", SORTED, CALL, (16.0, 64.0))
+    ]
+    assert found[0].at == pytest.approx(32)
+
+
+def test_where_it_is_not_known_or_makes_no_difference_there_is_no_crossover():
+    one, two = line(1 / 2, 2)
+    assert len(regrets(two, one).crossovers()) == 1, "the order in the file does not matter"
+    none = [
+        (replace(one, is_decided=False), two),
+        (one, replace(two, is_decided=False)),
+        (replace(one, equally_fast=(SORTED,)), two),
+        (one, replace(two, equally_fast=(CALL,))),
+        (one, replace(two, place=replace(two.place, threads=2))),
+        (one, replace(two, place=replace(two.place, hidden=16))),
+        (one, replace(two, nodes=2 * NODES, entries=2 * two.entries)),
+        (one, replace(two, fastest=None)),
+        (one, replace(two, ways=tuple(replace(way, in_race=None) for way in two.ways))),
+        (replace(one, entries=0), two),
+        (replace(one, nodes=0), two),
+    ]
+    for pair in none:
+        assert regrets(*pair).crossovers() == []
+
+
+def test_a_crossover_of_ratios_that_are_one_is_between_its_points():
+    points = [
+        replace(one, ways=tuple(replace(way, in_race=ratio(1.0, 0.0)) for way in one.ways))
+        for one in line(0.5, 2)
+    ]
+    (found,) = regrets(*points).crossovers()
+    assert 2 <= found.low <= found.at <= found.high <= 4
+
+
+def test_a_crossover_moved_if_the_intervals_have_nothing_in_common():
+    old, same, new = (
+        regrets(*line(*ratios)).crossovers() for ratios in ((1 / 8, 2), (1 / 8.1, 2), (1 / 2, 8))
+    )
+    assert moved(old, same) == []
+    assert moved(old, new) == [(old[0], new[0])]
+    assert moved([], new) == []
+    others = regrets(*line(1 / 2, 8, kind="rmat:12")).crossovers()
+    assert moved(old, others) == []
+
+
+def test_ways_that_cross_twice_are_compared_with_the_crossover_nearby():
+    both = regrets(*line(1 / 2, 2, 1 / 2, 2)).crossovers()
+    assert [(one.below, one.between) for one in both] == [(CALL, (2, 4)), (SORTED, (4, 8)), (CALL, (8, 16))]
+    assert moved(both, both) == []
