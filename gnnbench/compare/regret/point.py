@@ -28,7 +28,7 @@ from .race import BETWEEN_PROCESSES, FRESH_LOOKS, LOOKS, Race, Ratio, ratio_of
 from .result import Place, Point, SavedRatio, Way
 
 _TRIES = 3
-"""Calls of each way before the race; the fastest counts."""
+"""Calls, and rounds of calls, of each way before the race; the fastest counts, as others may be disturbed."""
 _FAR = 4.0
 """A way that takes so many times as long as the fastest in these calls is not in the race."""
 _ROUNDS = 3
@@ -147,8 +147,6 @@ def _checked(
         run, arguments = with_backward(module, run, arguments)
     view = kept.view(case.graph, case.spec.hidden, first)
     verify(case, module, run, arguments, first.reference, result=kernel.result, view=view, kept=kept)
-    for leaf in leaves(arguments):
-        leaf.grad = None  # it would be copied
     return _Entrant(path, structure_kind(structure, case.graph), Call(run, arguments, {}), context)
 
 
@@ -213,7 +211,8 @@ class _Timing:
                 if guess > 1:
                     timed = partial(self._round, one.call)
                     iterations = calibrated_iterations(timed, guess, wanted, clock)
-                    seconds = timed(iterations) / iterations
+                    tried = clock.block(one.call, _TRIES, iterations).seconds
+                    seconds = min(seconds, *(each / iterations for each in tried))
             rounds = 1 if seconds * iterations > _LONG_SECONDS else _ROUNDS
             self._entrants[number] = replace(one, iterations=iterations, rounds=rounds)
             self._tried.append(seconds)
@@ -226,6 +225,8 @@ class _Timing:
         """Time ways in random order on new copies of their inputs; return the log seconds of a call."""
         if self._layouts is None or self._layouts[0] != ways:
             arguments = tuple(self._entrants[way].call.args for way in ways)
+            for leaf in leaves([each for several in arguments for each in several]):
+                leaf.grad = None  # it would be copied
             layouts = Layouts(Call(_nothing, arguments, {}))
             self._layouts = ways, layouts, layouts.why_in_place() is None
         _, layouts, copies = self._layouts

@@ -225,6 +225,39 @@ def test_all_ways_are_timed_on_the_same_copies_and_each_block_has_new_ones(graph
     assert len(set.union(*clock.inputs)) >= LOOKS[0], "a freed place may come again"
 
 
+@pytest.mark.parametrize("number", range(3))
+def test_a_disturbed_round_before_the_race_does_not_leave_the_fastest_way_out(number, graph):
+    """A call is so short that a round has many; one round of the way takes ten times as long."""
+    family, rounds = family_of("scatter_max"), []
+    fastest = next(path.call.run for path in family.paths() if path.id == "sort, segment_reduce")
+
+    class Disturbed(KnownClock):
+        def block(self, call, count, iterations):
+            found = super().block(call, count, iterations)
+            if call.function is fastest and iterations > 1:
+                rounds.append(found)
+                found.seconds[0] *= 10 if len(rounds) == number + 1 else 1
+            return found
+
+    clock = Disturbed(family, {name: seconds / 100 for name, seconds in SECONDS.items()})
+    found = measured(family, place("scatter_max"), graph, clock)
+    assert found.fastest == "sort, segment_reduce"
+
+
+def test_gradients_of_earlier_calls_are_not_copied(graph):
+    class Clock(KnownClock):
+        def block(self, call, count, iterations):
+            if len(copied) < len(self.inputs):
+                copied.append(call.args[-1].grad)
+            return super().block(call, count, iterations)
+
+    copied, family = [], family_of("scatter_max")
+    clock = Clock(family, {"all": 1e-3})
+    clock._names, clock._others = {}, "all"
+    measured(family, place("scatter_max", FORWARD_BACKWARD), graph, clock)
+    assert copied == [None] * (LOOKS[0] + FRESH_LOOKS[0])
+
+
 def test_the_second_phase_lasts_until_each_regret_is_known(graph):
     """Both calls are the fastest of their structure."""
     family = with_ways(without=("scatter_max on pyg", "scatter_max on sparse"))
