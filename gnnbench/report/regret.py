@@ -1,6 +1,7 @@
 """Regrets as a document: the worst of each call, where the fastest way changes, and what a release moved."""
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from .. import units
@@ -166,12 +167,12 @@ def _other_way(before: Point, now: Point) -> bool:
 
 
 def _left_out(points: Iterable[Point]) -> list[str]:
-    """Return a line for each way that is missing, with its reason and at how many points."""
-    reasons: dict[tuple[str, str], int] = {}
-    for point in points:
-        for name, reason in point.left_out.items():
-            reasons[name, reason] = reasons.get((name, reason), 0) + 1
+    """Return a line for each reason why ways are missing, with these ways and at how many points."""
+    counts = Counter(one for point in points for one in point.left_out.items())
+    ways: dict[tuple[str, int], list[str]] = {}
+    for (name, reason), count in counts.items():
+        ways.setdefault((reason, count), []).append(name)
     return [
-        f"without {name}: {reason} ({units.count(number, 'point')})"
-        for (name, reason), number in reasons.items()
+        f"without {', '.join(names)}: {reason} ({units.count(count, 'point')})"
+        for (reason, count), names in ways.items()
     ]

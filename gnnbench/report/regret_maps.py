@@ -1,6 +1,7 @@
 """Maps of regrets as slides."""
 
 import re
+import statistics
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -53,10 +54,10 @@ def pictures(found: Regrets) -> Iterator[tuple[str, Picture]]:
     places = [point.place for point in found.points]
     for key, rows in maps.items():
         ways = [way for way, _ in Counter(row.fastest for row in rows).most_common()]
-        worst = rows[0]
         what = ", ".join(compress(key, differs))
-        ratio = units.ratio(worst.judgement.ratio)
-        message = f"{what}: regret up to {ratio}, on {worst.point.place.dataset}"
+        regrets = [row.judgement.ratio or 1.0 for row in rows]
+        median, most = units.ratio(statistics.median(regrets)), units.ratio(max(regrets))
+        message = f"{what}: {median} the time of the fastest way in the median, up to {most}"
         cells = list(map(_cell, sorted(rows, key=lambda row: places.index(row.point.place))))
         draw = partial(chart.chart, cells, ways)
         file = re.sub(r"[^a-z0-9]+", "-", what.lower())[:_LONGEST_NAME]

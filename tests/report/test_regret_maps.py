@@ -49,7 +49,7 @@ def test_a_slide_of_each_call_is_written(tmp_path):
         if path.suffix == ".png":
             assert path.read_bytes().startswith(PNG)
     shown = text(next(path for path in files if path.name == "scatter-max-on-pyg-forward.svg"))
-    assert "scatter_max on pyg, forward: regret up to 4.00x" in shown
+    assert "the time of the fastest way in the median, up to 4.00x" in shown
     for word in (
         f"A {SORTED}",
         f"B {CALL}",
