@@ -43,9 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="operations with several ways, such as scatter_max. Default: all that have some.",
     )
     for name, (default, text) in _LISTS.items():
-        parser.add_argument(
-            f"--{name}", default=default, metavar="LIST", help=f"{text}, with commas. Default: {default}."
-        )
+        parser.add_argument(f"--{name}", metavar="LIST", help=f"{text}, with commas. Default: {default}.")
     OPTIONS["dataset"].declare(
         parser.add_argument, text="graphs, instead of random ones by --skew, --scale and --degree"
     )
@@ -76,17 +74,7 @@ def run(options: argparse.Namespace) -> int:
     from ..compare.regret.result import Regrets
     from ..report import regret as shown
 
-    if options.maps:
-        from .. import packages
-
-        if reason := packages.missing(packages.PAGES):
-            raise UsageError(reason)
-        options.maps.mkdir(parents=True, exist_ok=True)
-    if options.json and options.saved:
-        raise UsageError(f"--json saves what is measured, and {options.saved} is saved: leave --json out")
-    read = [options.against] if options.against else []
-    if options.json:
-        check_writable(options.json, read)
+    read = _checked(options)
     older = Regrets.read(options.against) if options.against else None
     interrupted = False
     if options.saved:
@@ -106,6 +94,33 @@ def run(options: argparse.Namespace) -> int:
         streams.say(f"gnnbench: interrupted after {len(found.points)} points", sys.stderr)
         return INTERRUPTED
     return NOTHING_SLOWER if any(point.fastest for point in found.points) else NOT_JUDGED
+
+
+def _checked(options: argparse.Namespace) -> list[Path]:
+    """Check what can be checked before anything is measured; return the files that are read.
+
+    Raises:
+        UsageError: options exclude each other, or a file or folder cannot be written.
+    """
+    if options.maps:
+        from .. import packages
+
+        if reason := packages.missing(packages.PAGES):
+            raise UsageError(reason)
+        try:
+            options.maps.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = f"--maps {options.maps} cannot be made ({error.strerror}): choose another folder"
+            raise UsageError(reason) from None
+    given = [*options.operations, *(f"--{name}" for name in _LISTS if getattr(options, name) is not None)]
+    if options.saved and given:
+        raise UsageError(f"--from shows the whole result in {options.saved}: leave out {', '.join(given)}")
+    if options.json and options.saved:
+        raise UsageError(f"--json saves what is measured, and {options.saved} is saved: leave --json out")
+    read = [options.against] if options.against else []
+    if options.json:
+        check_writable(options.json, read)
+    return read
 
 
 def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
@@ -152,12 +167,13 @@ def _grid(options: argparse.Namespace) -> "Grid":
     from ..workloads.spec import FORWARD, FORWARD_BACKWARD
 
     known = [name for family in FAMILIES for name in family.operations]
-    for name in options.operations:
+    chosen = [name for text in options.operations for name in text.split(",") if name]
+    for name in chosen:
         if name not in known:
             raise unknown_name("operation with several ways", name, known)
-    wanted = set(options.operations or known)
+    wanted = set(chosen or known)
     families = [family for family in FAMILIES if wanted & set(family.operations)]
-    directions = _words("direction", options.direction)
+    directions = _words("direction", options)
     for name in directions:
         if name not in (FORWARD, FORWARD_BACKWARD):
             raise unknown_name("direction", name, (FORWARD, FORWARD_BACKWARD))
@@ -169,7 +185,7 @@ def _grid(options: argparse.Namespace) -> "Grid":
         OPTIONS["hidden"].value(options.hidden) or tuple(map(int, _HIDDEN.split(","))),
         OPTIONS["dtype"].value(options.dtype),
         OPTIONS["index-dtype"].value(options.index_dtype),
-        _numbers("threads", options.threads),
+        _numbers("threads", options),
         device,
     )
 
@@ -178,28 +194,32 @@ def _random_graphs(options: argparse.Namespace) -> "tuple[DatasetName, ...]":
     """Return a graph for each kind, scale and degree: half as many edges for each node as neighbours."""
     from ..workloads.graphs.catalog import DatasetName
 
+    kinds = _words("skew", options)
+    for kind in kinds:
+        if kind not in _LISTS["skew"][0].split(","):
+            raise unknown_name("kind of random graph (--skew)", kind, _LISTS["skew"][0].split(","))
     return tuple(
         DatasetName.parse(f"{kind}:{scale}@{degree / 2:g}")
-        for kind in _words("skew", options.skew)
-        for scale in _numbers("scale", options.scale)
-        for degree in _numbers("degree", options.degree)
+        for kind in kinds
+        for scale in _numbers("scale", options)
+        for degree in _numbers("degree", options)
     )
 
 
-def _words(name: str, text: str) -> list[str]:
+def _words(name: str, options: argparse.Namespace) -> list[str]:
+    text: str = _LISTS[name][0] if getattr(options, name) is None else getattr(options, name)
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not words:
         raise UsageError(f"--{name} '{text}' is empty; give {_LISTS[name][1]}, as in {_LISTS[name][0]}")
     return words
 
 
-def _numbers(name: str, text: str) -> list[int]:
-    words = _words(name, text)
-    if not all(
-        word.isascii() and word.isdecimal() and len(word) <= _MOST_DIGITS and int(word) for word in words
-    ):
-        raise UsageError(
-            f"--{name} {text} must be whole numbers of at most {_MOST_DIGITS} digits with commas, above 0, "
-            f"as in {_LISTS[name][0]}"
-        )
+def _numbers(name: str, options: argparse.Namespace) -> list[int]:
+    words = _words(name, options)
+    for word in words:
+        if not (word.isascii() and word.isdecimal() and len(word) <= _MOST_DIGITS and int(word)):
+            raise UsageError(
+                f"--{name}: '{word}' must be a whole number of at most {_MOST_DIGITS} digits, above 0, as in "
+                f"{_LISTS[name][0]}"
+            )
     return [int(word) for word in words]

@@ -5,7 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from .. import units
-from ..compare.regret.result import Crossover, Point, Regret, Regrets, moved
+from ..compare.regret.result import Crossover, Point, Regret, Regrets, is_slower, moved
+from ..workloads.graphs.catalog import FAMILIES, DatasetName
+from ..workloads.operations import OPERATIONS
 from ..workloads.paths import family_of
 from .document import Column, Document, Heading, Note, Table
 from .names import SHORT_DIRECTION
@@ -25,27 +27,52 @@ def document(found: Regrets, older: Regrets | None = None) -> Document:
     timed = [point for point in found.points if point.fastest]
     decided = sum(point.is_decided for point in timed)
     blocks: list[Table | Heading | Note] = []
-    for same, title in ((False, "of all ways"), (True, "of the ways that take the same structure")):
-        rows = found.regrets(same_structure=same)
-        blocks.append(_worst(rows, f"regret: time of the call / time of the fastest {title}"))
-    blocks.append(_crossings(found.crossovers()))
+    kept, given = (
+        _worst(found.regrets(same_structure=same), f"time of the call / time of the fastest way{title}")
+        for same, title in (
+            (False, ", if the graph is converted once and kept"),
+            (True, " that takes what the call takes, as for a graph that changes in each call"),
+        )
+    )
+    crossings = _crossings(found.crossovers())
+    blocks += kept, given, crossings
     if older:
         blocks += _moved(found, older)
     blocks = [block for block in blocks if not isinstance(block, Table) or block.rows]
-    blocks += [
+    more = "" if decided == len(timed) else "; a larger --budget may tell at the others"
+    blocks.append(
         Note(
             f"{units.count(len(timed), 'point')}; at {decided} the fastest way is known: the others are "
-            f"slower, or differ by less than {effect}"
-        ),
-        Note(
-            "each row: the points of a call; median: of its regrets; worst: the point with the largest lower "
-            "bound; interval: 99%, simultaneous for all calls and points, of other blocks than those that "
-            "chose the fastest way"
-        ),
-        Note("mean degree and width where two ways are equally fast, with 95% intervals"),
-        *map(Note, _left_out(found.points)),
-    ]
+            f"slower, or differ by less than {effect}{more}"
+        )
+    )
+    if kept.rows:
+        blocks.append(
+            Note(
+                "median: of the call at all points; worst: the point whose interval has the largest lower end"
+            )
+        )
+        blocks.append(Note("interval: 99%, simultaneous for all calls and points; d: mean degree; w: width"))
+    if crossings.rows:
+        blocks.append(
+            Note(
+                "at, interval (99%): on the first line; a line has points that differ in degree or width only"
+            )
+        )
+    blocks += map(Note, (*_calls(found, (kept, given)), *_left_out(found.points)))
     return blocks
+
+
+def _calls(found: Regrets, tables: Iterable[Table]) -> list[str]:
+    """Return a line for each call in the tables that says what a user writes."""
+    named = {cell for table in tables for row in table.rows for cell in row if isinstance(cell, str)}
+    ways = dict.fromkeys(way.name for point in found.points for way in point.ways if way.is_call)
+    lines = []
+    for name in filter(named.__contains__, ways):
+        operation, _, platform = name.rpartition(" on ")
+        if (known := OPERATIONS.get(operation)) and platform in known.calls:
+            lines.append(f"{name}: {known.calls[platform].text}")
+    return lines
 
 
 def _worst(rows: Sequence[Regret], title: str) -> Table:
@@ -88,7 +115,12 @@ def _where(point: Point) -> str:
     width = f"w{place.hidden}" if family is None or family.has_features else ""
     types = [name for name in (place.dtype, place.index_dtype) if name not in ("float32", "int64")]
     threads = "" if place.threads == 1 else units.count(place.threads, "thread")
-    return " ".join(filter(None, (place.dataset, width, *types, threads)))
+    family_name = place.dataset.partition(":")[0]
+    graph = place.dataset
+    if family_name in FAMILIES and FAMILIES[family_name].unit == "nodes":
+        name = DatasetName.parse(graph)
+        graph = f"{family_name}:{name.scale} d{2 * name.edges:g}"
+    return " ".join(filter(None, (graph, width, *types, threads)))
 
 
 def _crossings(crossovers: Sequence[Crossover]) -> Table:
@@ -103,7 +135,7 @@ def _crossings(crossovers: Sequence[Crossover]) -> Table:
             above,
             SHORT_DIRECTION[direction],
             _AXES[axis],
-            units.count(len(ones), "line"),
+            str(len(ones)),
             f"{ones[0].at:.3g}",
             f"{ones[0].low:.3g}-{ones[0].high:.3g}",
             _where(ones[0].point),
@@ -115,12 +147,12 @@ def _crossings(crossovers: Sequence[Crossover]) -> Table:
         Column("fastest above"),
         Column("dir"),
         Column("along"),
-        Column("on", "number"),
+        Column("lines", "number"),
         Column("at", "number"),
         Column("interval", "number"),
-        Column("first"),
+        Column("first line"),
     )
-    return Table("crossovers: the fastest way changes", columns, cells)
+    return Table("crossovers: where two ways are equally fast, along mean degree or width", columns, cells)
 
 
 def _moved(found: Regrets, older: Regrets) -> Iterable[Table | Note]:
@@ -130,6 +162,7 @@ def _moved(found: Regrets, older: Regrets) -> Iterable[Table | Note]:
         (
             new.below,
             new.above,
+            SHORT_DIRECTION[new.point.place.direction],
             _AXES[new.axis],
             f"{old.low:.3g}-{old.high:.3g}",
             f"{new.low:.3g}-{new.high:.3g}",
@@ -140,6 +173,7 @@ def _moved(found: Regrets, older: Regrets) -> Iterable[Table | Note]:
     columns = (
         Column("fastest below"),
         Column("fastest above"),
+        Column("dir"),
         Column("along"),
         Column("before", "number"),
         Column("now", "number"),
@@ -156,14 +190,12 @@ def _moved(found: Regrets, older: Regrets) -> Iterable[Table | Note]:
     yield Table("points at which another way is the fastest", [*map(Column, titles)], changed[:_MOST_ROWS])
     both = sum(point.place in before for point in found.points if point.is_decided)
     yield Note(
-        f"{units.count(both, 'point')} decided in both results; {len(changed)} have another fastest way"
+        f"{units.count(both, 'point')} decided in both results; another way is the fastest at {len(changed)}"
     )
 
 
 def _other_way(before: Point, now: Point) -> bool:
-    return (
-        now.fastest not in (before.fastest, *before.equally_fast) and before.fastest not in now.equally_fast
-    )
+    return is_slower(before, now.fastest) and is_slower(now, before.fastest)
 
 
 def _left_out(points: Iterable[Point]) -> list[str]:

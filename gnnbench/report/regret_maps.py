@@ -18,9 +18,11 @@ from .composed import environment_facts
 from .pictures import Picture
 
 _NOTE = (
-    "Letter and colour: the fastest way. Number and intensity: regret, the time of the call divided by that "
-    "of the fastest way, one without intensity, four and more full."
+    "Letter and colour: the fastest of all ways; ?: not known for sure. Number and intensity: time of the "
+    "call / time of the fastest way. Pale: 1x; full: 4x or more."
 )
+_THREADS = "threads"
+"""The fact on the session's threads; a map says those of its points."""
 _LONGEST_NAME = 150
 
 
@@ -35,7 +37,8 @@ def write(found: Regrets, folder: Path) -> list[Path]:
         OSError: a file cannot be written.
     """
     written: list[Path] = []
-    last = slides.footer(environment_facts(found.environment))
+    facts = environment_facts(found.environment)
+    last = slides.footer(fact for fact in facts if fact[0] != _THREADS)
     for name, picture in pictures(found):
         written += slides.save(picture, last, folder / name)
     return written
@@ -56,12 +59,15 @@ def pictures(found: Regrets) -> Iterator[tuple[str, Picture]]:
         ways = [way for way, _ in Counter(row.fastest for row in rows).most_common()]
         what = ", ".join(compress(key, differs))
         regrets = [row.judgement.ratio or 1.0 for row in rows]
-        median, most = units.ratio(statistics.median(regrets)), units.ratio(max(regrets))
-        message = f"{what}: {median} the time of the fastest way in the median, up to {most}"
+        median = units.ratio(statistics.median(regrets))
+        message = f"{what}: {median} the time of the fastest way in the median"
+        if (low := rows[0].judgement.low) is not None:  # the worst point comes first
+            message += f", at least {units.ratio(low)} at the worst point"
         cells = list(map(_cell, sorted(rows, key=lambda row: places.index(row.point.place))))
         draw = partial(chart.chart, cells, ways)
         file = re.sub(r"[^a-z0-9]+", "-", what.lower())[:_LONGEST_NAME]
-        yield file, Picture("platforms", message, _NOTE, f"{message}. {_NOTE}", draw)
+        note = f"{', '.join(key[3:])}. {_NOTE}"
+        yield file, Picture("platforms", message, note, f"{message}. {note}", draw)
 
 
 def _random(dataset: str) -> DatasetName | None:
@@ -79,5 +85,6 @@ def _cell(row: Regret) -> dict[str, Any]:
         "degree": f"{2 * graph.edges:g}",
         "hidden": str(place.hidden),
         "way": row.fastest,
+        "is_decided": row.point.is_decided,
         "regret": row.judgement.ratio,
     }

@@ -251,7 +251,7 @@ class _Timing:
         while len(blocks) < FRESH_LOOKS[-1]:
             blocks.append(self._block(sorted(wanted)))
             if len(blocks) in FRESH_LOOKS:
-                precise = {way for way in wanted if self._is_precise(_ratio(blocks, way, best))}
+                precise = {way for way in wanted if self._is_precise(_ratio(blocks, way, best, 0.0))}
                 if wanted == precise or self._clock.now() > self._end_seconds:
                     break
                 wanted -= precise - fastest
@@ -282,11 +282,13 @@ class _Timing:
         )
 
 
-def _ratio(blocks: Sequence[Mapping[int, float]], way: int, base: int) -> Ratio:
+def _ratio(
+    blocks: Sequence[Mapping[int, float]], way: int, base: int, between: float = BETWEEN_PROCESSES
+) -> Ratio:
     if way == base:
         return Ratio(0.0, 0.0, len(blocks))
     logs = [block[way] - block[base] for block in blocks if way in block and base in block]
-    return ratio_of(logs, BETWEEN_PROCESSES)
+    return ratio_of(logs, between)
 
 
 def _nothing(*_arguments: Any) -> None:

@@ -12,9 +12,11 @@ from msgspec import Meta
 from ... import codec, json_io
 from ...codec import Count, NotNegative, Positive, PositiveCount
 from ..verdict import Judgement, Thresholds, judge_ratio
-from .race import Ratio
+from .race import BETWEEN_PROCESSES, Ratio
 
 VERSION = 1
+_NORMAL = 2.58
+"""Normal quantile of a 99 % interval."""
 _MAX_BYTES = 2**28
 
 
@@ -26,6 +28,12 @@ class SavedRatio:
     error: NotNegative
     """Standard error of its natural logarithm."""
     blocks: Annotated[int, Meta(ge=2, lt=10**18)]
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Those of a regret's error, by Welch and Satterthwaite: its part between processes is known."""
+        within = max(self.error**2 - BETWEEN_PROCESSES**2, 0.0)
+        return (self.blocks - 1) * (self.error**2 / within) ** 2 if within else math.inf
 
     @classmethod
     def of(cls, found: Ratio) -> Self | None:
@@ -118,7 +126,7 @@ class Crossover:
     at: Positive
     """Where both are equally fast, if the log ratio is linear in the logarithm of the value."""
     low: Positive
-    """The 95 % interval, within `between`."""
+    """The 99 % interval, within `between`."""
     high: Positive
 
 
@@ -163,9 +171,9 @@ class Regrets:
             elif ratio is None:
                 continue
             else:
-                judgement = judge_ratio(
-                    math.log(ratio.ratio), ratio.error, ratio.blocks - 1, Thresholds(self.effect), family
-                )
+                freedom = ratio.degrees_of_freedom
+                thresholds = Thresholds(self.effect)
+                judgement = judge_ratio(math.log(ratio.ratio), ratio.error, freedom, thresholds, family)
             rows.append(Regret(point, way, fastest, judgement))
         return sorted(rows, key=lambda row: -(row.judgement.low or 0.0))
 
@@ -218,7 +226,7 @@ def _crossover(one: Point, other: Point, axis: str) -> Crossover | None:
     def at(side: int, other_side: int) -> float:
         """Return where the log ratio is 0 for a bound of each point's; side 0: for the ratios themselves."""
         loses, gains = (
-            max(math.log(ratio.ratio) + sign * 1.96 * ratio.error, 1e-9)
+            max(math.log(ratio.ratio) + sign * _width(ratio), 1e-9)
             for ratio, sign in ((first, side), (second, other_side))
         )
         return start * (end / start) ** (loses / (loses + gains))
@@ -227,6 +235,17 @@ def _crossover(one: Point, other: Point, axis: str) -> Crossover | None:
     assert below is not None
     assert above is not None
     return Crossover(one, axis, below, above, (start, end), at(0, 0), min(corners), max(corners))
+
+
+def _width(ratio: SavedRatio) -> float:
+    """Return the half-width of the 99 % interval of a log ratio that holds for other processes too."""
+    return _NORMAL * math.hypot(ratio.error, BETWEEN_PROCESSES)
+
+
+def is_slower(point: Point, name: str | None) -> bool:
+    """Tell whether a way is slower than the fastest at a point (99 %), also in other processes."""
+    ratio = _in_race(point, name)
+    return ratio is not None and math.log(ratio.ratio) > _width(ratio)
 
 
 def _in_race(point: Point, name: str | None) -> SavedRatio | None:

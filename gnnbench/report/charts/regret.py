@@ -11,7 +11,7 @@ COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0
 LETTERS = "ABCDEFGH"
 _FULL = 4.0
 """The regret from which on a colour is full."""
-_WHOLE = 99.5
+_TENS = 9.95
 """The regret from which on a whole number is shown."""
 _PALE, _STRONG = 0.25, 0.9
 """Opacity without regret, and at _FULL."""
@@ -21,7 +21,8 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
     """Return the map, a part for each kind of graph.
 
     Args:
-        cells: `kind` of graph, `degree` and `hidden` as texts in order, `way`, and `regret`, a ratio.
+        cells: `kind` of graph, `degree` and `hidden` as texts in order, `way`, whether it `is_decided`, and
+            `regret`, a ratio.
         ways: the fastest ways, the commonest first; of more than eight, the last have no cell.
         style: the style.
     """
@@ -31,7 +32,7 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
         {
             **cell,
             "legend": f"{letter}  {cell['way']}",
-            "text": f"{letter} {cell['regret']:.{'2g' if cell['regret'] < _WHOLE else '0f'}}x",
+            "text": f"{letter}{' ' if cell['is_decided'] else '?'}{_ratio(cell['regret'])}",
             "opacity": _PALE
             + (_STRONG - _PALE) * min(math.log(max(cell["regret"], 1.0)) / math.log(_FULL), 1.0),
         }
@@ -68,3 +69,8 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
         )
     spec: Spec = alt.hconcat(*parts).to_dict()
     return {**spec, "config": style.config()}
+
+
+def _ratio(regret: float) -> str:
+    """Write a regret in at most four characters: `1.0x`, `12x`."""
+    return f"{regret:.{1 if regret < _TENS else 0}f}x"
