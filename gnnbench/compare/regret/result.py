@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 from msgspec import Meta
+from scipy import special
 
 from ... import codec, json_io
 from ...codec import Count, NotNegative, Positive, PositiveCount
@@ -15,8 +16,8 @@ from ..verdict import Judgement, Thresholds, judge_ratio
 from .race import BETWEEN_PROCESSES, Ratio
 
 VERSION = 1
-_NORMAL = 2.58
-"""Normal quantile of a 99 % interval."""
+_TAIL = 0.005
+"""Of a 99 % interval."""
 _MAX_BYTES = 2**28
 
 
@@ -26,12 +27,12 @@ class SavedRatio:
 
     ratio: Positive
     error: NotNegative
-    """Standard error of its natural logarithm."""
+    """Standard error of its natural logarithm; of regrets, with BETWEEN_PROCESSES."""
     blocks: Annotated[int, Meta(ge=2, lt=10**18)]
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Those of a regret's error, by Welch and Satterthwaite: its part between processes is known."""
+        """Those of an error with BETWEEN_PROCESSES, which is known, by Welch and Satterthwaite."""
         within = max(self.error**2 - BETWEEN_PROCESSES**2, 0.0)
         return (self.blocks - 1) * (self.error**2 / within) ** 2 if within else math.inf
 
@@ -239,7 +240,8 @@ def _crossover(one: Point, other: Point, axis: str) -> Crossover | None:
 
 def _width(ratio: SavedRatio) -> float:
     """Return the half-width of the 99 % interval of a log ratio that holds for other processes too."""
-    return _NORMAL * math.hypot(ratio.error, BETWEEN_PROCESSES)
+    whole = replace(ratio, error=math.hypot(ratio.error, BETWEEN_PROCESSES))
+    return -whole.error * float(special.stdtrit(whole.degrees_of_freedom, _TAIL))
 
 
 def is_slower(point: Point, name: str | None) -> bool:
