@@ -194,9 +194,11 @@ def made_up(tmp_path, monkeypatch):
 
         def compared(base, head, its, _watcher):
             rows = call(answers[base.text, head.text])
+            assert its.per_benchmark_seconds == (10.0 if its.only else 1.0), "alone, it has the time of all"
             return answer(*[one for one in rows if its.only is None or one.fullname in its.only])
 
-        def searched(*_):
+        def searched(_good, _bad, its, _watcher):
+            assert its.per_benchmark_seconds == 10.0
             return call(bisected(line := commits(3), "slower", findings=[finding(line, 1, 2, a=1.2)]))
 
         monkeypatch.setattr(coordinator, "run", compared)

@@ -130,10 +130,7 @@ class Watch:
 
     def _compared(self, step: Step, part: str, only: Sequence[str] | None = None) -> dict[str, Any]:
         """Return the result of a comparison, of all benchmarks or of some; or that no file differs."""
-        setting = replace(self._setting, seed=_seed(step, *(only or ())), only=only)
-        if only:  # they have all the time
-            most = max(setting.per_benchmark_seconds, setting.total_seconds / len(only))
-            setting = replace(setting, per_benchmark_seconds=most)
+        setting = replace(self._alone(only) if only else self._setting, seed=_seed(step, *(only or ())))
         base, head = (variant.parse(one.variant) for one in (step.base, step.head))
         with both(base, head, setting.folder, self._watcher, dependencies=setting.dependencies) as sides:
             if self._watched.is_package and not setting.dependencies and _same_files(step, *sides):
@@ -143,6 +140,11 @@ class Watch:
             raise KeyboardInterrupt
         return {part: found.as_json()}
 
+    def _alone(self, names: Sequence[str]) -> WatchSetting:
+        """Return how benchmarks are compared alone: they have the time of all."""
+        most = max(self._setting.per_benchmark_seconds, self._setting.total_seconds / len(names))
+        return replace(self._setting, only=names, per_benchmark_seconds=most)
+
     def _searched(self, step: Step, names: Sequence[str]) -> dict[str, Any] | None:
         """Return the bisection between two versions; None: there is no repository to search."""
         ends = self._watched.ends(step.base, step.head)
@@ -150,7 +152,8 @@ class Watch:
             return None
         repeat = step.result and step.result.repeat
         setting = replace(
-            self._setting,
+            self._alone(names),
+            only=None,
             arguments=repeat.arguments(names) if repeat else self._setting.arguments,
             seed=_seed(step, *names),
             total_seconds=self._setting.search_seconds,
