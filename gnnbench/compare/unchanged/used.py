@@ -4,6 +4,7 @@ It is noted in processes that time nothing: a hook for audit events cannot be re
 """
 
 import _frozen_importlib  # the functions that import
+import builtins
 import importlib.metadata
 import os
 import site
@@ -12,8 +13,10 @@ import sysconfig
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from linecache import getlines
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from ...measure.fingerprint import libraries
@@ -38,6 +41,11 @@ _SPAWNS = "multiprocessing.popen_"
 _NEAR = 3
 """Frames between a function of ours and a listed folder: those of `os.walk`."""
 _COMPILER = "torch._dynamo.convert_frame"
+_LIBRARIES = {
+    *("torch", "torchgen", "functorch", "numpy", "scipy", "pandas", "sympy", "mpmath", "dateutil"),
+    *("typing_extensions", "tqdm", "colorama", "pynvml"),
+}
+"""Libraries that take long to import, and what they import: they run nothing of others meanwhile."""
 
 
 def environment_folders() -> tuple[str, ...]:
@@ -68,24 +76,66 @@ class Used:
         self._written: set[str] = set()
         self._listed: set[str] = set()
         self._unseen = ""
+        self._is_paused = False
         self._noting: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
             "open": self._opened,
             **dict.fromkeys(_LISTS, self._looked_into),
             **dict.fromkeys(_STARTS, self._started),
         }
         sys.addaudithook(self._audited)
+        sys.meta_path.insert(0, self)
         threading.settrace(self._traced)
         sys.settrace(self._traced)
 
     def _traced(self, frame: FrameType, _event: str, _argument: Any) -> None:
         code = frame.f_code
         key = _identity(code)
-        if key not in self._codes:
-            self._codes[key] = code, str(frame.f_globals.get("__name__"))
+        if key in self._codes:
+            return
         if code is _FINDS:
             self._asked.add(frame.f_locals["name"])
         elif code is _READS_SOURCE:
             self._read.add(os.path.abspath(frame.f_locals["filename"]))
+        else:
+            self._codes[key] = code, str(frame.f_globals.get("__name__"))
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Find a module as the other finders do, to trace nothing while one of `_LIBRARIES` is imported."""
+        self._asked.add(name)
+        top = name.partition(".")[0]
+        is_library = top in _LIBRARIES
+        if (is_library or top in sys.stdlib_module_names) if self._is_paused else not is_library:
+            return None
+        others = [finder for finder in sys.meta_path if finder is not self]
+        spec = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
+        if spec is None:
+            return None
+        if self._is_paused:
+            self._is_paused = False  # for good: the library may call what this module has
+            sys.settrace(self._traced)
+        elif type(spec.loader) is SourceFileLoader and not self._may_run(spec.loader.path):
+            vars(spec.loader)["exec_module"] = partial(self._run_untraced, spec.loader.exec_module)
+        return spec
+
+    def _run_untraced(self, run: Callable[[ModuleType], None], module: ModuleType) -> None:
+        if sys.gettrace() != self._traced:
+            run(module)
+            return
+        sys.settrace(None)
+        self._is_paused = True
+        try:
+            run(module)
+        finally:
+            self._is_paused = False
+            sys.settrace(self._traced)
+
+    def _may_run(self, path: str) -> bool:
+        """Whether the import of a file may run functions that are noted: its own, or those that import."""
+        hooks = (*sys.meta_path, *sys.path_hooks, builtins.__import__)
+        names = {str(getattr(hook, "__module__", "")) for hook in hooks}
+        modules = [sys.modules.get(name) for name in names if name.partition(".")[0] != _OWN]
+        files = [path, *filter(None, (getattr(one, "__file__", None) for one in modules))]
+        return any(self._counts(os.path.abspath(file)) for file in files)
 
     def _audited(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event in self._noting:  # there are millions of others, as for each call that is traced

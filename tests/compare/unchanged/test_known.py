@@ -471,3 +471,24 @@ def test_a_benchmark_that_one_side_lacks_is_no_obstacle(tmp_path):
     setting = Setting(arguments=("test_suite.py",), folder=folder, timeout_seconds=60, cache=recorded.cache)
     found = affected.run(*recorded.sides(), setting, Watcher()).benchmarks
     assert [one.status for one in found.values()] == ["unknown", "same"]
+
+
+# mpmath calls version() of gmpy2 if there is one. Its own import is not traced.
+MPMATH = "import mpmath\ndef run():\n    return 1\n"
+
+
+def test_what_a_library_looks_for_when_it_is_imported_is_seen(tmp_path):
+    recorded = Recorded(tmp_path, SUITE.format(names=["a"]), {"a.py": MPMATH})
+    assert recorded.known() == {"a"}
+    recorded.set("gmpy2.py", "def version():\n    return ''\n", recorded.head)
+    assert recorded.known() == set()
+
+
+def test_what_a_library_runs_when_it_is_imported_is_seen(tmp_path):
+    source = "def version():\n    return ''\ndef other():\n    return 1\n"
+    files = {"a.py": MPMATH, "gmpy2.py": "import b\ndef version():\n    return b.version()\n", "b.py": source}
+    recorded = Recorded(tmp_path, SUITE.format(names=["a"]), files)
+    recorded.set("b.py", source.replace("return 1", "return 2"), recorded.head)
+    assert recorded.known() == {"a"}
+    recorded.set("b.py", source.replace("return ''", "return '0'"), recorded.head)
+    assert recorded.known() == set()
