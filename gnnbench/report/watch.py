@@ -69,17 +69,20 @@ def title(change: Change, watched: str) -> str:
     return f"{names[first]}{more}: {', '.join(change.kinds)}{size}, {between} {since}"
 
 
-def cause(change: Change) -> str:
-    """Return the cause of a change in a line: a commit, or a number of candidates; empty: it is not known."""
+def cause(change: Change, name: str) -> str:
+    """Return the cause of a benchmark's change in a line: a commit and hunks, or a number of candidates.
+
+    Empty: it is not known.
+    """
     if len(change.causes) > 1:
         return f"one of {units.count(len(change.causes), change.causes[0].kind)}"
-    return "; ".join(map(bisect.named, change.causes)) + hunks(change)
+    return "; ".join(filter(None, (*map(bisect.named, change.causes), hunks(change, name))))
 
 
-def hunks(change: Change) -> str:
-    """Return the hunks behind the largest change: `; hunk 2 of 5: in softmax(), a.py (97%)`."""
-    found = change.step.hunks(next(iter(change.pairs)))
-    return "".join(f"; {' or '.join(map(bisect.named, one))} ({100 * share:.0f}%)" for one, share in found)
+def hunks(change: Change, name: str) -> str:
+    """Return the hunks behind a benchmark's change: `hunk 2 of 5: in softmax(), a.py (97%)`."""
+    found = change.step.hunks(name)
+    return "; ".join(f"{' or '.join(map(bisect.named, one))} ({100 * share:.0f}%)" for one, share in found)
 
 
 def text(change: Change, watched: str) -> Document:
@@ -94,7 +97,7 @@ def text(change: Change, watched: str) -> Document:
     ]
     count = units.count(len(change.pairs), "benchmark")
     measured = f": {judged[0]}, and {judged[1]} in a second run alone" if len(judged) > 1 else ""
-    found = cause(change)
+    found = dict.fromkeys(filter(None, (cause(change, name) for name in change.pairs)))
     names = {word for row, _ in change.pairs.values() for word in (agreement(row),) if word}
     notes = [
         note
@@ -105,7 +108,7 @@ def text(change: Change, watched: str) -> Document:
     return [
         Heading(title(change, watched)),
         Note(f"{versions(step)}: {count} changed ({', '.join(change.kinds)}){measured}."),
-        Note(f"The cause is {found}." if found else _unknown(step)),
+        *([Note(f"The cause is {one}.") for one in found] or [Note(_unknown(step))]),
         Note(f"The results of both sides: {', '.join(sorted(names)) or 'not compared'}."),
         *tables({name: spec_of(name) for name in change.pairs}, COLUMNS, change.pairs),
         *map(Note, dict.fromkeys(notes)),
@@ -166,11 +169,11 @@ def _change(change: Change, watched: str) -> dict[str, Any]:
         "day": change.day,
         "kinds": change.kinds,
         "causes": [{"name": one.name, "title": one.title, "day": one.day} for one in change.causes],
-        "hunks": hunks(change).removeprefix("; "),
         "benchmarks": [
             {
                 "id": name,
                 "kinds": sorted(kinds(pair[0])),
+                "hunks": hunks(change, name),
                 "runs": [
                     {key: getattr(row.judgement, key) for key in ("ratio", "low", "high")} for row in pair
                 ],

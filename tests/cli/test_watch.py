@@ -86,8 +86,8 @@ def test_the_third_of_five_commits_is_the_one_change(five):
     whole = json.loads((five / "p.json").read_text())
     (change,) = whole["changes"]
     assert [one["name"] for one in change["causes"]] == [hash_of(five, 2)]
-    assert change["hunks"].startswith("hunk 2 of 3: in one(), thing.py (")
     (benchmark,) = change["benchmarks"]
+    assert benchmark["hunks"].startswith("hunk 2 of 3: in one(), thing.py (")
     assert (benchmark["id"], benchmark["results"], change["kinds"]) == (ONE, "equal", ["slower"])
     assert all(1.1 < one["low"] < one["ratio"] < 1.3 for one in benchmark["runs"])
     assert [one["is_anchor"] for one in whole["steps"]] == [False] * 4 + [True], "it explains the anchor"
@@ -249,7 +249,7 @@ def test_each_change_is_said_once_with_its_cause(made_up):
         "b: more memory, since thing 4",
         "a: slower, 1.20x, since thing 2",
     ]
-    assert shown.cause(changes[2]).endswith("(2026-01-31): change 2")
+    assert shown.cause(changes[2], "test_a.py::a").endswith("(2026-01-31): change 2")
     assert changes[2].day == "2026-01-31"
     text = markdown(shown.text(changes[2], "thing"))
     assert "| a | 1.20x | 1.14‑1.26 | 1.20x | 1.14‑1.26 |" in text.replace("`", "")
