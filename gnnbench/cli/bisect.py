@@ -141,12 +141,11 @@ def run(options: argparse.Namespace) -> int:
     texts.pop(None, None)
     try:
         streams.show([*shown.document(found), Note(shown.summary(found))])
-        unfinished = found.stages[-1].unfinished
-        if unfinished == "interrupted":
+        if found.interrupted:
             streams.say("interrupted; the same command continues")
-        elif unfinished:
+        elif found.unfinished:
             more = f"--total-budget {round(2 * options.total_budget)}"
-            streams.say(f"{unfinished}; the same command with {more} continues")
+            streams.say(f"{found.unfinished}; the same command with {more} continues")
         sys.stdout.flush()
     finally:  # also if the output was closed
         for file, text in texts.items():

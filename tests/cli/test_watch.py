@@ -198,7 +198,7 @@ def made_up(tmp_path, monkeypatch):
             return answer(*[one for one in rows if its.only is None or one.fullname in its.only])
 
         def searched(_good, _bad, its, _watcher):
-            assert its.per_benchmark_seconds == 10.0
+            assert its.per_benchmark_seconds == 5.0, "half of the time is for the ends"
             return call(bisected(line := commits(3), "slower", findings=[finding(line, 1, 2, a=1.2)]))
 
         monkeypatch.setattr(coordinator, "run", compared)

@@ -16,7 +16,7 @@ from ..ab.visit import Inspections
 from .followed import Followed, Measured, Seen
 from .journal import BisectSetting, Journal
 from .line import Line, Ready
-from .result import Bisected, Finding
+from .result import INTERRUPTED, Bisected, Finding
 from .search import MOST_PAIRS, next_position
 
 _BASE_FAILURES = 3
@@ -69,12 +69,12 @@ class Bisection:
                     break
                 self._keep(measure())
         except KeyboardInterrupt:
-            unfinished = "interrupted"
+            unfinished = INTERRUPTED
         notes = [*self._line.notes, *self._journal.notes, *self._ends.notes()]
         return Bisected(
             self._line,
             self._ends.decisions(),
-            tuple(self._findings(inspected=unfinished != "interrupted")),
+            tuple(self._findings(inspected=unfinished != INTERRUPTED)),
             {self._line.candidates[at].name: why for at, why in sorted(self._followed.reasons.items())},
             len(self._journal.measured),
             self._spent_seconds,

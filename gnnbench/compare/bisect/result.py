@@ -15,6 +15,8 @@ from .followed import Change
 from .line import Line, Place
 
 FORMAT_VERSION = 1
+INTERRUPTED = "interrupted"
+"""Why a search ended early: the user ended it."""
 _SELECTING = ("-k", "-m", "--deselect", "--ignore", "--ignore-glob")
 """Pytest's options that select tests; test ids replace them."""
 
@@ -70,7 +72,12 @@ class BisectResult:
     @property
     def interrupted(self) -> bool:
         """Whether the user ended it."""
-        return self.stages[-1].unfinished == "interrupted"
+        return self.unfinished == INTERRUPTED
+
+    @property
+    def unfinished(self) -> str | None:
+        """Why a search ended early; None: none did."""
+        return next((one.unfinished for one in reversed(self.stages) if one.unfinished), None)
 
     def verdicts(self) -> Counter[str]:
         """Return the number of benchmarks with each verdict on the ends."""

@@ -16,7 +16,7 @@ from . import journal, lines
 from .bisection import Bisection
 from .journal import BisectSetting, Journal
 from .line import Line, Ready
-from .result import Bisected, BisectResult, pytest_options
+from .result import INTERRUPTED, Bisected, BisectResult, pytest_options
 
 
 def run(
@@ -51,17 +51,18 @@ def run(
             watcher.say(note)  # before all the work, as it may be in vain
         left = [(first, setting.arguments)]
         states = []
-        while left and not (stages and stages[-1].unfinished):
+        while left and left_seconds and not (stages and stages[-1].unfinished == INTERRUPTED):
+            share_seconds = left_seconds / len(left)
             line, arguments = left.pop(0)
             results = setting.results or line.kind == "hunk"
-            its = replace(setting, arguments=arguments, total_seconds=left_seconds, results=results)
+            its = replace(setting, arguments=arguments, total_seconds=share_seconds, results=results)
             state = Journal.held(cache / "bisect", journal.key(line, its), setting.seed, fresh=setting.fresh)
             states.append(held.enter_context(state))
             stage = _stage(line, states[-1], its, watcher)
             stages.append(stage)
-            left_seconds -= stage.seconds
+            left_seconds = max(left_seconds - stage.seconds, 0.0)
             left += _closer(stage, setting, repositories or {}, watcher)
-        if not stages[-1].unfinished:
+        if not any(one.unfinished for one in stages):
             for one in states:
                 one.forget()
     found = asdict(environment.collect(folder))

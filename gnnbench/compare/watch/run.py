@@ -130,7 +130,10 @@ class Watch:
 
     def _compared(self, step: Step, part: str, only: Sequence[str] | None = None) -> dict[str, Any]:
         """Return the result of a comparison, of all benchmarks or of some; or that no file differs."""
-        setting = replace(self._alone(only) if only else self._setting, seed=_seed(step, *(only or ())))
+        setting = replace(self._setting, seed=_seed(step, *(only or ())))
+        if only:
+            seconds = self._seconds_each(only, setting.total_seconds)
+            setting = replace(setting, only=only, per_benchmark_seconds=seconds)
         base, head = (variant.parse(one.variant) for one in (step.base, step.head))
         with both(base, head, setting.folder, self._watcher, dependencies=setting.dependencies) as sides:
             if self._watched.is_package and not setting.dependencies and _same_files(step, *sides):
@@ -140,10 +143,9 @@ class Watch:
             raise KeyboardInterrupt
         return {part: found.as_json()}
 
-    def _alone(self, names: Sequence[str]) -> WatchSetting:
-        """Return how benchmarks are compared alone: they have the time of all."""
-        most = max(self._setting.per_benchmark_seconds, self._setting.total_seconds / len(names))
-        return replace(self._setting, only=names, per_benchmark_seconds=most)
+    def _seconds_each(self, names: Sequence[str], seconds: float) -> float:
+        """Return the limit of each benchmark where some have a time alone."""
+        return max(self._setting.per_benchmark_seconds, seconds / len(names))
 
     def _searched(self, step: Step, names: Sequence[str]) -> dict[str, Any] | None:
         """Return the bisection between two versions; None: there is no repository to search."""
@@ -151,11 +153,12 @@ class Watch:
         if ends is None:
             return None
         repeat = step.result and step.result.repeat
+        ends_seconds = min(self._setting.total_seconds, self._setting.search_seconds / 2)
         setting = replace(
-            self._alone(names),
-            only=None,
+            self._setting,
             arguments=repeat.arguments(names) if repeat else self._setting.arguments,
             seed=_seed(step, *names),
+            per_benchmark_seconds=self._seconds_each(names, ends_seconds),
             total_seconds=self._setting.search_seconds,
         )
         found = bisection.run(*ends, setting, self._watcher)
