@@ -157,7 +157,9 @@ class Used:
 
     def _looked_into(self, _event: str, arguments: tuple[Any, ...]) -> None:
         if isinstance(arguments[0], _PATHS) and not (_is_import() or _is_own()):
-            self._listed.add(os.path.abspath(os.fsdecode(arguments[0])))
+            name = os.path.abspath(os.fsdecode(arguments[0]))
+            if not f"{name}{os.sep}".endswith(_CACHED):  # where Python adds files at any time
+                self._listed.add(name)
 
     def _started(self, event: str, arguments: tuple[Any, ...]) -> None:
         program = arguments[0] if event == _PROCESS else ""

@@ -157,12 +157,13 @@ def test_a_function_that_does_not_run_and_a_docstring_are_no_change(tmp_path):
 
 PACKAGE = {
     "package/__init__.py": "",
-    "package/fast.py": "import json, os\nfrom importlib import metadata\nfrom pathlib import Path\n"
+    "package/fast.py": "import json, os, pkgutil\nfrom importlib import metadata\nfrom pathlib import Path\n"
     "try:\n    import missing\nexcept ImportError:\n    missing = None\n"
     "try:\n    from package import optional\nexcept ImportError:\n    optional = None\n"
     "HERE = Path(__file__).parent\n"
     "DATA = json.loads((HERE / 'data.json').read_text())\n"
     "PARTS = sorted(path.name for path in (HERE / 'parts').iterdir())\n"
+    "MODULES = list(pkgutil.iter_modules([str(HERE / 'parts')]))\n"
     "def generated():\n    scope = {}\n    exec((HERE / 'template.txt').read_text(), scope)\n"
     "    return scope['made']\n"
     "made = generated()\n"
@@ -170,6 +171,7 @@ PACKAGE = {
     "package/data.json": "[1, 2]",
     "package/template.txt": "def made():\n    return 1\n",
     "package/parts/one.txt": "1",
+    "package/parts/__pycache__/one.pyc": "1",
     "package/unused.py": "X = 1\n",
     "package/unused.txt": "1",
     "space/inner.py": "N = 1\n",
@@ -251,6 +253,7 @@ UNSEEN_IN_FILES = {
     "a file that is not read": {"package/unused.txt": "2"},
     "a new module": {"package/other.py": ""},
     "a new package": {"other/__init__.py": ""},
+    "bytecode that Python keeps": {"package/parts/__pycache__/two.pyc": "2"},
     "a comment": {"spaced.py": "# new\n" + PACKAGE["spaced.py"]},
 }
 
