@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 WORKTREES = "worktrees"
 """Folder in the cache folder."""
 _PREFIX = "gnnbench-"
+_WRITERS = 4
+"""Processes that write the files: a disk often takes several at once."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,8 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
             (folder / "repository").write_bytes(os.fsencode(repository.shared))
             # Git names its entry after the last part of the path, which must be unique as well.
             tree = folder / folder.name
-            answer = _git(repository.root, "worktree", "add", "--quiet", "--detach", str(tree), commit)
+            add = ("worktree", "add", "--quiet", "--detach", str(tree), commit)
+            answer = _git(repository.root, "-c", f"checkout.workers={_WRITERS}", *add)
             if answer.returncode:
                 raise UsageError(f"{repository.part} cannot be checked out: {last_line(answer.stderr)}")
         yield tree
