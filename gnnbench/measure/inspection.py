@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from .. import codec
@@ -31,6 +32,8 @@ class Inspection:
     fingerprint: Fingerprint | None = None
     unseen: str | None = None
     """Why there is no fingerprint; None: there is one."""
+    codes: Collection[CodeType] = ()
+    """Of the functions that were recorded."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the counters that are compared, by name, memory and fingerprint; see docs/formats.md."""
@@ -72,7 +75,7 @@ def inspect(call: Call, devices: Collection[str], *, is_warm: bool = False) -> I
                                 python_calls(call.__call__, recording.profile)
             if not watch.disturbed:
                 break
-        return Inspection(counters, watch.fingerprint(), watch.unseen)
+        return Inspection(counters, watch.fingerprint(), watch.unseen, watch.codes)
     except Exception as error:  # noqa: BLE001 - some calls cannot run under a dispatch mode
         return Inspection(counters, unseen=f"it cannot be inspected ({type(error).__name__})")
 

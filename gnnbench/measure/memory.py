@@ -11,7 +11,6 @@ with other processes and the allocator's cache.
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
@@ -46,13 +45,8 @@ def trace(run: Callable[[], object], device: str) -> Memory:
         run: the function, called before, so that its caches are filled. Its exceptions are passed on.
         device: `cpu` or `cuda`: the type of the devices whose memory is counted.
     """
-    traced = sys.gettrace()
-    sys.settrace(None)  # it would keep the arguments of each function until the function ends
-    try:
-        with collector_paused():
-            sizes = list(_sizes(run, device))
-    finally:
-        sys.settrace(traced)
+    with collector_paused():
+        sizes = list(_sizes(run, device))
     return Memory(sum(size for size in sizes if size > 0), max(accumulate(sizes, initial=0)))
 
 

@@ -56,7 +56,8 @@ from ALIAS.MODULE import main  # now that the trees are installed, which may hav
 main(*given)
 """.replace("ALIAS", _ALIAS)
 """Loads this package from its file under another name: the suite imports the side's gnnbench, and the same
-code measures both sides. So all modules that a child process needs import each other relatively."""
+code measures both sides. So all modules that a child process needs import each other relatively. The path
+has a "." in it, which tells its functions from those of a side that has the same files."""
 
 
 class DiedError(Exception):
@@ -117,7 +118,7 @@ class Child:
             sys.executable,
             "-c",
             _BOOT.replace("MODULE", module),
-            str(_PACKAGE / "__init__.py"),
+            os.path.join(_PACKAGE.parent, ".", _PACKAGE.name, "__init__.py"),  # noqa: PTH118 - which keeps "."
         ]
         given = {
             "read": theirs_read,

@@ -18,6 +18,8 @@ from ...measure.layouts import Layouts
 from ...measure.seam import FIXED, Pedantic, paused, why_unseen
 
 if TYPE_CHECKING:
+    from types import CodeType
+
     from ...measure.returned.calls import ComparedCalls  # it imports numpy
 
 _SLOW_SECONDS = 0.1
@@ -54,8 +56,8 @@ class Held:
         self._placement = Placement()
         self._cost_seconds = 0.0
         self._compared: ComparedCalls | None = None
-        self.every: Collection[str] = ()
-        """The functions that run in every call, as the fingerprint names them; empty: they are not known."""
+        self.every: Collection[CodeType] = ()
+        """The code of the functions that run in every call; empty: it is not known."""
 
     def renew(self) -> None:
         """Copy the inputs to another place, unless they must or can only stay in place."""
@@ -180,7 +182,7 @@ class Held:
         """Take counters and fingerprint of one call."""
         with noting():
             found = self.inspect()
-        self.every = found.fingerprint.functions if found.fingerprint else ()
+        self.every = found.codes if found.fingerprint else ()
         return {"answer": "inspected", **found.as_json()}
 
     def _return(self, scope: Mapping[str, Any], *, fixed: bool) -> dict[str, Any]:

@@ -31,6 +31,7 @@ import zlib
 from collections.abc import Collection, Generator, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -98,7 +99,7 @@ class Worker(Overrides):
         super().__init__({**_OPTIONS, **seeded})
         self._link, self._trees = link, trees
         self._used = Used() if terms.get("recorded") else None
-        self._every: Collection[str] = ()
+        self._every: Collection[CodeType] = ()
         self._machine: FakeMachine | None = None
         self._slowdown = 0.0
         self._item: pytest.Item | None = None
@@ -212,7 +213,7 @@ class Worker(Overrides):
         found = {"failure": failure and failure._asdict(), "held": self._held}
         return {"answer": "done", **found, "fixture": foreign_fixture(item), **self._taken(self._every)}
 
-    def _taken(self, every: Collection[str] = ()) -> dict[str, Any]:
+    def _taken(self, every: Collection[CodeType] = ()) -> dict[str, Any]:
         """Return what was used since the last time, if it is noted."""
         return {"used": self._used.take(every)} if self._used else {}
 

@@ -4,48 +4,37 @@ It is noted in processes that time nothing: a hook for audit events cannot be re
 """
 
 import _frozen_importlib  # the functions that import
-import builtins
 import importlib.metadata
+import importlib.util
+import linecache
 import os
 import site
 import sys
 import sysconfig
-import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
-from functools import partial
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from linecache import getlines
-from types import CodeType, FrameType, ModuleType
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from types import CodeType, FrameType
 from typing import Any
 
 from ...measure.fingerprint import libraries
+from .executed import Executed
 
-_FINDS = _frozen_importlib._find_spec.__code__  # type: ignore[attr-defined]  # noqa: SLF001
-_READS_SOURCE = getlines.__code__
 _IMPORTS = ("<frozen importlib", importlib.metadata.__file__)
-_OWN = __name__.partition(".")[0]
-"""The name under which a child process has loaded this package, beside that of its side."""
+_OWN = __file__.removesuffix(os.path.join("compare", "unchanged", "used.py"))
+"""The folder of this package as its functions name it, and those of the side do not: see `child._BOOT`."""
 _PROCESS = "subprocess.Popen"
 _STARTS = (_PROCESS, "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
 """Audit events of processes, of which nothing is noted."""
 _LISTS = ("os.listdir", "os.scandir")
 _PATHS = (str, bytes, os.PathLike)
-_identity = object.__hash__
-"""Other than `id`, it causes no audit event."""
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/share/")
 _QUERIES = ("file", "git", "hg", "ldconfig", "lscpu", "nvidia-smi", "uname")
 """Programs that only tell about the repository and the machine, as pytest-benchmark asks."""
 _CACHED = f"{os.sep}__pycache__{os.sep}"
-_SPAWNS = "multiprocessing.popen_"
+_SPAWNS = f"{os.sep}multiprocessing{os.sep}popen_"
 _NEAR = 3
 """Frames between a function of ours and a listed folder: those of `os.walk`."""
-_COMPILER = "torch._dynamo.convert_frame"
-_LIBRARIES = {
-    *("torch", "torchgen", "functorch", "numpy", "scipy", "pandas", "sympy", "mpmath", "dateutil"),
-    *("typing_extensions", "tqdm", "colorama", "pynvml"),
-}
-"""Libraries that take long to import, and what they import: they run nothing of others meanwhile."""
+_COMPILER = os.path.join("torch", "_dynamo", "convert_frame.py")
 
 
 def environment_folders() -> tuple[str, ...]:
@@ -67,78 +56,42 @@ class Used:
 
     def __init__(self) -> None:
         self._left = (*environment_folders(), *_SYSTEM, f"{libraries.kept_hashes()}{os.sep}")
-        self._codes: dict[int, tuple[CodeType, str]] = {}
-        """By identity: the code of each function that ran, and the name of its module."""
-        self._shared: dict[int, tuple[CodeType, str]] = {}
-        """Those that ran while something was set up that several benchmarks share."""
+        self._codes: list[CodeType] = []
+        """Of functions that ran, beside those that `_executed` has."""
+        self._shared: list[CodeType] = []
+        """Of those that ran while something was set up that several benchmarks share."""
         self._asked: set[str] = set()
         self._read: set[str] = set()
         self._written: set[str] = set()
         self._listed: set[str] = set()
         self._unseen = ""
-        self._is_paused = False
         self._noting: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
             "open": self._opened,
             **dict.fromkeys(_LISTS, self._looked_into),
             **dict.fromkeys(_STARTS, self._started),
         }
         sys.addaudithook(self._audited)
-        sys.meta_path.insert(0, self)
-        threading.settrace(self._traced)
-        sys.settrace(self._traced)
+        self._note_searches()
+        self._executed = Executed()
 
-    def _traced(self, frame: FrameType, _event: str, _argument: Any) -> None:
-        code = frame.f_code
-        key = _identity(code)
-        if key in self._codes:
-            return
-        if code is _FINDS:
-            self._asked.add(frame.f_locals["name"])
-        elif code is _READS_SOURCE:
-            self._read.add(os.path.abspath(frame.f_locals["filename"]))
-        else:
-            self._codes[key] = code, str(frame.f_globals.get("__name__"))
+    def _note_searches(self) -> None:
+        """Note from now on which modules are looked for, and whose source is read from Python's cache."""
+        find, lines = importlib.util._find_spec, linecache.getlines  # type: ignore[attr-defined]  # noqa: SLF001
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Find a module as the other finders do, to trace nothing while one of `_LIBRARIES` is imported."""
-        self._asked.add(name)
-        top = name.partition(".")[0]
-        is_library = top in _LIBRARIES
-        if (is_library or top in sys.stdlib_module_names) if self._is_paused else not is_library:
-            return None
-        others = [finder for finder in sys.meta_path if finder is not self]
-        spec = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
-        if spec is None:
-            return None
-        if self._is_paused:
-            self._is_paused = False  # for good: the library may call what this module has
-            sys.settrace(self._traced)
-        elif type(spec.loader) is SourceFileLoader and not self._may_run(spec.loader.path):
-            vars(spec.loader)["exec_module"] = partial(self._run_untraced, spec.loader.exec_module)
-        return spec
+        def finds(name: str, *more: Any) -> Any:
+            self._asked.add(name)
+            return find(name, *more)
 
-    def _run_untraced(self, run: Callable[[ModuleType], None], module: ModuleType) -> None:
-        if sys.gettrace() != self._traced:
-            run(module)
-            return
-        sys.settrace(None)
-        self._is_paused = True
-        try:
-            run(module)
-        finally:
-            self._is_paused = False
-            sys.settrace(self._traced)
+        def reads(filename: str, module_globals: dict[str, Any] | None = None) -> list[str]:
+            self._read.add(os.path.abspath(filename))
+            return lines(filename, module_globals)
 
-    def _may_run(self, path: str) -> bool:
-        """Whether the import of a file may run functions that are noted: its own, or those that import."""
-        hooks = (*sys.meta_path, *sys.path_hooks, builtins.__import__)
-        names = {str(getattr(hook, "__module__", "")) for hook in hooks}
-        modules = [sys.modules.get(name) for name in names if name.partition(".")[0] != _OWN]
-        files = [path, *filter(None, (getattr(one, "__file__", None) for one in modules))]
-        return any(self._counts(os.path.abspath(file)) for file in files)
+        for module in (_frozen_importlib, importlib.util):
+            vars(module)["_find_spec"] = finds
+        vars(linecache)["getlines"] = reads
 
     def _audited(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event in self._noting:  # there are millions of others, as for each call that is traced
+        if event in self._noting:
             self._noting[event](event, arguments)
 
     def _opened(self, _event: str, arguments: tuple[Any, ...]) -> None:
@@ -169,28 +122,21 @@ class Used:
     @contextmanager
     def shared(self) -> Iterator[None]:
         """Note that what runs meanwhile sets up something that several benchmarks share."""
-        codes, self._codes = self._codes, {}
+        self._codes += self._executed.take()
         try:
             yield
         finally:
-            self._shared |= self._codes
-            self._codes = codes
+            self._shared += self._executed.take()
 
-    @contextmanager
-    def resumed(self) -> Iterator[None]:
-        """Note functions also where pytest-benchmark has paused tracers."""
-        before = sys.gettrace()
-        sys.settrace(self._traced)
-        try:
-            yield
-        finally:
-            sys.settrace(before)
+    def resumed(self) -> AbstractContextManager[None]:
+        """Note functions also where pytest-benchmark has paused profilers."""
+        return self._executed.resumed()
 
-    def take(self, every: Collection[str] = ()) -> dict[str, Any]:
+    def take(self, every: Iterable[CodeType] = ()) -> dict[str, Any]:
         """Return what was noted since the last time, as JSON.
 
         Args:
-            every: the functions that run in every call of a benchmark, as a fingerprint names them.
+            every: the code of the functions that run in every call of a benchmark.
 
         Returns:
             `once` and `every`: qualified names of functions by file; `<module>` is a file that was imported.
@@ -201,17 +147,19 @@ class Used:
         """
         once: dict[str, set[str]] = {}
         often: dict[str, set[str]] = {}
-        for codes, known in ((self._shared, ()), (self._codes, every)):
-            for code, module in list(codes.values()):  # this function is noted, too
-                if self._counts(code.co_filename) and module.partition(".")[0] != _OWN:
-                    kind = often if f"{module}:{code.co_qualname}" in known else once
+        in_calls = {id(code): code for code in every}
+        ran = [*self._codes, *self._executed.take(), *in_calls.values()]
+        for codes, known in ((self._shared, ()), (ran, in_calls)):
+            for code in codes:
+                if self._counts(code.co_filename) and not code.co_filename.startswith(_OWN):
+                    kind = often if id(code) in known else once
                     kind.setdefault(os.path.abspath(code.co_filename), set()).add(code.co_qualname)
-                if module == _COMPILER and code.co_name.startswith("_compile"):
+                if code.co_name.startswith("_compile") and code.co_filename.endswith(_COMPILER):
                     self._unseen = self._unseen or "torch.compile inlines functions"
-                if module.startswith(_SPAWNS) and code.co_name != "<module>":
+                if _SPAWNS in code.co_filename and code.co_name != "<module>":
                     self._unseen = self._unseen or "a process was started"
-        if sys.gettrace() != self._traced:
-            self._unseen = self._unseen or "another function traces"
+        if self._executed.is_disturbed:
+            self._unseen = self._unseen or "another function profiles"
         if "numba" in sys.modules:
             self._unseen = self._unseen or "numba compiles functions from their bytecode"
         native = map(str, libraries.loaded.__wrapped__(0))  # which may be loaded without an import
@@ -226,7 +174,7 @@ class Used:
             "path": [path for path in map(os.path.abspath, sys.path) if self._counts(path)],
             "unseen": self._unseen,
         }
-        self._codes, self._shared = {}, {}
+        self._codes, self._shared = [], []
         self._asked, self._read, self._written, self._listed = set(), set(), set(), set()
         return taken
 
@@ -256,7 +204,7 @@ def _is_own() -> bool:
     for _ in range(_NEAR):
         if frame is None:
             break
-        if str(frame.f_globals.get("__name__")).partition(".")[0] == _OWN:
+        if frame.f_code.co_filename.startswith(_OWN):
             return True
         frame = frame.f_back
     return False

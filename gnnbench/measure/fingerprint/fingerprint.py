@@ -129,6 +129,11 @@ class Watch:
         """The name of another Python thread that ran meanwhile, if one did."""
         return next((one.disturbed for one in self._recordings if one.disturbed), None)
 
+    @property
+    def codes(self) -> list[CodeType]:
+        """The code of the functions that ran."""
+        return [code for one in self._recordings for code, _ in one.codes]
+
     def fingerprint(self) -> Fingerprint | None:
         """Return the fingerprint; None if a part of what runs cannot be seen."""
         if self.unseen:

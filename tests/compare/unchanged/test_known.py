@@ -437,6 +437,11 @@ if __name__ != '__mp_main__':
     one.start()
     one.join()
 """
+COMPILED = """import torch
+@torch.compile(backend="eager")
+def run():
+    return torch.ones(2)
+"""
 EDITS = """from pathlib import Path
 import b
 file = Path(b.__file__)
@@ -451,10 +456,20 @@ def run():
     [
         SPAWNS,
         EDITS,
-        "import sys\nsys.settrace(None)\ndef run():\n    return 1\n",
+        pytest.param(
+            "import sys\nsys.setprofile(None)\ndef run():\n    return 1\n",
+            marks=pytest.mark.skipif(sys.version_info >= (3, 12), reason="profilers do not disturb"),
+        ),
         READS.format("tests/data.txt", "r"),
+        COMPILED,
     ],
-    ids=["a spawned process", "a file that is edited", "another tracer", "the tree's own tests"],
+    ids=[
+        "a spawned process",
+        "a file that is edited",
+        "another profiler",
+        "the tree's own tests",
+        "a compiled function",
+    ],
 )
 def test_what_cannot_be_known(tmp_path, source):
     files = {"a.py": source, "b.py": "", "tests/data.txt": "1"}

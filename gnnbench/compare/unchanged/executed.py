@@ -1,0 +1,110 @@
+"""Which Python functions this process runs, by their code.
+
+A trace function in Python would double the time of an import of torch. From Python 3.12 on, `sys.monitoring`
+(PEP 669) reports each function once. Before, the profiler of `cProfile`, written in C, collects them.
+"""
+
+import cProfile
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any
+
+if sys.version_info >= (3, 12):
+    _TOOL = 4  # neither that of a debugger, of coverage, of a profiler nor of an optimizer
+
+    class Executed:
+        """The code of the functions that run from now on, in all threads; there is one in a process."""
+
+        is_disturbed = False
+        """Whether something was missed."""
+
+        def __init__(self) -> None:
+            self._codes: list[CodeType] = []
+            events = sys.monitoring.events
+            sys.monitoring.use_tool_id(_TOOL, __name__)
+            for event in (events.PY_START, events.PY_RESUME):
+                sys.monitoring.register_callback(_TOOL, event, self._began)
+            sys.monitoring.set_events(_TOOL, events.PY_START | events.PY_RESUME)
+
+        def _began(self, code: CodeType, _offset: int) -> object:
+            self._codes.append(code)
+            return sys.monitoring.DISABLE
+
+        def take(self) -> list[CodeType]:
+            """Return the code of what ran since the last time."""
+            found, self._codes = self._codes, []
+            sys.monitoring.restart_events()
+            return found
+
+        @contextmanager
+        def resumed(self) -> Iterator[None]:
+            """Go on where pytest-benchmark pauses profilers."""
+            yield
+
+else:
+
+    class _Profile(cProfile.Profile):
+        """Collects what runs in one thread."""
+
+        def __init__(self) -> None:
+            super().__init__(subcalls=False, builtins=False)
+            self._others: list[CodeType] = []
+
+        def __call__(self, frame: FrameType, _event: str, _argument: Any) -> None:
+            """Go on where a program has given `sys.setprofile` what `sys.getprofile` returned before."""
+            self._others.append(frame.f_code)
+            self.disable()  # counts what has not ended: ends without a beginning would be taken for its end
+            self.enable()
+
+        def codes(self) -> list[CodeType]:
+            """Return the code of what ran."""
+            return [*self._others, *(one.code for one in self.getstats() if isinstance(one.code, CodeType))]
+
+        def clear(self) -> None:
+            """Forget what ran."""
+            super().clear()
+            self._others.clear()
+
+    class Executed:
+        """The code of the functions that run from now on, in all threads; there is one in a process."""
+
+        is_disturbed = False
+        """Whether something was missed."""
+
+        def __init__(self) -> None:
+            self._main = _Profile()
+            self._threads: list[_Profile] = []
+            threading.setprofile(self._began)
+            self._main.enable()
+
+        def _began(self, frame: FrameType, event: str, argument: Any) -> None:
+            """Take the first event of a new thread."""
+            self._threads.append(_Profile())
+            self._threads[-1](frame, event, argument)
+
+        def take(self) -> list[CodeType]:
+            """Return the code of what ran since the last time; in other threads, since they began."""
+            self.is_disturbed |= (sys.getprofile(), threading.getprofile()) != (self._main, self._began)
+            self._main.disable()  # counts what has not ended
+            found = [*self._main.codes(), *(code for one in self._threads for code in one.codes())]
+            for frame in sys._current_frames().values():  # noqa: SLF001 - documented, as those below
+                inner: FrameType | None = frame
+                while inner:
+                    found.append(inner.f_code)
+                    inner = inner.f_back
+            self._main.clear()
+            self._main.enable()
+            return found
+
+        @contextmanager
+        def resumed(self) -> Iterator[None]:
+            """Go on where pytest-benchmark pauses profilers."""
+            before = sys.getprofile()
+            sys.setprofile(self._main)
+            try:
+                yield
+            finally:
+                sys.setprofile(before)
