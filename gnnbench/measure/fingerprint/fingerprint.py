@@ -21,7 +21,7 @@ from . import digest
 from .bytecode import Bytecodes, Defaults
 from .digest import Contents
 from .libraries import extension_modules, libraries, settings
-from .recording import Recording, watched_threads
+from .recording import Recording, identity, watched_threads
 from .values import Values, module_of
 
 _bytecodes, _defaults = Bytecodes(), Defaults()
@@ -101,7 +101,7 @@ class Watch:
         """Return the values that the recorded functions may read."""
         cached: dict[int, FunctionType] = {}
         while True:
-            scopes = [(code, recording.scopes[id(code)]) for code, _ in recording.codes]
+            scopes = [(code, recording.scopes[identity(code)]) for code, _ in recording.codes]
             scopes += [(function.__code__, function.__globals__) for function in cached.values()]
             values = Values((code for code, _ in scopes), self._contents)
             values.look("function", self._call.function)
@@ -178,11 +178,11 @@ class Watch:
         capturing: set[str] = set()
         for recording in self._recordings:
             for code, _ in recording.codes:
-                scope = recording.scopes[id(code)]
+                scope = recording.scopes[identity(code)]
                 name, text = _function(code, scope)
                 captured = {
                     " ".join(filter(None, map(self._contents.plain, values)))
-                    for values in recording.captured.get(id(code), {}).values()
+                    for values in recording.captured.get(identity(code), {}).values()
                 }
                 found.setdefault(name, set()).add(f"{text} {sorted(captured)}")
                 alone.setdefault(name, set()).add(text)

@@ -38,6 +38,9 @@ _DEEPEST = 2
 """Containers among the arguments are searched for objects up to this level."""
 _READS_VARIABLE = type(os.environ).__getitem__.__code__
 _OWN = Call.__call__.__code__
+identity = object.__hash__
+"""A number of each object that lives, as `id` returns. But `id` causes an audit event, as reading `f_code`
+does, and with a hook for those it takes longer than all else here."""
 
 
 class Recording:
@@ -51,15 +54,15 @@ class Recording:
         self._codes: dict[int, CodeType] = {}
         self._calls: Counter[int] = Counter()
         self._passed_over: set[int] = set()
-        """Ids of the codes of functions that do not count, nor the C functions that these call."""
+        """Identities of the codes of functions that do not count, nor the C functions that these call."""
         self.scopes: dict[int, Mapping[str, Any]] = {}
-        """Global names of each function, by the id of its code."""
+        """Global names of each function, by the identity of its code."""
         self.objects: dict[int, Any] = {}
-        """Arguments and closures of the functions, by id, without plain values and tensors."""
+        """Arguments and closures of the functions, by identity, without plain values and tensors."""
         self.types: set[type] = set()
         """Types of their tensors and arrays: `x[index]` calls nothing that is seen."""
         self.captured: dict[int, dict[tuple[int, ...], tuple[Any, ...]]] = {}
-        """Values of the closures of each function, by the id of its code and by their ids."""
+        """Values of the closures of each function, by the identities of its code and of them."""
         self.c_functions: dict[tuple[str, str], Any] = {}
         """By module and name: the module or the type that the C function belongs to."""
         self.variables: set[str] = set()
@@ -81,18 +84,18 @@ class Recording:
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
         """Note a call; a profile function as `sys.setprofile` takes it."""
         if event == "call":
-            if frame.f_code is not _OWN and id(frame.f_code) not in self._passed_over:
-                self._called(frame)
-        elif event == "c_call" and id(frame.f_code) not in self._passed_over:
+            self._called(frame, frame.f_code)
+        elif event == "c_call":
             owner = argument.__self__
             key = argument.__module__ or type(owner).__module__, argument.__qualname__
-            if key not in self.c_functions:
+            if key not in self.c_functions and identity(frame.f_code) not in self._passed_over:
                 self.c_functions[key] = owner if isinstance(owner, ModuleType | type) else type(owner)
                 self.unseen = self.unseen or _STARTS.get(key)
 
-    def _called(self, frame: FrameType) -> None:
-        code = frame.f_code
-        key = id(code)
+    def _called(self, frame: FrameType, code: CodeType) -> None:
+        key = identity(code)
+        if code is _OWN or key in self._passed_over:
+            return
         if key not in self._codes:
             if str(frame.f_globals.get("__name__")).startswith(PASSED_OVER):
                 self._passed_over.add(key)
@@ -105,9 +108,9 @@ class Recording:
         if code.co_freevars:
             found = (local.get(name) for name in code.co_freevars)
             values = tuple(value for value in found if not isinstance(value, self._contents.tensors))
-            self.captured.setdefault(key, {})[tuple(map(id, values))] = values
+            self.captured.setdefault(key, {})[tuple(map(identity, values))] = values
         for value in local.values():
-            if type(value) not in ATOMS and id(value) not in self.objects:
+            if type(value) not in ATOMS and identity(value) not in self.objects:
                 self._keep(value)
 
     def _keep(self, value: Any, depth: int = 0) -> None:
@@ -118,7 +121,7 @@ class Recording:
         elif self._contents.is_leaf(value):
             self.types.add(type(value))
         else:
-            self.objects[id(value)] = value
+            self.objects[identity(value)] = value
 
     def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Note an operator that was dispatched."""
