@@ -228,7 +228,7 @@ class _Session:
         if setting.only is None and suite.folders is not None:
             self.notes += unmatched(setting.thresholds.rules, suite.declared, suite.folders)
         limits = allowed(setting.thresholds.accepted, self._terms.base, self._terms.head)
-        order = names if setting.only is not None else sorted(names, key=self._likely_slower)
+        order = sorted(names, key=self._added_work, reverse=True)
         self.judging = Judging(names, setting, setting.total_seconds, limits, order)
         for name, one in inspecting.found.items():
             if isinstance(one, NotTimed):
@@ -238,10 +238,13 @@ class _Session:
         self.judging.schedule.spend(RealTime.seconds() - start)
         self._update()
 
-    def _likely_slower(self, name: str) -> int:
-        """Return a number that is the smaller, the likelier a benchmark is slower, from what was counted."""
+    def _added_work(self, name: str) -> float:
+        """Return how much more was counted for a benchmark: the more, the likelier it is slower.
+
+        It is the largest ratio of a counter; 0: none differs, or it was not counted.
+        """
         changes = self._terms.inspections.get(name, Inspections()).work.counters
-        return 0 if any(one.head > one.base for one in changes) else 1 if changes else 2
+        return max(((one.head + 1) / (one.base + 1) for one in changes), default=0.0)
 
     def _chosen(self, suite: Suite) -> Sequence[str]:
         """Return the benchmarks of the run.

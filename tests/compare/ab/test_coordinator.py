@@ -267,9 +267,10 @@ def test_sides_that_cannot_be_compared_are_refused_in_a_line(sides, watcher):
     assert said.endswith("; restarting both sides"), "once"
 
 
-def test_a_small_budget_goes_to_what_does_more_than_before(tmp_path, monkeypatch, watcher):
-    names = [f"test_a.py::{name}" for name in ("other", "fewer", "more")]
-    counts = {"test_a.py::fewer": (5, 4), "test_a.py::more": (4, 5)}
+@pytest.mark.parametrize("named", [False, True])
+def test_a_small_budget_goes_to_what_does_more_than_before(tmp_path, monkeypatch, watcher, named):
+    names = [f"test_a.py::{name}" for name in ("other", "fewer", "little", "more")]
+    counts = {"test_a.py::fewer": (5, 4), "test_a.py::little": (40, 42), "test_a.py::more": (4, 5)}
     base, head = (
         {
             f"inspect {name}": {
@@ -281,9 +282,9 @@ def test_a_small_budget_goes_to_what_does_more_than_before(tmp_path, monkeypatch
         for number, side in enumerate(("old", "new"))
     )
     answering(monkeypatch, tmp_path, names, base=base, head=head)
-    judge((prepared("git:old"), prepared("git:new")), watcher, 60.0)
+    judge((prepared("git:old"), prepared("git:new")), watcher, 60.0, only=names if named else None)
     timed = [text.rpartition("::")[2] for text, _ in watcher.steps if "in pair 1" in text]
-    assert timed == ["more", "fewer", "other"]
+    assert timed == ["more", "little", "fewer", "other"]
 
 
 ENDLESS = """
