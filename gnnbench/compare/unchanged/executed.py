@@ -18,8 +18,10 @@ if sys.version_info >= (3, 12):
     class Executed:
         """The code of the functions that run from now on, in all threads; there is one in a process."""
 
-        is_disturbed = False
-        """Whether something was missed."""
+        disturbing = ()
+        """Audit events after which something is missed."""
+        unseen = ""
+        """Why something may be missed."""
 
         def __init__(self) -> None:
             self._codes: list[CodeType] = []
@@ -56,8 +58,9 @@ else:
         def __call__(self, frame: FrameType, _event: str, _argument: Any) -> None:
             """Go on where a program has given `sys.setprofile` what `sys.getprofile` returned before."""
             self._others.append(frame.f_code)
-            self.disable()  # counts what has not ended: ends without a beginning would be taken for its end
-            self.enable()
+            if sys.getprofile() is self:  # and not called by another profile function
+                self.disable()  # counts what has not ended: other ends would be taken for its end
+                self.enable()
 
         def codes(self) -> list[CodeType]:
             """Return the code of what ran."""
@@ -71,14 +74,29 @@ else:
     class Executed:
         """The code of the functions that run from now on, in all threads; there is one in a process."""
 
-        is_disturbed = False
-        """Whether something was missed."""
+        disturbing = ("sys.setprofile",)
+        """Audit events after which something is missed."""
 
         def __init__(self) -> None:
             self._main = _Profile()
             self._threads: list[_Profile] = []
-            threading.setprofile(self._began)
+            self._is_replaced = False
+            set_profile = threading.setprofile
+            set_profile(self._began)
+
+            def replaced(function: Any) -> None:
+                self._is_replaced = True
+                set_profile(function)
+
+            vars(threading)["setprofile"] = replaced  # which causes no audit event
             self._main.enable()
+
+        @property
+        def unseen(self) -> str:
+            """Why something may be missed."""
+            if self._is_replaced:
+                return "another function profiles threads"
+            return "greenlets switch between functions" if "greenlet" in sys.modules else ""
 
         def _began(self, frame: FrameType, event: str, argument: Any) -> None:
             """Take the first event of a new thread."""
@@ -87,7 +105,6 @@ else:
 
         def take(self) -> list[CodeType]:
             """Return the code of what ran since the last time; in other threads, since they began."""
-            self.is_disturbed |= (sys.getprofile(), threading.getprofile()) != (self._main, self._began)
             self._main.disable()  # counts what has not ended
             found = [*self._main.codes(), *(code for one in self._threads for code in one.codes())]
             for frame in sys._current_frames().values():  # noqa: SLF001 - documented, as those below

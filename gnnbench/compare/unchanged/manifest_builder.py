@@ -73,7 +73,7 @@ class ManifestBuilder:
                 every,
                 used["asked"],
                 sorted({*self._own(used["read"]), *self._own(used["native"]), *unrun}),
-                [one for one in self._own((*used["listed"], *used["path"])) if one != "."],
+                [*self._own(used["listed"]), *(one for one in self._own(used["path"]) if one != ".")],
                 round(seconds, 3),
             )
         )

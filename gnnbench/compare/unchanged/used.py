@@ -22,6 +22,8 @@ from .executed import Executed
 _IMPORTS = ("<frozen importlib", importlib.metadata.__file__)
 _OWN = __file__.removesuffix(os.path.join("compare", "unchanged", "used.py"))
 """The folder of this package as its functions name it, and those of the side do not: see `child._BOOT`."""
+_PAUSING = (os.path.join("pytest_benchmark", "fixture.py"), os.path.join(os.sep, "threading.py"))
+"""Files that pause profilers where nothing is to be noted, and that set that of a new thread."""
 _PROCESS = "subprocess.Popen"
 _STARTS = (_PROCESS, "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
 """Audit events of processes, of which nothing is noted."""
@@ -65,10 +67,13 @@ class Used:
         self._written: set[str] = set()
         self._listed: set[str] = set()
         self._unseen = ""
+        self._setting_up = 0
+        """How many fixtures that several benchmarks share are being set up."""
         self._noting: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
             "open": self._opened,
             **dict.fromkeys(_LISTS, self._looked_into),
             **dict.fromkeys(_STARTS, self._started),
+            **dict.fromkeys(("sys.settrace", *Executed.disturbing), self._traced),
         }
         sys.addaudithook(self._audited)
         self._note_searches()
@@ -88,7 +93,12 @@ class Used:
 
         for module in (_frozen_importlib, importlib.util):
             vars(module)["_find_spec"] = finds
+        sys.meta_path.insert(0, self)  # for what asks the finders itself
         vars(linecache)["getlines"] = reads
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> None:
+        """Note that a module is looked for; it is left to the other finders."""
+        self._asked.add(name)
 
     def _audited(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event in self._noting:
@@ -105,12 +115,13 @@ class Used:
             how = os.O_RDWR if "r+" in mode.replace("b", "") else writes
         if how != os.O_RDONLY:
             self._written.add(name)
-        if how != os.O_WRONLY and not (_CACHED in name or (name.endswith(".py") and _is_import())):
+        if how != os.O_WRONLY and not (_CACHED in name or (name.endswith(".py") and _is_loaded())):
             self._read.add(name)
 
     def _looked_into(self, _event: str, arguments: tuple[Any, ...]) -> None:
-        if isinstance(arguments[0], _PATHS) and not (_is_import() or _is_own()):
-            name = os.path.abspath(os.fsdecode(arguments[0]))
+        path = "." if arguments[0] is None else arguments[0]
+        if isinstance(path, _PATHS) and not (_is_import() or _is_own()):
+            name = os.path.abspath(os.fsdecode(path))
             if not f"{name}{os.sep}".endswith(_CACHED):  # where Python adds files at any time
                 self._listed.add(name)
 
@@ -119,13 +130,22 @@ class Used:
         if not (isinstance(program, str) and os.path.basename(program) in _QUERIES):
             self._unseen = self._unseen or "a process was started"
 
+    def _traced(self, _event: str, _arguments: tuple[Any, ...]) -> None:
+        """Note that a trace or profile function is set: what it calls or what runs meanwhile is not seen."""
+        file = sys._getframe(2).f_code.co_filename  # noqa: SLF001
+        if not (file.startswith(_OWN) or file.endswith(_PAUSING)):
+            self._unseen = self._unseen or "another function traces or profiles"
+
     @contextmanager
     def shared(self) -> Iterator[None]:
         """Note that what runs meanwhile sets up something that several benchmarks share."""
-        self._codes += self._executed.take()
+        before = self._shared if self._setting_up else self._codes
+        before += self._executed.take()
+        self._setting_up += 1
         try:
             yield
         finally:
+            self._setting_up -= 1
             self._shared += self._executed.take()
 
     def resumed(self) -> AbstractContextManager[None]:
@@ -158,8 +178,7 @@ class Used:
                     self._unseen = self._unseen or "torch.compile inlines functions"
                 if _SPAWNS in code.co_filename and code.co_name != "<module>":
                     self._unseen = self._unseen or "a process was started"
-        if self._executed.is_disturbed:
-            self._unseen = self._unseen or "another function profiles"
+        self._unseen = self._unseen or self._executed.unseen
         if "numba" in sys.modules:
             self._unseen = self._unseen or "numba compiles functions from their bytecode"
         native = map(str, libraries.loaded.__wrapped__(0))  # which may be loaded without an import
@@ -191,6 +210,14 @@ class Used:
             if top not in sys.stdlib_module_names:
                 file = getattr(sys.modules.get(top), "__file__", None)
                 yield top if file and not self._counts(os.path.abspath(file)) else name
+
+
+def _is_loaded() -> bool:
+    """Whether a file is opened to be imported, and not for its text alone."""
+    frame = sys._getframe(3)  # noqa: SLF001
+    before = frame.f_back
+    is_import = frame.f_code.co_filename.startswith(_IMPORTS)
+    return is_import and before is not None and before.f_code.co_name == "get_code"
 
 
 def _is_import() -> bool:

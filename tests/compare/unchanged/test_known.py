@@ -510,3 +510,67 @@ def test_what_a_library_runs_when_it_is_imported_is_seen(tmp_path):
     assert recorded.known() == {"a"}
     recorded.set("b.py", source.replace("return ''", "return '0'"), recorded.head)
     assert recorded.known() == set()
+
+
+INNER = "import cProfile, sys, threading\nK = []\ndef inner():\n    return 1\n"
+RUN = "def run():\n    return K[0] if K else None\n"
+UNNOTED = {
+    "a profiler is switched off and on": (
+        "before = sys.getprofile()\nsys.setprofile(None)\nK.append(inner())\nsys.setprofile(before)\n" + RUN
+    ),
+    "another profiler runs in the first call": (
+        "def run():\n    if not K:\n        K.append(cProfile.Profile().runcall(inner))\n    return K[0]\n"
+    ),
+    "a profiler is switched off in a thread": (
+        "def work():\n    sys.setprofile(None)\n    K.append(inner())\n"
+        "thread = threading.Thread(target=work)\nthread.start()\nthread.join()\n" + RUN
+    ),
+    "threads are started without a profiler": (
+        "threading.setprofile(None)\nthread = threading.Thread(target=lambda: K.append(inner()))\n"
+        "thread.start()\nthread.join()\n" + RUN
+    ),
+    "a trace function": (
+        "def trace(*_):\n    K.append(inner())\nsys.settrace(trace)\n(lambda: 0)()\nsys.settrace(None)\n"
+        + RUN
+    ),
+    "a source that is read by a loader": (
+        "import importlib.machinery\nimport b\n"
+        "K.append(importlib.machinery.SourceFileLoader('b', b.__file__).get_source('b').count('1'))\n" + RUN
+    ),
+    "the working directory is listed": (
+        "import os\nbefore = os.getcwd()\nos.chdir(os.path.dirname(__file__))\nK.append(len(os.listdir()))\n"
+        "os.chdir(before)\n" + RUN
+    ),
+    "a finder is asked": "for one in sys.meta_path:\n    K.append(one.find_spec('added', None))\n" + RUN,
+}
+
+
+@pytest.mark.parametrize("source", UNNOTED.values(), ids=UNNOTED)
+def test_what_runs_or_is_read_unnoticed_is_not_known(tmp_path, source):
+    files = {"a.py": INNER + source, "b.py": "N = 1\n"}
+    recorded = Recorded(tmp_path, SUITE.format(names=["a"]), files)
+    recorded.set("a.py", files["a.py"].replace("return 1\n", "return 2\n"), recorded.head)
+    recorded.set("b.py", "N = 11\n", recorded.head)
+    recorded.set("added.py", "", recorded.head)
+    assert recorded.known() == set()
+
+
+def test_what_a_fixture_ran_before_it_asked_for_another_counts_for_later_benchmarks(tmp_path):
+    suite = (
+        "import a, b, pytest\n"
+        "@pytest.fixture(scope='session')\ndef inner():\n    return 0\n"
+        "@pytest.fixture(scope='session')\ndef kept(request):\n    made = b.make()\n"
+        "    request.getfixturevalue('inner')\n    return made\n"
+        "@pytest.mark.parametrize('name', ['b'])\ndef test_b(benchmark, kept, name):\n"
+        "    benchmark(b.run)\n"
+        "@pytest.mark.parametrize('name', ['a'])\ndef test_it(benchmark, kept, name):\n"
+        "    benchmark(a.run, kept)\n"
+    )
+    files = {
+        "a.py": "def run(n):\n    return n\n",
+        "b.py": "def make():\n    return 1\ndef run():\n    return make()\n",
+    }
+    recorded = Recorded(tmp_path, suite, files)
+    assert recorded.known() == {"a", "b"}
+    recorded.set("b.py", files["b.py"].replace("return 1", "return 2"), recorded.head)
+    assert recorded.known() == set()
