@@ -118,8 +118,9 @@ def main() -> None:
     base, head = prepare(folder)
     sides = [Prepared(f"path:{tree}", (tree,), {}, None, False, {}, {}, True) for tree in (base, head)]
     setting = Setting(arguments=_SUITE, folder=_ROOT, timeout_seconds=120, cache=folder / "cache")
-    quiet = SimpleNamespace(**dict.fromkeys(("say", "step", "update"), lambda *_: None))
-    affected.run(*sides, setting, quiet)
+    affected.run(
+        *sides, setting, SimpleNamespace(**dict.fromkeys(("say", "step", "update"), lambda *_: None))
+    )
     calls = executed(base, folder)
     kept = {file for file in (folder / "cache").rglob("*") if file.is_file()}
 
@@ -132,6 +133,7 @@ def main() -> None:
         return set(found.skipped)
 
     ran = {name for names in calls.values() for name in names}
+    assert known() & ran, "nothing is known if nothing differs, so nothing can be missed: repeat the command"
     print(
         f"{len(known() & ran)} of {len(ran)} benchmarks are known if nothing differs; {len(calls)} functions"
     )
