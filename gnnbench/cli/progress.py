@@ -1,7 +1,7 @@
 """Progress on standard error, in a terminal or in a pipe."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -11,7 +11,6 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from .. import units
 from ..clocks import RealTime
 from ..report.console import Console
 
@@ -130,15 +129,9 @@ class Progress:
         self._where, self._updated_seconds = (decisions, spent_seconds, left_seconds), self._clock()
         if self.in_terminal:
             return
-        decided = {name: one for name, one in decisions.items() if one.counts.decided}
-        new = {name: one for name, one in decided.items() if name not in self._told}
-        self._told = set(decided)  # of another comparison, they are told again
-        timed = [
-            " ".join(filter(None, (*_cells(one)[::-1], name)))
-            for name, one in new.items()
-            if not one.judgement.same_code
-        ]
-        for line in filter(None, (_same_code(new), *timed)):
+        from ..report.verdicts import newly_decided
+
+        for line in newly_decided(decisions, self._told):
             self.print(f"{spent_seconds:.0f} s: {line}")
 
     @property
@@ -174,6 +167,7 @@ def _standing(
 ) -> list[str | Table]:
     from ..report.console import Folded
     from ..report.names import short, spec_of
+    from ..report.verdicts import divided, standing
 
     waiting = {name: one for name, one in decisions.items() if not one.counts.decided}
     names = short({name: spec_of(name) for name in decisions})
@@ -182,33 +176,16 @@ def _standing(
     for _ in range(3):
         table.add_column(no_wrap=True, justify="right")
     for name in list(waiting)[:_MOST_SHOWN]:
-        table.add_row(Folded(names[name]), *_cells(waiting[name])[:3])
+        table.add_row(Folded(names[name]), *standing(waiting[name])[:3])
     more = len(waiting) - _MOST_SHOWN
     done = len(decisions) - len(waiting)
     line = (
         f"{done} of {len(decisions)} decided, {spent_seconds:.0f} s spent, at most {left_seconds:.0f} s left"
     )
-    same_code = _same_code(decisions)
+    same_code = divided(decisions.values())[1]
     return [
         line,
         *([same_code] if same_code else []),
         table,
         *([f"and {more} more"] if more > 0 else []),
     ]
-
-
-def _same_code(decisions: "Mapping[str, Decision]") -> str:
-    from ..report.verdicts import divided  # which imports scipy
-
-    return divided(decisions.values())[1]
-
-
-def _cells(decision: "Decision") -> Sequence[str]:
-    """Return pairs, interval, ratio and verdict."""
-    found = decision.judgement
-    return (
-        units.count(decision.counts.pairs, "pair"),
-        units.interval(found.low, found.high, 3),
-        units.ratio(found.ratio, digits=3, changed=found.changed),
-        found.verdict,
-    )

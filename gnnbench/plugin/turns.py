@@ -17,6 +17,7 @@ from ..errors import UsageError, one_line
 from ..files import cache_folder
 from ..option_defaults import passed_on
 from ..options import TIMEOUT_SECONDS
+from ..report.verdicts import newly_decided
 from ..variants import variant
 from ..variants.prepare import Prepared, both
 from ..variants.variant import Variant
@@ -128,6 +129,7 @@ class _Progress:
         self._group = group
         self._line_seconds = -_LINE_SECONDS
         self._standing = ""
+        self._told: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -167,7 +169,9 @@ class _Progress:
             self.say(line)
 
     def update(self, decisions: Mapping[str, Decision], spent_seconds: float, left_seconds: float) -> None:
-        """Note the state of the benchmarks."""
+        """Note the state of the benchmarks, and write each new verdict."""
+        for line in newly_decided(decisions, self._told):
+            self.say(line)
         decided = sum(one.counts.decided for one in decisions.values())
         self._standing = (
             f"{decided} of {len(decisions)} decided in {spent_seconds:.0f} s, "

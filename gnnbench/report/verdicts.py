@@ -1,9 +1,10 @@
 """Verdicts as documents; the columns of all tables of verdicts."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from .. import units
+from ..compare.ab.schedule import Decision
 from ..compare.comparison import Comparison
 from ..compare.verdict import Judgement
 from .causes import Told, notes_of
@@ -30,6 +31,37 @@ def divided(benchmarks: Iterable[_AnyJudged]) -> tuple[list[_AnyJudged], str]:
     count = len(found) - len(shown)
     runs = "it runs" if count == 1 else "they run"
     return shown, f"{count} same: {runs} the same code" if count else ""
+
+
+def newly_decided(decisions: Mapping[str, Decision], told: set[str]) -> list[str]:
+    """Return a line for each benchmark that was decided meanwhile, and one for those that run the same code.
+
+    Args:
+        decisions: the state of each benchmark.
+        told: the benchmarks that were decided at the last call; becomes those that are decided now.
+    """
+    decided = {name: one for name, one in decisions.items() if one.counts.decided}
+    new = {name: one for name, one in decided.items() if name not in told}
+    told.clear()  # of another comparison, they are told again
+    told.update(decided)
+    same_code = divided(new.values())[1]
+    lines = [
+        " ".join([*filter(None, standing(one)[::-1]), name])
+        for name, one in new.items()
+        if not one.judgement.same_code
+    ]
+    return [same_code, *lines] if same_code else lines
+
+
+def standing(decision: Decision) -> tuple[str, str, str, str]:
+    """Return pairs, interval, ratio and verdict of a benchmark that is timed in turns."""
+    found = decision.judgement
+    return (
+        units.count(decision.counts.pairs, "pair"),
+        units.interval(found.low, found.high, 3),
+        units.ratio(found.ratio, digits=3, changed=found.changed),
+        found.verdict,
+    )
 
 
 def _judged(name: str) -> Callable[[Any], Any]:

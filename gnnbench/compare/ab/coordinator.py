@@ -58,7 +58,8 @@ class Judging:
         setting: how they are judged.
         total_seconds: limit of the time of all together; None: there is none.
         limits: how much slower benchmarks may be.
-        order: the benchmarks, those first that a small budget is spent on; None: as `names`.
+        added_work: by benchmark, how much more one side does; see `Inspections.added_work`. Benchmarks to
+            which most was added are timed first.
     """
 
     def __init__(
@@ -67,16 +68,19 @@ class Judging:
         setting: TimedSetting,
         total_seconds: float | None,
         limits: Mapping[str, Allowed] | None = None,
-        order: Sequence[str] | None = None,
+        added_work: Mapping[str, float] | None = None,
     ) -> None:
+        added = added_work or {}
+        most = max(added.values(), default=0.0)
         self.schedule = Schedule(
-            names if order is None else order,
+            sorted(names, key=lambda name: -added.get(name, 0.0)),
             setting.thresholds,
             setting.per_benchmark_seconds,
             total_seconds,
             np.random.default_rng(setting.seed),
             setting.total_option,
             limits,
+            [name for name, more in added.items() if more > 0 and more >= most / 2],
         )
         """Says what to time next."""
         self.head_logs: dict[str, list[float]] = defaultdict(list)
@@ -228,23 +232,16 @@ class _Session:
         if setting.only is None and suite.folders is not None:
             self.notes += unmatched(setting.thresholds.rules, suite.declared, suite.folders)
         limits = allowed(setting.thresholds.accepted, self._terms.base, self._terms.head)
-        order = sorted(names, key=self._added_work, reverse=True)
-        self.judging = Judging(names, setting, setting.total_seconds, limits, order)
-        for name, one in inspecting.found.items():
+        found = inspecting.found.items()
+        added = {name: one.added_work for name, one in found if isinstance(one, Inspections)}
+        self.judging = Judging(names, setting, setting.total_seconds, limits, added)
+        for name, one in found:
             if isinstance(one, NotTimed):
                 self.judging.take(name, one)
             elif one.same_code and not setting.time_all:
                 self.judging.take(name, SAME_CODE)
         self.judging.schedule.spend(RealTime.seconds() - start)
         self._update()
-
-    def _added_work(self, name: str) -> float:
-        """Return how much more was counted for a benchmark: the more, the likelier it is slower.
-
-        It is the largest ratio of a counter; 0: none differs, or it was not counted.
-        """
-        changes = self._terms.inspections.get(name, Inspections()).work.counters
-        return max(((one.head + 1) / (one.base + 1) for one in changes), default=0.0)
 
     def _chosen(self, suite: Suite) -> Sequence[str]:
         """Return the benchmarks of the run.

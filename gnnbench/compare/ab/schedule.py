@@ -7,7 +7,7 @@ which hold at all analyses together; the last one is reported. A decided benchma
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -124,8 +124,9 @@ class Schedule:
         random: np.random.Generator | None = None,
         total_option: str = "--total-budget",
         allowed: Mapping[str, Allowed] | None = None,
+        likely: Collection[str] = (),
     ) -> None:
-        self._allowed, self._total_option = allowed or {}, total_option
+        self._allowed, self._total_option, self._likely = allowed or {}, total_option, likely
         self._random = np.random.default_rng() if random is None else random
         self._evidence = Evidence(names)
         self._benchmarks = {name: _Benchmark(thresholds.of(name)) for name in names}
@@ -213,8 +214,8 @@ class Schedule:
             return None
         if not self._starts:
             # All costs are unknown: the pair ends when its part of the budget is spent.
-            names = self.undecided
-            seconds = min(PILOT_SECONDS, self._budget / 2 / len(names))
+            names = self._first(self.undecided)
+            seconds = min(PILOT_SECONDS, self._budget / 2 / len(self.undecided))
             at_most = max(self._budget / PAIRS_TO_AFFORD, seconds * len(names))
             longest = self._budget / PAIRS_TO_AFFORD / len(names)
             self._plan = Plan(dict.fromkeys(names, seconds), at_most, longest)
@@ -222,8 +223,9 @@ class Schedule:
         start = float(np.mean(self._starts))
         rest = left = self.left_seconds - start
         afford = {}
-        names = [str(name) for name in self._random.permutation(self._admitted(start))]
-        for name, seconds in self._visit_seconds(names, start).items():
+        admitted = self._admitted(start)
+        names = [str(name) for name in self._random.permutation(self._first(admitted))]
+        for name, seconds in self._visit_seconds(names, start, len(admitted)).items():
             cost = self._extra(name) + seconds
             if cost <= left:
                 left -= cost
@@ -233,6 +235,11 @@ class Schedule:
             share = self.left_seconds / max(map(self._pairs_to_afford, afford))
             self._plan = Plan(afford, rest, (share - start) / len(afford))
         return self._plan
+
+    def _first(self, names: Sequence[str]) -> Sequence[str]:
+        """Return those of undecided benchmarks that the next pair measures: the likely slower ones first."""
+        likely = [name for name in names if name in self._likely]
+        return [name for name in likely if self._benchmarks[name].pairs < PAIRS_TO_AFFORD] or names
 
     def _admitted(self, start: float) -> list[str]:
         """Return the benchmarks that the rest of the budget can decide: first those that were measured.
@@ -260,12 +267,17 @@ class Schedule:
         measured = [name for name, one in self._benchmarks.items() if one.pairs]
         return float(np.median([self._extra(name) for name in measured])) if measured else 0.0
 
-    def _visit_seconds(self, names: Sequence[str], start: float) -> dict[str, float]:
+    def _visit_seconds(self, names: Sequence[str], start: float, admitted: int) -> dict[str, float]:
         """Return the length of each benchmark's visit in the next pair.
 
         If a visit of t seconds costs c + t and has the variance v + w / t, the information per second is
         largest at t = sqrt(c w / v) (Cochran, Sampling Techniques, 1977, 10.6). PAIRS_TO_AFFORD must fit in
         the budget.
+
+        Args:
+            names: the benchmarks of the pair.
+            start: seconds that a start of a pair takes.
+            admitted: number of benchmarks that share the budget.
         """
         noises = self._evidence.block_noise()
         rates = {
@@ -279,7 +291,7 @@ class Schedule:
         for name in names:
             cost = start / len(names) + self._extra(name)
             best = math.sqrt(cost * rates.get(name, usual) / variance)
-            affordable = self.left_seconds / self._pairs_to_afford(name) / len(names) - cost
+            affordable = self.left_seconds / self._pairs_to_afford(name) / admitted - cost
             if (one := self._benchmarks[name]).fewest == PAIRS_TO_AFFORD and one.has_too_few_pairs:
                 affordable = 0.0  # it needs all of these pairs, and their starts may take longer than before
             seconds[name] = max(min(best, affordable, LONGEST_VISIT), SHORTEST_VISIT)

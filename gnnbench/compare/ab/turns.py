@@ -45,8 +45,9 @@ class Turns:
     def __init__(self, processes: Processes, name: str, core_rng: random.Random) -> None:
         self._processes, self._shared, self._name = processes, processes.shared, name
         self._core_rng, self._inspections = core_rng, processes.terms.inspections
-        # In the first visit of a run one side after the other: they may fill the same caches on disk.
-        self._together = name in self._shared.sizes
+        # What was not inspected in this run is first visited by one side after the other: they may fill the
+        # same caches on disk.
+        self._together = name in self._shared.sizes or name in self._inspections
         self._ended: dict[str, NotTimed | None] = {}
         """The sides that have ended the test; why it could not be timed, or None."""
         self.once = False

@@ -105,6 +105,19 @@ class Inspections:
         """Whether both sides run the same code on the same kind of input with the same settings."""
         return self.work.changed is not None and not self.work.changed
 
+    @property
+    def added_work(self) -> float:
+        """How much more is counted in the head than in the base, as a share of the base's counts.
+
+        The larger it is, the likelier is the head slower. It is 0 if a side was not counted, or if both run
+        the same code.
+        """
+        counts = [sum(one["counts"].values()) for one in self.sides]
+        if self.same_code or not (counts and all(counts)):
+            return 0.0
+        base, head = counts
+        return (head - base) / base
+
     @classmethod
     def of(cls, base: Mapping[str, Any], head: Mapping[str, Any]) -> "Inspections":
         """Compare what both workers answered to `inspect`."""

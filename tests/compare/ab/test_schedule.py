@@ -112,6 +112,27 @@ def test_the_first_pair_is_a_short_pilot_of_everything_and_the_others_are_in_ran
     assert len(orders) > 1
 
 
+def test_what_is_likely_slower_is_measured_alone_until_it_is_decided_or_has_six_pairs():
+    one = schedule(likely=["b2", "b5"])
+    plans = run(one, Bench(ratios={"b2": 1.3}, noise=0.02, sd=0.003))
+    found = one.decisions()
+    first = next(number for number, plan in enumerate(plans) if len(plan.seconds) > 2)
+    assert found["b2"].judgement.verdict == "slower"
+    assert first == found["b2"].counts.pairs == found["b5"].counts.pairs == 4
+    assert plans[0].seconds == dict.fromkeys(["b2", "b5"], PILOT_SECONDS)
+    assert {one.judgement.verdict for name, one in found.items() if name != "b2"} == {"same"}
+    # What stays close to no change does not hold up the others.
+    plans = run(schedule(likely=["b2"], total_seconds=300.0), Bench(ratios={"b2": 1.02}, sd=0.02))
+    assert [len(plan.seconds) for plan in plans[:7]] == [1] * 6 + [8]
+
+
+def test_what_is_likely_slower_leaves_a_small_budget_to_the_others():
+    one = schedule(likely=["b2"], total_seconds=120.0)
+    plans = run(one, Bench(ratios={"b2": 1.02}, sd=0.03, noise=0.5))
+    assert sum(plan.seconds["b2"] for plan in plans[:6]) < 2 * 120 / len(NAMES)
+    assert min(found.counts.pairs for found in one.decisions().values()) >= 4
+
+
 class Limited(Bench):
     """Leaves out what a pair has no time for, as the coordinator does."""
 
