@@ -21,9 +21,10 @@ from ..results import accepted, counter_baseline
 from ..results.benchmark import part_of
 from ..results.parts import BenchmarkPart
 from ..variants.variant import Variant
-from . import records, terminal, writing
+from . import records, terminal, turns, writing
 from .judged_session import JudgedSession
 from .limits import EXCEEDED
+from .recorded_base import timed_again
 from .session import run_of, settings_of, stop
 from .timing import timing_of
 from .withheld import Withheld
@@ -156,11 +157,10 @@ class Gate:
             if not chosen.dry_run:
                 self._compare_counters(strict=chosen.strict)
                 self._check_limits()
-            passed = {item.nodeid for item in self._withheld.tests}
             left_out = self._timed().keys() | self._deselected
             collected = {item.nodeid for item in session.items}
             thresholds = replace(thresholds, accepted=accepted.find(self._config.rootpath))
-            judged = JudgedSession(self._config, thresholds, self._timed(), passed)
+            judged = JudgedSession(self._config, thresholds, self._timed())
             if isinstance(self._base, Variant):
                 judged.add_variant(self._base)
             else:
@@ -174,7 +174,7 @@ class Gate:
             if chosen.dry_run:
                 self._lines.extend(judged.plan())
                 return
-            judged.judge()
+            self._judge(judged, thresholds)
             self._lines.extend(judged.lines)
             self._lines.extend(wording.result(judged.comparison).splitlines())
             self._report(judged, strict=chosen.strict)
@@ -185,6 +185,14 @@ class Gate:
         finally:
             if missing or not (chosen.dry_run or self._has_judged()):
                 self._say_so(session, missing, strict=chosen.strict)
+
+    def _judge(self, judged: JudgedSession, thresholds: Thresholds) -> None:
+        """Time in turns, and in new processes what cannot be timed in turns, and judge it."""
+        config, chosen = self._config, run_of(self._config).options
+        judged.take(turns.run(config, judged.groups, thresholds, judged.open_count, chosen.budget_seconds))
+        passed = {item.nodeid for item in self._withheld.tests}
+        processes = 0 if judged.interrupted else chosen.confirm
+        judged.judge(timed_again(config, judged.unconfirmed, thresholds, passed, processes))
 
     def _rows(self) -> Sequence[Compared]:
         return self._judged.comparison.rows if self._judged else ()

@@ -24,8 +24,8 @@ from ..results.baseline import Record
 from ..results.run_file import RunFile
 from ..variants import rebuild, variant
 from ..variants.variant import Variant
-from . import records, turns
-from .recorded_base import RecordedBase, differences, is_open, since_record, timed_again
+from . import records
+from .recorded_base import RecordedBase, differences, is_open, since_record
 from .session import arguments_without, run_of
 from .turns import Group, TimedGroup
 
@@ -40,7 +40,6 @@ class JudgedSession:
         config: of the session.
         thresholds: minimum effect of interest, and levels.
         timed: the `extra_info` of each timed benchmark, by id.
-        passed: ids of the tests that may run again.
     """
 
     def __init__(
@@ -48,14 +47,14 @@ class JudgedSession:
         config: pytest.Config,
         thresholds: Thresholds,
         timed: Mapping[str, Mapping[str, Any]],
-        passed: Collection[str],
     ) -> None:
-        self._config, self._thresholds, self._passed = config, thresholds, passed
+        self._config, self._thresholds = config, thresholds
         self._options = run_of(config).options
         self._head = records.live(config, timed)
         self._recorded: RecordedBase | None = None
         """None: the base is a variant."""
-        self._groups: list[Group] = []
+        self.groups: list[Group] = []
+        """The benchmarks to time in turns."""
         self._turns: list[TimedGroup] = []
         self._in_turns: dict[str, Compared] = {}
         """What came out in turns, by id."""
@@ -84,7 +83,7 @@ class JudgedSession:
         ]
         self.comparison = Comparison(rows)
         if rows:
-            self._groups = [Group(base, base.text, base.text, tuple(self._head.benchmarks))]
+            self.groups = [Group(base, base.text, base.text, tuple(self._head.benchmarks))]
 
     def add_records(
         self, found: Sequence[Record], vanished: Callable[[Sequence[RunFile]], Collection[str]]
@@ -95,38 +94,36 @@ class JudgedSession:
             UsageError: a record cannot be used.
         """
         base = RecordedBase(self._config, self._head, self._thresholds, found, vanished)
-        self._recorded, self._groups, self.comparison = base, base.groups, base.first
+        self._recorded, self.groups, self.comparison = base, base.groups, base.first
         self.differences = base.differences
         self.lines = [*base.lines, *left_out.by_file((run.path, run.left_out) for run in base.runs)]
 
     def plan(self) -> list[str]:
         """Return what `judge` would time in turns, a line each."""
         lines = [*self.lines]
-        for group in self._groups:
+        for group in self.groups:
             count = units.count(len(group.names), "benchmark")
             lines.append(f"dry run: would time {count} in turns with {group.title}:")
             lines.extend(f"  {name}" for name in group.names)
         same = units.count(sum(row.judgement.same_code for row in self.comparison.rows), "benchmark")
         limit = units.seconds(self._options.budget_seconds)
         lines.append(f"dry run: {same} with the same code")
-        return [*lines, f"dry run: the turns would take at most {limit}"] if self._groups else lines
+        return [*lines, f"dry run: the turns would take at most {limit}"] if self.groups else lines
 
-    def judge(self) -> None:
-        """Time in turns, and in new processes what cannot be timed in turns; set `comparison`.
+    @property
+    def open_count(self) -> int:
+        """Number of benchmarks that have to be judged by time."""
+        return sum(is_open(row, self._head) for row in self.comparison.rows)
+
+    def take(self, timed: Sequence[TimedGroup]) -> None:
+        """Take what came out in turns for `groups`.
 
         Raises:
-            UsageError: a new process failed, or the variant cannot be built.
+            UsageError: the variant cannot be built.
         """
+        self._turns = [*timed]
         first = {row.fullname: row for row in self.comparison.rows}
-        judged = [row for row in self.comparison.rows if is_open(row, self._head)]
-        self._turns = turns.run(
-            self._config,
-            self._groups,
-            self._thresholds,
-            len(judged),
-            self._options.budget_seconds,
-        )
-        for one in self._turns:
+        for one in timed:
             if one.result is not None:
                 self._take(one, one.result, first)
             elif self._recorded:
@@ -134,13 +131,28 @@ class JudgedSession:
                 self.lines.append(self._recorded.across(count, one.group.title, one.failure))
             else:
                 raise UsageError(one.failure)
-        found = self.comparison
-        rest = [row for row in found.rows if row.fullname not in self._in_turns]
-        if self._recorded and self._recorded.is_comparable and self._options.confirm and rest:
-            found = self._confirmed(self._recorded, replace(found, rows=rest))
-        by_times = {row.fullname: row for row in found.rows}
-        rows = [self._in_turns.get(name) or by_times.get(name) or row for name, row in first.items()]
-        self.comparison = Comparison(rows)
+
+    @property
+    def unconfirmed(self) -> list[Compared]:
+        """The verdicts on times of other sessions, which new processes must confirm."""
+        if not (self._recorded and self._recorded.is_comparable and self._options.confirm):
+            return []
+        return [row for row in self.comparison.rows if row.fullname not in self._in_turns]
+
+    def judge(self, again: Sequence[RunFile]) -> None:
+        """Give each benchmark its verdict.
+
+        Args:
+            again: of new processes that timed again what is unconfirmed; without them, nothing is slower.
+        """
+        rows = {row.fullname: row for row in self.comparison.rows}
+        judged = {row.fullname: row for row in self.unconfirmed}
+        if again and self._recorded:
+            found = self._recorded.compare([self._head, *again])
+            judged.update((row.fullname, row) for row in found.rows if row.fullname in judged)
+        for name, row in judged.items():
+            rows[name] = replace(row, judgement=confirmed(row.judgement, self._options.confirm))
+        self.comparison = Comparison([self._in_turns.get(name) or row for name, row in rows.items()])
         if self._recorded and self._recorded.is_comparable:
             self._judge_machine(self._recorded)
         head = Revision.of_runs([self._head])
@@ -185,19 +197,6 @@ class JudgedSession:
             what = names[0] if len(names) == 1 else units.count(len(names), "benchmark")
             self.lines.append(self._recorded.across(what, one.group.title, reason))
         self.lines.extend(self._described(one, result))
-
-    def _confirmed(self, base: RecordedBase, found: Comparison) -> Comparison:
-        """Time again what looks slower across sessions; without that, nothing is slower."""
-        processes = 0 if self.interrupted else self._options.confirm
-        again = timed_again(self._config, found, self._thresholds, self._passed, processes)
-        names = {row.fullname for row in found.rows}
-        judged = base.compare([self._head, *again]) if again else found
-        rows = [
-            replace(row, judgement=confirmed(row.judgement, self._options.confirm))
-            for row in judged.rows
-            if row.fullname in names
-        ]
-        return replace(judged, rows=rows)
 
     def _described(self, one: TimedGroup, result: Result) -> list[str]:
         """Return what came out in turns, and how to go on."""
@@ -294,7 +293,7 @@ class JudgedSession:
 
         None: they were not timed in turns, or have several bases.
         """
-        groups = [one for one in self._groups if not set(names).isdisjoint(one.names)]
+        groups = [one for one in self.groups if not set(names).isdisjoint(one.names)]
         if len(groups) != 1 or not all(name in self._in_turns for name in names):
             return None
         (group,) = groups
@@ -320,7 +319,7 @@ class JudgedSession:
     def _against(self, row: Compared) -> str | None:
         """Return the number of a benchmark's record, or the variant; None: no record has it."""
         if self._recorded is None:
-            return self._groups[0].asked
+            return self.groups[0].asked
         record = self._recorded.records.get(row.fullname)
         return record.id if record else None
 

@@ -156,13 +156,17 @@ def since_record(times: Iterable[tuple[float, float]]) -> float | None:
 
 
 def timed_again(
-    config: pytest.Config, found: Comparison, thresholds: Thresholds, passed: Collection[str], processes: int
+    config: pytest.Config,
+    found: Iterable[Compared],
+    thresholds: Thresholds,
+    passed: Collection[str],
+    processes: int,
 ) -> list[RunFile]:
     """Time again, in new processes, what looks slower than its record, and what had CPU contention.
 
     Args:
         config: of the session whose options the new processes get.
-        found: the comparison with the record.
+        found: the comparisons with the record.
         thresholds: effect and levels.
         passed: ids of the tests that may run again.
         processes: number of new processes.
@@ -175,7 +179,7 @@ def timed_again(
     """
     suspects = [
         row.fullname
-        for row in found.rows
+        for row in found
         if row.contended or row.judgement.looks_slower(thresholds.of(row.fullname))
     ]
     names = [name for name in suspects if name in passed]

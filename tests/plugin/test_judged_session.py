@@ -12,7 +12,6 @@ from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.measure.sources import Sources, Tree
-from gnnbench.plugin import turns
 from gnnbench.plugin.judged_session import JudgedSession
 from gnnbench.plugin.session import here
 from gnnbench.plugin.timing import Timing
@@ -44,22 +43,22 @@ def entries(versions, threads="2"):
 
 
 @pytest.fixture
-def start(known, monkeypatch):
+def start(known):
     """Return a function that begins a session, of versions of benchmarks and with options."""
     known.makepyfile(test_a="")
-    return partial(Session, known, monkeypatch)
+    return partial(Session, known)
 
 
 class Session:
     """A session whose code is that of a commit with a changed file."""
 
-    def __init__(self, known, monkeypatch, versions, *arguments):
+    def __init__(self, known, versions, *arguments):
         words = ("--benchmark-compare=.", "--gnn-device=cpu", "--gnn-confirm=0", *arguments)
         self.config = known.parseconfigure(*words)
-        self._root, self._patch = known.path, monkeypatch
+        self._root = known.path
         thresholds = Thresholds(0.03, accepted=accepted.find(self._root))
         timed = {name: one["extra_info"] for name, one in entries(versions).items()}
-        self.judged = JudgedSession(self.config, thresholds, timed, ())
+        self.judged = JudgedSession(self.config, thresholds, timed)
 
     def record(self, versions, then, threads="2", **environment):
         """Save a record of these versions of benchmarks, and take what is saved as the base."""
@@ -83,12 +82,10 @@ class Session:
         commit = result.base.commits[0]
         base = Prepared(result.base.text, (self._root,), {}, commit, dirty=False, versions={})
 
-        def run(_config, groups, *_others):
-            failure = "" if decided else "it does not build"
-            return [TimedGroup(one, result if decided else None, base, failure) for one in groups]
-
-        self._patch.setattr(turns, "run", run)
-        self.judged.judge()
+        failure = "" if decided else "it does not build"
+        found = result if decided else None
+        self.judged.take([TimedGroup(one, found, base, failure) for one in self.judged.groups])
+        self.judged.judge([])
         return {row.fullname.partition("::")[2]: row for row in self.judged.comparison.rows}
 
 
