@@ -109,11 +109,7 @@ class Graph:
             raise UsageError(
                 f"{name}: feature {column} of node {row} is {x[row, column]}; clean the features first"
             )
-        types = None
-        if edge_type is None:
-            entries = _symmetric_entries(source, target, num_nodes)
-        else:
-            entries, types = _typed_entries(source, target, edge_type, reverses(relations), num_nodes)
+        entries, types = _entries(source, target, num_nodes, edge_type, reverses(relations))
         return cls(
             name=name,
             synthetic=synthetic,
@@ -199,38 +195,31 @@ class Graph:
         return digest.hexdigest()[:16]
 
 
-def _symmetric_entries(
-    source: NDArray[np.int64], target: NDArray[np.int64], num_nodes: int
-) -> NDArray[np.int64]:
-    """Return each edge once in both directions, without loops, by target then source: int64 [2, E]."""
+def _entries(
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    num_nodes: int,
+    edge_type: NDArray[np.int64] | None,
+    reverse: Sequence[int],
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Return each edge once in both directions, without loops, by target then source: int64 [2, E].
+
+    With types there is one for each relation of two nodes, sorted by relation, and the relations are returned
+    too: int64 [E]. `reverse` has the position of each relation's reverse.
+    """
     proper = source != target
     source, target = source[proper], target[proper]
     # One key per entry: sorting integers is several times faster than a lexsort of pairs.
     keys = np.concatenate((target * num_nodes + source, source * num_nodes + target))
+    if edge_type is not None:
+        edge_type = edge_type[proper]
+        keys *= len(reverse)
+        keys += np.concatenate((edge_type, np.array(reverse)[edge_type]))
     # np.unique uses a hash table, which is ten times slower with millions of keys.
     keys.sort()
     keys = keys[np.diff(keys, prepend=-1) > 0]
-    return np.stack((keys % num_nodes, keys // num_nodes))
-
-
-def _typed_entries(
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    edge_type: NDArray[np.int64],
-    reverse: Sequence[int],
-    num_nodes: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return entries as `_symmetric_entries` does, one for each relation of two nodes, and their relations.
-
-    `reverse` has the position of each relation's reverse. Entries of the same nodes are sorted by relation.
-    """
-    proper = source != target
-    source, target, edge_type = source[proper], target[proper], edge_type[proper]
-    keys = np.concatenate((target * num_nodes + source, source * num_nodes + target))
-    keys *= len(reverse)
-    keys += np.concatenate((edge_type, np.array(reverse)[edge_type]))
-    keys.sort()
-    keys, edge_type = np.divmod(keys[np.diff(keys, prepend=-1) > 0], len(reverse))
+    if edge_type is not None:
+        keys, edge_type = np.divmod(keys, len(reverse))
     return np.stack((keys % num_nodes, keys // num_nodes)), edge_type
 
 
