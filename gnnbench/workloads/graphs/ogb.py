@@ -23,7 +23,7 @@ _PAPERS = "paper"
 _CITES = ("paper", "cites", "paper")
 
 
-def read(dataset: Dataset, origin: Path | None, cache: Path, meta: Mapping[str, Any] | None = None) -> Graph:
+def read(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
     """Read a data set with its standard split.
 
     Edges become undirected. ogbn-mag is reduced to its citations between papers; ogbn-mag-hetero has all
@@ -34,12 +34,11 @@ def read(dataset: Dataset, origin: Path | None, cache: Path, meta: Mapping[str, 
         dataset: one of the family `ogb`.
         origin: its folder in the data folder, which is only read; None: download.
         cache: folder in which the library downloads and processes.
-        meta: ogb's `meta_dict`, for a custom data set; its `dir_path` is replaced.
 
     Raises:
         UsageError: files are broken, the download failed, or the cache is not writable.
     """
-    with opened(dataset, origin, cache, "ogb.nodeproppred", "NodePropPredDataset", meta) as (data, parts):
+    with _opened(dataset, origin, cache, "ogb.nodeproppred", "NodePropPredDataset") as (data, parts):
         graph, labels = data[0]
         split = [parts["train"], parts["valid"], parts["test"]]
         types: dict[str, Any] = {}
@@ -104,13 +103,8 @@ def _mean_of_edges(
 
 
 @contextmanager
-def opened(
-    dataset: Dataset,
-    origin: Path | None,
-    cache: Path,
-    package: str,
-    name: str,
-    meta: Mapping[str, Any] | None = None,
+def _opened(
+    dataset: Dataset, origin: Path | None, cache: Path, package: str, name: str
 ) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     """Yield ogb's object of a data set, and its split; the arguments are those of `read` and `_loader`."""
     # For an outdated copy, ogb asks whether to delete the files: no. It also asks before a large download:
@@ -121,7 +115,7 @@ def opened(
             link_files(origin, folder)
             (folder / "processed").mkdir(exist_ok=True)
         with _loader(package, name) as load:
-            data = load(dataset.title, str(root), dict(meta, dir_path=str(folder)) if meta else None)
+            data = load(dataset.title, str(root))
             parts = data.get_idx_split()
         yield data, parts
 
@@ -167,7 +161,7 @@ def read_molecules(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
     Raises:
         UsageError: files are broken, the download failed, or the cache is not writable.
     """
-    with opened(dataset, origin, cache, "ogb.graphproppred", "GraphPropPredDataset") as (data, parts):
+    with _opened(dataset, origin, cache, "ogb.graphproppred", "GraphPropPredDataset") as (data, parts):
         graphs = data.graphs
         sizes = np.array([graph["num_nodes"] for graph in graphs], dtype=np.int64)
         labels = data.labels.reshape(-1).astype(np.int64)

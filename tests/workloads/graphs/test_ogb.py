@@ -11,7 +11,7 @@ import torch
 from gnnbench.errors import UsageError
 from gnnbench.workloads.graphs import ogb
 from gnnbench.workloads.graphs.catalog import DATASETS
-from gnnbench.workloads.graphs.locate import is_here, under_data_root
+from gnnbench.workloads.graphs.locate import place, under_data_root
 from tests.workloads.graphs.ogb_files import table
 
 NODES = 30
@@ -47,7 +47,7 @@ def arxiv(root, version=1):
 def test_reads_a_csv_data_set_and_leaves_the_data_root_alone(tmp_path, capfd, listing):
     root, cache = tmp_path / "root", tmp_path / "cache"
     before = listing(arxiv(root))
-    assert is_here(ARXIV, root, cache)
+    assert place(ARXIV, root, cache)
     first, again = (ogb.read(ARXIV, under_data_root(ARXIV, root), cache) for _ in range(2))
     assert (first.num_nodes, first.num_edges, first.num_classes) == (NODES, 2 * (NODES - 1), 40)
     np.testing.assert_array_equal(first.x.numpy(), FEATURES)
@@ -111,7 +111,7 @@ def mag(root):
 
 def test_both_mags_are_read_from_one_folder(tmp_path):
     """Of one, papers that cite papers are taken; of the other, all types."""
-    assert not is_here(HETERO, tmp_path, tmp_path / "cache")
+    assert not place(HETERO, tmp_path, tmp_path / "cache")
     folder = mag(tmp_path)
     assert under_data_root(MAG, tmp_path) == under_data_root(HETERO, tmp_path) == folder
     papers, graph = (ogb.read(one, folder, tmp_path / "cache") for one in (MAG, HETERO))
@@ -155,14 +155,9 @@ def test_reads_a_binary_data_set_that_ogb_itself_saved(tmp_path, capfd):
     saver.save_graph_list([{"edge_index": EDGES.T, "num_nodes": NODES, "node_feat": FEATURES}])
     saver.save_target_labels(labels)
     saver.save_split(SPLIT, split_name="time")
-    (tmp_path / "mapping").mkdir()
-    (tmp_path / "mapping/README.md").touch()
-    saver.copy_mapping_dir(str(tmp_path / "mapping"))
-    saver.save_task_info(task_type="multiclass classification", eval_metric="acc", num_classes=172)
-    meta = saver.get_meta_dict()
     capfd.readouterr()
     for _ in range(2):  # processed, then from its cache
-        graph = ogb.read(DATASETS["ogbn-papers100M"], Path(meta["dir_path"]), tmp_path / "cache", meta)
+        graph = ogb.read(DATASETS["ogbn-papers100M"], Path(saver.dataset_dir), tmp_path / "cache")
         assert graph.num_edges == 2 * (NODES - 1)
         assert graph.y.tolist() == [0 if i == 3 else i for i in range(NODES)]
         assert graph.val_mask.nonzero().view(-1).tolist() == SPLIT["valid"].tolist()
