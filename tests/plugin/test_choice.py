@@ -65,7 +65,7 @@ def suite(pytester, monkeypatch):
     monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which collecting would set
     monkeypatch.delenv("GNNBENCH_DATA", raising=False)
     monkeypatch.setenv("GNNBENCH_CACHE", str(pytester.path))
-    monkeypatch.setattr(locate, "is_reachable", lambda _dataset: False)
+    monkeypatch.setattr(locate, "is_reachable", lambda _url: False)
     pytester.makeini("[pytest]\n")
     return Suite(pytester)
 

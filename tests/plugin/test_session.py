@@ -15,7 +15,7 @@ SPEC = Spec("spmm_sum", "forward", "torch", "float32", "int64", "rmat:5", 128, "
 def _offline(monkeypatch, tmp_path):
     monkeypatch.delenv("GNNBENCH_DATA", raising=False)
     monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path))
-    monkeypatch.setattr(locate, "is_reachable", lambda _dataset: False)
+    monkeypatch.setattr(locate, "is_reachable", lambda _url: False)
 
 
 def run(**given):

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from ...files import cache_folder
-from . import capacity
+from . import capacity, matrix_market, molecules, synthetic
 from .catalog import DatasetName
 from .graph import Graph
-from .locate import data_folder, is_here, resolve, under_data_root
+from .locate import data_folder, place, resolve, under_data_root
 
 
 def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
@@ -21,13 +21,9 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
     """
     capacity.check_memory(name)
     if name.path:
-        from . import matrix_market
-
         return matrix_market.read(name.path)
     dataset = name.published
     if dataset is None:
-        from . import molecules, synthetic
-
         families = {
             "rmat": synthetic.rmat,
             "uniform": synthetic.uniform,
@@ -36,10 +32,8 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
         }
         return families[name.family](name)
     if name.synthetic:
-        from . import synthetic
-
         return synthetic.twin(name)
-    capacity.check_disk(dataset, cache, download=not is_here(dataset, data_root, cache))
+    capacity.check_disk(dataset, cache, download=place(dataset, data_root, cache) is None)
     origin = under_data_root(dataset, data_root)
     if dataset.family == "planetoid":
         from . import planetoid

@@ -62,24 +62,15 @@ def under_data_root(dataset: Dataset, data_root: Path | None) -> Path | None:
 
 
 def place(dataset: Dataset, data_root: Path | None, cache: Path) -> str | None:
-    """Return where the data set is on this machine: `data root`, `cache`, or None."""
+    """Return where the data set is on this machine: `data root` or `cache`; None: it must be downloaded."""
     if under_data_root(dataset, data_root):
         return "data root"
     return "cache" if (cache / dataset.folder / DOWNLOADED).exists() else None
 
 
-def is_here(dataset: Dataset, data_root: Path | None, cache: Path) -> bool:
-    """Whether the data set can be read without a network."""
-    return place(dataset, data_root, cache) is not None
-
-
-def is_reachable(dataset: Dataset) -> bool:
-    """Whether the data set's host answers within three seconds, through the system's proxies if any."""
-    return _answers(dataset.url)
-
-
 @cache
-def _answers(url: str) -> bool:
+def is_reachable(url: str) -> bool:
+    """Whether a data set's address answers within three seconds, through the system's proxies if any."""
     import urllib.request  # imports ssl, which is slow
 
     answered = threading.Event()
@@ -115,8 +106,8 @@ def resolve(
     for asked in names:
         name = asked
         dataset = asked.published
-        if dataset and not asked.synthetic and not is_here(dataset, data_root, cache):
-            if is_reachable(dataset):
+        if dataset and not asked.synthetic and not place(dataset, data_root, cache):
+            if is_reachable(dataset.url):
                 notices.append(
                     f"{name.id} will be downloaded ({units.size(dataset.download_bytes)}) to {cache}"
                 )

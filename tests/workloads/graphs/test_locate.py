@@ -14,9 +14,9 @@ PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
 @pytest.fixture(autouse=True)
 def _nothing_was_asked():
-    locate._answers.cache_clear()
+    locate.is_reachable.cache_clear()
     yield
-    locate._answers.cache_clear()
+    locate.is_reachable.cache_clear()
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def raw(tmp_path):
 def test_cora_is_here_with_all_its_files(raw, tmp_path):
     assert locate.under_data_root(DATASETS["cora"], tmp_path) == raw
     (raw / "ind.cora.ty").unlink()
-    assert not locate.is_here(DATASETS["cora"], tmp_path, tmp_path / "cache")
+    assert not locate.place(DATASETS["cora"], tmp_path, tmp_path / "cache")
 
 
 @pytest.mark.parametrize("where", ["ogbn_arxiv", "ogb/ogbn_arxiv"])
@@ -69,9 +69,9 @@ def test_arxiv_is_here_in_both_layouts(tmp_path, where):
 
 
 def test_a_finished_download_is_in_the_cache(tmp_path):
-    assert not locate.is_here(DATASETS["pubmed"], None, tmp_path)
+    assert not locate.place(DATASETS["pubmed"], None, tmp_path)
     (tmp_path / "pubmed/download").mkdir(parents=True)
-    assert not locate.is_here(DATASETS["pubmed"], None, tmp_path)
+    assert not locate.place(DATASETS["pubmed"], None, tmp_path)
     (tmp_path / "pubmed" / locate.DOWNLOADED).touch()
     assert locate.place(DATASETS["pubmed"], None, tmp_path) == "cache"
 

@@ -7,7 +7,7 @@ from gnnbench.errors import UsageError
 from gnnbench.workloads.graphs import ogb
 from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 from gnnbench.workloads.graphs.load import load
-from gnnbench.workloads.graphs.locate import is_here
+from gnnbench.workloads.graphs.locate import place
 from tests.workloads.graphs.ogb_files import table
 
 MOLHIV = DATASETS["ogbg-molhiv"]
@@ -55,7 +55,7 @@ def test_reads_molecules_from_the_data_folder(tmp_path, capfd, listing):
     root, cache = tmp_path / "root", tmp_path / "cache"
     folder = molhiv(root)
     before = listing(folder)
-    assert is_here(MOLHIV, root, cache)
+    assert place(MOLHIV, root, cache)
     for _ in range(2):  # processed, then from the cache
         check(load(DatasetName.parse("ogbg-molhiv"), root, cache))
     assert listing(folder) == before

@@ -1,7 +1,7 @@
 import pytest
 
 from gnnbench.workloads.graphs.catalog import DATASETS
-from gnnbench.workloads.graphs.locate import is_here
+from gnnbench.workloads.graphs.locate import place
 from gnnbench.workloads.graphs.workspace import link_files, workspace
 
 CORA = DATASETS["cora"]
@@ -11,11 +11,11 @@ def test_what_a_failed_borrower_left_is_gone(tmp_path):
     with pytest.raises(KeyboardInterrupt), workspace(CORA, None, tmp_path) as folder:  # noqa: PT012
         (folder / "half").touch()
         raise KeyboardInterrupt
-    assert not is_here(CORA, None, tmp_path)
+    assert not place(CORA, None, tmp_path)
     with workspace(CORA, None, tmp_path) as folder:
         assert not list(folder.iterdir())
         (folder / "whole").touch()
-    assert is_here(CORA, None, tmp_path)
+    assert place(CORA, None, tmp_path)
     with workspace(CORA, None, tmp_path) as folder:
         assert (folder / "whole").exists()
 
