@@ -3,7 +3,7 @@
 import ctypes
 import multiprocessing
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -32,8 +32,8 @@ class Inspection:
     fingerprint: Fingerprint | None = None
     unseen: str | None = None
     """Why there is no fingerprint; None: there is one."""
-    codes: Collection[CodeType] = ()
-    """Of the functions that were recorded."""
+    codes: Sequence[Sequence[CodeType]] = ()
+    """By recorded call, those of the functions that ran."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the counters that are compared, by name, memory and fingerprint; see docs/formats.md."""

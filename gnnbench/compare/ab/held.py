@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,8 +56,8 @@ class Held:
         self._placement = Placement()
         self._cost_seconds = 0.0
         self._compared: ComparedCalls | None = None
-        self.every: Collection[CodeType] = ()
-        """The code of the functions that run in every call; empty: it is not known."""
+        self.codes: Sequence[Sequence[CodeType]] = ()
+        """By recorded call, the code of the functions that ran; empty: it is not known."""
 
     def renew(self) -> None:
         """Copy the inputs to another place, unless they must or can only stay in place."""
@@ -182,7 +182,7 @@ class Held:
         """Take counters and fingerprint of one call."""
         with noting():
             found = self.inspect()
-        self.every = found.codes if found.fingerprint else ()
+        self.codes = found.codes if found.fingerprint else ()
         return {"answer": "inspected", **found.as_json()}
 
     def _return(self, scope: Mapping[str, Any], *, fixed: bool) -> dict[str, Any]:

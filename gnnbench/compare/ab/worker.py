@@ -28,7 +28,7 @@ import sys
 import tempfile
 import traceback
 import zlib
-from collections.abc import Collection, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from types import CodeType
@@ -99,7 +99,7 @@ class Worker(Overrides):
         super().__init__({**_OPTIONS, **seeded})
         self._link, self._trees = link, trees
         self._used = Used() if terms.get("recorded") else None
-        self._every: Collection[CodeType] = ()
+        self._codes: Sequence[Sequence[CodeType]] = ()
         self._machine: FakeMachine | None = None
         self._slowdown = 0.0
         self._item: pytest.Item | None = None
@@ -200,7 +200,7 @@ class Worker(Overrides):
             traceback.print_exc()
         conditions.seed(seed)
         self._seed = seed
-        self._reports, self._held, self._item, self._every = {}, False, item, ()
+        self._reports, self._held, self._item, self._codes = {}, False, item, ()
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=then)
         self._item = None
         theirs = getattr(item.config, "_benchmarksession", None)
@@ -211,11 +211,11 @@ class Worker(Overrides):
         if failure and setup is not None and setup.failed and item.get_closest_marker(_OPERATIONS):
             failure = failure._replace(text=f"{failure.text}{outcome.fixtures(item.config)}")
         found = {"failure": failure and failure._asdict(), "held": self._held}
-        return {"answer": "done", **found, "fixture": foreign_fixture(item), **self._taken(self._every)}
+        return {"answer": "done", **found, "fixture": foreign_fixture(item), **self._taken(self._codes)}
 
-    def _taken(self, every: Collection[CodeType] = ()) -> dict[str, Any]:
+    def _taken(self, codes: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
         """Return what was used since the last time, if it is noted."""
-        return {"used": self._used.take(every)} if self._used else {}
+        return {"used": self._used.take(codes)} if self._used else {}
 
     def _run_apart(self, session: pytest.Session, item: pytest.Item, then: Any, seed: int) -> dict[str, Any]:
         """Run a test in a fork, which takes the commands until the test has ended."""
@@ -298,7 +298,7 @@ class Worker(Overrides):
         noting = self._used.resumed if self._used else nullcontext
         if held.serve(self._ask, again=again, scope=scope, fixed=fixed, noting=noting):
             pytest.skip("it is only inspected")
-        self._every = held.every
+        self._codes = held.codes
         return held.result()
 
 

@@ -6,12 +6,13 @@ It is noted in processes that time nothing: a hook for audit events cannot be re
 import _frozen_importlib  # the functions that import
 import importlib.metadata
 import importlib.util
+import itertools
 import linecache
 import os
 import site
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, FrameType
 from typing import Any
@@ -152,14 +153,15 @@ class Used:
         """Note functions also where pytest-benchmark has paused profilers."""
         return self._executed.resumed()
 
-    def take(self, every: Iterable[CodeType] = ()) -> dict[str, Any]:
+    def take(self, calls: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
         """Return what was noted since the last time, as JSON.
 
         Args:
-            every: the code of the functions that run in every call of a benchmark.
+            calls: by recorded call of a benchmark, the code of the functions that ran.
 
         Returns:
-            `once` and `every`: qualified names of functions by file; `<module>` is a file that was imported.
+            `every` and `once`: qualified names of functions by file: of those that ran in each of the calls,
+            and of the others; `<module>` is a file that was imported.
             `asked`: names of modules that were looked for. `read`, `written`, `listed`, `native`: files that
             were read or written, folders that were listed, and native libraries that were loaded, without
             those of Python and of installed packages. `path`: the folders in which modules are searched,
@@ -167,8 +169,8 @@ class Used:
         """
         once: dict[str, set[str]] = {}
         often: dict[str, set[str]] = {}
-        in_calls = {id(code): code for code in every}
-        ran = [*self._codes, *self._executed.take(), *in_calls.values()]
+        in_calls = set.intersection(*(set(map(id, codes)) for codes in calls)) if calls else set[int]()
+        ran = [*self._codes, *self._executed.take(), *itertools.chain(*calls)]
         for codes, known in ((self._shared, ()), (ran, in_calls)):
             for code in codes:
                 if self._counts(code.co_filename) and not code.co_filename.startswith(_OWN):

@@ -130,9 +130,9 @@ class Watch:
         return next((one.disturbed for one in self._recordings if one.disturbed), None)
 
     @property
-    def codes(self) -> list[CodeType]:
-        """The code of the functions that ran."""
-        return [code for one in self._recordings for code, _ in one.codes]
+    def codes(self) -> list[list[CodeType]]:
+        """By recording, the code of the functions that ran."""
+        return [[code for code, _ in one.codes] for one in self._recordings]
 
     def fingerprint(self) -> Fingerprint | None:
         """Return the fingerprint; None if a part of what runs cannot be seen."""
