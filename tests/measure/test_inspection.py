@@ -1,8 +1,10 @@
+import cProfile
 import functools
 import gc
 import os
 import queue
 import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -74,10 +76,12 @@ def start_thread():
         (functools.partial(subprocess.run, ["true"], check=True), "it starts a process"),
         (lambda: os.system("true"), "it starts a process"),
         (lambda: os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0), "it starts a process"),
+        (lambda: sys.setprofile(None), "it sets a profile function"),
+        (lambda: cProfile.Profile().runcall(len, ()), "it starts a profiler"),
     ],
-    ids=["thread", "subprocess", "system", "spawn"],
+    ids=["thread", "subprocess", "system", "spawn", "profile", "profiler"],
 )
-def test_what_starts_something_has_no_fingerprint(function, why):
+def test_what_starts_something_or_pauses_the_recording_has_no_fingerprint(function, why):
     found = inspected(function)
     assert found.fingerprint is None
     assert found.unseen == why

@@ -13,7 +13,7 @@ from typing import Any
 from ..clock import Call
 from .digest import ATOMS, Contents
 
-_STARTS = {
+_UNSEEN = {
     ("_posixsubprocess", "fork_exec"): "it starts a process",
     ("posix", "fork"): "it starts a process",
     ("posix", "forkpty"): "it starts a process",
@@ -22,8 +22,10 @@ _STARTS = {
     ("posix", "system"): "it starts a process",
     ("_thread", "start_new_thread"): "it starts a thread",
     ("_thread", "start_joinable_thread"): "it starts a thread",
+    ("sys", "setprofile"): "it sets a profile function",
+    ("cProfile", "Profile.enable"): "it starts a profiler",
 }
-"""C functions that start a process or a thread, whose code is not recorded."""
+"""C functions after which code runs that is not recorded."""
 
 _WRAPPERS = ("torch._dynamo", "torch.compiler", "torch._jit_internal", "torch_geometric.hash_tensor")
 _PATHS = ("posixpath", "ntpath")
@@ -90,7 +92,8 @@ class Recording:
             key = argument.__module__ or type(owner).__module__, argument.__qualname__
             if key not in self.c_functions and identity(frame.f_code) not in self._passed_over:
                 self.c_functions[key] = owner if isinstance(owner, ModuleType | type) else type(owner)
-                self.unseen = self.unseen or _STARTS.get(key)
+                if frame.f_code is not python_calls.__code__:
+                    self.unseen = self.unseen or _UNSEEN.get(key)
 
     def _called(self, frame: FrameType, code: CodeType) -> None:
         key = identity(code)

@@ -361,7 +361,8 @@ def test_what_starts_a_process_is_not_known(tmp_path, source):
 def test_what_one_benchmark_keeps_for_another_counts_for_both(tmp_path, call):
     files = {
         "shared.py": "KEPT = {'n': 0}\nCALLS = []\ndef make():\n    return 1\ndef get():\n"
-        f"    CALLS.append(1)\n    if len(CALLS) == {call}:\n        KEPT['n'] = make()\n    return KEPT['n']\n",
+        f"    CALLS.append(1)\n    if len(CALLS) == {call}:\n        KEPT['n'] = make()\n"
+        "    return KEPT['n']\n",
         "a.py": "import shared\ndef run():\n    return shared.get()\n",
         "b.py": "import shared\ndef run():\n    return shared.KEPT['n']\n",
     }
