@@ -2,14 +2,13 @@
 
 import argparse
 import secrets
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import units
 from ..errors import UsageError
-from ..files import cache_folder, check_writable, save
+from ..files import cache_folder, check_writable
 from ..json_io import as_text
 from ..options import OPTIONS
 from ..shard import Shard
@@ -19,12 +18,13 @@ from .common import (
     NOTHING_SLOWER,
     add_effect,
     add_results,
+    add_seconds,
     add_strict,
     add_variants,
     both_sides,
     exit_code,
-    positive_seconds,
     results_of,
+    saving,
     suite,
     thresholds_of,
 )
@@ -39,17 +39,9 @@ BUDGET_SECONDS = 60.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_variants(parser)
-    parser.add_argument(
-        "--budget",
-        type=positive_seconds,
-        default=BUDGET_SECONDS,
-        metavar="S",
-        help="average seconds per benchmark; time that one benchmark does not need is used for the others. "
-        f"Default: {BUDGET_SECONDS:.0f}.",
-    )
-    parser.add_argument(
-        "--total-budget", type=positive_seconds, metavar="S", help="seconds for all benchmarks together"
-    )
+    text = "average seconds per benchmark; time that one benchmark does not need is used for the others"
+    add_seconds(parser, "--budget", text, BUDGET_SECONDS)
+    add_seconds(parser, "--total-budget", "seconds for all benchmarks together")
     add_effect(parser)
     parser.add_argument(
         "--time-all",
@@ -114,7 +106,8 @@ def run(options: argparse.Namespace) -> int:
             found = counted(found, base, head, setting, progress)
     found = replace(found.settled(), path=options.json or Path())
     comparison = found.comparison
-    try:
+    texts = {options.json: as_text(found.as_json()), options.markdown: markdown.write([found])}
+    with saving(texts):
         told = causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None)
         streams.show([*verdicts.document(comparison, told), *map(Note, found.all_notes())])
         if found.interrupted:
@@ -122,10 +115,6 @@ def run(options: argparse.Namespace) -> int:
             streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")
         assert found.seconds is not None
         streams.say(f"{wording.result(comparison)}; {units.seconds(found.seconds)}")
-        sys.stdout.flush()
-    finally:  # also if the output was closed
-        _save(options.json, as_text(found.as_json()))
-        _save(options.markdown, markdown.write([found]))
     if found.interrupted:
         return INTERRUPTED
     if shard and not comparison.rows:
@@ -167,8 +156,3 @@ def _check(options: argparse.Namespace) -> None:
         counter_name()
     except UsageError as error:
         raise UsageError(f"--instructions: {error}") from None
-
-
-def _save(file: Path | None, text: str) -> None:
-    if file:
-        save(file, text)

@@ -1,14 +1,13 @@
 """`gnnbench affected BASE HEAD [-- PYTEST ARGS]`: lists the benchmarks whose code a change affects."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from .. import units
-from ..files import cache_folder, check_writable, save
+from ..files import cache_folder, check_writable
 from ..json_io import as_text
 from . import streams
-from .common import NOT_JUDGED, add_results, add_variants, both_sides, results_of, suite
+from .common import NOT_JUDGED, add_results, add_variants, both_sides, results_of, saving, suite
 
 INSPECTED = 0
 
@@ -43,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     )
     with both_sides(options, arguments) as (base, head, progress):
         found = affected.run(base, head, setting, progress, options.explain)
-    try:
+    with saving({options.json: as_text(found.as_json())}):
         if options.explain:
             for name, one in found.benchmarks.items():
                 print("\n".join(shown.explanation(name, one)))
@@ -55,8 +54,4 @@ def run(options: argparse.Namespace) -> int:
             streams.say("no benchmark was inspected; name the suite: gnnbench affected BASE HEAD -- PATH")
         elif not options.explain:
             streams.say(f"{shown.summary(found)}; {units.seconds(found.seconds)}")
-        sys.stdout.flush()
-    finally:  # also if the output was closed
-        if options.json:
-            save(options.json, as_text(found.as_json()))
     return INSPECTED if any(not one.failed for one in found.benchmarks.values()) else NOT_JUDGED

@@ -2,13 +2,12 @@
 
 import argparse
 import secrets
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import units
 from ..errors import UsageError
-from ..files import check_writable, save
+from ..files import check_writable
 from ..json_io import as_text
 from ..option_defaults import passed_on
 from . import streams
@@ -19,7 +18,8 @@ from .common import (
     SLOWER,
     add_effect,
     add_processes,
-    positive_seconds,
+    add_seconds,
+    saving,
     suite,
     thresholds_of,
 )
@@ -40,21 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("good", metavar="GOOD", help=f"the older end: {ends}")
     parser.add_argument("bad", metavar="BAD", help="the newer end, of the same kind")
     add_processes(parser)
-    parser.add_argument(
-        "--budget",
-        type=positive_seconds,
-        default=BUDGET_SECONDS,
-        metavar="S",
-        help="average seconds per benchmark to find out whether the ends differ. "
-        f"Default: {BUDGET_SECONDS:.0f}.",
-    )
-    parser.add_argument(
-        "--total-budget",
-        type=positive_seconds,
-        default=TOTAL_SECONDS,
-        metavar="S",
-        help=f"seconds for everything together. Default: {TOTAL_SECONDS:.0f}.",
-    )
+    text = "average seconds per benchmark to find out whether the ends differ"
+    add_seconds(parser, "--budget", text, BUDGET_SECONDS)
+    add_seconds(parser, "--total-budget", "seconds for everything together", TOTAL_SECONDS)
     add_effect(parser)
     parser.add_argument(
         "--skip",
@@ -136,20 +124,15 @@ def run(options: argparse.Namespace) -> int:
         found = bisection.run(
             options.good, options.bad, setting, progress, skip=options.skip, repositories=repositories
         )
-    texts = {options.json: as_text(found.as_json())}
-    texts[options.markdown] = shown.markdown(found)
+    texts = {options.json: as_text(found.as_json()), options.markdown: shown.markdown(found)}
     texts.pop(None, None)
-    try:
+    with saving(texts):
         streams.show([*shown.document(found), Note(shown.summary(found))])
         if found.interrupted:
             streams.say("interrupted; the same command continues")
         elif found.unfinished:
             more = f"--total-budget {round(2 * options.total_budget)}"
             streams.say(f"{found.unfinished}; the same command with {more} continues")
-        sys.stdout.flush()
-    finally:  # also if the output was closed
-        for file, text in texts.items():
-            save(file, text)
     for file, text in texts.items():
         streams.say(f"{file}: {units.size(len(text.encode()))}")
     return _exit_code(found)
@@ -164,13 +147,8 @@ def _of_results(options: argparse.Namespace, setting: "BisectSetting") -> int:
     with passed_on(options.settings, setting.arguments), Progress() as progress:
         found = other_results.run(options.good, options.bad, setting, progress, skip=options.skip)
     document = shown.of_results(found)
-    try:
+    with saving({options.json: as_text(found.as_json()), options.markdown: markdown(document)}):
         streams.show(document)
-        sys.stdout.flush()
-    finally:  # also if the output was closed
-        for file, text in ((options.json, as_text(found.as_json())), (options.markdown, markdown(document))):
-            if file:
-                save(file, text)
     if found.changes:
         return SLOWER
     return NOTHING_SLOWER if found.is_known else NOT_JUDGED

@@ -19,8 +19,8 @@ from .common import (
     NOT_JUDGED,
     NOTHING_SLOWER,
     add_effect,
+    add_seconds,
     effect_of,
-    positive_seconds,
     suite,
 )
 from .progress import Progress
@@ -41,14 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             name, type=int, default=number, metavar="N", help=f"{text}. Default: %(default)s."
         )
-    parser.add_argument(
-        "--budget",
-        type=positive_seconds,
-        default=10.0,
-        metavar="S",
-        help="seconds per benchmark in each run. Default: 10.",
-    )
-    parser.add_argument("--total-budget", type=positive_seconds, metavar="S", help="seconds for each run")
+    add_seconds(parser, "--budget", "seconds per benchmark in each run", 10.0)
+    add_seconds(parser, "--total-budget", "seconds for each run")
     add_effect(parser)
     parser.add_argument("--fresh", action="store_true", help="replace the saved runs")
     parser.set_defaults(run=run)

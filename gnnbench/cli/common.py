@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
-from ..files import above
+from ..files import above, save
 from ..option_defaults import passed_on
 from ..options import OPTIONS, TIMEOUT_SECONDS
 from . import streams
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ..compare.comparison import Comparison
     from ..compare.verdict import Thresholds
@@ -75,8 +75,7 @@ def add_results(parser: argparse.ArgumentParser) -> None:
 
 def results_of(options: argparse.Namespace) -> bool:
     """Return whether results are compared."""
-    typed = options.usual.get("results") if options.results is None else options.results
-    return bool(OPTIONS["results"].value(typed))
+    return bool(OPTIONS["results"].value(options.results))
 
 
 def effect_of(options: argparse.Namespace) -> float:
@@ -117,13 +116,7 @@ def add_variants(parser: argparse.ArgumentParser) -> None:
 
 def add_processes(parser: argparse.ArgumentParser, *, json: bool = True) -> None:
     """Declare the options of processes that run variants, and `--json`."""
-    parser.add_argument(
-        "--timeout",
-        type=positive_seconds,
-        default=TIMEOUT_SECONDS,
-        metavar="S",
-        help=f"stop a process that has not answered for S seconds. Default: {TIMEOUT_SECONDS:.0f}.",
-    )
+    add_seconds(parser, "--timeout", "stop a process that has not answered for S seconds", TIMEOUT_SECONDS)
     parser.add_argument(
         "--dependencies",
         action=argparse.BooleanOptionalAction,
@@ -158,6 +151,28 @@ def both_sides(
         both(base, head, Path.cwd(), progress, dependencies=options.dependencies) as sides,
     ):
         yield *sides, progress
+
+
+@contextmanager
+def saving(texts: "Mapping[Path | None, str]") -> "Iterator[None]":
+    """Save texts after what is printed inside, also if the output was closed.
+
+    Args:
+        texts: by file; None: it was not asked for.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    finally:
+        for file, text in texts.items():
+            if file:
+                save(file, text)
+
+
+def add_seconds(parser: argparse.ArgumentParser, name: str, text: str, default: float | None = None) -> None:
+    """Declare an option that takes seconds; its help is the text and the default, if there is one."""
+    more = "" if default is None else f". Default: {default:.0f}."
+    parser.add_argument(name, type=positive_seconds, default=default, metavar="S", help=f"{text}{more}")
 
 
 def positive_seconds(text: str) -> float:

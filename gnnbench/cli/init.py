@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .. import git, units
 from ..errors import UsageError
 from . import streams
-from .common import positive_seconds
+from .common import add_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,13 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OWNER/NAME@REF",
         help="gnnbench's own repository and commit, for the workflow",
     )
-    parser.add_argument(
-        "--timeout",
-        type=positive_seconds,
-        default=_TIMEOUT_SECONDS,
-        metavar="S",
-        help=f"stop the collection after S seconds. Default: {_TIMEOUT_SECONDS:.0f}.",
-    )
+    add_seconds(parser, "--timeout", "stop the collection after S seconds", _TIMEOUT_SECONDS)
     parser.add_argument("--yes", action="store_true", help="write without asking")
     parser.set_defaults(run=run)
 

@@ -20,7 +20,7 @@ from .common import (
     add_effect,
     add_processes,
     add_results,
-    positive_seconds,
+    add_seconds,
     results_of,
     suite,
     thresholds_of,
@@ -61,14 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--clone", metavar="DIR[@REF]", help="the package's repository, to find the commit of a change"
     )
     add_processes(parser, json=False)
-    for name, seconds, text in (
-        ("--budget", BUDGET_SECONDS, "average seconds per benchmark of a comparison"),
-        ("--total-budget", TOTAL_SECONDS, "seconds for each comparison"),
-        ("--search-budget", SEARCH_SECONDS, "seconds for each bisection"),
-    ):
-        parser.add_argument(
-            name, type=positive_seconds, default=seconds, metavar="S", help=f"{text}. Default: {seconds:.0f}."
-        )
+    add_seconds(parser, "--budget", "average seconds per benchmark of a comparison", BUDGET_SECONDS)
+    add_seconds(parser, "--total-budget", "seconds for each comparison", TOTAL_SECONDS)
+    add_seconds(parser, "--search-budget", "seconds for each bisection", SEARCH_SECONDS)
     add_effect(parser)
     add_results(parser)
     parser.add_argument(
