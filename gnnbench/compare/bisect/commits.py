@@ -39,13 +39,13 @@ def line(
     Raises:
         UsageError: there are no such commits, or they have no common history.
     """
-    repository = Repository.at(folder, _part(typed, good))
-    ends = repository.commit(good), Repository.at(folder, _part(typed, bad)).commit(bad)
+    repository = Repository.at(folder, part(typed, good))
+    ends = repository.commit(good), Repository.at(folder, part(typed, bad)).commit(bad)
     if ends[0] == ends[1]:
-        raise UsageError(f"{_part(typed, good)} and {_part(typed, bad)} are the same commit: give two")
+        raise UsageError(f"{part(typed, good)} and {part(typed, bad)} are the same commit: give two")
     base = git.merge_base(folder, *ends)
     if base is None:
-        raise UsageError(f"{_part(typed, good)} and {_part(typed, bad)} have no common history")
+        raise UsageError(f"{part(typed, good)} and {part(typed, bad)} have no common history")
     undone = git.first_parents(folder, base, ends[0])[::-1]
     done = git.first_parents(folder, base, ends[1])
     causes = [
@@ -57,7 +57,7 @@ def line(
     hashes = [ends[0], *(one.hash for one in undone[1:]), *([base] if undone else [])]
     hashes += [one.hash for one in done]
     candidates = [
-        Candidate(hash_[:SHORT], shlex.join([_part(typed, hash_), *common]), cause)
+        Candidate(hash_[:SHORT], shlex.join([part(typed, hash_), *common]), cause)
         for hash_, cause in zip(hashes, [None, *causes], strict=True)
     ]
     notes = []
@@ -69,8 +69,13 @@ def line(
     return Line("commit", tuple(candidates), _skipped(folder, hashes, skip), tuple(notes))
 
 
-def _part(typed: str | None, ref: str) -> str:
-    return f"git:{ref}" if typed is None else f"git:{typed}@{ref}"
+def part(typed: str | None, ref: str) -> str:
+    """Return the part of a variant that is a commit, of a repository in a folder that the user typed."""
+    if typed is None:
+        return f"git:{ref}"
+    # A variant's folder begins with `.`, `/` or `~`.
+    folder = typed if typed.startswith((".", "/", "~")) else f"./{typed}"
+    return f"git:{folder}@{ref}"
 
 
 def _skipped(folder: Path, hashes: Sequence[str], skip: Sequence[str]) -> frozenset[int]:
@@ -113,8 +118,6 @@ def of_release(move: Move, typed: str, root: Path, *, common: Sequence[str]) -> 
     ends = [
         tag(move.name, version, typed, Repository.at(folder, option).root) for version in (move.old, move.new)
     ]
-    # A variant's folder begins with `.`, `/` or `~`.
-    typed = typed if typed.startswith((".", "/", "~")) else f"./{typed}"
     return line(folder, typed, *ends, common=common)
 
 

@@ -86,7 +86,7 @@ def posterior(
         by_position.setdefault(one.position, []).append(one)
     positions = sorted(by_position)
     assert positions[-1] == last
-    levels = _grid(observations)
+    levels = _grid(by_position)
     logs = np.stack([_log_likelihood(levels, by_position[position]) for position in positions])
     logs[0, :, :] = -np.inf
     logs[0, :, np.abs(levels).argmin()] = 0.0
@@ -95,15 +95,13 @@ def posterior(
     return _smoothed(positions, levels, logs, jumps, least)
 
 
-def _grid(observations: Sequence[Observation]) -> Array:
+def _grid(by_position: Mapping[int, Sequence[Observation]]) -> Array:
     """Return equally distant levels, 0 among them, around all levels that the observations allow."""
-    by_position: dict[int, list[float]] = {}
-    for one in observations:
-        by_position.setdefault(one.position, []).append(one.log_ratio)
-    centres = [0.0, *(float(np.median(found)) for found in by_position.values())]
+    ratios = [[one.log_ratio for one in by_position[position]] for position in sorted(by_position)]
+    centres = [float(np.median(found)) for found in ratios if found]
     # A single outlier should not make the grid coarse.
-    widest = 3 * max(abs(float(np.median(by_position[max(by_position)]))), 5 * math.sqrt(PAIR_VARIANCE))
-    low, high = max(min(centres), -widest), min(max(centres), widest)
+    widest = 3 * max(abs(centres[-1]), 5 * math.sqrt(PAIR_VARIANCE))
+    low, high = max(min(0.0, *centres), -widest), min(max(0.0, *centres), widest)
     margin = max(0.25 * (high - low), 0.03)
     step = (high - low + 2 * margin) / (_LEVELS - 1)
     below = math.ceil((margin - low) / step)

@@ -129,7 +129,7 @@ class BisectResult:
             "before": found.before.variant,
             "after": found.after.variant,
             "exact": len(found.causes) == 1,
-            "causes": [{**asdict(cause), "moves": list(map(asdict, cause.moves))} for cause in found.causes],
+            "causes": [asdict(cause) for cause in found.causes],
             "benchmarks": [
                 {
                     "id": name,

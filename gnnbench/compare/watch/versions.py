@@ -116,7 +116,7 @@ class Watched:
         later = git.first_parents(folder, first, newest)
         base = git.commit_of(folder, first)
         return [
-            Version(one.hash[:SHORT], _checkout(typed, one.hash), one.day, one.title)
+            Version(one.hash[:SHORT], shlex.join([commits.part(typed, one.hash)]), one.day, one.title)
             for one in (base, *later)
             if one
         ]
@@ -146,13 +146,13 @@ class Watched:
             return None
         typed, _, ref = self.clone.partition("@")
         folder = self._folder(typed)
-        names = [
+        first, last = (
             self._by_day(folder, ref or "HEAD", one.day, more)
             if one.day
             else commits.tag(self.text, one.name, typed, folder)
             for one, more in ((base, 0), (head, 1))
-        ]
-        return _checkout(typed, names[0]), _checkout(typed, names[1])
+        )
+        return shlex.join([commits.part(typed, first)]), shlex.join([commits.part(typed, last)])
 
     def _by_day(self, folder: Path, ref: str, day: str, more: int) -> str:
         until = date.fromisoformat(day) + timedelta(days=more)
@@ -160,14 +160,6 @@ class Watched:
         if found is None:
             raise UsageError(f"{self.clone} has no commit before {until}: fetch its history")
         return found
-
-
-def _checkout(typed: str | None, ref: str) -> str:
-    if typed is None:
-        return f"git:{ref}"
-    # A variant's folder begins with `.`, `/` or `~`.
-    folder = typed if typed.startswith((".", "/", "~")) else f"./{typed}"
-    return shlex.join([f"git:{folder}@{ref}"])
 
 
 def _release(name: str, text: str, known: Sequence[Release]) -> Release:
