@@ -2,17 +2,15 @@
 
 import math
 import re
-import signal
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from ..errors import UsageError
 from ..measure.instructions.counting import Watched, counter_name
-from ..variants.child import Child, DiedError
+from ..variants.child import Child, DiedError, signal_name
 
 _SAID = re.compile(r"ERROR: (.+)|!+ _pytest\.outcomes\.Exit: (.+) !+")
 """A line in which pytest gives the reason for an early end."""
@@ -94,13 +92,7 @@ def run(sides: Sequence[ProfiledSide], wanted: Wanted, progress: ProfileProgress
         UsageError: pytest rejected its arguments, or ended before a benchmark began; or instructions are
             wanted and nothing counts them here.
     """
-    found = []
-    for side in sides:
-        with ExitStack() as stack:
-            process = _Process(side, wanted, progress, stack)
-            process.run()
-            found.append(process.ended)
-    return found
+    return [_profiled(side, wanted, progress) for side in sides]
 
 
 class _FinishedError(Exception):
@@ -111,86 +103,77 @@ class _FinishedError(Exception):
         self.status = status
 
 
-class _Process:
-    """The process of one side.
+def _profiled(side: ProfiledSide, wanted: Wanted, progress: ProfileProgress) -> list[Ended]:
+    """Run the process of one side to its end.
 
-    Args:
-        side: its code and variables.
-        wanted: what to profile.
-        progress: receives events.
-        stack: ends the process.
+    Raises:
+        UsageError: it ended before a benchmark began.
     """
-
-    def __init__(
-        self, side: ProfiledSide, wanted: Wanted, progress: ProfileProgress, stack: ExitStack
-    ) -> None:
-        self._side, self._progress = side, progress
-        self.ended: list[Ended] = []
-        """How its benchmarks ended."""
-        files = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gnnbench-profile-")))
+    with tempfile.TemporaryDirectory(prefix="gnnbench-profile-") as scratch:
+        files = Path(scratch)
+        log = files / "pytest.log"
         watched = Watched({}, ())
         if "instructions" in wanted.kinds:
             watched = Watched.by(counter_name(), files)
-        self._log = files / "pytest.log"
-        self._child = stack.enter_context(
-            Child(
-                wanted.arguments,
-                environment={**watched.environment, **side.environment},
-                trees=side.trees,
-                folder=Path.cwd(),
-                log=self._log,
-                under=watched.under,
-                module="profile.launch",
-                terms={
-                    "kinds": list(wanted.kinds),
-                    "repeats": wanted.repeats,
-                    "folder": str(wanted.folder.absolute()),
-                    "select": wanted.select,
-                },
-            )
-        )
+        with Child(
+            wanted.arguments,
+            environment={**watched.environment, **side.environment},
+            trees=side.trees,
+            folder=Path.cwd(),
+            log=log,
+            under=watched.under,
+            module="profile.launch",
+            terms={
+                "kinds": list(wanted.kinds),
+                "repeats": wanted.repeats,
+                "folder": str(wanted.folder.absolute()),
+                "select": wanted.select,
+            },
+        ) as child:
+            return _ended(child, side, log, progress)
 
-    def run(self) -> None:
-        """Run it to its end.
 
-        Raises:
-            UsageError: it ended before a benchmark began.
-        """
-        running, names = None, []
-        try:
-            told = self._answer()
-            names = told["names"]
-            self._progress.collected(told["titles"], [*told["notes"], *told["marked"]])
-            for number, name in enumerate(names, 1):
-                running, then = name, names[number] if number < len(names) else None
-                self._progress.benchmark(self._side, number, len(names), name)
-                self._child.send({"command": "run", "name": name, "then": then, "seed": 0})
-                answer = self._answer()
-                running = None
-                self._add(Ended.of(name, answer), len(names))
-            self._child.quit()
-            self._answer()
-        except _FinishedError as finished:
-            if finished.status in _AS_IT_SHOULD and not running:
-                return
-            problem, begun = "", False
-        except DiedError as error:
-            problem, begun = str(error), running is not None
-        why = _why(self._child.status(), problem, self._log.read_text(errors="replace"))
-        if not self.ended and not begun:
-            first, *more = why.split("\n")
-            raise UsageError(f"{self._side.name}: {first}" if self._side.name else first, *more)
-        self._add(Ended(running or "pytest", None, {}, why, None), len(names))
+def _ended(child: Child, side: ProfiledSide, log: Path, progress: ProfileProgress) -> list[Ended]:
+    ended: list[Ended] = []
+    names: list[str] = []
+    running = None
 
-    def _answer(self) -> dict[str, Any]:
-        answer = self._child.answer(math.inf)
-        if answer["answer"] == "finished":
-            raise _FinishedError(answer["status"])
-        return answer
+    def add(one: Ended) -> None:
+        ended.append(one)
+        progress.benchmark(side, len(ended), len(names), one)
 
-    def _add(self, ended: Ended, count: int) -> None:
-        self.ended.append(ended)
-        self._progress.benchmark(self._side, len(self.ended), count, ended)
+    try:
+        told = _answer(child)
+        names = told["names"]
+        progress.collected(told["titles"], [*told["notes"], *told["marked"]])
+        for number, name in enumerate(names, 1):
+            running, then = name, names[number] if number < len(names) else None
+            progress.benchmark(side, number, len(names), name)
+            child.send({"command": "run", "name": name, "then": then, "seed": 0})
+            answer = _answer(child)
+            running = None
+            add(Ended.of(name, answer))
+        child.quit()
+        _answer(child)
+    except _FinishedError as finished:
+        if finished.status in _AS_IT_SHOULD and not running:
+            return ended
+        problem, begun = "", False
+    except DiedError as error:
+        problem, begun = str(error), running is not None
+    why = _why(child.status(), problem, log.read_text(errors="replace"))
+    if not ended and not begun:
+        first, *more = why.split("\n")
+        raise UsageError(f"{side.name}: {first}" if side.name else first, *more)
+    add(Ended(running or "pytest", None, {}, why, None))
+    return ended
+
+
+def _answer(child: Child) -> dict[str, Any]:
+    answer = child.answer(math.inf)
+    if answer["answer"] == "finished":
+        raise _FinishedError(answer["status"])
+    return answer
 
 
 def _why(status: int | None, problem: str, log: str) -> str:
@@ -207,7 +190,7 @@ def _why(status: int | None, problem: str, log: str) -> str:
     if status is None:
         how = problem
     elif status < 0:
-        how = f"was killed by {signal.Signals(-status).name}"
+        how = f"was killed by {signal_name(-status)}"
     else:
         how = f"ended early with exit status {status}"
     return f"pytest {how}\n" + "\n".join(lines[-_TAIL_LINES:])

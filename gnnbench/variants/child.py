@@ -30,7 +30,6 @@ _DOING = {
     "count": "counting its instructions",
     "frames": "dividing its instructions among functions",
     "next": "finishing it",
-    "go on": "profiling",
 }
 _TICK_SECONDS = 1.0
 """How often to check whether the process ended: its children may keep the pipe open."""
@@ -234,7 +233,7 @@ class Child:
         if status is None:
             return DiedError(self._side, f"closed its end of the pipe while {self._doing}")
         if status < 0:
-            how = f"was killed by {_name(-status)}"
+            how = f"was killed by {signal_name(-status)}"
             if -status == signal.SIGKILL:
                 how += " (as the system does when memory runs out)"
         else:
@@ -258,7 +257,8 @@ class Child:
         return one_line(line)[:_LONGEST_LINE]
 
 
-def _name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """Return the name of a signal, such as `SIGKILL`; those for real-time uses have only numbers."""
     try:
         return signal.Signals(number).name
     except ValueError:
