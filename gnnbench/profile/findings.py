@@ -148,7 +148,7 @@ def gather_scatter(sections: Sections) -> Iterator[Finding]:
     for row in _forward(sections, "gathers"):
         nodes, edges = row["from_rows"], row["to_rows"]
         if back := reduced.get((nodes, edges, row["columns"])):
-            by = f"{row['name']} and {back} in {_range(row['path'])}"
+            by = f"{row['name']} and {back} in {'/'.join(row['path'])}"
             found[f"from {nodes:,} rows to {edges:,} and back by {by}"] += row["count"]
     if found:
         yield Finding(
@@ -207,12 +207,8 @@ def _callers(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:
         lines = {row["caller"] for row in group}
         caller = lines.pop() if len(lines) == 1 else f"{file} {function}"
         path = os.path.commonprefix([row["path"] for row in group])  # noqa: RUF071 - of lists
-        callers[f"{caller} in {_range(path)}"] += sum(row["count"] for row in group)
+        callers[f"{caller} in {'/'.join(path)}"] += sum(row["count"] for row in group)
     return callers
-
-
-def _range(path: Sequence[str]) -> str:
-    return "/".join(path)
 
 
 def _named(counts: Counter[str]) -> str:

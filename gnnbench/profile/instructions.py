@@ -49,7 +49,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
 def _counted(take: _Take, subject: Subject) -> dict[str, Any]:
     """Count, and cease at once: where callgrind watches, reading its files takes minutes."""
     with closing(_counter()) as counter:
-        return take(subject, counter)
+        return take(subject.asked, counter)
 
 
 def _counter() -> InstructionCounter:

@@ -158,15 +158,6 @@ def read(path: Path) -> ProfileRecord:
     """
     file = path / FILE if path.is_dir() else path
     content, _ = former_names.read(file, "profile", MAX_BYTES, _REMEDY)
-    return check(file, content)
-
-
-def check(file: Path, content: Any) -> ProfileRecord:
-    """Return the content of a file, which is named in messages, as a record.
-
-    Raises:
-        UsageError: it is of another format or version.
-    """
     if "sections" not in json_io.fields(content):
         json_io.refuse(file, f"not a profile, a {FILE} of gnnbench: it has no sections", _REMEDY)
     return codec.read(file, content, ProfileRecord, VERSION, _REMEDY)

@@ -7,7 +7,6 @@ from functools import partial
 
 from ..clocks import RealTime
 from ..errors import UsageError
-from ..measure.clock import Call
 from ..measure.conditions import collector_paused
 from ..measure.seam import Pedantic
 
@@ -21,7 +20,7 @@ class UnavailableError(UsageError):
 
 @dataclass(frozen=True)
 class Subject:
-    """One benchmark, whose calls can be made, and counted by `measure.instructions.counting`."""
+    """One benchmark, whose calls can be made."""
 
     asked: Pedantic
     """What one round of the benchmark calls: an epoch, a forward and backward pass, a kernel."""
@@ -30,22 +29,14 @@ class Subject:
     repeats: int
     """Calls to profile, after the first."""
 
-    def inputs(self) -> Call:
-        """Set up, and return the next call."""
-        return self.asked.inputs()
-
-    def tear_down(self, call: Call) -> None:
-        """Clean up after a call."""
-        self.asked.tear_down(call)
-
     @contextmanager
     def ready(self) -> Iterator[Callable[[], object]]:
         """Yield the next call; what the context does before and after is outside the profile."""
-        call = self.inputs()
+        call = self.asked.inputs()
         try:
             yield partial(call.function, *call.args, **call.kwargs)  # which is no Python function itself
         finally:
-            self.tear_down(call)
+            self.asked.tear_down(call)
 
 
 def clock_of(device: str) -> Callable[[], int]:
