@@ -15,8 +15,7 @@ from filelock import FileLock, Timeout
 
 from .. import git
 from ..files import hold
-from .command import Listener, call, last_line
-from .variant import UnbuildableError
+from .command import Listener, UnbuildableError, call, last_line
 from .worktree import Repository
 
 MOST_BYTES = 10 * 2**30

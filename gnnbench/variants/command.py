@@ -1,8 +1,10 @@
 """Runs commands such as git, pip and pytest, and always ends them."""
 
 import os
+import re
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -10,11 +12,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..errors import one_line
+from ..errors import UsageError, one_line
 
 _START_SECONDS = 5.0
 END_SECONDS = 5.0
 """Time for a process to end after SIGTERM."""
+_PIP_OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-user", "--quiet")
+
+
+class UnbuildableError(UsageError):
+    """This version of the code cannot be built or installed; the message is one line. Others may be."""
 
 
 class Listener(Protocol):
@@ -87,6 +94,32 @@ def last_line(errors: str) -> str:
     """Return the last line of a command's standard error, printable and without git's `fatal: `."""
     lines = [line for line in errors.splitlines() if line.strip()]
     return one_line(lines[-1].removeprefix("fatal: ")) if lines else ""
+
+
+def pip_install(options: Sequence[str], asked: Sequence[str], root: Path, named: str) -> str:
+    """Run `pip install` of this environment, and return what it prints.
+
+    Args:
+        options: of pip, beside those that make it quiet and ask nothing.
+        asked: requirements, archives and folders.
+        root: the working directory.
+        named: what the user asked for, in one line, for messages.
+
+    Raises:
+        UnbuildableError: pip cannot install it.
+        UsageError: there is no pip.
+    """
+    # -P: import nothing from the caller's folder.
+    python = (sys.executable, "-P", "-m", "pip", "install", *_PIP_OPTIONS)
+    answer = call([*python, *options, "--", *asked], root, os.environ)
+    if not answer.returncode:
+        return answer.stdout
+    if "No module named pip" in answer.stderr:
+        raise UsageError(f"{named} needs pip: install it with {sys.executable} -m ensurepip")
+    # pip explains a conflict in the line before ResolutionImpossible.
+    errors = re.findall(r"^ERROR: (?!ResolutionImpossible)(.+)", answer.stderr, re.MULTILINE)
+    reason = last_line("\n".join(errors) or answer.stderr) or f"it ended with {answer.returncode}"
+    raise UnbuildableError(f"{named}: pip cannot install it: {reason}")
 
 
 def end(process: subprocess.Popen[Any], wait_seconds: float = 0.0) -> None:

@@ -19,9 +19,9 @@ from .. import units
 from ..clocks import RealTime
 from ..errors import UsageError, one_line
 from ..files import UNFINISHED, hold
-from . import pip, torch_release
-from .command import Listener
-from .variant import UnbuildableError, is_local, is_pinned
+from . import torch_release
+from .command import Listener, UnbuildableError, pip_install
+from .variant import is_local, is_pinned
 
 _FOLDER = "overlays"
 _KEPT_DAYS = 2
@@ -209,7 +209,7 @@ def _install(
         asked.append(str(path or text))
     options = [f"--target={target}", *(() if dependencies else ("--no-deps",))]
     named = one_line(" ".join(f"pip:{text}" for text in requirements))
-    pip.install(options, asked, root, named)
+    pip_install(options, asked, root, named)
     if not versions(target):
         raise UnbuildableError(f"{named} installs nothing in this environment: check its environment markers")
 

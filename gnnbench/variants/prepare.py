@@ -9,11 +9,11 @@ from ..errors import UsageError, one_line
 from ..files import CACHE_VARIABLE, cache_folder, project, real_path
 from ..git import state, tracked
 from .builds import Build, built
-from .command import Listener
+from .command import Listener, UnbuildableError
 from .import_roots import HIDDEN, LEFT
 from .overlay import local_path, overlay, used, versions
 from .torch_release import is_torch, not_usable, other_builds
-from .variant import UnbuildableError, Variant
+from .variant import Variant
 from .worktree import Repository, worktree
 
 

@@ -17,8 +17,7 @@ from .. import units
 from ..errors import UsageError, one_line
 from ..measure.fingerprint.libraries import NATIVE
 from ..packages import version
-from . import pip
-from .command import Listener
+from .command import Listener, pip_install
 from .variant import Variant, is_local
 
 _TORCH = "torch"
@@ -79,7 +78,7 @@ def needed(requirement: str, path: Path | None, root: Path) -> Needed:
         UsageError: pip finds no such release.
     """
     options = ("--dry-run", "--ignore-installed", "--report=-")
-    report = pip.install(options, [str(path or requirement)], root, f"pip:{one_line(requirement)}")
+    report = pip_install(options, [str(path or requirement)], root, f"pip:{one_line(requirement)}")
     found: list[dict[str, Any]] = json.loads(report)["install"]
     pins = {canonicalize_name(one["metadata"]["name"]): one for one in found}
     torch = pins.pop(canonicalize_name(_TORCH))

@@ -19,10 +19,6 @@ _CHECKOUT = "git:DIR"
 _ARCHIVES = (".whl", ".zip", ".tar.gz", ".tar.bz2", ".tgz")
 
 
-class UnbuildableError(UsageError):
-    """This version of the code cannot be built or installed; the message is one line. Others may be."""
-
-
 @dataclass(frozen=True)
 class Variant:
     """The code and settings of one side; without `git` and `path`, the working tree's code."""

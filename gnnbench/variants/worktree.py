@@ -71,7 +71,7 @@ class Repository:
         remote = [name for name in names if name.endswith(f"/{ref}")]
         near = remote or difflib.get_close_matches(ref, names, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "git branch --all and git tag list names"
-        if _git(self.root, "rev-parse", "--is-shallow-repository").stdout.strip() == "true":
+        if git.is_shallow(self.root):
             hint += "; this clone is shallow: git fetch --unshallow gets the missing commits"
         raise UsageError(f"{self.part} names no commit of the repository at {self.root}: {hint}")
 

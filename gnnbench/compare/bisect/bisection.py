@@ -7,7 +7,7 @@ from ... import units
 from ...clocks import RealTime
 from ...errors import UsageError
 from ...variants.child import SIDES
-from ...variants.variant import UnbuildableError
+from ...variants.command import UnbuildableError
 from ..ab.coordinator import Judging
 from ..ab.pairs import Pairs, Watcher, Workers
 from ..ab.processes import Terms

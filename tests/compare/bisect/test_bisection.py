@@ -10,7 +10,7 @@ from gnnbench.compare.bisect.journal import BisectSetting, Journal
 from gnnbench.compare.bisect.line import Candidate, Cause, Line, Ready
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
-from gnnbench.variants.variant import UnbuildableError
+from gnnbench.variants.command import UnbuildableError
 from tests.compare.ab.answers import answering, block, done, inspected
 from tests.compare.ab.workers import Watcher, prepared
 
