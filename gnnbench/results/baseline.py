@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import environment
 from ..errors import UsageError
-from ..files import UNFINISHED, next_number
+from ..files import UNFINISHED, next_number, write_whole
 from . import run_file
 from .run_file import RunFile
 
@@ -216,7 +216,7 @@ class RecordStore:
                         "reason": reason,
                     }
                     staged.append(temporary / f"{number:04}_{safe}_p{process}.json")
-                    _write(staged[-1], run_file.seal(content))
+                    write_whole(staged[-1], run_file.seal(content))
                 files = tuple(folder / file.name for file in staged)
                 _link(staged, files)
         except OSError as error:
@@ -271,10 +271,3 @@ def _link(staged: Sequence[Path], files: Sequence[Path]) -> None:
         for final in done:
             final.unlink()
         raise
-
-
-def _write(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())

@@ -89,21 +89,18 @@ def changed(baseline: Counts, found: Counts, unsteady: Sequence[str]) -> tuple[C
     return tuple(one for pair in pairs for one in between(*pair, unsteady))
 
 
-def differences(baseline: Counts, found: Counts, unsteady: Sequence[str]) -> list[str]:
-    """Return what `changed` returns as text, as in `+4 aten::_local_scalar_dense`."""
-    return list(map(str, changed(baseline, found, unsteady)))
-
-
 def changes(
     root: Path, platform: str, benchmark: str, counts: Counts, unsteady: Sequence[str]
 ) -> list[str] | None:
-    """Return every count of a benchmark that differs from the baseline; None: it is not recorded.
+    """Return every count of a benchmark that differs from the baseline, as in `+4 aten::sort`.
+
+    None: it is not recorded.
 
     Raises:
         UsageError: the baseline cannot be read.
     """
     recorded = read(path_of(root, platform)).get(benchmark)
-    return None if recorded is None else differences(recorded, counts, unsteady)
+    return None if recorded is None else list(map(str, changed(recorded, counts, unsteady)))
 
 
 def missing(root: Path, platform: str) -> str:

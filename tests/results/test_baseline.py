@@ -156,7 +156,7 @@ def test_what_is_interrupted_while_it_gets_its_names_leaves_none(store, monkeypa
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_disk_that_is_full_or_read_only_says_so(store, monkeypatch):
     store.save(contents(1), MACHINE, "good", "")
-    monkeypatch.setattr(baseline, "_write", lambda _path, text: Path("/dev/full").write_text(text))
+    monkeypatch.setattr(baseline, "write_whole", lambda _path, text: Path("/dev/full").write_text(text))
     full = r"cannot be written .*No space left on device.*; nothing was recorded"
     with pytest.raises(UsageError, match=full):
         store.save(contents(1), MACHINE, "bad", "")
