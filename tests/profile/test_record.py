@@ -39,32 +39,25 @@ def test_what_is_written_is_read_again(taken, tmp_path):
     assert set(record.Sections.__annotations__) == {*kinds.KINDS, "counts"}
 
 
-def refused(tmp_path, text):
-    path = tmp_path / "profile.json"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(UsageError) as caught:
-        record.read(path)
-    message = str(caught.value)
-    assert message.startswith(f"{path}: ")
-    assert "profile again" in message
-    assert "\n" not in message
-    return message
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "not JSON, or cut off"),
-        (b"\xff\xfe\x00", "not JSON, or cut off"),
         ("[]", "not a profile, a profile.json"),
         ('{"benchmarks": []}', "not a profile, a profile.json"),
         ('{"version": 2, "sections": {}}', "version 2 of the format, and this gnnbench reads 1"),
-        ('{"sections": {}}', "version None of the format"),
         ('{"version": 1, "sections": {}}', "damaged at $"),
     ],
 )
 def test_what_is_no_profile_is_refused_with_place_and_reason(tmp_path, text, message):
-    assert message in refused(tmp_path, text)
+    path = tmp_path / "profile.json"
+    path.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        record.read(path)
+    (line,) = str(caught.value).splitlines()
+    assert line.startswith(f"{path}: ")
+    assert message in line
+    assert "profile again" in line
 
 
 def test_an_operations_former_name_is_read_as_the_one_of_today(taken, tmp_path):

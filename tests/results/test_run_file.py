@@ -70,7 +70,6 @@ def test_files_of_pytest_benchmark_alone_are_read(tmp_path):
     [
         ("", "not JSON, or cut off"),
         (b"\xff\xfe\x00", "not JSON, or cut off"),
-        ("[" * 100_000, "not JSON, or cut off"),
         ("[]", "it has no list of benchmarks"),
         ('{"benchmarks": [], "gnnbench": {"version": 99}}', "version 99 of the format"),
     ],
@@ -79,9 +78,7 @@ def test_what_is_no_run_file_is_refused_with_place_and_reason(tmp_path, text, me
     assert message in refused(tmp_path, text)
 
 
-def test_missing_and_gigantic_files_are_refused(tmp_path, monkeypatch):
-    with pytest.raises(UsageError, match="cannot be read"):
-        run_file.read(tmp_path / "nothing.json")
+def test_gigantic_files_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(run_file, "MAX_BYTES", 100)
     assert "it has more than 100 bytes" in refused(tmp_path, json.dumps(suite(1)))
 
