@@ -5,7 +5,6 @@ problem; the greedy solution takes next the cause that most of the remaining ben
 A benchmark that is not slower although the same part changed is evidence against that cause.
 """
 
-import heapq
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -88,8 +87,7 @@ def _parts(work: Work) -> set[_Part]:
     found: set[_Part] = set()
     if difference := work.changed:
         found = {(rank, name) for rank, kind in enumerate(_KINDS) for name in _names(difference, kind)}
-    changes = (one for one in work.counters if one.name != _VAGUE)
-    return found | {(_MORE if one.head > one.base else _FEWER, one.name) for one in changes}
+    return found | {_direction(one) for one in work.counters if one.name != _VAGUE}
 
 
 def _names(difference: Difference, kind: Kind) -> list[str]:
@@ -101,29 +99,19 @@ def _names(difference: Difference, kind: Kind) -> list[str]:
 
 def _cover(slowed: Mapping[_Part, Collection[str]], against: Mapping[_Part, int]) -> Iterator[set[str]]:
     """Yield the benchmarks of each cause; each benchmark is in one of them."""
-    left = {name for names in slowed.values() for name in names}
+    left = {part: set(names) for part, names in slowed.items()}
 
     def key(part: _Part) -> tuple[int, int, int, _Part]:
-        count = len(left.intersection(slowed[part]))
+        count = len(left[part])
         # Counters say what the code does, so they come after code that several benchmarks share.
         is_code = part[0] < _MORE and count > against[part]
         last = _ALONE if count < 2 else int(not is_code)  # noqa: PLR2004 - several
         return last, against[part] - count, -count, part
 
-    # As benchmarks are covered, keys only rise. So the first one that is up to date is the smallest.
-    queue = [key(part) for part in slowed]
-    heapq.heapify(queue)
     while left:
-        known = queue[0]
-        now = key(known[-1])
-        if now == known and now[2]:
-            names = left.intersection(slowed[now[-1]])
-            yield names
-            left -= names
-        elif now[2]:
-            heapq.heapreplace(queue, now)
-        else:
-            heapq.heappop(queue)
+        covered = left[min(left, key=key)]
+        yield covered
+        left = {part: rest for part, names in left.items() if (rest := names - covered)}
 
 
 def _cause(rows: Collection[Compared], against: Mapping[_Part, int]) -> Cause:
