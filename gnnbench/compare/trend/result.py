@@ -107,19 +107,22 @@ def judge(histories: Sequence[History], effect: float, now: str) -> TrendResult:
         effect: minimum effect of interest, as a fraction.
         now: current time, ISO 8601, UTC.
     """
-    series = [
-        JudgedSeries(history, one, memory=tuple(steps.of_memory(one)))
+    groups = [
+        [JudgedSeries(history, one, memory=tuple(steps.of_memory(one))) for one in history.series]
         for history in histories
-        for one in history.series
     ]
-    level = min(SERIES_LEVEL, ALL_LEVEL / max(sum(one.long_enough for one in series), 1))
-    judged = []
-    for one in series:
-        found = steps.of_time(one.series, level) if one.long_enough else []
-        matters = tuple(step for step in found if step.matters(effect))
-        small = tuple(step for step in found if not step.matters(effect))
-        judged.append(replace(one, steps=matters, small=small))
-    return TrendResult(tuple(histories), aligned(judged), effect, level, now)
+    level = min(SERIES_LEVEL, ALL_LEVEL / max(sum(one.long_enough for group in groups for one in group), 1))
+    judged: list[JudgedSeries] = []
+    for group in groups:
+        judged += aligned([_with_steps(one, level, effect) for one in group])
+    return TrendResult(tuple(histories), tuple(judged), effect, level, now)
+
+
+def _with_steps(one: JudgedSeries, level: float, effect: float) -> JudgedSeries:
+    found = steps.of_time(one.series, level) if one.long_enough else []
+    matters = tuple(step for step in found if step.matters(effect))
+    small = tuple(step for step in found if not step.matters(effect))
+    return replace(one, steps=matters, small=small)
 
 
 def together(judged: Sequence[JudgedSeries]) -> list[tuple[int, int, int]]:
@@ -153,21 +156,21 @@ def together(judged: Sequence[JudgedSeries]) -> list[tuple[int, int, int]]:
     return sorted(found, reverse=True)
 
 
-def aligned(judged: Sequence[JudgedSeries]) -> tuple[JudgedSeries, ...]:
+def aligned(judged: Sequence[JudgedSeries]) -> list[JudgedSeries]:
     """Place the steps that benchmarks have together at one run, if it is in the step's 95 % range.
 
     So tables, notes, charts and files name the same run.
+
+    Args:
+        judged: the series of one history.
     """
-    groups: dict[int, list[JudgedSeries]] = {}
-    for one in judged:
-        groups.setdefault(id(one.history), []).append(one)
-    runs = {key: [run for run, _, _ in together(group)] for key, group in groups.items()}
+    runs = [run for run, _, _ in together(judged)]
     found = []
     for one in judged:
-        moved = tuple(_moved(one.series, step, runs[id(one.history)]) for step in one.steps)
+        moved = tuple(_moved(one.series, step, runs) for step in one.steps)
         apart = len({step.at for step in moved}) == len(moved)  # of two steps, only one can be at a run
         found.append(replace(one, steps=moved) if apart else one)
-    return tuple(found)
+    return found
 
 
 def _moved(series: Series, step: Step, runs: Sequence[int]) -> Step:

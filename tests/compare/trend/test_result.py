@@ -78,8 +78,6 @@ def test_what_changed_together_is_at_one_run_everywhere():
     assert found[4].steps[0].at == 21, "it has no time of run 20"
     assert found[5] == other
     assert together(found) == together([*every, gap, other]) == [(20, 5, 6)]
-    there = history(name="there")
-    assert aligned([*every, judged(there, [step(21)])])[-1].steps[0].at == 21, "another environment"
     two = judged(of, [step(19, around=2), step(22, around=2)], name="two")
     assert aligned([*every, two])[-1] == two, "of two steps only one can be there"
 
