@@ -24,7 +24,7 @@ from ...workloads.paths import Family, Path, structure_kind
 from ...workloads.platforms import Kernel
 from ...workloads.spec import FORWARD_BACKWARD, Spec
 from ...workloads.verify import MismatchError, leaves, verify, with_backward
-from .race import BETWEEN_PROCESSES, FRESH_LOOKS, LOOKS, Race, Ratio, ratio_of
+from .race import BETWEEN_PROCESSES, FRESH_LOOKS, LOOKS, Race, Ratio, ratio_in
 from .result import Place, Point, SavedRatio, Way
 
 _TRIES = 3
@@ -251,7 +251,7 @@ class _Timing:
         while len(blocks) < FRESH_LOOKS[-1]:
             blocks.append(self._block(sorted(wanted)))
             if len(blocks) in FRESH_LOOKS:
-                precise = {way for way in wanted if self._is_precise(_ratio(blocks, way, best, 0.0))}
+                precise = {way for way in wanted if self._is_precise(ratio_in(blocks, way, best))}
                 if wanted == precise or self._clock.now() > self._end_seconds:
                     break
                 wanted -= precise - fastest
@@ -276,19 +276,10 @@ class _Timing:
         same = fastest[one.takes]
         return replace(
             found,
-            regret=SavedRatio.of(_ratio(fresh, number, fastest[""])),
-            regret_same_structure=SavedRatio.of(_ratio(fresh, number, same)),
+            regret=SavedRatio.of(ratio_in(fresh, number, fastest[""], BETWEEN_PROCESSES)),
+            regret_same_structure=SavedRatio.of(ratio_in(fresh, number, same, BETWEEN_PROCESSES)),
             fastest_same_structure=self._entrants[same].path.id,
         )
-
-
-def _ratio(
-    blocks: Sequence[Mapping[int, float]], way: int, base: int, between: float = BETWEEN_PROCESSES
-) -> Ratio:
-    if way == base:
-        return Ratio(0.0, 0.0, len(blocks))
-    logs = [block[way] - block[base] for block in blocks if way in block and base in block]
-    return ratio_of(logs, between)
 
 
 def _nothing(*_arguments: Any) -> None:

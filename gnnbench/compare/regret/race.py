@@ -8,7 +8,7 @@ blocks of one phase, and ratios are taken from blocks of a second phase.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -115,7 +115,7 @@ class Race:
 
     def ratio(self, way: int, base: int) -> Ratio:
         """Return the log ratio of two ways in the blocks that timed both."""
-        return ratio_of([logs[way] - logs[base] for logs in self._logs if way in logs and base in logs])
+        return ratio_in(self._logs, way, base)
 
     def of(self, way: int) -> list[float]:
         """Return the log seconds of a way."""
@@ -123,6 +123,12 @@ class Race:
 
     def _width(self, found: Ratio) -> float:
         return found.half_width(LEVEL, self.ways * len(LOOKS) * len(self.groups))
+
+
+def ratio_in(blocks: Sequence[Mapping[int, float]], way: int, base: int, between: float = 0.0) -> Ratio:
+    """Return the log ratio of two ways in the blocks that timed both; `between` as in `ratio_of`."""
+    logs = [block[way] - block[base] for block in blocks if way in block and base in block]
+    return ratio_of(logs, 0.0 if way == base else between)
 
 
 def ratio_of(logs: Sequence[float], between: float = 0.0) -> Ratio:
