@@ -17,6 +17,8 @@ from ..results.accepted import Accepted
 from ..settings import NONE, Settings
 
 _WIDEST = 700.0  # exp() of more overflows
+_POWER = 0.9
+"""With which a slowdown of the minimum detectable effect is found."""
 _Bound = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
 
 _FORMER = {
@@ -40,8 +42,6 @@ class Thresholds:
     """Level of the simultaneous intervals of all benchmarks of a run (Bonferroni)."""
     own_level: float = 0.95
     """Level of the per-benchmark interval."""
-    found: float = 0.9
-    """Power at the minimum detectable effect."""
     rules: Settings = NONE
     """What the project sets for single benchmarks."""
     accepted: Accepted = NOTHING_ACCEPTED
@@ -183,7 +183,7 @@ def judge_ratio(
     own = _own(error, degrees_of_freedom, thresholds)
     wide = error * _quantile((1 - thresholds.family_level) / 2 / family, degrees_of_freedom)
     effect = math.log1p(thresholds.effect)
-    detectable = max(wide, effect, least) + _margin(error, degrees_of_freedom, thresholds)
+    detectable = max(wide, effect, least) + _margin(error, degrees_of_freedom)
     verdict, code = _decide(log_ratio, own, wide, effect)
     low, high, own_low, own_high = (
         math.exp(_within(log_ratio + width)) for width in (-wide, wide, -own, own)
@@ -207,7 +207,7 @@ def detectable_after(
         least: as in `judge_ratio`, with the confirming processes.
     """
     looks = max(math.log1p(thresholds.effect), _own(first, degrees_of_freedom, thresholds) / 2)
-    looks += _margin(first, degrees_of_freedom, thresholds)
+    looks += _margin(first, degrees_of_freedom)
     found = judge_ratio(0.0, again, degrees_of_freedom, thresholds, family, least).minimum_detectable_effect
     assert found is not None
     return max(math.expm1(_within(looks)), found)
@@ -222,8 +222,8 @@ def _quantile(tail: float, degrees_of_freedom: float) -> float:
     return -float(special.stdtrit(degrees_of_freedom, tail))
 
 
-def _margin(error: float, degrees_of_freedom: float, thresholds: Thresholds) -> float:
-    return error * _quantile(1 - thresholds.found, degrees_of_freedom)
+def _margin(error: float, degrees_of_freedom: float) -> float:
+    return error * _quantile(1 - _POWER, degrees_of_freedom)
 
 
 def _within(log: float) -> float:
