@@ -79,7 +79,7 @@ def judge(
     each = [thresholds] * base.logs.shape[1] if each is None else each
     known = [np.where(np.isfinite(side.logs), side.errors, np.nan) for side in (base, head)]
     base, head = SideTimings(base.logs, known[0]), SideTimings(head.logs, known[1])
-    variance = moderated((base.logs, head.logs), _mean_square(np.concatenate(known)))
+    variance = moderated((base.logs, head.logs), mean(np.concatenate(known) ** 2))
     counts = [np.isfinite(side.logs).sum(axis=0) for side in (base, head)]
     means = [mean(side.logs) for side in (base, head)]
     errors = _standard_errors(variance, (base, head), (counts[0], counts[1]))
@@ -98,8 +98,8 @@ def judge(
                 judgement = judge_ratio(
                     log_ratio, float(error), degrees_of_freedom, thresholds, family, least
                 )
-                sides = [_known(side.logs[:, column]) for side in (base, head)]
-                judgement = doubted(judgement, log_ratio, sides[0], sides[1], least)
+                there, here = (side.logs[np.isfinite(side.logs[:, column]), column] for side in (base, head))
+                judgement = doubted(judgement, log_ratio, there, here, least)
                 if n_head < most[column]:
                     least = least_believed(variance.farthest, min(int(n_base), int(most[column])))
                     pair = float(error), float(confirmed_errors[column])
@@ -112,10 +112,6 @@ def judge(
                 )
         found.append(replace(judgement, base_processes=int(n_base), head_processes=int(n_head)))
     return found
-
-
-def _known(column: Array) -> Array:
-    return column[np.isfinite(column)]
 
 
 def least_believed(farthest: float, processes: int) -> float:
@@ -186,17 +182,13 @@ def _farthest(side: Array) -> float:
     return float(np.nanmax(np.abs(several - np.nanmedian(several, axis=0)))) if several.size else 0.0
 
 
-def _mean_square(table: Array) -> Array:
-    return mean(table**2)
-
-
 def _standard_errors(
     variance: ProcessVariance,
     sides: tuple[SideTimings, SideTimings],
     counts: tuple[NDArray[np.int_], NDArray[np.int_]],
 ) -> Array:
     """Return the standard error of each benchmark's log ratio [benchmarks]; NaN: unknown."""
-    noises = [_mean_square(side.errors) for side in sides]
+    noises = [mean(side.errors**2) for side in sides]
     # The variance within a process that the variance between processes already includes: it comes from the
     # sides with several processes.
     weights = [

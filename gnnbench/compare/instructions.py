@@ -1,7 +1,7 @@
 """How the instructions of one call differ between two sides, and in which functions."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -71,7 +71,8 @@ def _most(base: Mapping[str, int], head: Mapping[str, int], least: float) -> tup
     """Return the functions that changed most; none if those of a side are not known."""
     if not base or not head:
         return ()
-    return _ranked([one for one in between(base, head) if abs(one.head - one.base) >= least])
+    changes = [one for one in between(base, head) if abs(one.head - one.base) >= least]
+    return tuple(sorted(changes, key=lambda one: (-abs(one.head - one.base), one.name))[:_MOST_NAMED])
 
 
 def _without_moves(
@@ -92,10 +93,6 @@ def _without_moves(
 
 def _own_name(name: str) -> str:
     return name.partition(":")[2]
-
-
-def _ranked(changes: Sequence[CounterChange]) -> tuple[CounterChange, ...]:
-    return tuple(sorted(changes, key=lambda one: (-abs(one.head - one.base), one.name))[:_MOST_NAMED])
 
 
 def _moved(change: CounterChange, name: str) -> str:

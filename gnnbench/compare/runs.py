@@ -16,7 +16,6 @@ from ..measure.fingerprint.fingerprint import Fingerprint
 from ..results import counter_baseline
 from ..results.benchmark import Benchmark
 from ..results.run_file import RunFile
-from ..workloads.spec import Spec
 from .comparison import Compared, Comparison, Work
 from .groups import SideTimings, judge
 from .memory import MemoryChange, Peaks
@@ -69,7 +68,8 @@ def compare(
     # All benchmarks of the base: they help to estimate the variance between processes.
     names = list(dict.fromkeys((*here, *there)))
     renamed = _renamed(set(vanished) - set(here), set(here) - set(there))
-    mismatch = _mismatch(base, head)
+    fields = differing_fields(base, head)
+    mismatch = f"different environment: {describe_fields(fields)}" if fields else None
     sides = timings(base, names), timings(head, names)
     same_code = {name for name in shown if _same_code(_found(base, name), _found(head, name))}
     # These help to estimate the variance too, but need no interval.
@@ -109,11 +109,6 @@ def differing_fields(base: Sequence[RunFile], head: Sequence[RunFile]) -> list[t
         for field in fields:
             found.setdefault(field[0], field)
     return list(found.values())
-
-
-def _mismatch(base: Sequence[RunFile], head: Sequence[RunFile]) -> str | None:
-    fields = differing_fields(base, head)
-    return f"different environment: {describe_fields(fields)}" if fields else None
 
 
 def describe_fields(fields: Iterable[tuple[str, Any, Any]]) -> str:
@@ -176,10 +171,10 @@ def _row(
 ) -> Compared:
     if not base or not head:
         reason = _one_sided(renamed, new=bool(head))
-        return Compared(name, replace(judgement, reason=reason), seconds(head), spec=_spec(base + head))
+        return Compared(name, replace(judgement, reason=reason), seconds(head), spec=(base + head)[0].spec)
     if judgement.same_code:
         work = Work(_difference(base, head))
-        return Compared(name, judgement, seconds(head), spec=_spec(head), work=work)
+        return Compared(name, judgement, seconds(head), spec=head[0].spec, work=work)
     contended = contended_on(head, "head")
     redefined = _redefined(base, head)
     measured = _measured_differently(base, head)
@@ -200,7 +195,7 @@ def _row(
         seconds(head),
         contended is not None,
         (*work.notes(), *_modes(base, head)),
-        _spec(head),
+        head[0].spec,
         work,
         redefined,
         memory=None if mismatch or redefined else MemoryChange.between(_peaks(base), _peaks(head)),
@@ -303,7 +298,3 @@ def seconds(found: Sequence[Benchmark]) -> float | None:
     """Return a benchmark's time: the geometric mean of all processes; None: it was not measured."""
     logs = [process.log for benchmark in found for process in benchmark.processes]
     return math.exp(sum(logs) / len(logs)) / 1e9 if logs else None
-
-
-def _spec(found: list[Benchmark]) -> Spec | None:
-    return found[0].part.spec if found else None
