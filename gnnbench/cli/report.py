@@ -37,10 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the page and the slides, and return 0, whatever the verdicts are."""
     from .. import packages, units
-    from ..report import composed, names, slides, view_page
 
     if reason := packages.missing(packages.PAGES):
         raise UsageError(reason)
+    from ..report import composed, names, slides, view_page
+
     thresholds = thresholds_of(options)
     found = composed.read(options.files)
     say_left_out(found.left_out())

@@ -17,8 +17,6 @@ PLATFORMS = ("pyg", "sparse", "torch", "dgl", "compiled", "pyg_lib")
 """Order of legends."""
 PLATFORM_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 """Shapes of the platforms of a chart, in this order."""
-FILLS = 2
-"""Number of fills below text; they differ in lightness."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,8 @@ class Style:
     """Colours, in the order of VERDICT_SHAPES."""
     platforms: tuple[str, ...]
     """Colours, in the order of PLATFORM_SHAPES."""
-    fills: tuple[str, ...]
+    fill: str
+    """Of bars."""
     font_size: int
     width: int
     """Width between the axes of a chart without named rows."""
@@ -110,7 +109,7 @@ PAGE = Style(
     mark="var(--mark)",
     verdicts=tuple(f"var(--{name})" for name in VERDICT_SHAPES),
     platforms=("var(--mark)", "var(--faster)", "var(--slower)", "var(--undecided)"),
-    fills=tuple(f"var(--fill{number})" for number in range(1, FILLS + 1)),
+    fill="var(--fill)",
     font_size=14,
     width=1170,
     whole=1250,
@@ -132,7 +131,7 @@ SLIDE = Style(
     mark="#111111",
     verdicts=("#9a3000", "#0d5296", "#3c5145", "#6b5000", "#555555", "#5b2a86", "#6b6b6b"),
     platforms=("#111111", "#0d5296", "#9a3000", "#6b5000"),
-    fills=("#8fb3cf", "#dbe8f1"),
+    fill="#8fb3cf",
     font_size=24,
     width=620,
     whole=1180,

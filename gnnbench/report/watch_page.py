@@ -5,12 +5,14 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
+import altair as alt
+
 from ..compare.watch.state import TIMES, State, Step, kinds
 from . import drawing, page, watch
-from .charts.common import Rows, Spec, rows_of, scale
+from .charts.common import Rows, Spec, rows_of, verdict_marks
 from .document import chosen
 from .names import short, spec_of
-from .style import VERDICT_SHAPES, Style
+from .style import Style
 
 _DRAWN = 60
 """Most benchmarks in the timeline; those that changed come first."""
@@ -78,8 +80,6 @@ def _figure(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str],
 
 def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], style: Style) -> Spec:
     """Return the timeline: a row for each benchmark, a mark where it did not run the same code."""
-    import altair as alt
-
     rows = Rows([labels[name] for name in names], ["" for _ in names], style)
     marks = [
         {**rows.row(place), "step": number, "verdict": _verdict(step, name)}
@@ -95,15 +95,7 @@ def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], st
         scale=alt.Scale(domain=[0.5, len(steps) + 0.5], nice=False),
         axis=alt.Axis(values=list(dates), labelExpr=f"({dates})[datum.value]", grid=False, labelFlush=True),
     )
-    points = rows_of(marks).mark_point(filled=True, size=style.symbol, opacity=1)
-    return rows.chart(
-        points.encode(
-            x=x,
-            y=rows.y(),
-            shape=alt.Shape("verdict:N", legend=None, scale=scale(VERDICT_SHAPES, VERDICT_SHAPES.values())),
-            color=alt.Color("verdict:N", legend=None, scale=scale(VERDICT_SHAPES, style.verdicts)),
-        )
-    )
+    return rows.chart(verdict_marks(rows_of(marks).encode(y=rows.y()), x, style))
 
 
 def _verdict(step: Step, name: str) -> str:

@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import altair as alt
 
 from ..names import in_lines
-from ..style import Style
-
-if TYPE_CHECKING:
-    import altair as alt
+from ..style import VERDICT_SHAPES, Style
 
 Spec = dict[str, Any]
 """A Vega-Lite spec, drawn by `gnnbench.report.drawing`."""
@@ -21,17 +20,13 @@ _MARKS = 1.8
 """Height of the marks below a name, in font sizes."""
 
 
-def rows_of(rows: Iterable[Row]) -> "alt.Chart":
+def rows_of(rows: Iterable[Row]) -> alt.Chart:
     """Return a chart of these rows, without marks."""
-    import altair as alt
-
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 
 
-def scale(domain: Iterable[str], values: Iterable[str]) -> "alt.Scale":
+def scale(domain: Iterable[str], values: Iterable[str]) -> alt.Scale:
     """Return the scale from names to values."""
-    import altair as alt
-
     return alt.Scale(domain=list(domain), range=list(values))
 
 
@@ -45,10 +40,8 @@ def distinct(labels: Iterable[str]) -> list[str]:
     return found
 
 
-def log_axis(values: Sequence[float], style: Style) -> "alt.Axis":
+def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
     """Return an axis for a log scale, with ticks at 1, 2, 5, 10, ... or evenly spaced in a short range."""
-    import altair as alt
-
     low, high = min(values), max(values)
     first, last = (math.floor(math.log10(value)) for value in (low, high))
     ticks = [one * 10.0**power for power in range(first, last + 1) for one in (1, 2, 5)]
@@ -57,6 +50,22 @@ def log_axis(values: Sequence[float], style: Style) -> "alt.Axis":
         shown = _even(low, high, style.ticks)
     # Without values, Vega leaves out labels that it thinks are too close.
     return alt.Axis(format="~g", labelOverlap=True, grid=not style.narrow, values=shown)
+
+
+def log_x(field: str, values: Sequence[float], title: str, style: Style) -> alt.X:
+    """Return a horizontal log scale that has room beside the values."""
+    room = alt.Scale(type="log", nice=False, padding=style.font_size)
+    return alt.X(f"{field}:Q", scale=room, axis=log_axis(values, style), title=f"{title} (log scale)")
+
+
+def verdict_marks(rows: alt.Chart, x: alt.X, style: Style) -> alt.Chart:
+    """Return a mark for each row, of the shape and colour of its `verdict`."""
+    shapes, colours = (scale(VERDICT_SHAPES, one) for one in (VERDICT_SHAPES.values(), style.verdicts))
+    return rows.mark_point(filled=True, size=style.symbol, opacity=1).encode(
+        x=x,
+        shape=alt.Shape("verdict:N", legend=None, scale=shapes),
+        color=alt.Color("verdict:N", legend=None, scale=colours),
+    )
 
 
 def _even(low: float, high: float, most: int) -> list[float]:
@@ -68,10 +77,8 @@ def _even(low: float, high: float, most: int) -> list[float]:
     return [round(step * number, 12) for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
-def finished(layers: "Iterable[alt.Chart]", style: Style) -> Spec:
+def finished(layers: Iterable[alt.Chart], style: Style) -> Spec:
     """Return the spec of layers on top of each other, from the lowest to the topmost."""
-    import altair as alt
-
     spec: Spec = alt.layer(*layers).properties(width=style.width).to_dict()
     return {**spec, "config": style.config()}
 
@@ -111,10 +118,8 @@ class Rows:
         """Return the fields of a row's data that say where it is: its middle `y`, its `top` and `bottom`."""
         return {key: self._places[number][key] for key in ("y", "top", "bottom")}
 
-    def y(self, field: str = "y") -> "alt.Y":
+    def y(self, field: str = "y") -> alt.Y:
         """Return the vertical axis, which shows nothing but keeps room for the names."""
-        import altair as alt
-
         return alt.Y(
             f"{field}:Q",
             scale=alt.Scale(domain=[0, self.height], reverse=True, nice=False, zero=False),
@@ -123,10 +128,8 @@ class Rows:
             ),
         )
 
-    def chart(self, *layers: "alt.Chart") -> Spec:
+    def chart(self, *layers: alt.Chart) -> Spec:
         """Return the chart of these layers, with names, values, and lines that lead to the marks."""
-        import altair as alt
-
         style = self._style
         base = rows_of(self._places)
         lines = base.mark_rule(color=style.line).encode(x=alt.value(0), x2=alt.value(self.width), y=self.y())

@@ -3,10 +3,12 @@
 import math
 from collections.abc import Sequence
 
+import altair as alt
+
 from ... import units
 from ...compare.verdict import Judgement
-from ..style import VERDICT_SHAPES, Style
-from .common import Rows, Spec, log_axis, rows_of, scale
+from ..style import Style
+from .common import Rows, Spec, log_axis, rows_of, verdict_marks
 
 _FARTHEST = math.log(4)
 """Bounds farther than this from their ratio, as log ratio, do not widen the axis."""
@@ -23,8 +25,6 @@ def chart(judgements: Sequence[tuple[str, Judgement]], effect: float | None, sty
         effect: minimum effect of interest, as a fraction; None: there is no band.
         style: the style.
     """
-    import altair as alt
-
     low, high = _domain([found for _, found in judgements], effect)
     values = [
         " ".join((units.ratio(found.ratio or 0, less, changed=found.changed), found.verdict))
@@ -57,19 +57,13 @@ def chart(judgements: Sequence[tuple[str, Judgement]], effect: float | None, sty
         y=rows.y("top"), y2="bottom:Q"
     )
     layers = [
-        *([band.mark_rect(color=style.band).encode(x=alt.X("low:Q"), x2="high:Q")] if effect else []),
-        band.mark_rule(color=style.muted).encode(x=alt.X("one:Q")),
-        base.mark_rule(color=style.mark, strokeWidth=style.font_size / 9).encode(
-            x=alt.X("low:Q"), x2="high:Q"
-        ),
+        *([band.mark_rect(color=style.band).encode(x="low:Q", x2="high:Q")] if effect else []),
+        band.mark_rule(color=style.muted).encode(x="one:Q"),
+        base.mark_rule(color=style.mark, strokeWidth=style.font_size / 9).encode(x="low:Q", x2="high:Q"),
         base.mark_rule(color=style.mark, strokeWidth=style.font_size / 3.5, opacity=0.45).encode(
-            x=alt.X("own_low:Q"), x2="own_high:Q"
+            x="own_low:Q", x2="own_high:Q"
         ),
-        base.mark_point(filled=True, size=style.symbol, opacity=1).encode(
-            x=x,
-            shape=alt.Shape("verdict:N", legend=None, scale=scale(VERDICT_SHAPES, VERDICT_SHAPES.values())),
-            color=alt.Color("verdict:N", legend=None, scale=scale(VERDICT_SHAPES, style.verdicts)),
-        ),
+        verdict_marks(base, x, style),
     ]
     return rows.chart(*layers)
 

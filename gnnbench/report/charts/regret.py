@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+import altair as alt
+
 from ..style import Style
 from .common import Row, Spec, rows_of, scale
 
@@ -26,8 +28,6 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
         ways: the fastest ways, the commonest first; of more than eight, the last have no cell.
         style: the style.
     """
-    import altair as alt
-
     shown = [
         {
             **cell,

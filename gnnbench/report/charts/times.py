@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+import altair as alt
+
 from ..style import PLATFORM_SHAPES, PLATFORMS, Style
-from .common import Row, Rows, Spec, finished, log_axis, rows_of, scale
+from .common import Row, Rows, Spec, finished, log_x, rows_of, scale
 
 _ROWS = 8
 """Few rows are higher than usual, up to the height of this number of rows."""
@@ -20,20 +22,11 @@ def chart(times: Sequence[Row], style: Style) -> Spec:
         times: rows with `label`, `time`, `low` and `high` in milliseconds, and the time as `text`.
         style: the style.
     """
-    import altair as alt
-
     rows = Rows([row["label"] for row in times], [row["text"] for row in times], style)
     base = rows_of({**row, **rows.row(number)} for number, row in enumerate(times)).encode(y=rows.y())
-    x = alt.X(
-        "time:Q",
-        scale=alt.Scale(type="log", nice=False, padding=style.font_size),
-        axis=log_axis([row["time"] for row in times], style),
-        title="time of a call, ms (log scale)",
-    )
+    x = log_x("time", [row["time"] for row in times], "time of a call, ms", style)
     layers = (
-        base.mark_rule(color=style.mark, strokeWidth=style.font_size / 5).encode(
-            x=alt.X("low:Q"), x2="high:Q"
-        ),
+        base.mark_rule(color=style.mark, strokeWidth=style.font_size / 5).encode(x="low:Q", x2="high:Q"),
         base.mark_point(filled=True, size=style.symbol, opacity=1, color=style.mark).encode(x=x),
     )
     return rows.chart(*layers)
@@ -49,8 +42,6 @@ def spread(rows: Sequence[Row], unit: str, lines: int, style: Style) -> Spec:
         lines: most lines of a label.
         style: the style.
     """
-    import altair as alt
-
     values = [row[name] for row in rows for name in ("least", "time", "most")]
     log = min(values) > 0 and max(values) > _FARTHEST * min(values)
     shown = [*values, *(row[name] for row in rows for name in ("low", "high") if row[name])]
@@ -59,18 +50,15 @@ def spread(rows: Sequence[Row], unit: str, lines: int, style: Style) -> Spec:
     base = rows_of({**row, "lines": row["label"].count("\n")} for row in rows).encode(
         y=alt.Y("label:N", sort=labels, axis=None)
     )
-    x = alt.X(
-        "time:Q",
-        title=f"time of a call, {unit}{' (log scale)' if log else ''}",
-        axis=log_axis(shown, style) if log else alt.Axis(tickCount=5),
-        scale=alt.Scale(type="log", nice=False, padding=size) if log else alt.Scale(zero=True),
-    )
-    bars = base.mark_bar(color=style.fills[0], height={"band": 0.7}).encode(x=x)
+    title = f"time of a call, {unit}"
+    linear = alt.X("time:Q", title=title, axis=alt.Axis(tickCount=5), scale=alt.Scale(zero=True))
+    x = log_x("time", shown, title, style) if log else linear
+    bars = base.mark_bar(color=style.fill, height={"band": 0.7}).encode(x=x)
     up = alt.expr(f"-datum.lines * {_LINE * size / 2}")  # so that the middle of all lines is beside the row
     layers = (
         *(() if log else (bars,)),
-        base.mark_rule(color=style.mark, strokeWidth=size / 10).encode(x=alt.X("least:Q"), x2="most:Q"),
-        base.mark_rule(color=style.mark, strokeWidth=size / 3).encode(x=alt.X("low:Q"), x2="high:Q"),
+        base.mark_rule(color=style.mark, strokeWidth=size / 10).encode(x="least:Q", x2="most:Q"),
+        base.mark_rule(color=style.mark, strokeWidth=size / 3).encode(x="low:Q", x2="high:Q"),
         base.mark_point(filled=True, size=style.symbol, opacity=1, color=style.mark).encode(x=x),
         base.mark_text(align="left", dx=size).encode(x=alt.value(style.width), text="text:N"),
         base.mark_text(
@@ -78,8 +66,7 @@ def spread(rows: Sequence[Row], unit: str, lines: int, style: Style) -> Spec:
         ).encode(x=alt.value(0), text="label:N"),
     )
     height = max(len(rows) * (1 + lines) / 2, min(2 * len(rows), _ROWS)) * style.row
-    spec: Spec = alt.layer(*layers).properties(width=style.width, height=height).to_dict()
-    return {**spec, "config": style.config()}
+    return {**finished(layers, style), "height": height}
 
 
 def platforms(times: Sequence[Row], style: Style) -> Spec:
@@ -89,8 +76,6 @@ def platforms(times: Sequence[Row], style: Style) -> Spec:
         times: rows with `label` of the operation, `platform`, `relative` time, and `text` of the fastest.
         style: the style.
     """
-    import altair as alt
-
     found = dict.fromkeys(row["platform"] for row in times)
     there = sorted(found, key=lambda name: PLATFORMS.index(name) if name in PLATFORMS else len(PLATFORMS))
     shapes, colours = (
@@ -101,12 +86,7 @@ def platforms(times: Sequence[Row], style: Style) -> Spec:
     fastest = {row["label"]: row["text"] for row in times if row["text"]}
     rows = Rows(labels, [fastest[label] for label in labels], style)
     base = rows_of({**row, **rows.row(labels.index(row["label"]))} for row in times).encode(y=rows.y())
-    x = alt.X(
-        "relative:Q",
-        scale=alt.Scale(type="log", nice=False, padding=style.font_size),
-        axis=log_axis([row["relative"] for row in times], style),
-        title="time / time of the fastest platform (log scale)",
-    )
+    x = log_x("relative", [row["relative"] for row in times], "time / time of the fastest platform", style)
     layers = (
         base.mark_line(color=style.muted, strokeWidth=style.font_size / 10).encode(x=x, detail="label:N"),
         base.mark_point(
@@ -132,8 +112,6 @@ def layouts(
         unit: unit of the times.
         style: the style.
     """
-    import altair as alt
-
     x = alt.X(
         "time:Q",
         title=f"time of a call, {unit}",
@@ -161,8 +139,8 @@ def layouts(
         )
     )
     layers = (
-        within.mark_rect(color=style.band).encode(x=alt.X("low:Q"), x2="high:Q"),
-        within.mark_rule(color=style.muted, strokeDash=[4, 3]).encode(x=alt.X("time:Q")),
+        within.mark_rect(color=style.band).encode(x="low:Q", x2="high:Q"),
+        within.mark_rule(color=style.muted, strokeDash=[4, 3]).encode(x="time:Q"),
         points,
     )
     spec = finished(layers, style)

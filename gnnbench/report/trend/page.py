@@ -7,6 +7,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+import altair as alt
 import numpy as np
 
 from ... import units
@@ -102,8 +103,6 @@ _DAY = 10
 
 def draw(one: JudgedSeries, style: Style) -> Spec:
     """Return the chart of a series, over its runs."""
-    import altair as alt
-
     divisor_seconds, unit = units.scale(math.exp(float(np.median(one.series.logs))) / 1e9)
     values = np.exp(one.series.logs) / 1e9 / divisor_seconds
     runs = one.series.runs
@@ -125,18 +124,15 @@ def draw(one: JudgedSeries, style: Style) -> Spec:
     edges = _edges(values, [row["level"] for row in levels])
     y = alt.Y("time:Q", title=f"time of a call, {unit}", scale=alt.Scale(domain=edges, clamp=True))
     layers = [
-        rows_of(ranges).mark_rect(color=style.band).encode(x=alt.X("first:Q"), x2="last:Q"),
+        rows_of(ranges).mark_rect(color=style.band).encode(x="first:Q", x2="last:Q"),
         rows_of(times).mark_line(color=style.muted, strokeWidth=0.8, opacity=0.8).encode(x=x, y=y),
         rows_of(levels).mark_line(color=style.mark, strokeWidth=style.font_size / 6).encode(x=x, y="level:Q"),
     ]
-    spec: dict[str, Any] = finished(layers, style)
-    return {**spec, "height": _HEIGHT}
+    return {**finished(layers, style), "height": _HEIGHT}
 
 
 def _dates(one: JudgedSeries, style: Style) -> Any:
     """Return the axis of runs: at some of them its date and number."""
-    import altair as alt
-
     dates = [one.history.date(run) for run in range(len(one.history.runs))]
     days = {date[:_DAY] for date in dates}
     width = style.letter * _DAY
