@@ -15,6 +15,7 @@ from ..errors import UsageError
 from ..measure.instructions import counting
 from ..measure.instructions.counter import InstructionCounter
 from ..measure.instructions.counting import Instructions, named
+from ..measure.seam import Pedantic
 from . import text
 from .subject import Subject, UnavailableError
 
@@ -23,7 +24,7 @@ _COLUMNS = {"Frac.": 6, "Instructions": 14}
 _FUNCTION = 58
 _LEAST_PLACE = 8
 """A package or module is left out if it has less room."""
-_Take = Callable[[counting.Calls, InstructionCounter], dict[str, Any]]
+_Take = Callable[[Pedantic, InstructionCounter], dict[str, Any]]
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001

@@ -13,7 +13,6 @@ from ...measure.conditions import collector_paused
 from ...measure.inspection import Inspection, inspect
 from ...measure.instructions import counting
 from ...measure.instructions.counter import InstructionCounter
-from ...measure.instructions.counting import Calls
 from ...measure.layouts import Layouts
 from ...measure.seam import FIXED, Pedantic, paused, why_unseen
 
@@ -78,7 +77,7 @@ class Held:
         self.renew()
         return inspect(self._layouts.current, self._layouts.devices)
 
-    def calls(self) -> Calls:
+    def calls(self) -> Pedantic:
         """Return the calls whose instructions can be counted."""
         return Pedantic.of(self._layouts.current)
 
@@ -202,7 +201,7 @@ class Held:
         return {"answer": "saved", "files": self._compared.save(command["wanted"], Path(command["folder"]))}
 
     def _count(
-        self, answer: str, take: Callable[[Calls, InstructionCounter], dict[str, Any]]
+        self, answer: str, take: Callable[[Pedantic, InstructionCounter], dict[str, Any]]
     ) -> dict[str, Any]:
         """Count the instructions of a call, or divide them among the Python functions."""
         if self.no_calls:
@@ -291,7 +290,7 @@ class Repeated(Held):
             self._asked.tear_down(call)
         return seconds
 
-    def calls(self) -> Calls:
+    def calls(self) -> Pedantic:
         """Return calls, each with its set-up and tear-down."""
         return self._asked
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from .counter import ByFrame, Call, Events, Taken
 
 _TOOL = ord("C") << 24 | ord("T") << 16
-_RUNNING = 0x1001
 DUMP, ZERO, TOGGLE, START, STOP = _TOOL, _TOOL + 1, _TOOL + 2, _TOOL + 4, _TOOL + 5
 """Write the counts to a file; forget them; begin to count, or cease; watch what is executed; cease to."""
 _WORDS = 6
@@ -65,55 +64,6 @@ _KERNEL = re.compile(r"\b(\w+_kernel(?:_impl)?)\b")
 _MOST_LETTERS = 120
 
 
-class Requests:
-    """Requests of a program to valgrind, under which it runs, without a library that was compiled for it.
-
-    A request is a sequence of instructions that does nothing on a processor. Valgrind recognises it, and
-    takes the address of six words from a register: the request, and its arguments. See `valgrind.h` and
-    `callgrind.h`. Requests, and a hook for Python's calls, are functions of C that execute few instructions.
-    """
-
-    def __init__(self) -> None:
-        assert platform.machine() == ARCHITECTURE
-        self._pages: list[mmap.mmap] = []
-        self._words = {
-            name: (ctypes.c_uint64 * _WORDS)(name) for name in (_RUNNING, DUMP, ZERO, TOGGLE, START, STOP)
-        }
-        self._make = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)(self._loaded(_MAKE))
-        self._state = (ctypes.c_uint64 * (2 + _WORDS))(0, 0, DUMP)
-        state = ctypes.addressof(self._state).to_bytes(8, "little").hex()
-        self._hook = self._loaded(_HOOK.format(state=state))
-        self._set_profile = ctypes.pythonapi.PyEval_SetProfile
-        self._set_profile.argtypes, self._set_profile.restype = (ctypes.c_void_p, ctypes.py_object), None
-
-    def _loaded(self, code: str) -> int:
-        """Return the address of machine code in memory."""
-        page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-        page.write(bytes.fromhex(code))
-        self._pages.append(page)
-        return ctypes.addressof(ctypes.c_char.from_buffer(page))
-
-    def prepared(self, request: int) -> Callable[[], int]:
-        """Return a function that makes a request; it is no Python function."""
-        return partial(self._make, ctypes.addressof(self._words[request]))
-
-    @property
-    def answered(self) -> bool:
-        """Whether this process runs under valgrind."""
-        return bool(self.prepared(_RUNNING)())
-
-    def at_frames(self, deepest: int) -> tuple[Callable[[], None], Callable[[], None]]:
-        """Return two functions, which are no Python functions, to be called before and after other calls.
-
-        Between them, the counts are written to a file at each call and return of a Python function.
-
-        Args:
-            deepest: depth of the calls, from 1, up to which this is done.
-        """
-        self._state[0], self._state[1] = 0, deepest
-        return partial(self._set_profile, self._hook, None), partial(self._set_profile, None, None)
-
-
 def command(folder: Path) -> list[str]:
     """Return the command under which a process counts its calls.
 
@@ -129,30 +79,53 @@ def command(folder: Path) -> list[str]:
 class Callgrind:
     """See `InstructionCounter`.
 
+    A request to valgrind is a sequence of instructions that does nothing on a processor. Valgrind recognises
+    it, and takes the address of six words from a register: the request, and its arguments. See `valgrind.h`
+    and `callgrind.h`. Requests, and a hook for Python's calls, are functions of C that execute few
+    instructions, and need no library that was compiled for them.
+
     Args:
         folder: where `command` let callgrind write.
     """
 
-    name = "callgrind"
     emulates = True
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._requests = folder, Requests()
+        assert platform.machine() == ARCHITECTURE
+        self._folder = folder
         self._cost = 0
+        self._pages: list[mmap.mmap] = []
+        self._words = {name: (ctypes.c_uint64 * _WORDS)(name) for name in (DUMP, ZERO, TOGGLE, START, STOP)}
+        self._make = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)(self._loaded(_MAKE))
+        self._state = (ctypes.c_uint64 * (2 + _WORDS))(0, 0, DUMP)
+        state = ctypes.addressof(self._state).to_bytes(8, "little").hex()
+        self._hook = self._loaded(_HOOK.format(state=state))
+        self._set_profile = ctypes.pythonapi.PyEval_SetProfile
+        self._set_profile.argtypes, self._set_profile.restype = (ctypes.c_void_p, ctypes.py_object), None
+
+    def _loaded(self, code: str) -> int:
+        """Return the address of machine code in memory."""
+        page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+        page.write(bytes.fromhex(code))
+        self._pages.append(page)
+        return ctypes.addressof(ctypes.c_char.from_buffer(page))
+
+    def _prepared(self, request: int) -> Callable[[], int]:
+        """Return a function that makes a request; it is no Python function."""
+        return partial(self._make, ctypes.addressof(self._words[request]))
 
     def begin(self) -> None:
         """Let callgrind watch what is executed from now on, and measure what counting itself executes."""
-        for (
-            file
-        ) in self._dumps():  # callgrind numbers its files anew in each fork, and writes one when it ends
+        # Callgrind numbers its files anew in each fork, and writes one when it ends.
+        for file in self._dumps():
             file.unlink()
-        self._requests.prepared(START)()
+        self._prepared(START)()
         self._cost = 0
         self._cost = min(self.count(object).total for _ in range(3))
 
     def count(self, call: Call) -> Taken:
         """Call once and count."""
-        zero, toggle, dump = map(self._requests.prepared, (ZERO, TOGGLE, DUMP))
+        zero, toggle, dump = map(self._prepared, (ZERO, TOGGLE, DUMP))
         zero()
         toggle()
         call()
@@ -163,8 +136,9 @@ class Callgrind:
 
     def by_frame(self, call: Call, events: Events) -> ByFrame:
         """Let callgrind write a file at each call and return of a Python function."""
-        zero, toggle = map(self._requests.prepared, (ZERO, TOGGLE))
-        begin, end = self._requests.at_frames(events.deepest)
+        zero, toggle = map(self._prepared, (ZERO, TOGGLE))
+        self._state[0], self._state[1] = 0, events.deepest
+        begin, end = partial(self._set_profile, self._hook, None), partial(self._set_profile, None, None)
         before = len(self._dumps())
         zero()
         begin()
@@ -176,7 +150,7 @@ class Callgrind:
 
     def close(self) -> None:
         """Let callgrind watch no longer: what follows runs five times as fast."""
-        self._requests.prepared(STOP)()
+        self._prepared(STOP)()
 
     def _dumps(self) -> list[Path]:
         """Return the files that callgrind wrote, in order."""

@@ -48,8 +48,6 @@ class ByFrame(NamedTuple):
 class InstructionCounter(Protocol):
     """Counts the instructions that this thread executes in a call."""
 
-    name: str
-    """With its version, for files and messages."""
     emulates: bool
     """Whether the call runs on an emulated processor, which may lack extensions of the real one."""
 

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from ...clocks import RealTime
 from ...codec import Count, NotNegative
 from ...environment import read
 from ...errors import UsageError
-from ..clock import Call
 from ..conditions import collector_paused, cpu_threads
+from ..seam import Pedantic
 from . import callgrind, hardware
 from .counter import ByFrame, InstructionCounter, assigned, record
 
@@ -43,17 +43,7 @@ _HOW = "apt install valgrind, or dnf install valgrind"
 _Found = TypeVar("_Found")
 
 
-class Calls(Protocol):
-    """Calls of a benchmark, each with its set-up and tear-down."""
-
-    def inputs(self) -> Call:
-        """Return the next call."""
-
-    def tear_down(self, call: Call) -> None:
-        """Clean up after it."""
-
-
-def take(calls: Calls, counter: InstructionCounter) -> dict[str, Any]:
+def take(calls: Pedantic, counter: InstructionCounter) -> dict[str, Any]:
     """Call until two calls in a row agree, eight times at most; return what `Instructions.read` takes.
 
     This runs where Python is fifty times slower than usual, and leaves all else to the process that reads it.
@@ -74,7 +64,7 @@ def take(calls: Calls, counter: InstructionCounter) -> dict[str, Any]:
     }
 
 
-def take_by_frame(calls: Calls, counter: InstructionCounter) -> dict[str, Any]:
+def take_by_frame(calls: Pedantic, counter: InstructionCounter) -> dict[str, Any]:
     """Make two more calls; return what `read_frames` takes."""
     with _ready():
         events = _once(calls, record)
@@ -102,7 +92,7 @@ def _ready() -> Iterator[None]:
         yield
 
 
-def _once(calls: Calls, do: Callable[[Callable[[], object]], _Found]) -> _Found:
+def _once(calls: Pedantic, do: Callable[[Callable[[], object]], _Found]) -> _Found:
     """Do something with one call; set-up and tear-down are not part of it."""
     call = calls.inputs()
     try:

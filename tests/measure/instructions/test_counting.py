@@ -7,7 +7,7 @@ from gnnbench.measure.seam import Pedantic
 class Series:
     """A counter that says of each call what it is given; it makes the call."""
 
-    name, emulates = "series", True
+    emulates = True
 
     def __init__(self, *totals):
         self.totals = list(totals)
