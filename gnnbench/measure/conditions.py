@@ -66,17 +66,14 @@ def seed(number: int) -> None:
     """Seed the random numbers of all loaded libraries; `number` is below 2**32."""
     random.seed(number)
     for name, seeds in _SEEDERS.items():
-        if (module := sys.modules.get(name)) and hasattr(module, "__spec__") and not _loading(module):
-            seeds(module, number)
+        spec = getattr(sys.modules.get(name), "__spec__", None)
+        if spec and not getattr(spec, "_initializing", False):  # one that is being imported is not ready
+            seeds(sys.modules[name], number)
 
 
 def seed_imports(number: int) -> None:
     """Seed a library as soon as it is imported: test modules may draw their inputs right after."""
     sys.meta_path.insert(0, _Seeding(number))
-
-
-def _loading(module: ModuleType) -> bool:
-    return bool(getattr(module.__spec__, "_initializing", False))
 
 
 class _Seeding:

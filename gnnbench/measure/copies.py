@@ -81,14 +81,15 @@ def _copy_tensor(value: Any, copies: Copies) -> Any:
     if why_not := _why_not(value):
         return copies.tear(value, why_not)
     if value.layout != torch.strided:
-        return _copy_sparse(value, copies)
-    storage = value.untyped_storage()
-    place = ("storage", value.device, storage.data_ptr(), storage.nbytes())
-    if place not in copies.memo:
-        copied = storage.clone()
-        copies.memo[place] = copied.pin_memory() if value.is_pinned() else copied
-    found = torch.empty(0, dtype=value.dtype, device=value.device)
-    found.set_(copies.memo[place], value.storage_offset(), value.size(), value.stride())
+        found = _copy_sparse(value, copies)
+    else:
+        storage = value.untyped_storage()
+        place = ("storage", value.device, storage.data_ptr(), storage.nbytes())
+        if place not in copies.memo:
+            copied = storage.clone()
+            copies.memo[place] = copied.pin_memory() if value.is_pinned() else copied
+        found = torch.empty(0, dtype=value.dtype, device=value.device)
+        found.set_(copies.memo[place], value.storage_offset(), value.size(), value.stride())
     if type(value) is torch.nn.Parameter:
         found = torch.nn.Parameter(found, value.requires_grad)
     found.requires_grad_(value.requires_grad)
@@ -102,13 +103,8 @@ def _copy_sparse(value: Any, copies: Copies) -> Any:
     parts = [copies.of(part.detach()) for part in sparse_parts(value)]
     with torch.sparse.check_sparse_tensor_invariants(enable=False):
         if value.layout == torch.sparse_coo:
-            found = torch.sparse_coo_tensor(*parts, size=value.shape, is_coalesced=value.is_coalesced())
-        else:
-            found = torch.sparse_compressed_tensor(*parts, size=value.shape, layout=value.layout)
-    found.requires_grad_(value.requires_grad)
-    if value.grad is not None:
-        found.grad = copies.of(value.grad)
-    return found
+            return torch.sparse_coo_tensor(*parts, size=value.shape, is_coalesced=value.is_coalesced())
+        return torch.sparse_compressed_tensor(*parts, size=value.shape, layout=value.layout)
 
 
 def _sparse_layouts() -> tuple[Any, ...]:

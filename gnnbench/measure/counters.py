@@ -4,7 +4,7 @@ With the same versions of the libraries, the counts are the same on every machin
 """
 
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -14,10 +14,10 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 from . import compilation
 from .conditions import collector_paused
-from .counter_changes import Counters, Counts
+from .counter_changes import Counters
 from .fingerprint.fingerprint import Watch
 from .fingerprint.recording import python_calls
-from .memory import Memory, quiet_profiler, trace
+from .memory import Memory, gpu_events, trace
 
 HOST_READS = (
     "aten::_local_scalar_dense",
@@ -51,7 +51,8 @@ _INDEXED = ("aten::index", "aten::index_put", "aten::index_put_")
 Seen = Callable[[str, tuple[Any, ...], Mapping[str, Any], Any], None]
 """Is called with an operator's name, positional and keyword arguments, and result."""
 
-_DETAILS = ("host_reads", "mask_reads", "kernels", "memory")
+_KINDS = ("operators", "copies", "copied_bytes", "library_calls", "python_calls")
+_DETAILS = ("host_reads", "mask_reads", "kernels")
 
 
 def count(
@@ -79,19 +80,19 @@ def count(
         kind: {name: number for name, number in sorted(counts.items()) if name not in unsteady}
         for kind, counts in first.items()
     }
-    steady |= {"compilation": compiled}
-    steady["memory"] = {
+    steady["compilation"] = compiled
+    details = {kind: steady.pop(kind) for kind in _DETAILS}
+    details["memory"] = {
         "allocated_bytes": memory.allocated_bytes,
         "peak_bytes": max(peaks),
         "least_peak_bytes": min(peaks),
     }
-    details = {kind: steady.pop(kind) for kind in _DETAILS}
     host_reads = sum(number for kind in ("host_reads", "mask_reads") for number in details[kind].values())
     return Counters(steady, host_reads, tuple(unsteady), details)
 
 
-def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> Counts:
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
+def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> dict[str, Counter[str]]:
+    counts = {kind: Counter[str]() for kind in (*_KINDS, *_DETAILS)}
 
     with watch.recording() if watch else nullcontext() as recording:
 
@@ -111,14 +112,14 @@ def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> Counts
             run()
         # A backward pass on a GPU would run in other threads, which a profile function does not see.
         with torch.autograd.set_multithreading_enabled(False) if recording else nullcontext():
-            python = python_calls(run, recording.profile if recording else None)
-    kernels = _kernels(run) if device == "cuda" else {}
-    return {
-        **{kind: dict(counts[kind]) for kind in ("operators", "copies", "copied_bytes", "library_calls")},
-        "python_calls": {"Python calls": python},
-        **{kind: dict(counts[kind]) for kind in ("host_reads", "mask_reads")},
-        "kernels": kernels,
-    }
+            counts["python_calls"]["Python calls"] = python_calls(
+                run, recording.profile if recording else None
+            )
+    if device == "cuda":
+        # Ranges of record_function, which optimisers open, also appear as events of the GPU.
+        ran = (event for event in gpu_events(run) if not getattr(event, "is_user_annotation", False))
+        counts["kernels"].update(event.name for event in ran)
+    return counts
 
 
 def _from_cold(
@@ -137,16 +138,6 @@ def _from_cold(
     else:
         run()
     return trace(run, device), compilation.counts()
-
-
-def _kernels(run: Callable[[], object]) -> dict[str, int]:
-    quiet_profiler()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
-        run()
-        torch.cuda.synchronize()
-    ran = (event for event in profile.events() if event.device_type.name == "CUDA")
-    # Ranges of record_function, which optimisers open, also appear as events of the GPU.
-    return dict(Counter(event.name for event in ran if not getattr(event, "is_user_annotation", False)))
 
 
 class OperatorMode(TorchDispatchMode):

@@ -7,7 +7,7 @@ import torch
 
 from ..clocks import RealTime
 from .clock import Block, Call, Clock, ClockError
-from .memory import quiet_profiler
+from .memory import gpu_events
 
 _LAUNCHES = 100
 _CALLS = 5
@@ -95,11 +95,10 @@ class CudaClock(Clock):
         launch_seconds = min(self.block(launch, _LAUNCHES, 1).seconds)
         times = self.block(call, _CALLS, 1).seconds
         fastest_seconds = min(times)
-        if not (self._is_busy(call, max(times), launch) or _runs_a_kernel(call)):
-            if (
-                not self._inputs_there
-            ):  # the call works on the CPU; something else in the process uses the GPU
-                return
+        # Once the profiler has looked for kernels, later launches of the process take longer.
+        if not (self._is_busy(call, max(times), launch) or gpu_events(call.__call__)):
+            if not self._inputs_there:
+                return  # the call works on the CPU; something else in the process uses the GPU
             raise ClockError(
                 "the inputs are on the GPU, but the call ran no kernel there; time it with --gnn-device cpu"
             )
@@ -117,15 +116,6 @@ class CudaClock(Clock):
         )
         found_seconds = self._device_seconds(call, 1, _wait_seconds(call_seconds))
         return found_seconds > (nothing_seconds + launch_seconds) / 2
-
-
-def _runs_a_kernel(call: Call) -> bool:
-    """Tell whether a call runs a kernel on any stream and GPU; later launches of the process take longer."""
-    quiet_profiler()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
-        call()
-        torch.cuda.synchronize()
-    return any(event.device_type == torch.profiler.DeviceType.CUDA for event in profile.events())
 
 
 def _wait_seconds(launch_seconds: float) -> float:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -99,7 +98,7 @@ def growth_bytes(run: Callable[[], object]) -> int | None:
         Bytes beyond what was resident before the call; None: only Linux can tell.
     """
     with collector_paused():
-        trim()
+        _trim()
         before = {}
         for process in (os.getpid(), *(worker.pid for worker in multiprocessing.active_children())):
             with suppress(OSError):
@@ -111,14 +110,9 @@ def growth_bytes(run: Callable[[], object]) -> int | None:
         return sum(max(_peak_bytes(process) - peak, 0) for process, peak in before.items())
 
 
-def trim() -> None:
+def _trim() -> None:
     """Give memory that the allocator of C keeps for later back to the system, where the C library can."""
-    _malloc_trim()(0)
-
-
-@cache
-def _malloc_trim() -> Callable[[int], object]:
-    return getattr(ctypes.CDLL(None), "malloc_trim", lambda _: None)
+    getattr(ctypes.CDLL(None), "malloc_trim", lambda _: None)(0)
 
 
 def _peak_bytes(process: int | None) -> int:

@@ -14,8 +14,6 @@ from . import estimate
 from .clock import Block
 from .stopping import StopReason
 
-LayoutPolicy = Literal["sampled", "one"]
-
 
 @dataclass
 class Process:
@@ -32,7 +30,7 @@ class Measurement:
     """The rounds of a benchmark in one process, as run files have them; in older files also of several."""
 
     clock: str
-    layouts: LayoutPolicy
+    layouts: Literal["sampled", "one"]
     """`sampled`: each block has copies of the inputs at other addresses; `one`: no copies."""
     in_place: str | None = None
     """Why the inputs are not copied."""

@@ -14,7 +14,9 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
+import torch
 from torch._C._profiler import _EventType
 from torch.autograd import profiler
 from torch.profiler._utils import traverse_dfs
@@ -48,6 +50,15 @@ def trace(run: Callable[[], object], device: str) -> Memory:
     with collector_paused():
         sizes = list(_sizes(run, device))
     return Memory(sum(size for size in sizes if size > 0), max(accumulate(sizes, initial=0)))
+
+
+def gpu_events(run: Callable[[], object]) -> list[Any]:
+    """Call a function, and return the profiler's events of what it ran on any stream and GPU."""
+    quiet_profiler()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        run()
+        torch.cuda.synchronize()
+    return [event for event in profile.events() if event.device_type.name == "CUDA"]
 
 
 def quiet_profiler() -> None:

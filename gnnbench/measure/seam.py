@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import wraps
+from pkgutil import resolve_name
 from typing import Any, Protocol, Self
 
 from ..errors import UsageError
@@ -151,7 +152,7 @@ def paused() -> AbstractContextManager[object]:
     """Return a context in which tracers and profilers, such as coverage's, are paused."""
     from pytest_benchmark import fixture
 
-    made: AbstractContextManager[object] = getattr(fixture, "PauseInstrumentation", nullcontext)()
+    made: AbstractContextManager[object] = fixture.PauseInstrumentation()
     return made
 
 
@@ -161,8 +162,6 @@ def check_pytest_benchmark() -> None:
     Raises:
         UsageError: a method is missing or has other parameters.
     """
-    from pkgutil import resolve_name
-
     import pytest_benchmark
 
     for place, methods in _PARAMETERS.items():

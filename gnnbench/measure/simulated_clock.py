@@ -121,10 +121,9 @@ class FakeMachine:
                 return FakeClock(self, fullname, _read(self.truths[name]))
         raise UsageError(f"{VARIABLE} has no true time for {fullname}")
 
-    def drift(self, at_seconds: float | None = None) -> float:
-        """Return the factor on all times, now or at the given time."""
-        moment = self.now_seconds if at_seconds is None else at_seconds
-        turn = 2 * math.pi * moment / self.noise.drift_period_seconds
+    def drift(self, at_seconds: float) -> float:
+        """Return the factor on all times at a time."""
+        turn = 2 * math.pi * at_seconds / self.noise.drift_period_seconds
         return 1 + self.noise.drift * math.sin(turn + self._phase)
 
 
@@ -150,7 +149,7 @@ class FakeClock(Clock):
 
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
         """Call the function once per round, and return simulated times."""
-        noise = self._machine.noise
+        machine, noise = self._machine, self._machine.noise
         seconds = []
         for _ in range(rounds):
             call()
@@ -158,9 +157,10 @@ class FakeClock(Clock):
                 0, noise.sigma * math.sqrt(1 - noise.autocorrelation**2)
             )
             spike = noise.spike_factor if self._random.random() < noise.spike_probability else 1.0
-            one = self._seconds * self._factor * math.exp(self._innovation) * spike * self._machine.drift()
+            drift = machine.drift(machine.now_seconds)
+            one = self._seconds * self._factor * math.exp(self._innovation) * spike * drift
             seconds.append(one * iterations + noise.overhead_seconds)
-            self._machine.now_seconds += seconds[-1]
+            machine.now_seconds += seconds[-1]
         return Block(seconds)
 
     def renewed(self) -> None:

@@ -151,13 +151,10 @@ class Contents:
             return plain(value)
         if isinstance(value, self.tensors):
             return self._of_tensor(value)
-        return self._array_text(value) or plain(value)
-
-    def _array_text(self, value: Any) -> str | None:
-        if not isinstance(value, self._array):
-            return None
-        content = "" if value.dtype.kind in "fcO" else of_bytes(value.tobytes())
-        return f"array {value.dtype} {value.shape} {value.strides} {content}"
+        if isinstance(value, self._array):
+            content = "" if value.dtype.kind in "fcO" else of_bytes(value.tobytes())
+            return f"array {value.dtype} {value.shape} {value.strides} {content}"
+        return plain(value)
 
     def text(self, value: Any, depth: int = 0) -> str:
         """Return an operator's arguments as text."""

@@ -36,7 +36,8 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
     Args:
         packages: names of imported packages and modules.
     """
-    found: dict[str, str] = {"python": _python()}
+    interpreter, _ = _examined(Path(sys.executable).resolve())
+    found = {"python": digest.short(sys.version, interpreter)}
     linked = {path.name: path for path in loaded(len(sys.modules))}
     waiting = sorted({file for package in packages for file in _files(package)})
     seen = set(waiting)
@@ -66,13 +67,6 @@ def extension_modules(packages: Collection[str], used: Collection[str]) -> dict[
         if name.partition(".")[0] in own and NATIVE.search(file := str(getattr(module, "__file__", "")))
     }
     return {name: files[name] for name in sorted(files, key=lambda name: (name not in used, name))}
-
-
-@cache
-def _python() -> str:
-    executable = Path(sys.executable).resolve()
-    content, _ = _examined(executable)
-    return digest.short(sys.version, content)
 
 
 @cache

@@ -143,18 +143,15 @@ class ComparedCalls:
             except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
                 found.failure = f"{type(error).__name__}: {error}"
                 return found
+            after = self._changed(reach, before)
             if number == AGAIN and self.writable and not self._aliases:
-                after = self._changed(reach, before)
                 self._given.restore()
-                self._read(found, output)
-            else:
-                after = self._changed(reach, before)
-                self._read(found, output)
-                if number != AGAIN:
-                    opened = parts(output, {}).values()
-                    self._aliases |= any(shares_memory(one, reach.arrays) for one in opened)
-                    by_output, found.differentiable = gradients_by_output(opened, reach.arrays)
-                    found.parts |= portable(by_output, found.left)
+            self._read(found, output)
+            if number != AGAIN:
+                opened = parts(output, {}).values()
+                self._aliases |= any(shares_memory(one, reach.arrays) for one in opened)
+                by_output, found.differentiable = gradients_by_output(opened, reach.arrays)
+                found.parts |= portable(by_output, found.left)
             found.parts |= after
         finally:
             self._given.restore()
@@ -218,10 +215,8 @@ class ComparedCalls:
             for place, value in reach.arrays.items()
             if not equal(array_of(value), before[place])
         }
-        return {
-            name: Portable(one.kind, one.content if isinstance(one.content, str) else one.content.copy())
-            for name, one in portable({**found, **gradients_left(reach.arrays)}, {}).items()
-        }
+        found |= gradients_left(reach.arrays)
+        return {name: one.copied() for name, one in portable(found, {}).items()}
 
     def _read(self, found: Returned, output: Any) -> None:
         """Look at an output, and keep copies: it may lie in the memory of an input."""
@@ -229,8 +224,7 @@ class ComparedCalls:
         if len(opened) > _MOST_PARTS:
             raise ValueError(f"the output has {len(opened):,} parts, more than {_MOST_PARTS:,}")
         for place, part in portable(opened, found.left).items():
-            content = part.content if isinstance(part.content, str) else part.content.copy()
-            found.parts[f"output{place}"] = Portable(part.kind, content)
+            found.parts[f"output{place}"] = part.copied()
 
 
 def _counted(call: Call) -> tuple[Any, int | None]:

@@ -3,10 +3,10 @@
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,10 @@ class Portable:
     kind: str
     """Type of the numbers, as `float32` or `bfloat16`; `TEXT`: anything else, by its `repr`."""
     content: NDArray[Any] | str
+
+    def copied(self) -> Self:
+        """Return a copy, for a content that may change."""
+        return self if isinstance(self.content, str) else replace(self, content=self.content.copy())
 
     @cached_property
     def signature(self) -> tuple[str, tuple[int, ...], str]:
