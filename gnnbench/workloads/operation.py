@@ -44,6 +44,16 @@ class Call(NamedTuple):
     make: Callable[[], Kernel] | None = None
     """Makes a kernel that keeps objects of the library, instead of `build`, `run` and `result`."""
 
+    def kernel(self, platform: str) -> Kernel:
+        """Import a platform's library and return the kernel."""
+        module = load(platform)
+        if self.make:
+            return self.make()
+        build, run = (
+            attrgetter(part)(module) if isinstance(part, str) else part for part in (self.build, self.run)
+        )
+        return Kernel(build, run, self.result)
+
 
 @dataclass(frozen=True)
 class Operation:
@@ -101,14 +111,9 @@ class Operation:
 
     def kernel(self, platform: str) -> Kernel:
         """Import a platform's library and return its kernel."""
-        call, module = self.calls[platform], load(platform)
-        if call.make:
-            return call.make()
-        assert call.run, f"{self.name} has no kernel: its benchmark makes the timed function"
-        build, run = (
-            attrgetter(part)(module) if isinstance(part, str) else part for part in (call.build, call.run)
-        )
-        return Kernel(build, run, call.result)
+        call = self.calls[platform]
+        assert call.make or call.run, f"{self.name} has no kernel: its benchmark makes the timed function"
+        return call.kernel(platform)
 
     def why_not_on(self, graph: "Graph", spec: "Spec | None" = None) -> str | None:
         """Return why it does not run on a graph, or not with the types of a spec; None: it does."""

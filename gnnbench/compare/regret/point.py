@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 from ...errors import one_line
@@ -21,7 +20,6 @@ from ...workloads.cells import not_installed
 from ...workloads.graphs.graph import Graph
 from ...workloads.kept_reference import KeptReference
 from ...workloads.paths import Family, Path, structure_kind
-from ...workloads.platforms import Kernel
 from ...workloads.spec import FORWARD_BACKWARD, Spec
 from ...workloads.verify import MismatchError, leaves, verify, with_backward
 from .race import BETWEEN_PROCESSES, FRESH_LOOKS, LOOKS, Race, Ratio, ratio_in
@@ -138,7 +136,7 @@ def _checked(
 ) -> _Entrant:
     """Make a way's structure, and compare its result with the reference of the family."""
     module = platforms.load(path.platform)
-    kernel = _kernel(path, module)
+    kernel = path.call.kernel(path.platform)
     first = next(family.paths()).operation
     assert first.reference is not None
     structure = kernel.build(case)
@@ -148,16 +146,6 @@ def _checked(
     view = kept.view(case.graph, case.spec.hidden, first)
     verify(case, module, run, arguments, first.reference, result=kernel.result, view=view, kept=kept)
     return _Entrant(path, structure_kind(structure, case.graph), Call(run, arguments, {}), context)
-
-
-def _kernel(path: Path, module: Any) -> Kernel:
-    if path.is_call:
-        return path.operation.kernel(path.platform)
-    build, run = (
-        attrgetter(part)(module) if isinstance(part, str) else part
-        for part in (path.call.build, path.call.run)
-    )
-    return Kernel(build, run, path.call.result)
 
 
 class _Timing:
