@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from .annotations import Case, Edges, Graph, Tensor
-from .libraries import functional, inputs, on_pyg, on_torch, torch, utils
+from .libraries import functional, inputs, on_torch, torch, utils
 from .operation import Call, Operation
 from .operations import OPERATIONS
 from .operations.edge_list import EdgeList, edges_of, keys, listed, shuffled, unchanged, with_duplicates
@@ -108,22 +108,15 @@ def _coo(case: Case) -> Tensor:
     return on_torch.structure(case).to_sparse_coo()
 
 
-def _edges(case: Case) -> Edges:
-    return on_pyg.numbered_edges(case)
-
-
 def _half(case: Case) -> Half:
     pointer, source, _ = case.csr()
     return Half(source, pointer)
 
 
-def _expanded(index: Tensor, like: Tensor) -> Tensor:
-    return index.unsqueeze(1).expand_as(like)
-
-
 def _scatter_reduce(to: Destination, messages: Tensor, reduce: str) -> Tensor:
     out = messages.new_zeros(to.num_nodes, messages.size(1))
-    return out.scatter_reduce_(0, _expanded(to.indices, messages), messages, reduce, include_self=False)
+    index = to.indices.unsqueeze(1).expand_as(messages)
+    return out.scatter_reduce_(0, index, messages, reduce, include_self=False)
 
 
 def _index_reduce(to: Destination, messages: Tensor, reduce: str) -> Tensor:
@@ -143,12 +136,11 @@ def _segments(messages: Tensor, pointer: Tensor, reduce: str) -> Tensor:
     return torch.where(maxima.isinf(), 0, maxima)
 
 
-def _product(pointer: Tensor, order: Tensor, messages: Tensor, reduce: str) -> Tensor:
-    """Return the reduced messages as a product with the matrix [N, E] that has a one for each of a node."""
-    size = (len(pointer) - 1, len(messages))
-    ones = messages.new_ones(len(messages))
-    matrix = torch.sparse_csr_tensor(pointer, order, ones, size, check_invariants=False)
-    return torch.sparse.mm(matrix, messages, reduce)
+def _product(pointer: Tensor, columns: Tensor, x: Tensor, reduce: str) -> Tensor:
+    """Return the product of the CSR matrix of ones with these columns, and x."""
+    size = (len(pointer) - 1, len(x))
+    matrix = torch.sparse_csr_tensor(pointer, columns, x.new_ones(len(columns)), size, check_invariants=False)
+    return torch.sparse.mm(matrix, x, reduce)
 
 
 def _sorted(to: Destination) -> tuple[Tensor, Tensor]:
@@ -203,12 +195,10 @@ def _gathered_segments(half: Half, x: Tensor, reduce: str) -> Tensor:
 def _made_csr_product(edge_index: Tensor, x: Tensor, reduce: str) -> Tensor:
     """Return the product with a CSR matrix that is made of the edges, which are sorted by target."""
     source, target = edge_index
-    size = (x.size(0), x.size(0))
     pointer = torch._convert_indices_from_coo_to_csr(  # noqa: SLF001 - it has no public name
         target, x.size(0), out_int32=target.dtype == torch.int32
     )
-    matrix = torch.sparse_csr_tensor(pointer, source, x.new_ones(len(source)), size, check_invariants=False)
-    return torch.sparse.mm(matrix, x, reduce)
+    return _product(pointer, source, x, reduce)
 
 
 def _softmax(graph: Edges, score: Tensor, maxima: Callable[..., Tensor]) -> Tensor:
@@ -270,12 +260,14 @@ def _neighbours(reduce: str, amax: str, *more: Call) -> tuple[Call, ...]:
     )
 
 
+_on_index = partial(Call, build=unsorted_index)
+
+
 def _scattered(reduce: str, amax: str, *more: Call) -> tuple[Call, ...]:
     """Return ways to reduce messages by an index that is not sorted."""
-    call = partial(Call, build=unsorted_index)
     return (
-        call("sort, segment_reduce", partial(_sorted_segments, reduce=reduce)),
-        call(f"sort, torch.sparse.mm(..., '{amax}')", partial(_sorted_product, reduce=amax)),
+        _on_index("sort, segment_reduce", partial(_sorted_segments, reduce=reduce)),
+        _on_index(f"sort, torch.sparse.mm(..., '{amax}')", partial(_sorted_product, reduce=amax)),
         *more,
     )
 
@@ -291,8 +283,6 @@ def _segmented(reduce: str, amax: str, *more: Call) -> tuple[Call, ...]:
         *more,
     )
 
-
-_on_index = partial(Call, build=unsorted_index)
 
 FAMILIES = (
     Family(
@@ -357,12 +347,12 @@ FAMILIES = (
             Call(
                 "maxima by scatter_reduce_, sums by index_add_",
                 partial(_softmax, maxima=_scatter_reduce),
-                build=_edges,
+                build="numbered_edges",
             ),
             Call(
                 "maxima by index_reduce_, sums by index_add_",
                 partial(_softmax, maxima=_index_reduce),
-                build=_edges,
+                build="numbered_edges",
             ),
             Call("segment_reduce, repeat_interleave", _softmax_of_segments, build=offsets),
         ),
