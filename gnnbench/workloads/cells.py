@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from ..errors import UsageError
 from ..packages import missing, missing_one_of
@@ -129,16 +130,11 @@ def cells(
 ) -> Iterator[Cell]:
     """Yield every parametrisation, including those that cannot run here."""
     for operation in operations:
-        for direction in operation.directions:
-            for platform in (
-                name for name in platforms if name in operation.calls or name in operation.absent
-            ):
-                for dtype in dtypes:
-                    for index_dtype in index_dtypes:
-                        skip = operation.absent.get(platform) or not_installed(operation, platform, device)
-                        if not skip and (
-                            limit := operation.limit(platform, direction, dtype, index_dtype, device)
-                        ):
-                            skip = limit.reason
-                        core = operation.core and direction == operation.directions[-1]
-                        yield Cell(operation.name, direction, platform, dtype, index_dtype, skip, core)
+        known = [name for name in platforms if name in operation.calls or name in operation.absent]
+        combinations = product(operation.directions, known, dtypes, index_dtypes)
+        for direction, platform, dtype, index_dtype in combinations:
+            skip = operation.absent.get(platform) or not_installed(operation, platform, device)
+            if not skip and (limit := operation.limit(platform, direction, dtype, index_dtype, device)):
+                skip = limit.reason
+            core = operation.core and direction == operation.directions[-1]
+            yield Cell(operation.name, direction, platform, dtype, index_dtype, skip, core)

@@ -39,7 +39,7 @@ def aggregate(entries: Tensor, weight: Tensor | None, x: Tensor, reduce: Reduce 
 
     Args:
         entries: sources and targets, int64 [2, E].
-        weight: float64 [E], or None for ones.
+        weight: float64 [E], or None for ones; with "amax" it must be None.
         x: float64 [N, F].
         reduce: the name in `Tensor.scatter_reduce`.
 
@@ -53,12 +53,9 @@ def aggregate(entries: Tensor, weight: Tensor | None, x: Tensor, reduce: Reduce 
         ones = torch.ones(entries.size(1), dtype=torch.float64) if weight is None else weight
         total: Tensor = _WeightedSum.apply(entries, ones, x)  # type: ignore[no-untyped-call]
         return total
+    assert weight is None
     source, target = entries
-    parts = []
-    for columns in x.split(_width(entries), dim=1):
-        messages = columns[source] if weight is None else columns[source] * weight.unsqueeze(1)
-        index = target.unsqueeze(1).expand_as(messages)
-        parts.append(torch.zeros_like(columns).scatter_reduce(0, index, messages, reduce, include_self=False))
+    parts = [reduced(target, part[source], len(x), reduce) for part in x.split(_width(entries), dim=1)]
     return torch.cat(parts, dim=1)
 
 

@@ -6,7 +6,7 @@ stdin ends, all processes end.
 
 import json
 import sys
-from dataclasses import fields
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,8 @@ _GRAPH = ("name", "synthetic", "edge_index", "x", "y", "num_classes", "train_mas
 
 def write(case: Case, path: Path) -> None:
     """Write a case for the processes."""
-    spec = {field.name: getattr(case.spec, field.name) for field in fields(case.spec)}
-    torch.save({"spec": spec, "graph": {name: getattr(case.graph, name) for name in _GRAPH}}, path)
+    graph = {name: getattr(case.graph, name) for name in _GRAPH}
+    torch.save({"spec": asdict(case.spec), "graph": graph}, path)
 
 
 def read(path: Path) -> Case:

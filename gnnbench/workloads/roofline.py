@@ -90,11 +90,6 @@ def fraction(work: Work, seconds: float, rates: Rates) -> float:
     return least / seconds
 
 
-def fits_cache(work: Work, cache_bytes: int) -> bool:
-    """Return whether all data can stay in a cache between calls."""
-    return work.bytes <= cache_bytes
-
-
 def explain(work: Work, seconds: float, rates: Rates, cache_bytes: int | None) -> str:
     """Explain a fraction above 1, or return "".
 
@@ -104,7 +99,7 @@ def explain(work: Work, seconds: float, rates: Rates, cache_bytes: int | None) -
         return ""
     # A cache does not speed up arithmetic.
     memory_alone = work.flops / seconds <= rates.flops_per_second
-    if memory_alone and cache_bytes is not None and fits_cache(work, cache_bytes):
+    if memory_alone and cache_bytes is not None and work.bytes <= cache_bytes:
         return f"the data fits in cache: {units.size(work.bytes)} of {units.size(cache_bytes)}"
     return "above the saved rates: delete the folder rates in gnnbench's cache to measure them again"
 
@@ -123,7 +118,8 @@ def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
         kept = _read(path)
         if dtype not in kept:
             kept[dtype] = measure(device, dtype)
-            _write(path, kept)
+            content = {"version": FORMAT_VERSION, "rates": codec.encode(kept)}
+            write_whole(path, json.dumps(content, indent=1) + "\n")
     return kept[dtype]
 
 
@@ -198,11 +194,6 @@ def _read(path: Path) -> dict[str, Rates]:
         return codec.decode(saved["rates"], dict[str, Rates])
     except (UsageError, ValueError, KeyError, TypeError, AttributeError):
         return {}
-
-
-def _write(path: Path, found: dict[str, Rates]) -> None:
-    content = {"version": FORMAT_VERSION, "rates": codec.encode(found)}
-    write_whole(path, json.dumps(content, indent=1) + "\n")
 
 
 def limit(case: Case, seconds: float, rates: Callable[[str], Rates]) -> Limit | None:
