@@ -82,9 +82,12 @@ def test_how_the_ends_differ_and_how_to_continue_is_said(
     in_process, tmp_path, monkeypatch, verdicts, unfinished, code, said
 ):
     found = result(LINE, *verdicts, unfinished=unfinished)
-    monkeypatch.setattr(bisection, "run", lambda *_words, **_options: found)
+    given = []
+    monkeypatch.setattr(bisection, "run", lambda *words, **_options: given.append(words[2]) or found)
     (tmp_path / "test_suite.py").touch()
-    printed = in_process("bisect", "git:good", "git:main", "--total-budget", "30", "--", "test_suite.py")
+    words = ("--total-budget", "30", "--no-hunks", "--", "test_suite.py")
+    printed = in_process("bisect", "git:good", "git:main", *words)
+    assert (given[0].total_seconds, given[0].hunks) == (30.0, False)
     assert printed.returncode == code
     assert [line for line in printed.stdout.splitlines() if line.startswith(said)]
 

@@ -2,6 +2,7 @@
 
 from gnnbench.compare.ab.schedule import Decision
 from gnnbench.compare.bisect.followed import Change
+from gnnbench.compare.bisect.journal import BisectSetting
 from gnnbench.compare.bisect.line import Candidate, Cause, Line
 from gnnbench.compare.bisect.result import Bisected, BisectResult, Finding
 from gnnbench.compare.comparison import PairCounts
@@ -16,6 +17,13 @@ def commits(count):
     ]
     candidates = [Candidate(one.short, f"git:{one.name}", one) for one in causes]
     return Line("commit", (Candidate("good", "git:good"), *candidates))
+
+
+def setting(folder, **more):
+    """Return how to bisect the benchmarks of a suite in a folder."""
+    usual = {"arguments": ("test_a.py",), "per_benchmark_seconds": 60.0, "timeout_seconds": 60.0}
+    fields = {"folder": folder, "cache": folder / "cache", "thresholds": Thresholds(0.03), **usual, **more}
+    return BisectSetting(**fields)
 
 
 def finding(line, low, high, inspections=None, **ratios):

@@ -6,13 +6,13 @@ import pytest
 
 from gnnbench.compare.ab.pairs import Pairs
 from gnnbench.compare.bisect.bisection import Bisection
-from gnnbench.compare.bisect.journal import BisectSetting, Journal
+from gnnbench.compare.bisect.journal import Journal
 from gnnbench.compare.bisect.line import Candidate, Cause, Line, Ready
-from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.variants.command import UnbuildableError
 from tests.compare.ab.answers import answering, block, done, inspected
 from tests.compare.ab.workers import Watcher, prepared
+from tests.compare.bisect.results import setting
 
 
 class Candidates:
@@ -43,26 +43,19 @@ class Candidates:
         yield prepared(f"git:{position}", self.folder / f"at {position}")
         self.cleaned.append(position)
 
-    def setting(self, total_seconds=1e6):
-        folder = self.folder
-        return BisectSetting(
-            arguments=("test_a.py",),
-            folder=folder,
-            cache=folder,
-            thresholds=Thresholds(0.03),
-            per_benchmark_seconds=60.0,
-            total_seconds=total_seconds,
-            timeout_seconds=60.0,
-        )
-
-    def run(self, total_seconds=1e6, watcher=None):
-        watcher, setting = watcher or self.watcher, self.setting(total_seconds)
+    @contextmanager
+    def session(self, total_seconds=1e6, watcher=None):
+        watcher, its = watcher or self.watcher, setting(self.folder, total_seconds=total_seconds)
         with (
-            Journal.held(self.folder / "cache", "one", 7, fresh=False) as journal,
-            Pairs(setting, watcher) as pairs,
+            Journal.held(its.cache, "one", 7, fresh=False) as journal,
+            Pairs(its, watcher) as pairs,
             Ready(self.prepare) as ready,
         ):
-            return Bisection(self.line, ready, pairs, journal, setting, watcher).run()
+            yield Bisection(self.line, ready, pairs, journal, its, watcher)
+
+    def run(self, *words, **options):
+        with self.session(*words, **options) as session:
+            return session.run()
 
 
 @pytest.fixture
@@ -134,9 +127,7 @@ def test_a_good_end_that_does_not_start_is_tried_twice(bisection):
 
 def test_what_cannot_be_inspected_is_not_compared(bisection):
     made = bisection(OLD, NEW | {"inspect c": "no"}, BROKEN, names="abcd")
-    setting = made.setting()
-    with Pairs(setting, made.watcher) as pairs, Ready(made.prepare) as ready:
-        session = Bisection(made.line, ready, pairs, Journal(made.folder, 0), setting, made.watcher)
+    with made.session() as session:
         assert session._inspected(0, 1, ["a", "b", "c", "d"]).keys() == {"a"}
         assert session._inspected(0, 2, ["a"]) == {}
 

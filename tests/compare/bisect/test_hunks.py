@@ -1,16 +1,14 @@
 """The hunks of a commit as candidates of `gnnbench bisect`."""
 
-import re
-
 import pytest
 
+from gnnbench.compare.ab.visit import Inspections
 from gnnbench.compare.bisect import hunks, lines
 from gnnbench.compare.bisect.line import Candidate, Cause
+from gnnbench.compare.comparison import Agreement
 from gnnbench.report import bisect as shown
 from gnnbench.report.console import terminal
-from tests.compare.bisect.histories import ALONE, create, in_three_hunks
 from tests.compare.bisect.results import finding, result
-from tests.suite import gnnbench
 from tests.variants.repositories import commit_all, git, without_settings
 
 
@@ -80,22 +78,10 @@ def test_a_commit_of_one_hunk_a_merge_and_one_that_is_taken_back_are_not_divided
 def test_how_much_of_the_loss_a_hunk_is_is_said(commit):
     commit(a_py="1\n", b_py="def f():\n    return 1\n")
     line = commit(a_py="2\n", b_py="def f():\n    return 2\n")
-    found = result(line, "slower", findings=[finding(line, 1, 2, a=1.19)])
+    equal = {"test_a.py::a": Inspections(results=Agreement("equal"))}
+    found = result(line, "slower", findings=[finding(line, 1, 2, equal, a=1.19)])
     text = terminal(shown.document(found), None, colour=False)
     assert "hunk 2 of 2: in f(), b.py" in text
-    assert "a: 95% of the loss" in text
+    assert "a: 95% of the loss; results equal\n" in text
     (change,) = found.as_json()["stages"][0]["changes"]
     assert 0.95 < change["benchmarks"][0]["share"] < 0.96
-
-
-@pytest.mark.nightly
-def test_a_hunk_that_is_slower_returns_the_same(tmp_path, monkeypatch):
-    create(tmp_path, [in_three_hunks(0, 1.0), in_three_hunks(1, 1.2)], monkeypatch)
-    variables = {**ALONE, "GNNBENCH_CACHE": str(tmp_path / ".cache")}
-    found = gnnbench("bisect", "git:good", "git:main", "--", "test_suite.py", cwd=tmp_path, **variables)
-    assert "hunk 2 of 3: in one(), thing.py" in found.stdout, found.stderr
-    assert re.search(r"% of the loss; results equal$", found.stdout, re.MULTILINE)
-    left_out = gnnbench(
-        "bisect", "git:good", "git:main", "--no-hunks", "--", "test_suite.py", cwd=tmp_path, **variables
-    )
-    assert "hunk" not in left_out.stdout

@@ -5,10 +5,11 @@ import pytest
 from gnnbench.compare.ab.visit import NotTimed, Visit
 from gnnbench.compare.bisect import journal as module
 from gnnbench.compare.bisect.followed import Measured, Seen
-from gnnbench.compare.bisect.journal import BisectSetting, Journal, key
+from gnnbench.compare.bisect.journal import Journal, key
 from gnnbench.compare.bisect.line import Candidate, Line
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
+from tests.compare.bisect.results import setting
 
 PAIR = Measured(
     1.25,
@@ -73,12 +74,9 @@ def test_where_the_disk_is_full_the_last_state_stays(tmp_path, monkeypatch):
 
 
 def test_a_state_belongs_to_the_ends_the_setting_and_the_suite_as_it_is(tmp_path):
-    def name(end="git:a", *arguments, effect=0.03, **more):
+    def name(end="git:a", *arguments, **more):
         line = Line("commit", (Candidate("good", "git:good"), Candidate("bad", end)))
-        limits = {"per_benchmark_seconds": 60.0, "timeout_seconds": 60.0, "thresholds": Thresholds(effect)}
-        return key(
-            line, BisectSetting(arguments=arguments, folder=tmp_path, cache=tmp_path, **limits, **more)
-        )
+        return key(line, setting(tmp_path, arguments=arguments, **more))
 
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "test_a.py").write_text("1")
@@ -86,7 +84,7 @@ def test_a_state_belongs_to_the_ends_the_setting_and_the_suite_as_it_is(tmp_path
         name("git:a", "suite"),
         name("git:b", "suite"),
         name(),
-        name(effect=0.05),
+        name(thresholds=Thresholds(0.05)),
         name(dependencies=True),
     }
     (tmp_path / "suite" / "test_a.py").write_text("2")

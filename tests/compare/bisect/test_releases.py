@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 from gnnbench.compare.bisect import lines, releases, run
-from gnnbench.compare.bisect.journal import BisectSetting
 from gnnbench.compare.bisect.line import Candidate, Cause, Move
-from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 from tests.compare.ab.workers import Watcher
 from tests.compare.bisect.histories import content, create
-from tests.compare.bisect.results import finding, result
+from tests.compare.bisect.results import finding, result, setting
 from tests.variants.repositories import git, wheel
 
 FIVE = ("alpha", "beta", "gamma", "delta", "thing")
@@ -115,17 +113,10 @@ def test_within_a_package_s_step_are_its_releases_and_within_a_release_s_the_com
     assert [one.cause.title for one in commits.candidates[1:]] == ["change 1", "change 2"]
     assert pins(commits)[0] > {"pip:alpha==1"}
     stage = result(line, findings=[finding(line, 1, 2, a=1.2), finding(line, 0, 2, a=1.3)]).stages[0]
-    setting = BisectSetting(
-        arguments=("suite", "-x"),
-        folder=folder,
-        cache=folder,
-        thresholds=Thresholds(0.03),
-        per_benchmark_seconds=1.0,
-        timeout_seconds=60.0,
-    )
+    its = setting(folder, arguments=("suite", "-x"))
     inside = [(commits, ("test_a.py::a", "suite", "-x"))]
-    assert list(run._closer(stage, setting, known, Watcher())) == inside
-    assert list(run._closer(stage, setting, {"thing": "nowhere"}, watcher := Watcher())) == []
+    assert list(run._closer(stage, its, known, Watcher())) == inside
+    assert list(run._closer(stage, its, {"thing": "nowhere"}, watcher := Watcher())) == []
     assert watcher.said[0].startswith(
         "thing 1.2: not looked at closer: --repository thing=nowhere: there is no"
     )
