@@ -84,8 +84,10 @@ def test_benchmarks_inside_their_package_are_compared_with_a_record(tmp_path, ca
     """`gnnbench ab` would import both sides' package from the working tree."""
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels/__init__.py").touch()
-    project = Project(tmp_path, ["kernels/test_sum.py::test_sum"])
-    init._say_next(plan.make(project, "me/gnnbench@v2", settings=True))
+    planned = plan.make(Project(tmp_path, ["kernels/test_sum.py::test_sum"]), None, settings=True)
+    init._show(planned)
+    assert "\nthey lie inside the package kernels: " in capsys.readouterr().out
+    init._say_next(planned)
     *_, record, compare = capsys.readouterr().out.replace("\n  ", " ").splitlines()
     assert record.startswith("commit, and before your next change: gnnbench baseline record -- ")
     assert record.endswith("kernels/test_sum.py")
@@ -109,21 +111,6 @@ def test_a_repository_with_benchmarks_keeps_them(tmp_path, run):
     assert "nothing to write" in again.stdout
     assert "still to do" not in again.stdout
     assert state(tmp_path) == after
-
-
-def test_where_nobody_can_answer_it_shows_what_it_found_and_writes_nothing(in_process, tmp_path):
-    """A package that holds its benchmarks is named."""
-    (tmp_path / "kernels").mkdir()
-    (tmp_path / "kernels/__init__.py").touch()
-    (tmp_path / "kernels/test_sum.py").write_text(SUITE)
-    before = state(tmp_path)
-    found = in_process("init")
-    assert found.returncode == 2
-    said = "nothing was written: nobody can answer here; give --yes to write without asking"
-    assert found.stderr.splitlines()[-1] == f"gnnbench: {said}"
-    assert state(tmp_path) == before
-    assert "1 benchmark function in kernels/test_sum.py" in found.stdout
-    assert "they lie inside the package kernels: gnnbench ab cannot compare versions of it" in found.stdout
 
 
 @pytest.mark.parametrize(("answer", "written"), [(b"n\n", False), (b"\n", True)])
@@ -206,6 +193,7 @@ def test_it_finds_the_same_from_each_folder_of_a_repository(tmp_path, in_process
 
     def asked():
         found = in_process("init")
+        assert (found.returncode, state(tmp_path)) == (2, {})
         assert "nothing was written: nobody can answer here" in found.stderr
         return found.stdout
 
