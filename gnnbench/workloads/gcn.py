@@ -6,6 +6,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from .case import Case
 from .graphs.catalog import DATASETS
 from .graphs.graph import Graph
 from .network import Network, glorot
@@ -36,15 +37,10 @@ def initial_weights(widths: Sequence[int], seed: int = 0) -> list[tuple[Tensor, 
     ]
 
 
-def build(
-    module: PlatformModule,
-    weights: Sequence[tuple[Tensor, Tensor]],
-    device: torch.device,
-    dtype: torch.dtype,
-) -> Network:
+def build(case: Case, module: PlatformModule, weights: Sequence[tuple[Tensor, Tensor]]) -> Network:
     """Return a platform's network, with copies of the layers' weights and biases."""
     layers = [
-        module.layer(weight.to(device, dtype), bias.to(device, dtype), cached=module.MODEL_CACHED)
-        for weight, bias in weights
+        module.layer(*(one.to(case.device, case.dtype) for one in each), cached=module.MODEL_CACHED)
+        for each in weights
     ]
     return Network(layers, module.convolution(cached=module.MODEL_CACHED).run)

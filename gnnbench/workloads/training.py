@@ -33,7 +33,7 @@ class Training:
 
 def prepare(case: Case, module: PlatformModule, weights: Sequence[tuple[Tensor, Tensor]]) -> Training:
     """Build a platform's GCN from initial weights, with its structure and Adam (lr 0.01)."""
-    model = gcn.build(module, weights, case.device, case.dtype)
+    model = gcn.build(case, module, weights)
     return prepare_model(case, model, module.convolution(cached=module.MODEL_CACHED).build(case))
 
 
