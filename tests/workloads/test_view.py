@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from gnnbench.workloads import platforms
 from gnnbench.workloads.graphs.graph import Graph
 from gnnbench.workloads.kept_reference import KeptReference
 from gnnbench.workloads.operations import OPERATIONS, REFERENCES
-from gnnbench.workloads.verify import MismatchError, verify, with_backward
+from gnnbench.workloads.verify import MismatchError
 from gnnbench.workloads.view import LARGE, Projection, Rows, View, view_of
+from tests.workloads.cells import Workload
 
 WIDTH = 16
 
@@ -35,21 +35,13 @@ def view(request, graph, monkeypatch):
     return Rows(graph, 1, WIDTH)
 
 
-def verified(case, run, inputs, view, reference=REFERENCES.spmm_sum):
-    """Verify a function of inputs, with its gradients if the case has them."""
-    module = platforms.load("torch")
-    if case.spec.direction == "forward_backward":
-        run, inputs = with_backward(module, run, inputs)
-    verify(case, module, run, inputs, reference, view=view)
-
-
 @pytest.fixture
 def check(view, graph, make_case):
     """Verify a function of x and edge_index against the sum over neighbours."""
 
     def check(run, direction="forward", dtype="float32"):
         case = make_case(graph=graph, direction=direction, dtype=dtype, hidden=WIDTH)
-        verified(case, run, (case.edge_index(), case.features()), view)
+        Workload(case, run, (case.edge_index(), case.features()), None).timed().verify(view)
 
     return check
 
@@ -122,8 +114,9 @@ def test_a_gradient_outside_the_sample_is_found(graph, make_case, monkeypatch):
         x.register_hook(lambda gradient: gradient + 1e-3)
         return sums(edge_index, x)
 
+    workload = Workload(case, run, (case.edge_index(), case.features()), None).timed()
     with pytest.raises(MismatchError, match="is not zero where the output does not depend on it"):
-        verified(case, run, (case.edge_index(), case.features()), Rows(graph, 1, WIDTH))
+        workload.verify(Rows(graph, 1, WIDTH))
 
 
 def test_a_wrong_gradient_of_weights_by_entry_is_found(graph, make_case):
@@ -135,8 +128,8 @@ def test_a_wrong_gradient_of_weights_by_entry_is_found(graph, make_case):
             scaled = weight.detach() * (1 - factor) + weight * factor
             return torch.zeros_like(x).index_add(0, target, x[source] * scaled.unsqueeze(1))
 
-        inputs, view = (case.features(), case.edge_weight()), Rows(graph, 1, WIDTH)
-        verified(case, run, inputs, view, REFERENCES.update_all_u_mul_e_sum)
+        workload = Workload(case, run, (case.features(), case.edge_weight()), None)
+        workload.timed().verify(Rows(graph, 1, WIDTH))
 
     check_with(1)
     with pytest.raises(MismatchError, match="gradient of input tensor 1 is wrong"):

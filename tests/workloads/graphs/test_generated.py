@@ -9,14 +9,11 @@ from gnnbench.workloads.graphs import molecules
 from gnnbench.workloads.graphs.catalog import DatasetName
 from gnnbench.workloads.graphs.load import load
 from gnnbench.workloads.graphs.synthetic import hub, rmat, uniform
+from gnnbench.workloads.sampled import degrees
 
 
 def made(text):
     return load(DatasetName.parse(text), None, Path())
-
-
-def degrees(graph):
-    return torch.bincount(graph.edge_index[1], minlength=graph.num_nodes)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +31,7 @@ def degrees(graph):
 )
 def test_counts_are_exact_and_bytes_the_same_on_every_machine(make, text, counts, content_hash):
     graph = made(text)
+    assert (graph.name, graph.synthetic) == (text, True)
     assert (graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes) == counts
     assert (graph.edge_type, graph.relations) == (None, ())
     assert graph.content_hash == content_hash
@@ -86,7 +84,8 @@ def test_a_molecule_has_one_label_and_is_in_one_part_of_the_split():
 
 def test_the_stand_in_of_molhiv_has_its_counts():
     name = DatasetName.parse("ogbg-molhiv:synthetic@0.01")
-    graph = made("ogbg-molhiv:synthetic@0.01")
+    graph = made(name.id)
+    assert (graph.name, graph.synthetic) == (name.id, True)
     assert (len(graph.sizes), graph.num_nodes, graph.num_edges) == (411, name.nodes, 2 * name.pairs)
     assert (graph.num_features, graph.num_classes) == (9, 2)
     assert int(graph.train_mask[graph.sizes.cumsum(0) - graph.sizes].sum()) == 329

@@ -1,4 +1,4 @@
-"""ogb's own loader on small data sets in the two layouts OGB publishes, written here."""
+"""ogb's own loader on small data sets in the layouts that OGB publishes, written here."""
 
 import sys
 from pathlib import Path
@@ -10,9 +10,9 @@ import torch
 
 from gnnbench.errors import UsageError
 from gnnbench.workloads.graphs import ogb
-from gnnbench.workloads.graphs.catalog import DATASETS
+from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
+from gnnbench.workloads.graphs.load import load
 from gnnbench.workloads.graphs.locate import place, under_data_root
-from tests.workloads.graphs.ogb_files import table
 
 NODES = 30
 ARXIV, MAG, HETERO = (DATASETS[name] for name in ("ogbn-arxiv", "ogbn-mag", "ogbn-mag-hetero"))
@@ -21,9 +21,15 @@ EDGES = np.stack((np.arange(NODES - 1), np.arange(1, NODES)), axis=1)
 FEATURES = np.arange(NODES * 4, dtype=np.float32).reshape(NODES, 4) / 8
 
 
-def write_folder(root, name, split, version=1):
+def table(path, values):
+    """Write a table without a header, compressed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(values).to_csv(f"{path}.csv.gz", index=False, header=False, compression="gzip")
+
+
+def write_folder(root, name, split, version=1, parts=SPLIT):
     folder = root / "ogb" / name
-    for part, ids in SPLIT.items():
+    for part, ids in parts.items():
         table(folder / "split" / split / part, ids)
     (folder / f"RELEASE_v{version}.txt").touch()
     return folder
@@ -185,3 +191,62 @@ def test_a_broken_or_hostile_file_is_one_line(tmp_path, spoil, message):
     expected = rf"ogbn-arxiv: the files in .* cannot be read \(.*{message}.*\); replace them"
     with pytest.raises(UsageError, match=expected):
         ogb.read(ARXIV, folder, tmp_path / "cache")
+
+
+MOLHIV = DATASETS["ogbg-molhiv"]
+SIZES = [3, 1, 4, 2]
+"""Numbers of atoms of chains; the second molecule has no bond."""
+CHAINS = [np.stack((np.arange(size - 1), np.arange(1, size))) for size in SIZES]
+ATOMS = [np.arange(size * 9).reshape(size, 9) for size in SIZES]
+LABELS = [1, 0, 0, 1]
+PARTS = {"train": np.array([0, 3]), "valid": np.array([1]), "test": np.array([2])}
+
+
+def molhiv(root, node=None):
+    """Write the published layout, whose files have one direction of each bond; `node` replaces one end."""
+    folder = write_folder(root, "ogbg_molhiv", "scaffold", parts=PARTS)
+    edges = np.concatenate(CHAINS, axis=1).T
+    if node is not None:
+        edges[0, 1] = node
+    for name, values in {
+        "edge": edges,
+        "edge-feat": np.zeros((len(edges), 3), dtype=int),
+        "node-feat": np.concatenate(ATOMS),
+        "num-node-list": SIZES,
+        "num-edge-list": np.array(SIZES) - 1,
+        "graph-label": LABELS,
+    }.items():
+        table(folder / "raw" / name, values)
+    return folder
+
+
+def check_molecules(graph):
+    assert (graph.name, graph.synthetic, graph.sizes.tolist()) == ("ogbg-molhiv", False, SIZES)
+    bonds = [(0, 1), (1, 2), (4, 5), (5, 6), (6, 7), (8, 9)]
+    entries = set(zip(*graph.edge_index.tolist(), strict=True))
+    assert entries == {*bonds, *((target, source) for source, target in bonds)}
+    np.testing.assert_array_equal(graph.x.numpy(), np.concatenate(ATOMS))
+    assert graph.y.tolist() == np.repeat(LABELS, SIZES).tolist()
+    masks = (graph.train_mask, graph.val_mask, graph.test_mask)
+    assert [mask.nonzero().view(-1).tolist() for mask in masks] == [[0, 1, 2, 8, 9], [3], [4, 5, 6, 7]]
+
+
+def test_reads_molecules_from_the_data_folder(tmp_path, capfd, listing):
+    root, cache = tmp_path / "root", tmp_path / "cache"
+    folder = molhiv(root)
+    before = listing(folder)
+    assert place(MOLHIV, root, cache)
+    for _ in range(2):  # processed, then from the cache
+        check_molecules(load(DatasetName.parse("ogbg-molhiv"), root, cache))
+    assert listing(folder) == before
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_bond_that_leaves_its_molecule_and_labels_of_others_are_one_line(tmp_path):
+    for node in (-1, 3):
+        folder = molhiv(tmp_path, node)
+        with pytest.raises(UsageError, match=r"\(a graph of 3 nodes has an edge to node"):
+            ogb.read_molecules(MOLHIV, folder, tmp_path / f"cache{node}")
+    table(molhiv(tmp_path) / "raw/graph-label", LABELS[:-1])
+    with pytest.raises(UsageError, match="3 labels for 4 graphs"):
+        ogb.read_molecules(MOLHIV, folder, tmp_path / "cache")

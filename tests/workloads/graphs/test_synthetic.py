@@ -1,6 +1,7 @@
 """The twins: counts, skew, and the same bytes everywhere."""
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,10 +9,11 @@ import torch
 from scipy.stats import ks_2samp
 
 from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
+from gnnbench.workloads.graphs.load import load
 from gnnbench.workloads.graphs.locate import under_data_root
 from gnnbench.workloads.graphs.planetoid import read
 from gnnbench.workloads.graphs.relation import reverses
-from gnnbench.workloads.graphs.synthetic import twin
+from gnnbench.workloads.sampled import degrees
 
 HASHES = {
     "cora:synthetic": "460d691e1b39d232",
@@ -30,11 +32,7 @@ TYPED = ("aifb:synthetic", "aifb:synthetic@0.1", "ogbn-mag-hetero:synthetic@0.01
 
 @cache
 def made(text):
-    return twin(DatasetName.parse(text))
-
-
-def degrees(graph):
-    return torch.bincount(graph.edge_index[1], minlength=graph.num_nodes)
+    return load(DatasetName.parse(text), None, Path())
 
 
 @pytest.mark.parametrize(
