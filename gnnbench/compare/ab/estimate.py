@@ -69,8 +69,6 @@ def judged(
     thresholds: Thresholds,
     family: int,
     tails: tuple[float, float] | None = None,
-    *,
-    doubts: bool = True,
 ) -> Judgement:
     """Judge a benchmark by its estimate.
 
@@ -80,7 +78,6 @@ def judged(
         family: number of benchmarks of the run.
         tails: tail probability of the simultaneous and of the per-benchmark interval at this interim
             analysis. None: those of a sample of fixed size, which is analysed once.
-        doubts: whether to also require enough pairs that agree; False for a sample of fixed size.
     """
     excluded = estimate.outliers.text
     if estimate.degrees_of_freedom <= 0 or math.isnan(estimate.standard_error):
@@ -96,9 +93,9 @@ def judged(
     assert found.code
     # The reason names the levels of the run, not those of this interim analysis.
     verdict, reason = found.verdict, found.code.text(thresholds)
-    if verdict in ("slower", "faster") and doubts and estimate.shrunk and estimate.agreeing < _AGREEING:
+    if verdict in ("slower", "faster") and estimate.shrunk and estimate.agreeing < _AGREEING:
         verdict, reason = "undecided", "some pairs contradict the difference"
-    if doubts and estimate.doubt and verdict != "undecided":
+    if estimate.doubt and verdict != "undecided":
         verdict, reason = "undecided", estimate.doubt
     return _counted(replace(found, verdict=verdict, reason=reason + excluded), estimate)
 

@@ -41,7 +41,8 @@ class Evidence:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._columns = {name: column for column, name in enumerate(names)}
-        self._rows: list[Array] = []
+        self._measured: Array = np.empty((7, 0, len(names)))
+        """What `add` takes of each visit [7, pairs, m]."""
         self.pair_variance = USUAL_PAIR_VARIANCE
         """Variance between pairs, without the noise within: the median benchmark's, averaged with
         USUAL_PAIR_VARIANCE. It only weights the pairs; the standard error comes from the residuals."""
@@ -54,7 +55,7 @@ class Evidence:
             (of_location, shared), (_, of_turns) = one.noise
             noises = of_location, shared, of_turns
             row[:, self._columns[name]] = one.base, one.head, one.turns, *noises, one.blocks
-        self._rows.append(row)
+        self._measured = np.append(self._measured, row[:, None], axis=1)
 
     def block_noise(self) -> dict[str, float]:
         """Return the variance of a log ratio from the noise within a visit, times the number of blocks.
@@ -64,10 +65,6 @@ class Evidence:
         per_block = self._table()[2]
         return dict(zip(self._columns, map(float, per_block), strict=True))
 
-    def _measured(self) -> Array:
-        """Return the rows of `add` [7, pairs, m]."""
-        return np.stack(self._rows, axis=1) if self._rows else np.full((7, 0, len(self._columns)), np.nan)
-
     def _table(self) -> tuple[Array, NDArray[np.bool_], Array, Array, Array]:
         """Return the log ratios, and the noise within visits.
 
@@ -75,7 +72,7 @@ class Evidence:
             Log ratios and blocks [2, pairs, m]; which pairs are kept [pairs, m]; noise of a block [m]; its
             degrees of freedom [m]; degrees of freedom used up by weighting the two estimates [m].
         """
-        base, head, turns, *noises, blocks = self._measured()
+        base, head, turns, *noises, blocks = self._measured
         noise = np.stack(noises)
         difference = head - base
         keeps = kept(base, head)
@@ -126,7 +123,7 @@ class Evidence:
         floor = np.divide(1, least, out=np.zeros_like(least), where=least > 0)
         square = np.maximum(np.divide(scale, total, out=np.full_like(total, np.nan), where=total > 0), floor)
         beyond = keeps & (np.sign(means) * logs > np.abs(means) / 4)
-        base, head, *_ = self._measured()
+        base, head, *_ = self._measured
         measured = np.isfinite(difference)
         some = (measured & ~keeps).any(axis=0)
         found = {}

@@ -78,21 +78,8 @@ class Held:
         return inspect(self._layouts.current, self._layouts.devices)
 
     def calls(self) -> Pedantic:
-        """Return the calls whose instructions can be counted."""
+        """Return the calls whose instructions can be counted, and whose results can be compared."""
         return Pedantic.of(self._layouts.current)
-
-    def compared(self, scope: Mapping[str, Any], *, fixed: bool) -> "ComparedCalls":
-        """Return calls whose results can be compared with the other side's.
-
-        Args:
-            scope: the globals of the test's module.
-            fixed: whether the inputs must keep their values.
-        """
-        from ...measure.returned.calls import ComparedCalls
-
-        self.renew()
-        call = self._layouts.current
-        return ComparedCalls(lambda: call, lambda _: None, scope, fixed=fixed)
 
     def result(self) -> Any:
         """Return what the test gets."""
@@ -188,7 +175,11 @@ class Held:
         """Make calls whose results are compared."""
         if self.no_calls:
             return {"answer": "nothing returned", "reason": self.no_calls}
-        calls = self._compared = self.compared(scope, fixed=fixed)
+        from ...measure.returned.calls import ComparedCalls
+
+        self.renew()
+        made = self.calls()
+        calls = self._compared = ComparedCalls(made.inputs, made.tear_down, scope, fixed=fixed)
         try:
             calls.make_first()
         except Exception as error:  # noqa: BLE001 - inputs and outputs may be anything
@@ -293,12 +284,6 @@ class Repeated(Held):
     def calls(self) -> Pedantic:
         """Return calls, each with its set-up and tear-down."""
         return self._asked
-
-    def compared(self, scope: Mapping[str, Any], *, fixed: bool) -> "ComparedCalls":
-        """Return calls, each with its set-up and tear-down."""
-        from ...measure.returned.calls import ComparedCalls
-
-        return ComparedCalls(self._asked.inputs, self._asked.tear_down, scope, fixed=fixed)
 
     def result(self) -> Any:
         """Make one more call, and return its result."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...measure.returned.calls import AGAIN, GIVEN, MOVED, NEW
 from ...measure.returned.portable import TEXT
+from ...variants.child import SIDES
 from ..closeness import Closeness, compare, digits
 from ..comparison import Agreement, not_compared
 from .renamed import as_in_base, input_of
@@ -19,7 +20,6 @@ Fetch = Callable[[int, Sequence[tuple[int, str]]], list[Values]]
 place; None: the call has no such part."""
 
 _BASE, _HEAD = range(2)
-_SIDES = ("base", "head")
 _SMALL = 2.0**-6
 """A larger error, relative to the largest value, is none of precision."""
 _MANY = 0.25
@@ -44,7 +44,7 @@ def agreement(base: Mapping[str, Any], head: Mapping[str, Any], fetch: Fetch) ->
         head: what the head's answered.
         fetch: gets parts from the workers.
     """
-    for side, one in zip(_SIDES, (base, head), strict=True):
+    for side, one in zip(SIDES, (base, head), strict=True):
         if one["answer"] != "returned":
             return not_compared(one["reason"])
         if side == "base" and (failure := one["calls"][GIVEN]["failure"]):
@@ -119,7 +119,7 @@ class _Comparing:
         elif not any(self._refused):
             for side, other in ((_BASE, _HEAD), (_HEAD, _BASE)):
                 only = sorted(self._writable[side] - self._writable[other])
-                self._others += [f"{_SIDES[side]} has {place}" for place in only]
+                self._others += [f"{SIDES[side]} has {place}" for place in only]
         if not self._repeats(_HEAD):
             raise _DifferError(self._how_not_repeated())
 
@@ -227,11 +227,11 @@ def _only(part: str, side: int, left: Mapping[str, str]) -> str:
     """Say that only one side has a part; the head may have a type there that cannot be compared."""
     if part.endswith("after the call"):
         changed = part.removesuffix(" after the call")
-        return f"the {_SIDES[side]} changes {changed}, and the {_SIDES[1 - side]} does not"
+        return f"the {SIDES[side]} changes {changed}, and the {SIDES[1 - side]} does not"
     for place, kind in left.items():
         if part.startswith(f"output{place}"):
             return f"output{place} is a {kind} in the head"
-    return f"only the {_SIDES[side]} has {part}"
+    return f"only the {SIDES[side]} has {part}"
 
 
 def _how(place: str, found: Closeness) -> str:

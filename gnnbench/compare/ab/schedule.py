@@ -113,6 +113,7 @@ class Schedule:
         total_option: the option that sets `total_seconds`, for messages.
         allowed: how much slower benchmarks may be. One that is slower is measured until it is known whether
             it is more than that.
+        likely: the benchmarks that are likely slower, which are measured first.
     """
 
     def __init__(
@@ -133,7 +134,8 @@ class Schedule:
         self._per_benchmark_seconds, self._total_seconds = per_benchmark_seconds, total_seconds
         self._starts: list[float] = []
         self._plan: Plan | None = None
-        self._spent = 0.0
+        self.spent_seconds = 0.0
+        """Time of the pairs, with their starts."""
         self._settled = 0.0
         """Time for benchmarks that need no timing. It is a part of the total budget only."""
 
@@ -143,14 +145,9 @@ class Schedule:
         return budget if self._total_seconds is None else min(budget, self._total_seconds)
 
     @property
-    def spent_seconds(self) -> float:
-        """Time of the pairs, with their starts."""
-        return self._spent
-
-    @property
     def left_seconds(self) -> float:
         """The rest of the budget."""
-        return max(self._budget - self._spent, 0.0)
+        return max(self._budget - self.spent_seconds, 0.0)
 
     @property
     def undecided(self) -> list[str]:
@@ -199,7 +196,7 @@ class Schedule:
     def spend(self, seconds: float) -> None:
         """Subtract time that was needed to know which benchmarks must be timed."""
         self._settled += seconds
-        self._spent += seconds
+        self.spent_seconds += seconds
 
     def leave_out(self, name: str) -> None:
         """Remove a benchmark that needs no timing; the others share its part of the error probability.
@@ -302,7 +299,7 @@ class Schedule:
         self._starts.append(pair.start_seconds)
         visits_seconds = sum(visit.seconds for visit in pair.visits.values())
         self._settled += pair.settled_seconds
-        self._spent += pair.start_seconds + pair.settled_seconds + visits_seconds
+        self.spent_seconds += pair.start_seconds + pair.settled_seconds + visits_seconds
         for name, visit in pair.visits.items():
             one = self._benchmarks[name]
             one.pairs += 1
@@ -333,7 +330,7 @@ class Schedule:
             own_error = (1 - one.thresholds.own_level) / 2
             one.boundaries = Boundary(error), Boundary(own_error)
         information = estimate.information * math.log1p(one.thresholds.effect) ** 2
-        time = self._spent / self._budget
+        time = self.spent_seconds / self._budget
         # The boundaries count information in pairs, which does not depend on the estimated variance.
         wide, own = (
             boundary.tail(estimate.pairs, spending.share(information, time))
