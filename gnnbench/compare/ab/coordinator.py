@@ -80,7 +80,7 @@ class Judging:
             np.random.default_rng(setting.seed),
             setting.total_option,
             limits,
-            [name for name, more in added.items() if more > 0 and more >= most / 2],
+            [name for name, more in added.items() if more >= max(most / 2, setting.thresholds.effect)],
         )
         """Says what to time next."""
         self.head_logs: dict[str, list[float]] = defaultdict(list)
