@@ -1,7 +1,7 @@
 """Counts what one call does in each range: operators, host-device synchronisations, sorts and copies."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from ..measure.conditions import collector_paused
+from ..measure.copies import tensors
 from ..measure.counters import OperatorMode, is_on_device, kinds, library_calls
 from .ranges import Ranges
 from .record import Counts
@@ -116,19 +117,11 @@ class _Elements(TorchFunctionMode):
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         if function is torch.tensor or function is torch.as_tensor:
-            elements = list(_elements(args[0])) if args and not isinstance(args[0], Tensor) else []
+            elements = list(tensors(args[0])) if args and not isinstance(args[0], Tensor) else []
             if is_on_device(self._seen.device, elements):
                 name = f"torch.{function.__name__}"
                 self._seen.add("host_reads", len(elements), name=name, caller=_caller())
         return function(*args, **(kwargs or {}))
-
-
-def _elements(data: Any) -> Iterator[Tensor]:
-    if isinstance(data, Tensor):
-        yield data
-    elif isinstance(data, list | tuple):
-        for item in data:
-            yield from _elements(item)
 
 
 _BELOW = ("torch.", "dgl.backend.", f"{__package__}.", f"{OperatorMode.__module__}.")
