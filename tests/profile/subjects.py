@@ -41,6 +41,12 @@ def recorded(name="test_a", spec=None, findings=(), **sections):
     return ProfileRecord(id=name, sections=sections, **fields)
 
 
+def event(category, name, start_us, duration_us, **args):
+    """An event as torch.profiler writes one into a Chrome trace."""
+    times = {"ts": 4417374733791.0 + start_us, "dur": duration_us}
+    return {"ph": "X", "cat": category, "name": name, **times, "args": args}
+
+
 def widest(text):
     return max(map(len, text.splitlines()))
 

@@ -3,24 +3,9 @@ import torch
 
 from gnnbench.profile import kernels
 from gnnbench.profile.subject import UnavailableError
-from tests.profile import subjects
-from tests.profile.subjects import subject_of
+from tests.profile.subjects import event, subject_of, widest
 
 SPMM = "void cusparse::csrmm_v2_kernel<int, float, float, float>(long, long, long, float const*, float*)"
-
-
-def event(category, name, start_us, duration_us, **args):
-    """As torch.profiler writes one into a Chrome trace."""
-    return {
-        "ph": "X",
-        "cat": category,
-        "name": name,
-        "pid": 0,
-        "tid": 7,
-        "ts": 4417374733791.0 + start_us,
-        "dur": duration_us,
-        "args": args,
-    }
 
 
 TRACE = [
@@ -47,7 +32,7 @@ SET_UP = [event(kind, "of the set-up", -9, 5, bytes=1) for kind in ("kernel", "g
 
 def test_events_are_added_up_by_name_without_the_wait_that_ends_a_step():
     section = {**kernels.summary([*SET_UP, *TRACE]), "cold_ns": 5_000_000, "repeats": 1}
-    assert subjects.widest(kernels.table(section)) == 80
+    assert widest(kernels.table(section)) == 80
     assert kernels.table(section).splitlines() == [
         "Time %     Time  Calls      Avg      Min      Max  Kernel",
         "   62%   100 µs      1   100 µs   100 µs   100 µs  cusparse::csrmm_v2_kernel<in…",
@@ -80,5 +65,5 @@ def test_kernels_copies_and_waits_of_a_gpu(tmp_path):
     (read,) = (row for row in section["copies"] if "DtoH" in row["name"])  # the others are fills
     assert (read["calls"], read["bytes"]) == (3, 3 * 4)
     assert sum(row["calls"] for row in section["synchronizations"]) == 3
-    assert subjects.widest(kernels.table(section)) <= 80
+    assert widest(kernels.table(section)) <= 80
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,3 @@
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from gnnbench.profile import kinds, record
 from gnnbench.profile.findings import find
 from gnnbench.profile.record import ProfileStore, folder_name
 from gnnbench.workloads.spec import Spec
-from tests.profile.subjects import subject_of
+from tests.profile.subjects import recorded, subject_of
 
 
 @pytest.fixture(scope="module")
@@ -20,15 +19,8 @@ def taken(tmp_path_factory):
     weight = torch.ones(8, 8, requires_grad=True)
     subject = subject_of(lambda: (weight @ weight).sum().backward(), "cpu", 2)
     sections, unavailable = kinds.take(tuple(kinds.KINDS), subject, tmp_path_factory.mktemp("profile"))
-    return record.ProfileRecord(
-        id="test_a.py::test_b[x]",
-        spec=None,
-        environment={"cpu": "x"},
-        repeats=2,
-        sections=sections,
-        unavailable=unavailable,
-        findings=find(sections),
-    )
+    made = recorded("test_a.py::test_b[x]", findings=find(sections), **sections)
+    return replace(made, environment={"cpu": "x"}, unavailable=unavailable)
 
 
 def test_what_is_written_is_read_again(taken, tmp_path):
@@ -86,13 +78,6 @@ def test_each_profile_has_a_number_and_what_fails_leaves_nothing(tmp_path):
     assert sorted((store.root / "epoch-cpu").iterdir()) == found
     assert [path.name for path in found] == ["0001", "0002", "0003"]
     assert [(path / "profile.json").read_text() for path in found] == ["a", "b", "c"]
-
-
-def test_those_who_save_at_the_same_time_get_numbers_of_their_own(tmp_path):
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda number: save(ProfileStore(tmp_path), "epoch", str(number)), range(40)))
-    assert len(set(found)) == len(list((tmp_path / "epoch").iterdir())) == 40
-    assert {(path / "profile.json").read_text() for path in found} == set(map(str, range(40)))
 
 
 @given(st.text(min_size=1))
