@@ -176,7 +176,7 @@ def test_on_a_full_disk_finished_processes_are_kept(project, record, monkeypatch
         Path("/dev/full").write_text(text)  # a real ENOSPC
 
     with monkeypatch.context() as patch:
-        patch.setattr(baseline, "_write", full)
+        patch.setattr(baseline, "write_whole", full)
         status, _, err = record()
     assert status == 2
     assert "cannot be written (No space left on device); nothing was recorded\n" in err
