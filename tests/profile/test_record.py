@@ -10,7 +10,6 @@ from gnnbench.errors import UsageError
 from gnnbench.profile import kinds, record
 from gnnbench.profile.findings import find
 from gnnbench.profile.record import ProfileStore, folder_name
-from gnnbench.workloads.spec import Spec
 from tests.profile.subjects import recorded, subject_of
 
 
@@ -50,15 +49,6 @@ def test_what_is_no_profile_is_refused_with_place_and_reason(tmp_path, text, mes
     assert line.startswith(f"{path}: ")
     assert message in line
     assert "profile again" in line
-
-
-def test_an_operations_former_name_is_read_as_the_one_of_today(taken, tmp_path):
-    spec = Spec("add_self_loops", "forward", "pyg", "float32", "int64", "cora", 256, "cpu")
-    name = "test_self_loops.py::test_self_loops[add_self_loops-forward-pyg-float32-int64-cora-256-cpu]"
-    record.write(replace(taken, id=name, spec=spec), tmp_path)
-    found = record.read(tmp_path)
-    assert found.id == name.replace("[add_self", "[add_remaining_self")
-    assert found.spec == replace(spec, operation="add_remaining_self_loops")
 
 
 def save(store, name, text="x"):

@@ -59,13 +59,6 @@ def test_written_is_read_and_other_benchmarks_stay(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_an_operations_former_name_is_read_as_the_one_of_today(tmp_path):
-    path = counter_baseline.path_of(tmp_path, "torch")
-    former = "add_self_loops-forward-torch-float32-int64-cora-256-cpu"
-    counter_baseline.write(path, "torch", {former: COUNTS})
-    assert counter_baseline.read(path) == {former.replace("add_self", "add_remaining_self"): COUNTS}
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
