@@ -149,7 +149,8 @@ def of_time(series: Series, level: float) -> list[Step]:
     least, least_of_ranks = penalties(len(logs), level)
     values = winsorized(logs)
     unit = long_run_sd(values)
-    places = segment(values / unit, least)
+    # The segmentation with the least squared error plus penalty: the first place of each new level.
+    places = [int(place) for place in fitted(values / unit, SHORTEST).predict(pen=least)[:-1]]
 
     def strength(start: int, at: int, end: int) -> float:
         """Return by how much the evidence for a step exceeds what is needed."""
@@ -171,16 +172,6 @@ def _around(places: list[int], count: int) -> list[tuple[int, int, int]]:
     """Return the start of the level before each step, the step, and the end of the level after it."""
     edges = [0, *places, count]
     return list(zip(edges, edges[1:], edges[2:], strict=False))
-
-
-def segment(values: Array, penalty: float) -> list[int]:
-    """Return the first place of each new level: the segmentation with the least squared error plus penalty.
-
-    Args:
-        values: in units of the noise [n], n at least twice `SHORTEST`.
-        penalty: cost of each step, in squared units.
-    """
-    return [int(place) for place in fitted(values, SHORTEST).predict(pen=penalty)[:-1]]
 
 
 def fitted(values: Array, shortest: int) -> Any:
