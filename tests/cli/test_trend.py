@@ -13,7 +13,6 @@ RUNS = 24
 
 @pytest.fixture(autouse=True)
 def _place(tmp_path, monkeypatch):
-    monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
 
 
