@@ -1,4 +1,5 @@
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -107,15 +108,10 @@ def test_files_that_are_no_shards_are_joined_if_they_share_nothing(tmp_path):
     assert "error rate would reach" in refused(tmp_path, *many)
 
 
-GPU = {"name": "NVIDIA H100", "driver": "1", "cuda": "12", "mig": None}
-GPU |= dict.fromkeys(("graphics_clock_mhz", "memory_clock_mhz", "power_cap_watts"))
-
-
 @pytest.mark.parametrize(
     ("contents", "text"),
     [
         ((part(1, 2), part(2, 2, threads=8)), "different environments: threads 2 vs 8"),
-        ((part(1, 2), part(2, 2, gpu=GPU)), "different environments: gpu.name none vs NVIDIA H100"),
         ((ab(1, 2), ab(2, 2, here={**ENVIRONMENT, "threads": 8})), "environments: threads 2 vs 8"),
         ((part(1, 2), part(2, 2, commit="b" * 40)), f"different commits: '{'a' * 40}' and '{'b' * 40}'"),
         ((part(1, 2), part(2, 2, dirty=True)), "one had uncommitted changes"),
@@ -128,18 +124,15 @@ GPU |= dict.fromkeys(("graphics_clock_mhz", "memory_clock_mhz", "power_cap_watts
         ((content(entry("a")), content(entry("a"))), "both contain test_a.py::a"),
         ((part(1, 2), ab(2, 2)), "a run file and a result of gnnbench ab"),
         ((ab(1, 2), ab(2, 2, base=replace(SIDE, commits=("b" * 40,)))), "differ in base's commits"),
-        ((ab(1, 2), ab(2, 2, base=replace(SIDE, text="pip:torch==2"))), "differ in base's text: 'git:main'"),
         (
             (ab(1, 2), ab(2, 2, base=replace(SIDE, checkouts={"../lib": "c"}))),
             "base's checkouts: {} and {'../lib'",
         ),
         ((ab(1, 2), ab(2, 2, effect=0.05)), "differ in effect: 0.03 and 0.05"),
         ((plain(1), plain(2)), "does not describe its environment"),
-        ((content(entry("a\n\x1b[31m")), content(entry("a\n\x1b[31m"))), "both contain test_a.py::a??[31m"),
-        (("no JSON",), "not JSON, or cut off"),
         (({"version": 1},), "neither a run file nor a result of gnnbench ab"),
         (({"benchmarks": {}},), "it is a compare file"),
-        (({**ab(1, 1), "seconds": "many"},), "damaged at $.seconds"),
+        (({**ab(1, 1), "seconds": math.inf},), "damaged at $.seconds"),
         (({**ab(1, 1), "environment": {}},), "its environment lacks required fields"),
     ],
 )
@@ -169,13 +162,10 @@ def test_the_command_saves_and_counts(tmp_path, capsys):
     assert main.main(["merge", *paths, "-o", whole]) == 0
     assert capsys.readouterr().out == f"2 files, 9 benchmarks: {whole}\n"
     assert len(run_file.read(tmp_path / "whole.json").benchmarks) == 9
-    endless = tmp_path / "endless.json"
-    endless.write_text(json.dumps(ab(1, 1)).replace('"seconds": 10.5', '"seconds": 1e999'))
     for words, text in (
         ([*paths, "-o", paths[0]], "is also an input file"),
         ([*paths, "-o", "/proc/x/whole.json"], "cannot be written"),
         ([paths[0], "-o", whole], "shard 2/2 is missing"),
-        ([str(endless), "-o", whole], "damaged at $.seconds"),
     ):
         assert main.main(["merge", *words]) == 2
         err = capsys.readouterr().err
