@@ -38,7 +38,7 @@ CALLS = ["scatter_max on pyg", "scatter_max on torch", "scatter_max on dgl"]
 
 
 class KnownClock(Clock):
-    """Simulated clocks on one machine, of which the function of a call chooses one."""
+    """Simulated clocks on one machine, of which a call's function chooses one; `all` is that of others."""
 
     name = "known"
     resolution_seconds = 1e-9
@@ -46,8 +46,9 @@ class KnownClock(Clock):
     def __init__(self, family, seconds, noise=QUIET, seed=0):
         truths = {name: Truth(one) for name, one in seconds.items()}
         self._machine = FakeMachine(seed, truths, noise)
-        self._names = {id(path.call.run): path.id for path in family.paths() if path.call.run}
-        self._others = next((path.id for path in family.paths() if path.call.make), "all")
+        known = [path for path in family.paths() if path.id in seconds]
+        self._names = {id(path.call.run): path.id for path in known if path.call.run}
+        self._others = next((path.id for path in known if path.call.make), "all")
         self._clocks = {name: self._machine.clock(name) for name in truths}
         self.inputs = []
         """Places of the last input in memory, of all calls on the same copies."""
@@ -253,7 +254,6 @@ def test_gradients_of_earlier_calls_are_not_copied(graph):
 
     copied, family = [], family_of("scatter_max")
     clock = Clock(family, {"all": 1e-3})
-    clock._names, clock._others = {}, "all"
     measured(family, place("scatter_max", FORWARD_BACKWARD), graph, clock)
     assert copied == [None] * (LOOKS[0] + FRESH_LOOKS[0])
 
@@ -294,24 +294,14 @@ def test_calls_of_pyg_run_without_pyg_lib_where_that_is_a_platform_of_its_own(gr
         yield
         inside.pop()
 
-    seen = {}
-
-    def clock_of(_devices):
-        clock = KnownClock(family, {"all": 1e-3})
-        clock._names = {}
-        block = clock.block
-
-        def noted(call, *rest):
+    class Clock(KnownClock):
+        def block(self, call, *rest):
             seen.setdefault(id(call.function), set()).add(bool(inside))
-            return block(call, *rest)
+            return super().block(call, *rest)
 
-        clock.block = noted
-        return clock
-
-    family = family_of("coalesce")
+    seen, family = {}, family_of("coalesce")
     monkeypatch.setattr(point, "is_installed", lambda _: True)
     monkeypatch.setattr(point.platforms, "without_pyg_lib", hidden)
     pyg = next(path for path in family.paths() if path.id == "coalesce on pyg")
-    where = place("coalesce")
-    point.measure(family, where, graph, KeptReference(), clock_of, 0.03, 0.0)
+    measured(family, place("coalesce"), graph, Clock(family, {"all": 1e-3}))
     assert {number: {number == id(pyg.call.run)} for number in seen} == seen
