@@ -117,7 +117,7 @@ class Sampler:
                 rounds = rounds_per_block(
                     blocks, round_seconds, renewal_seconds / max(1, renewals), effort.max_seconds
                 )
-            measurement.stopped_by = stopping.reason(blocks, measurement.rounds, clock.now() - start)
+            measurement.stopped_by = stopping.reason(blocks, clock.now() - start)
 
     def whole(self, call: Call) -> Any:
         """Time calls that are more than the calling thread's own work, as they start processes or threads.
@@ -146,8 +146,7 @@ class Sampler:
             with collector_paused() if effort.disable_gc else nullcontext():
                 block = clock.block(timed, 1, 1)
             self._add(block)
-            elapsed = clock.now() - start
-            measurement.stopped_by = stopping.reason(measurement.blocks_ns, measurement.rounds, elapsed)
+            measurement.stopped_by = stopping.reason(measurement.blocks_ns, clock.now() - start)
         return result
 
     def _add(self, block: Block) -> None:

@@ -115,16 +115,13 @@ class Instrument(Protocol):
 
 @contextmanager
 def replaced(choose: Callable[[Any], Instrument | None]) -> Iterator[None]:
-    """Let instruments measure within the context, if pytest-benchmark is installed. May be nested.
+    """Let instruments measure within the context. May be nested.
 
     Args:
         choose: returns the instrument, given the fixture; None: what measured before does so.
     """
-    try:
-        from pytest_benchmark.fixture import BenchmarkFixture as Fixture
-    except ImportError:
-        yield  # tests that request `benchmark` fail
-        return
+    from pytest_benchmark.fixture import BenchmarkFixture as Fixture
+
     raw, pedantic = Fixture._raw, Fixture._raw_pedantic  # noqa: SLF001
 
     @wraps(raw)

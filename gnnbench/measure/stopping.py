@@ -80,17 +80,14 @@ class Stopping:
     """Rounds to time in any case."""
     _next_check: int = _FEWEST_BLOCKS
 
-    def reason(
-        self, blocks: Sequence[Sequence[float]], rounds: int, elapsed_seconds: float
-    ) -> StopReason | None:
+    def reason(self, blocks: Sequence[Sequence[float]], elapsed_seconds: float) -> StopReason | None:
         """Return why to stop now; None: go on.
 
         Args:
             blocks: all blocks so far.
-            rounds: number of their rounds.
             elapsed_seconds: time since the benchmark began.
         """
-        if rounds < self.min_rounds:
+        if sum(map(len, blocks)) < self.min_rounds:
             return None
         if not elapsed_seconds < self.max_seconds:  # also stops if it is NaN
             return "time"

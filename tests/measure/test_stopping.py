@@ -50,7 +50,7 @@ def test_rounds_of_a_block_are_within_bounds(blocks, round_seconds, renewal_seco
 
 @given(BLOCKS, st.floats(0, 1e3), st.integers(1, 50), st.floats(0.001, 0.5), SECONDS)
 def test_budget_and_minimum_are_honoured(blocks, elapsed, min_rounds, precision, max_seconds):
-    reason = Stopping(precision, max_seconds, min_rounds).reason(blocks, sum(map(len, blocks)), elapsed)
+    reason = Stopping(precision, max_seconds, min_rounds).reason(blocks, elapsed)
     rounds = sum(map(len, blocks))
     if rounds < min_rounds:
         assert reason is None
@@ -64,16 +64,16 @@ def test_budget_and_minimum_are_honoured(blocks, elapsed, min_rounds, precision,
 def test_it_never_goes_on_for_ever(values, cost):
     stopping, blocks = Stopping(0.001, 1.0, 5), []
     most = max(5, math.ceil(1 / cost) + 1)
-    while not blocks or not stopping.reason(blocks, len(blocks), len(blocks) * cost):
+    while not blocks or not stopping.reason(blocks, len(blocks) * cost):
         blocks.append([values[len(blocks) % len(values)]])
         assert len(blocks) <= most
-    assert Stopping(0.02, 1.0, 1).reason([[1.0]], 1, math.nan) == "time"
+    assert Stopping(0.02, 1.0, 1).reason([[1.0]], math.nan) == "time"
 
 
 def test_precision_ends_it_once_it_is_reached_and_not_before():
     random = np.random.default_rng(1)
     stopping, blocks = Stopping(0.02, 1e9, 5), []
-    while stopping.reason(blocks, len(blocks), 0.0) is None:
+    while stopping.reason(blocks, 0.0) is None:
         blocks.append([float(np.exp(random.normal(0, 0.05)))])
     assert 20 < len(blocks) < 1000
     assert estimate(block_values(blocks)).half_width <= 0.02

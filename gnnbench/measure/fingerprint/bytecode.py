@@ -118,29 +118,26 @@ def imports(code: CodeType, package: str) -> Iterator[str]:
         package = package.rpartition(".")[0]
 
 
-class Defaults:
-    """Finds default values of functions by the names of modules and classes; each is looked up once.
+# By id of the code, which is kept so that its id stays taken.
+_known_defaults: dict[int, tuple[CodeType, str]] = {}
 
-    A frame has its function's code, but not the function. The default values of functions that are defined
-    inside others are found with the values that the call may read: see `Values`.
+
+def defaults(code: CodeType, scope: Mapping[str, Any]) -> str:
+    """Return a hash of the default values of the function of a module or a class that has a code.
+
+    A frame has its function's code, but not the function, which is looked up by name, once. The default
+    values of functions that are defined inside others are found with the values that the call may read: see
+    `Values`.
+
+    Args:
+        code: the code.
+        scope: the function's global names.
     """
-
-    def __init__(self) -> None:
-        # By id of the code, which is kept so that its id stays taken.
-        self._known: dict[int, tuple[CodeType, str]] = {}
-
-    def text(self, code: CodeType, scope: Mapping[str, Any]) -> str:
-        """Return the default values of the function of a module or a class that has a code.
-
-        Args:
-            code: the code.
-            scope: the function's global names.
-        """
-        found = self._known.get(id(code))
-        if found is None:
-            texts = {_defaults(function) for function in _named(code, scope)}
-            found = self._known[id(code)] = code, digest.combined(texts)
-        return found[1]
+    found = _known_defaults.get(id(code))
+    if found is None:
+        texts = {_defaults(function) for function in _named(code, scope)}
+        found = _known_defaults[id(code)] = code, digest.combined(texts)
+    return found[1]
 
 
 def _named(code: CodeType, scope: Mapping[str, Any]) -> Iterator[FunctionType]:

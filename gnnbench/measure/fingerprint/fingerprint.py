@@ -18,13 +18,13 @@ from typing import Any
 from ..clock import Call
 from ..copies import tensors
 from . import digest
-from .bytecode import Bytecodes, Defaults
+from .bytecode import Bytecodes, defaults
 from .digest import Contents
 from .libraries import extension_modules, libraries, settings
 from .recording import Recording, identity, watched_threads
 from .values import Values, module_of
 
-_bytecodes, _defaults = Bytecodes(), Defaults()
+_bytecodes = Bytecodes()
 _GENERATED_NAME = re.compile(r"\bc[a-z2-7]{50,}\b")
 """Names of torch.compile's files and kernels: hashes of their content and of the machine."""
 
@@ -233,7 +233,7 @@ class Watch:
 
 def _function(code: CodeType, scope: Mapping[str, Any]) -> tuple[str, str]:
     """Return a function's name, and its code, default values and generated source as text."""
-    text = f"{_bytecodes.digest(code)} {_defaults.text(code, scope)}"
+    text = f"{_bytecodes.digest(code)} {defaults(code, scope)}"
     if _GENERATED_NAME.search(code.co_filename):
         source = _source(code.co_filename)
         return f"torch.compile:{code.co_name}", f"{text} {source}"
