@@ -1,10 +1,11 @@
 """What differs between the fingerprints of two sides, by name."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from ... import units
 from .fingerprint import Fingerprint
 
 _SHOWN = 3
@@ -88,7 +89,7 @@ class Difference:
         `GCNConv.forward, gcn_norm, propagate and 3 more`, or `same functions, other settings (threads)`.
         """
         text, names = self.main()
-        return text.format(_listed(names))
+        return text.format(units.listed(names, _SHOWN))
 
 
 def run_by(name: str, side: str) -> str:
@@ -101,11 +102,6 @@ def short_names(functions: Iterable[str]) -> tuple[str, ...]:
     names = tuple(functions)
     alike = Counter(name.partition(":")[2] for name in names)
     return tuple(short if alike[short := name.partition(":")[2]] == 1 else name for name in names)
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def _differing(base: Mapping[str, str], head: Mapping[str, str]) -> tuple[str, ...]:

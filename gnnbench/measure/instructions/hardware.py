@@ -7,10 +7,10 @@ import os
 import platform
 import struct
 import sys
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from ...environment import read
 from .counter import ByFrame, Call, Events, Taken
 
 _SYSCALLS = {"x86_64": 298, "aarch64": 241}
@@ -20,7 +20,6 @@ _CLOSE_ON_EXEC = 1 << 3
 _ENABLE, _DISABLE, _RESET = 0x2400, 0x2401, 0x2403
 INSTRUCTIONS = 0, 1
 """Kind and number of an event: PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS."""
-_LEVEL = Path("/proc/sys/kernel/perf_event_paranoid")
 
 
 class Hardware:
@@ -98,7 +97,7 @@ def why_not() -> str:
         Hardware().close()
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EPERM):
-            level = _LEVEL.read_text(encoding="ascii").strip() if _LEVEL.exists() else "?"
+            level = read("proc/sys/kernel/perf_event_paranoid") or "?"
             return (
                 f"the system refuses its instruction counter (kernel.perf_event_paranoid is {level}, not 2)"
             )
