@@ -1,7 +1,11 @@
+import ctypes
+import sys
+
 import pytest
 import torch
 
 from gnnbench.measure.conditions import cpu_threads
+from gnnbench.measure.fingerprint.libraries import loaded
 from gnnbench.packages import missing
 from gnnbench.workloads.platforms.dgl_import import import_dgl
 
@@ -18,11 +22,6 @@ def test_torch_and_dgl_are_told_and_restored():
 
 def test_an_openmp_beside_torchs_is_told_too():
     pytest.importorskip("sklearn.utils._openmp_helpers")
-    import ctypes
-    import sys
-
-    from gnnbench.measure.fingerprint.libraries import loaded
-
     own = [path for path in loaded(len(sys.modules)) if path.parent.name == "scikit_learn.libs"]
     if not own:
         pytest.skip("scikit-learn's OpenMP is not in its wheel")

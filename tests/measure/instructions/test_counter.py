@@ -2,7 +2,6 @@ import sys
 from functools import partial
 
 from gnnbench.measure.instructions import counter
-from gnnbench.measure.instructions.counter import ByFrame
 
 HERE = __name__
 
@@ -24,16 +23,6 @@ def test_events_are_calls_and_returns_of_python_functions():
     events = counter.record(inner)
     assert events.names == [f"{HERE}:inner", None]
     assert sys.getprofile() is before
-
-
-def test_instructions_belong_to_the_innermost_function():
-    names = ["m:outer", "m:inner", None, "m:inner", None, None]
-    found = counter.assigned(ByFrame(names, [1, 20, 300, 40, 500, 60]))
-    assert found == {counter.OUTSIDE: 1, "m:outer": 120, "m:inner": 800}
-
-
-def test_other_events_than_before():
-    assert counter.assigned(ByFrame(["m:outer", None], [1])) is None
 
 
 def test_deep_calls_are_left_out_where_there_are_too_many():

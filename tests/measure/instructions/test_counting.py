@@ -1,6 +1,12 @@
-from gnnbench.measure.instructions import counting
-from gnnbench.measure.instructions.counter import Taken
-from gnnbench.measure.instructions.counting import Instructions
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from gnnbench.measure.instructions import counting, hardware
+from gnnbench.measure.instructions.counter import OUTSIDE, Taken
+from gnnbench.measure.instructions.counting import FOLDER_VARIABLE, Instructions, Watched
 from gnnbench.measure.seam import Pedantic
 
 
@@ -66,7 +72,26 @@ def test_small_functions_are_left_out_and_those_that_vary_are_named(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_frames_are_added_up_by_function():
-    answer = {"names": ["m:f", "m:g", None, None], "numbers": [0, 900, 10_000, 90], "files": []}
-    assert counting.read_frames(answer) == {"m:g": 10_000, "m:f": 990}
-    assert counting.read_frames({**answer, "numbers": [1]}) is None
+def test_instructions_belong_to_the_innermost_function():
+    names = ["m:outer", "m:inner", None, "m:inner", None, None]
+    answer = {"names": names, "numbers": [1, 20, 300, 40, 500, 60], "files": []}
+    found = counting.read_frames(answer)
+    assert list(found.items()) == [("m:inner", 800), ("m:outer", 120), (OUTSIDE, 1)]
+    assert counting.read_frames({**answer, "numbers": [1]}) is None, "other events than before"
+
+
+def test_the_processor_needs_no_other_program(tmp_path):
+    watched = Watched.by(hardware.Hardware.name, tmp_path)
+    assert watched.under == ()
+    assert watched.environment["OMP_NUM_THREADS"] == "1"
+    assert FOLDER_VARIABLE not in watched.environment
+
+
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="needs valgrind")
+def test_callgrind_writes_into_the_folder(tmp_path):
+    watched = Watched.by("callgrind 3", tmp_path)
+    assert watched.environment[FOLDER_VARIABLE] == str(tmp_path)
+    subprocess.run(
+        [*watched.under, sys.executable, "-S", "-c", ""], env=dict(watched.environment), check=True
+    )
+    assert (tmp_path / "valgrind.log").exists()
