@@ -25,7 +25,8 @@ class Dataset:
     title: str
     """Its name in the loader and, for ogb, of its folder."""
     family: str
-    """`planetoid`, `ogb`, `ogbg` or `entities`, the loader."""
+    """The loader: `planetoid` (Yang et al. 2016), `ogb` or `ogbg` (Hu et al. 2020), or `entities` (Ristoski
+    et al. 2016, as in Schlichtkrull et al. 2018)."""
     nodes: int
     edges: int
     """The published number, counted as `listed` says."""
@@ -43,10 +44,6 @@ class Dataset:
     """Approximate size of the published archive."""
     url: str
     """A file whose response shows that the download is reachable."""
-    source: str
-    """The publication and the loader, in a few words."""
-    content: str = "dense"
-    """Kind of features: `bag of words` or `dense`."""
     words: int = 0
     """Average words per node; 0 for dense features."""
     hidden: int = 128
@@ -82,23 +79,14 @@ def _planetoid(title: str, counts: Counts, train: int, **more: Any) -> Dataset:
         listed="both directions",
         split=(train, 500, 1000),
         url=f"https://github.com/kimiyoung/planetoid/raw/master/data/ind.{name}.x",
-        source="Planetoid (Yang et al. 2016), through torch_geometric.datasets.Planetoid",
-        content="bag of words",
         hidden=256,
         **more,
     )
 
 
-def _ogb(
-    name: str,
-    counts: Counts,
-    archive: str,
-    source: str = "Open Graph Benchmark (Hu et al. 2020), through ogb's NodePropPredDataset",
-    title: str = "",
-    **more: Any,
-) -> Dataset:
+def _ogb(name: str, counts: Counts, archive: str, title: str = "", **more: Any) -> Dataset:
     url = f"http://snap.stanford.edu/ogb/data/nodeproppred/{archive}.zip"
-    return Dataset(name, title or name, "ogb", *counts, url=url, source=source, **more)
+    return Dataset(name, title or name, "ogb", *counts, url=url, **more)
 
 
 def _both(source: str, name: str, target: str, edges: int) -> tuple[tuple[Relation, int], ...]:
@@ -107,7 +95,10 @@ def _both(source: str, name: str, target: str, edges: int) -> tuple[tuple[Relati
 
 
 def _aifb(relations: int, edges: int) -> Dataset:
-    """Each relation of the stand-in has 14 % fewer edges than the one before it: from 4,070 to 6."""
+    """Each relation of the stand-in has 14 % fewer edges than the one before it: from 4,070 to 6.
+
+    Features are made up.
+    """
     weights = [86**rank * 100 ** (relations - rank) for rank in range(relations)]
     ends = [edges * end // sum(weights) for end in accumulate(weights, initial=0)]
     sizes = [end - start for start, end in pairwise(ends)]
@@ -121,7 +112,6 @@ def _aifb(relations: int, edges: int) -> Dataset:
         homophily=0.0,
         download_bytes=1_000_000,
         url="https://data.dgl.ai/dataset/aifb.tgz",
-        source="Ristoski et al. 2016, as in Schlichtkrull et al. 2018; features are made up",
         hidden=16,
         relations=tuple(
             each for rank, size in enumerate(sizes) for each in _both(NODE, f"r{rank}", NODE, size)
@@ -163,11 +153,10 @@ _ALL = (
         split=(86_619, 21_236, 24_679),
         homophily=0.66,
         download_bytes=227_000_000,
-        source="Open Graph Benchmark (Hu et al. 2020); a node's features are the mean of its edges' features",
         multi_label=True,
         edge_features=8,
     ),
-    _ogb(
+    _ogb(  # only the part in which papers cite papers
         "ogbn-mag",
         (736_389, 5_416_271, 128, 349),
         archive="mag",
@@ -175,9 +164,8 @@ _ALL = (
         split=(629_571, 64_879, 41_939),
         homophily=0.30,
         download_bytes=433_000_000,
-        source="Open Graph Benchmark (Hu et al. 2020); only the part in which papers cite papers",
     ),
-    _ogb(
+    _ogb(  # features of all but papers are made up
         "ogbn-mag-hetero",
         (1_939_743, 21_111_007, 128, 349),
         archive="mag",
@@ -185,7 +173,6 @@ _ALL = (
         split=(629_571, 64_879, 41_939),
         homophily=0.30,
         download_bytes=433_000_000,
-        source="Open Graph Benchmark (Hu et al. 2020); features of all but papers are made up",
         title="ogbn-mag",
         node_types=(
             *(("paper", 736_389), ("author", 1_134_649), ("institution", 8_740)),
@@ -218,7 +205,6 @@ _ALL = (
         homophily=1.0,
         download_bytes=3_000_000,
         url="http://snap.stanford.edu/ogb/data/graphproppred/csv_mol_download/hiv.zip",
-        source="Open Graph Benchmark (Hu et al. 2020), through ogb's GraphPropPredDataset",
         graphs=41_127,
     ),
     _aifb(relations=45, edges=29_043),
