@@ -5,8 +5,6 @@ which are atoms without hydrogen, 23.16 on average (documentation of dgl.data.ZI
 (that of torch_geometric.datasets.ZINC).
 """
 
-from itertools import pairwise
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,11 +43,7 @@ def generate(name: DatasetName, seed: int = SEED) -> Graph:
     rings = _rings(stream, atom, np.bincount(np.concatenate((source, target))), name.pairs - len(source))
     number = np.bincount(molecule[rings], minlength=count)
     label = (number > np.median(number)).astype(np.int64)
-    order = stream.permutation(count)
-    parts = _split(name, count)
-    train, val, test = (
-        np.flatnonzero(np.isin(molecule, order[start:end])) for start, end in pairwise((0, *np.cumsum(parts)))
-    )
+    parts = attributes.split(stream, count, _split(name, count))
     return Graph.build(
         name.id,
         np.concatenate((source, rings - (_RING - 1))),
@@ -57,9 +51,7 @@ def generate(name: DatasetName, seed: int = SEED) -> Graph:
         attributes.dense(stream, label[molecule], name.classes, name.features),
         label[molecule],
         name.classes,
-        train,
-        val,
-        test,
+        *(np.flatnonzero(np.isin(molecule, part)) for part in parts),
         synthetic=True,
         sizes=sizes,
     )
