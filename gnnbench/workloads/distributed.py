@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import nn
 
 from . import gcn, platforms, training
 from .case import Case
@@ -90,7 +90,9 @@ class _Trainer:
         value = training.loss(self._model(t.structure, t.x), train, y) * share
         value.backward()
         t.optimizer.step()
-        return {"loss": self._mean(value)}
+        total = value.detach().clone()
+        dist.all_reduce(total)
+        return {"loss": total.item() / self._processes}
 
     @torch.no_grad()
     def evaluate(self) -> dict[str, Any]:
@@ -102,8 +104,3 @@ class _Trainer:
         dist.all_reduce(most, dist.ReduceOp.MAX)
         value = training.loss(t.model(t.structure, t.x), t.train, t.y)
         return {"loss": value.item(), "difference": (most - least).max().item()}
-
-    def _mean(self, value: Tensor) -> float:
-        total = value.detach().clone()
-        dist.all_reduce(total)
-        return total.item() / self._processes

@@ -63,10 +63,9 @@ def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) 
     wrong = (drawn != expected).nonzero().squeeze(1).tolist()
     if wrong:
         node = wrong[0]
-        require(
-            holds=False,
-            what=f"{drawn[node]} neighbours of node {node} instead of {expected[node]}; "
-            f"so are those of {len(wrong)} nodes",
+        raise MismatchError(
+            f"wrong draw: {drawn[node]} neighbours of node {node} instead of {expected[node]}; "
+            f"so are those of {len(wrong)} nodes"
         )
     return drawn
 

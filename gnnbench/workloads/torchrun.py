@@ -67,10 +67,6 @@ class Processes:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self.end()
-
-    def end(self) -> None:
-        """End all processes."""
         self._end()
 
     def epoch(self) -> float:

@@ -239,10 +239,7 @@ def _verify_gradients(
     view: View,
 ) -> None:
     """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
-    found = list(_gradients(inputs, module))
-    for index, (gradient, _) in enumerate(found):
-        if gradient is None:
-            raise MismatchError(f"{case.spec.id}: the gradient of input tensor {index} is missing")
+    found = list(_gradients(case, module, inputs))
     if case.spec.direction != FORWARD_BACKWARD:
         _compare_network(case, [gradient for gradient, _ in found], right)
     else:
@@ -286,17 +283,16 @@ def _float64(tensor: Tensor) -> Tensor:
     return tensor.detach().to("cpu", torch.float64, copy=True)
 
 
-def _gradients(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Any, Tensor]]:
-    """Yield each tensor's gradient, dense, None if it is missing, and the tensor."""
-    for tensor, transposed in _tensors(inputs, module):
-        if tensor.requires_grad:
-            gradient = tensor.grad
-            if gradient is not None and gradient.is_sparse:
-                gradient = gradient.to_dense()
-            yield (
-                gradient.t() if transposed and gradient is not None else gradient,
-                tensor.t() if transposed else tensor,
-            )
+def _gradients(case: Case, module: PlatformModule, inputs: Sequence[Any]) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield each tensor's gradient, dense, and the tensor, both as the reference takes it."""
+    wanted = (one for one in _tensors(inputs, module) if one[0].requires_grad)
+    for index, (tensor, transposed) in enumerate(wanted):
+        gradient = tensor.grad
+        if gradient is None:
+            raise MismatchError(f"{case.spec.id}: the gradient of input tensor {index} is missing")
+        if gradient.is_sparse:
+            gradient = gradient.to_dense()
+        yield (gradient.t(), tensor.t()) if transposed else (gradient, tensor)
 
 
 def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor:
