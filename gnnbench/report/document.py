@@ -4,9 +4,9 @@ Who makes a document gives values; each writer cleans names and texts, which may
 are in `console.py` (terminal), `markdown_text.py`, `csv_text.py` and, for pages, `templates/tables.html`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from .. import units
 from ..compare.memory import MemoryChange
@@ -117,6 +117,11 @@ class Table:
     rows: Sequence[Sequence[Any]]
     sentence: str = ""
     """What the table has, if its heading is none."""
+
+    @classmethod
+    def of(cls, heading: str, columns: Sequence[Column], found: Iterable[Any]) -> Self:
+        """Make a table of the values that the columns return for each row."""
+        return cls(heading, columns, [tuple(column.of(row) for column in columns) for row in found])
 
 
 @dataclass(frozen=True)

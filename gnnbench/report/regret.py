@@ -9,7 +9,7 @@ from ..compare.regret.result import Crossover, Point, Regret, Regrets, is_slower
 from ..workloads.graphs.catalog import FAMILIES, DatasetName
 from ..workloads.operations import OPERATIONS
 from ..workloads.paths import family_of
-from .document import Column, Document, Heading, Note, Table
+from .document import Column, Document, Note, Table
 from .names import SHORT_DIRECTION
 
 _MOST_ROWS = 10
@@ -26,7 +26,6 @@ def document(found: Regrets, older: Regrets | None = None) -> Document:
     effect = units.fraction(found.effect)
     timed = [point for point in found.points if point.fastest]
     decided = sum(point.is_decided for point in timed)
-    blocks: list[Table | Heading | Note] = []
     kept, given = (
         _worst(found.regrets(same_structure=same), f"time of the call / time of the fastest way{title}")
         for same, title in (
@@ -35,32 +34,21 @@ def document(found: Regrets, older: Regrets | None = None) -> Document:
         )
     )
     crossings = _crossings(found.crossovers())
-    blocks += kept, given, crossings
-    if older:
-        blocks += _moved(found, older)
-    blocks = [block for block in blocks if not isinstance(block, Table) or block.rows]
+    blocks = [kept, given, crossings, *(_moved(found, older) if older else ())]
     more = "" if decided == len(timed) else "; a larger --budget may tell at the others"
-    blocks.append(
-        Note(
-            f"{units.count(len(timed), 'point')}; at {decided} the fastest way is known: the others are "
-            f"slower, or differ by less than {effect}{more}"
-        )
-    )
+    known = f"{units.count(len(timed), 'point')}; at {decided} the fastest way is known"
+    notes = [f"{known}: the others are slower, or differ by less than {effect}{more}"]
     if kept.rows:
-        blocks.append(
-            Note(
-                "median: of the call at all points; worst: the point whose interval has the largest lower end"
-            )
-        )
-        blocks.append(Note("interval: 99%, simultaneous for all calls and points; d: mean degree; w: width"))
+        notes += [
+            "median: of the call at all points; worst: the point whose interval has the largest lower end",
+            "interval: 99%, simultaneous for all calls and points; d: mean degree; w: width",
+        ]
     if crossings.rows:
-        blocks.append(
-            Note(
-                "at, interval (99%): on the first line; a line has points that differ in degree or width only"
-            )
+        notes.append(
+            "at, interval (99%): on the first line; a line has points that differ in degree or width only"
         )
-    blocks += map(Note, (*_calls(found, (kept, given)), *_left_out(found.points)))
-    return blocks
+    notes += [*_calls(found, (kept, given)), *_left_out(found.points)]
+    return [*(one for one in blocks if not isinstance(one, Table) or one.rows), *map(Note, notes)]
 
 
 def _calls(found: Regrets, tables: Iterable[Table]) -> list[str]:
@@ -75,38 +63,68 @@ def _calls(found: Regrets, tables: Iterable[Table]) -> list[str]:
     return lines
 
 
+def _direction(point: Point) -> str:
+    return SHORT_DIRECTION[point.place.direction]
+
+
+def _range(one: Crossover) -> str:
+    return f"{one.low:.3g}-{one.high:.3g}"
+
+
+_WORST = (
+    Column("call", of=lambda ones: ones[0].way.name),
+    Column("dir", of=lambda ones: _direction(ones[0].point)),
+    Column(
+        "median",
+        "number",
+        lambda ones: units.ratio(statistics.median(one.judgement.ratio or 1.0 for one in ones)),
+    ),
+    Column("worst", "number", lambda ones: units.ratio(ones[0].judgement.ratio)),
+    Column("interval", "number", lambda ones: units.interval(ones[0].judgement.low, ones[0].judgement.high)),
+    Column("at", of=lambda ones: _where(ones[0].point)),
+    Column("fastest there", of=lambda ones: ones[0].fastest),
+)
+"""Of the regrets of one call, the worst first."""
+_WAYS = (
+    Column("fastest below", of=lambda ones: ones[-1].below),
+    Column("fastest above", of=lambda ones: ones[-1].above),
+    Column("dir", of=lambda ones: _direction(ones[-1].point)),
+    Column("along", of=lambda ones: _AXES[ones[-1].axis]),
+)
+_CROSSINGS = (
+    *_WAYS,
+    Column("lines", "count", len),
+    Column("at", "number", lambda ones: f"{ones[0].at:.3g}"),
+    Column("interval", "number", lambda ones: _range(ones[0])),
+    Column("first line", of=lambda ones: _where(ones[0].point)),
+)
+"""Of the crossovers of the same two ways."""
+_MOVED = (
+    *_WAYS,
+    Column("before", "number", lambda pair: _range(pair[0])),
+    Column("now", "number", lambda pair: _range(pair[1])),
+    Column("at", of=lambda pair: _where(pair[1].point)),
+)
+"""Of a crossover in the older result, and in this one."""
+_CHANGED = (
+    Column("dir", of=lambda pair: _direction(pair[1])),
+    Column("at", of=lambda pair: _where(pair[1])),
+    Column("fastest before", of=lambda pair: pair[0].fastest),
+    Column("fastest now", of=lambda pair: pair[1].fastest),
+)
+"""Of a point in the older result, and in this one."""
+
+
 def _worst(rows: Sequence[Regret], title: str) -> Table:
-    """Return the table of the calls with the largest regrets, one row for each call and direction."""
+    """Return the table of the calls with the largest regrets, one row for each call and direction.
+
+    A call that is the fastest everywhere has none.
+    """
     calls: dict[tuple[str, str], list[Regret]] = {}
     for row in rows:  # the worst first
         calls.setdefault((row.way.name, row.point.place.direction), []).append(row)
-    cells = []
-    for (name, direction), ones in list(calls.items())[:_MOST_ROWS]:
-        worst = ones[0].judgement
-        if worst.low is None:  # it is the fastest everywhere
-            break
-        regrets = [one.judgement.ratio or 1.0 for one in ones]
-        cells.append(
-            (
-                name,
-                SHORT_DIRECTION[direction],
-                units.ratio(statistics.median(regrets)),
-                units.ratio(worst.ratio),
-                units.interval(worst.low, worst.high),
-                _where(ones[0].point),
-                ones[0].fastest,
-            )
-        )
-    columns = (
-        Column("call"),
-        Column("dir"),
-        Column("median", "number"),
-        Column("worst", "number"),
-        Column("interval", "number"),
-        Column("at"),
-        Column("fastest there"),
-    )
-    return Table(title, columns, cells)
+    found = [ones for ones in calls.values() if ones[0].judgement.low is not None]
+    return Table.of(title, _WORST, found[:_MOST_ROWS])
 
 
 def _where(point: Point) -> str:
@@ -115,12 +133,16 @@ def _where(point: Point) -> str:
     width = f"w{place.hidden}" if family is None or family.has_features else ""
     types = [name for name in (place.dtype, place.index_dtype) if name not in ("float32", "int64")]
     threads = "" if place.threads == 1 else units.count(place.threads, "thread")
-    family_name = place.dataset.partition(":")[0]
     graph = place.dataset
-    if family_name in FAMILIES and FAMILIES[family_name].unit == "nodes":
-        name = DatasetName.parse(graph)
-        graph = f"{family_name}:{name.scale} d{2 * name.edges:g}"
+    if name := random_graph(graph):
+        graph = f"{name.family}:{name.scale} d{2 * name.edges:g}"
     return " ".join(filter(None, (graph, width, *types, threads)))
+
+
+def random_graph(dataset: str) -> DatasetName | None:
+    """Return the name of a random graph; None for any other."""
+    family = FAMILIES.get(dataset.partition(":")[0])
+    return DatasetName.parse(dataset) if family and family.unit == "nodes" else None
 
 
 def _crossings(crossovers: Sequence[Crossover]) -> Table:
@@ -128,74 +150,21 @@ def _crossings(crossovers: Sequence[Crossover]) -> Table:
     pairs: dict[tuple[str, str, str, str], list[Crossover]] = {}
     for one in crossovers:
         pairs.setdefault((one.axis, one.point.place.direction, one.below, one.above), []).append(one)
-    common = sorted(pairs.items(), key=lambda pair: -len(pair[1]))[:_MOST_ROWS]
-    cells = [
-        (
-            below,
-            above,
-            SHORT_DIRECTION[direction],
-            _AXES[axis],
-            str(len(ones)),
-            f"{ones[0].at:.3g}",
-            f"{ones[0].low:.3g}-{ones[0].high:.3g}",
-            _where(ones[0].point),
-        )
-        for (axis, direction, below, above), ones in common
-    ]
-    columns = (
-        Column("fastest below"),
-        Column("fastest above"),
-        Column("dir"),
-        Column("along"),
-        Column("lines", "number"),
-        Column("at", "number"),
-        Column("interval", "number"),
-        Column("first line"),
-    )
-    return Table("crossovers: where two ways are equally fast, along mean degree or width", columns, cells)
+    common = sorted(pairs.values(), key=lambda ones: -len(ones))[:_MOST_ROWS]
+    title = "crossovers: where two ways are equally fast, along mean degree or width"
+    return Table.of(title, _CROSSINGS, common)
 
 
 def _moved(found: Regrets, older: Regrets) -> Iterable[Table | Note]:
     """Yield what differs from an older result."""
     pairs = moved(older.crossovers(), found.crossovers())
-    cells = [
-        (
-            new.below,
-            new.above,
-            SHORT_DIRECTION[new.point.place.direction],
-            _AXES[new.axis],
-            f"{old.low:.3g}-{old.high:.3g}",
-            f"{new.low:.3g}-{new.high:.3g}",
-            _where(new.point),
-        )
-        for old, new in pairs
-    ]
-    columns = (
-        Column("fastest below"),
-        Column("fastest above"),
-        Column("dir"),
-        Column("along"),
-        Column("before", "number"),
-        Column("now", "number"),
-        Column("at"),
-    )
-    yield Table("crossovers that moved: the intervals have no value in common", columns, cells)
+    yield Table.of("crossovers that moved: the intervals have no value in common", _MOVED, pairs)
     before = {point.place: point for point in older.points if point.is_decided}
-    changed = [
-        (SHORT_DIRECTION[point.place.direction], _where(point), before[point.place].fastest, point.fastest)
-        for point in found.points
-        if point.is_decided and point.place in before and _other_way(before[point.place], point)
-    ]
-    titles = "dir", "at", "fastest before", "fastest now"
-    yield Table("points at which another way is the fastest", [*map(Column, titles)], changed[:_MOST_ROWS])
-    both = sum(point.place in before for point in found.points if point.is_decided)
-    yield Note(
-        f"{units.count(both, 'point')} decided in both results; another way is the fastest at {len(changed)}"
-    )
-
-
-def _other_way(before: Point, now: Point) -> bool:
-    return is_slower(before, now.fastest) and is_slower(now, before.fastest)
+    both = [(before[one.place], one) for one in found.points if one.is_decided and one.place in before]
+    changed = [(a, b) for a, b in both if is_slower(a, b.fastest) and is_slower(b, a.fastest)]
+    yield Table.of("points at which another way is the fastest", _CHANGED, changed[:_MOST_ROWS])
+    count = units.count(len(both), "point")
+    yield Note(f"{count} decided in both results; another way is the fastest at {len(changed)}")
 
 
 def _left_out(points: Iterable[Point]) -> list[str]:

@@ -11,11 +11,12 @@ from typing import Any
 
 from .. import units
 from ..compare.regret.result import Regret, Regrets
-from ..workloads.graphs.catalog import FAMILIES, DatasetName
+from ..workloads.graphs.catalog import DatasetName
 from . import slides
 from .charts import regret as chart
 from .composed import environment_facts
 from .pictures import Picture
+from .regret import random_graph
 
 _NOTE = (
     "Letter and colour: the fastest of all ways; ?: not known for sure. Number and intensity: time of the "
@@ -49,7 +50,7 @@ def pictures(found: Regrets) -> Iterator[tuple[str, Picture]]:
     maps: dict[tuple[str, ...], list[Regret]] = {}
     for row in found.regrets(same_structure=False):
         place = row.point.place
-        if graph := _random(place.dataset):
+        if graph := random_graph(place.dataset):
             more = place.dtype, place.index_dtype, units.count(place.threads, "thread"), place.device
             direction = place.direction.replace("_", " and ")
             maps.setdefault((row.way.name, direction, f"2**{graph.scale} nodes", *more), []).append(row)
@@ -68,12 +69,6 @@ def pictures(found: Regrets) -> Iterator[tuple[str, Picture]]:
         file = re.sub(r"[^a-z0-9]+", "-", what.lower())[:_LONGEST_NAME]
         note = f"{', '.join(key[3:])}. {_NOTE}"
         yield file, Picture("platforms", message, note, f"{message}. {note}", draw)
-
-
-def _random(dataset: str) -> DatasetName | None:
-    """Return the name of a random graph, None for any other."""
-    family = FAMILIES.get(dataset.partition(":")[0])
-    return DatasetName.parse(dataset) if family and family.unit == "nodes" else None
 
 
 def _cell(row: Regret) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def test_the_place_says_what_is_not_usual():
 def test_crossovers_of_the_same_ways_are_one_row():
     found = regrets(*line(1 / 2, 2), *line(1 / 2, 2, kind="hub:12"))
     (row,) = rows(found, "crossovers")
-    assert row == (CALL, SORTED, "fwd", "mean degree", "2", "2.83", row[6], "uniform:12 d2 w8")
+    assert row == (CALL, SORTED, "fwd", "mean degree", 2, "2.83", row[6], "uniform:12 d2 w8")
     low, high = map(float, row[6].split("-"))
     assert 2 <= low < 2.83 < high <= 4
     assert rows(regrets(point()), "crossovers") == []
