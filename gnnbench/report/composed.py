@@ -26,8 +26,6 @@ from .view import BenchmarkView, Verdicts, View
 _SHORT_COMMIT = 10
 _ITSELF = Side("")
 """The newer side, where it is the file of the page."""
-
-
 _REMEDY = "give a run file, or a result of gnnbench ab or compare"
 
 
@@ -86,14 +84,11 @@ def _base(found: Sequence[tuple[Path, RunFile | Result]]) -> tuple[RunFile, ...]
     for run in base:
         if fields := comparison.differing_fields([run], [first]):
             raise UsageError(
-                f"{run.path} and {first.path} have different environments ({_described(fields)}); "
+                f"{run.path} and {first.path} have different environments "
+                f"({clean(comparison.describe_fields(fields))}); "
                 "give runs of one environment"
             )
     return tuple(base)
-
-
-def _described(fields: Sequence[tuple[str, Any, Any]]) -> str:
-    return clean(comparison.describe_fields(fields))
 
 
 def compose(sources: Sources, thresholds: Thresholds) -> View:

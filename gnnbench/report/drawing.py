@@ -2,11 +2,16 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
+
+import vl_convert
 
 from .names import LONGEST, clean
 from .style import PAGE, PHONE, Style
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 _SVG = "http://www.w3.org/2000/svg"
 _TAGS = {
@@ -20,8 +25,6 @@ _NOISE = {"role", "class", "aria-roledescription", "aria-label", "aria-hidden", 
 
 def svg(spec: Mapping[str, Any]) -> str:
     """Return a Vega-Lite chart as the text of an SVG file, with its texts cleaned."""
-    import vl_convert
-
     return vl_convert.vegalite_to_svg(_cleaned(spec))
 
 
@@ -60,22 +63,23 @@ def framed(text: str, width: int, height: int, paper: str) -> str:
 
 def png(text: str) -> bytes:
     """Return an SVG as the bytes of a PNG file, scaled by 1.5."""
-    import vl_convert
-
     return vl_convert.svg_to_png(text, scale=1.5)
 
 
-def for_page(draw: Callable[[Style], Mapping[str, Any]], description: str) -> str:
-    """Return a chart in two widths; the style sheet shows the one that fits the window.
+def for_page(draw: Callable[[Style], Mapping[str, Any]], description: str) -> "Markup":
+    """Return the markup of a chart in two widths; the style sheet shows the one that fits the window.
 
     Args:
         draw: returns the chart in a style.
         description: text for readers who cannot see it.
     """
-    return "".join(
+    from markupsafe import Markup
+
+    charts = (
         f'<div class="{name}">{inline_svg(draw(style), description)}</div>'
         for name, style in (("wide", PAGE), ("narrow", PHONE))
     )
+    return Markup("".join(charts))  # noqa: S704 - shapes and text
 
 
 def inline_svg(spec: Mapping[str, Any], description: str) -> str:

@@ -93,7 +93,7 @@ def titles(names: Sequence[str], specs: Sequence[Spec | None]) -> tuple[list[tup
         specs: their specs; None: a benchmark has none.
     """
     place = shared_place([name for name, spec in zip(names, specs, strict=True) if not spec])
-    shared, contexts = _divided([_context(spec) for spec in specs if spec])
+    shared, contexts = _divided([(spec.platform, *inputs(spec)) for spec in specs if spec])
     context = iter(contexts)
     found = [
         (clean(f"{spec.operation} {SHORT_DIRECTION[spec.direction]}"), clean(next(context)))
@@ -109,10 +109,6 @@ def _divided(rows: Sequence[tuple[str, ...]]) -> tuple[list[str], list[str]]:
     differs = [len(set(values)) > 1 for values in zip(*rows, strict=True)]
     shared = [value for value, own in zip(rows[0], differs, strict=True) if not own] if rows else []
     return shared, [" · ".join(compress(row, differs)) for row in rows]
-
-
-def _context(spec: Spec) -> tuple[str, ...]:
-    return spec.platform, *inputs(spec)
 
 
 class _Named(Protocol):

@@ -46,7 +46,7 @@ def write(view: View, folder: Path) -> list[Path]:
             written += save(picture, footer(view.facts), path, _MARK)
         _remove_older(folder, written)
     except OSError as error:
-        raise _unwritable(folder, error) from None
+        raise UsageError(f"the folder {folder} cannot be written ({error.strerror})") from None
     return written
 
 
@@ -81,10 +81,6 @@ def _remove_older(folder: Path, written: list[Path]) -> None:
         if path.is_file() and path.read_bytes().endswith(_MARK.encode()):
             path.with_suffix(".png").unlink(missing_ok=True)
             path.unlink()
-
-
-def _unwritable(folder: Path, error: OSError) -> UsageError:
-    return UsageError(f"the folder {folder} cannot be written ({error.strerror})")
 
 
 def slide(picture: Picture, last: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from ..compare.comparison import Compared
 from ..compare.watch.state import FORMAT_VERSION, TIMES, Change, State, Step, kinds
 from . import bisect, verdicts
 from .document import Column, Document, Heading, Note, tables
-from .names import clean, short, spec_of
+from .names import LONGEST, clean, short, spec_of
 from .wording import memory_notes, result_notes
 
 _ATOM = "http://www.w3.org/2005/Atom"
@@ -209,8 +209,4 @@ def feed(state: State) -> bytes:
 
 
 def _add(parent: ET.Element, name: str, value: str) -> None:
-    ET.SubElement(parent, name).text = clean(value, 10_000) if name != "content" else _lines(value)
-
-
-def _lines(value: str) -> str:
-    return "\n".join(clean(one, 2_000) for one in value.splitlines())
+    ET.SubElement(parent, name).text = "\n".join(clean(line, LONGEST) for line in value.splitlines())

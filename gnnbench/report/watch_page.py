@@ -36,7 +36,7 @@ def html(state: State, feed: str) -> str:
         changes=changes,
         columns=chosen(watch.COLUMNS, "page", pairs),
         labels=labels,
-        figure=_figure(state.neighbours, names, labels, words) if names else "",
+        figure=drawing.for_page(partial(draw, state.neighbours, names, labels), words) if names else "",
         not_drawn=len(labels) - len(names),
         steps=_together(state.steps),
         undecided=[(step, found) for step in reversed(state.steps) if (found := watch.undecided(step))],
@@ -69,13 +69,6 @@ def _drawn(state: State) -> list[str]:
             if not row.judgement.same_code:
                 found[name] = found.get(name, 0) + 1 + 1000 * (name in step.confirmed())
     return sorted(found, key=lambda name: (-found[name], name))[:_DRAWN]
-
-
-def _figure(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], words: str) -> Any:
-    """Return the markup of the timeline."""
-    from markupsafe import Markup
-
-    return Markup(drawing.for_page(partial(draw, steps, names, labels), words))  # noqa: S704 - shapes, text
 
 
 def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], style: Style) -> Spec:

@@ -35,7 +35,11 @@ def document(result: TrendResult, encoding: str) -> Document:
         encoding: encoding of the output; decides whether sparklines use blocks.
     """
     heights = BLOCKS if BLOCKS.encode(encoding, "ignore") else ASCII
-    columns = [Column(name, "shown", partial(cell, result.effect, heights)) for name, cell in _CELLS.items()]
+    columns = [
+        Column("history", "shown", partial(_drawn, 2 * result.effect, heights)),
+        Column("change", "shown", _moved),
+        Column("where", "shown", _where),
+    ]
     blocks: list[Heading | Table | Note] = []
     for history in result.histories:
         changed = sorted((one for one in result.of(history) if one.steps), key=lambda one: -one.steps[-1].at)
@@ -45,25 +49,22 @@ def document(result: TrendResult, encoding: str) -> Document:
     return blocks
 
 
-def _drawn(effect: float, heights: str, one: JudgedSeries) -> Shown:
+def _drawn(least: float, heights: str, one: JudgedSeries) -> Shown:
     """Return the history of a benchmark, and the level before and after the last step."""
-    line = sparkline(one.series.logs, _HISTORY, 2 * effect, heights)
+    line = sparkline(one.series.logs, _HISTORY, least, heights)
     return Shown(f"{line}\n{level(one.steps[-1])}")
 
 
-def _moved(_effect: float, _heights: str, one: JudgedSeries) -> Shown:
+def _moved(one: JudgedSeries) -> Shown:
     step = one.steps[-1]
     return Shown(f"{moved(step)}\n{units.interval(step.low, step.high)}", style=word(step))
 
 
-def _where(_effect: float, _heights: str, one: JudgedSeries) -> Shown:
+def _where(one: JudgedSeries) -> Shown:
     *earlier, step = one.steps
     lines = [place(step), "..".join(commits(one.history, step.previous, step.last))]
     lines += [units.count(len(earlier), "earlier change")] if earlier else []
     return Shown("\n".join(lines))
-
-
-_CELLS = {"history": _drawn, "change": _moved, "where": _where}
 
 
 def sparkline(values: NDArray[np.float64], width: int, least: float, heights: str) -> str:
