@@ -70,7 +70,7 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
     spec, row, result = spec_of(item), None, "checked" if seconds is None else f"{units.seconds(seconds):>9}"
     if "measurement" in ours:  # not with --gnn-dry-run
         row = TableRow.of(spec, part_of({"extra_info": benchmark.extra_info}))
-        result += f" {row.interval:>6}"
+        result += f" {row.interval.text:>6}"
     if (profiling := profiling_of(item.config)) and (saved := profiling.saved.get(item.nodeid)):
         result = ", ".join(saved.kinds)
     result = out_of_memory or result
@@ -94,7 +94,7 @@ def _record_other(item: pytest.Item) -> dict[str, Any] | None:
     if not measured:
         return None
     seconds = times(measured)
-    time = f"{units.seconds(seconds[0]):>9} {half_width(*seconds):>6} "
+    time = f"{units.seconds(seconds[0]):>9} {half_width(*seconds).text:>6} "
     return {"spec": None, "time": time, "remarks": remarks(measured)}
 
 

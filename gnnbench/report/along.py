@@ -9,7 +9,7 @@ from ..compare.verdict import Reason, Thresholds
 from .document import Column, Document, Note, Table
 from .names import SHORT_DIRECTION, grouped, shared_place
 from .verdicts import named
-from .wording import ORDER
+from .wording import ORDER, shrunk
 
 _NAMES = {"operation": "operation", "direction": "dir", "platform": "on"}
 """Fields of a spec that name a benchmark in a table, and their columns."""
@@ -88,10 +88,7 @@ def notes(found: Along, thresholds: Thresholds) -> list[str]:
     elif found.processes:
         few = f"; rows need {_ENOUGH} for a narrow interval" if found.processes < _ENOUGH else ""
         lines.append(f"{found.processes} processes of one run{few}")
-    shrunk = sum(row.judgement.shrunk for row in found.rows)
-    if shrunk:
-        rows = units.count(shrunk, "row")
-        lines.append(f"{rows}: variance between processes mostly estimated from the others")
+    lines += shrunk((row.judgement for row in found.rows), "row")
     lines += [
         f"no interval of the mean of {mean.value}: a benchmark has too few blocks for one"
         for mean in found.means

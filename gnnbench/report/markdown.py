@@ -1,6 +1,7 @@
 """Write results as GitHub's Markdown, for a comment or a page."""
 
 import math
+from bisect import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -11,8 +12,9 @@ from ..compare.result import Result
 from ..errors import UsageError
 from . import causes, document, verdicts, wording
 from .causes import BENCHMARKS, Told, apart, notes_of
-from .markdown_text import CHANGED, code, prose, table
+from .markdown_text import code, prose, table
 from .names import LONGEST, Labels, grouped, specs_of
+from .wording import CHANGED
 
 MOST_CHARACTERS = 65_536
 """GitHub's limit for a comment."""
@@ -49,13 +51,10 @@ def write(
     high = min(max(max(len(part.rows), len(part.remarks)) for part in parts), most // _SHORTEST)
     if _size(text := render(high)) <= most:
         return text
-    low = 0
-    if _size(render(low)) > most:
+    fit = bisect(range(high), most, key=lambda rows: _size(render(rows)))
+    if fit == 0:
         raise UsageError(f"{len(results)} results do not fit into {most:,} characters; write fewer at once")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if _size(render(middle)) <= most else (low, middle)
-    return render(low)
+    return render(fit - 1)
 
 
 @dataclass(frozen=True)
@@ -219,7 +218,8 @@ def _remarks(result: Result, rows: Sequence[Compared], names: Labels, told: Sequ
         by_row.append((_name(names, row), [prose(note) for note in (*reasons, *others) if note]))
     first = [f"only a part of the benchmarks: shard {result.shard}"] if result.shard else []
     first += ["interrupted: benchmarks without a verdict by then are undecided"] if result.interrupted else []
-    whole = map(prose, (*verdicts.remarks_on_all(result.comparison), *first, *result.all_notes()))
+    of_all = wording.shrunk((row.judgement for row in result.rows), "benchmark")
+    whole = map(prose, (*of_all, *first, *result.all_notes()))
     return [f"- {line}" for line in chain(grouped(by_row), filter(None, whole))]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from .document import Column, Document, Heading, Note, Table
 from .lines import folded
+from .wording import CHANGED
 
 NAME_CHARACTERS = 200
 NOTE_CHARACTERS = 400
@@ -20,8 +21,6 @@ CELL_CHARACTERS = 60
 _MUCH = 4000
 """A longer text is cut in the middle before anything else, to save time."""
 
-CHANGED = ("slower", "accepted", "faster")
-"""Verdicts that are bold."""
 _WIDEST = 20
 """Longest number, in characters; a longer one is shown as `?`."""
 _UNBREAKABLE = str.maketrans(" -", "\N{NO-BREAK SPACE}\N{NON-BREAKING HYPHEN}")

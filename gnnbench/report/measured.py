@@ -10,6 +10,7 @@ from ..cpu import CONTENDED
 from ..measure import estimate
 from ..measure.measurement import Measurement
 from ..results.benchmark import Benchmark
+from .document import Shown
 
 Side = Literal["base", "head"]
 NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time or --gnn-time"
@@ -106,11 +107,12 @@ def times(measured: Measurement) -> tuple[float, float | None, float | None]:
     return measured.location_ns / 1e9, low, high
 
 
-def half_width(middle: float, low: float | None, high: float | None) -> str:
-    """Write the larger half-width of an interval as a fraction of the estimate; `?`: a bound is missing."""
+def half_width(middle: float, low: float | None, high: float | None) -> Shown:
+    """Return the larger half-width of an interval as a fraction of the estimate; `?`: a bound is missing."""
     if low is None or high is None:
-        return "?"
-    return units.fraction(max(high - middle, middle - low) / middle)
+        return Shown("?")
+    width = max(high - middle, middle - low) / middle
+    return Shown(units.fraction(width), width)
 
 
 def remarks(measured: Measurement) -> list[str]:

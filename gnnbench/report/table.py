@@ -69,7 +69,7 @@ class TableRow:
         )
 
     @property
-    def interval(self) -> str:
+    def interval(self) -> Shown:
         """The half-width, as in `1.2%`; `?`: too few blocks for both bounds."""
         return half_width(self.seconds, self.low, self.high)
 

@@ -1,30 +1,22 @@
 """Verdicts as documents; the columns of all tables of verdicts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from .. import units
 from ..compare.ab.schedule import Decision
 from ..compare.comparison import Comparison
-from ..compare.verdict import Judgement
 from .causes import Told, notes_of
 from .document import Column, Document, Note, Output, Shown, tables
+from .measured import half_width
 from .names import grouped, short, specs_of
-from .wording import memory_notes, reasons, result_notes, sees
+from .wording import memory_notes, reasons, result_notes, sees, shrunk
 
 
-class _Judged(Protocol):
-    @property
-    def judgement(self) -> Judgement | None: ...
-
-
-_AnyJudged = TypeVar("_AnyJudged", bound=_Judged)
-
-
-def divided(benchmarks: Iterable[_AnyJudged]) -> tuple[list[_AnyJudged], str]:
+def divided(benchmarks: Iterable[Any]) -> tuple[list[Any], str]:
     """Return the benchmarks that have rows, and one line on those that run the same code on both sides.
 
-    The line is `31 same: they run the same code`; empty: there are none.
+    The line is `31 same: they run the same code`; empty: there are none. Each benchmark has a `judgement`.
     """
     found = list(benchmarks)
     shown = [one for one in found if not (one.judgement and one.judgement.same_code)]
@@ -79,15 +71,9 @@ def _interval(row: Any) -> tuple[float, float] | None:
     return (found.low, found.high) if found and found.low is not None else None
 
 
-def _spread(row: Any) -> float | Shown | None:
-    """Return the larger half-width of the time's interval as a fraction of it; `?`: a bound is missing."""
+def _spread(row: Any) -> Shown | None:
     found = row.time
-    if found is None:
-        return None
-    if found.low_seconds is None or found.high_seconds is None:
-        return Shown("?")
-    width: float = max(found.high_seconds - found.seconds, found.seconds - found.low_seconds)
-    return width / found.seconds
+    return found and half_width(found.seconds, found.low_seconds, found.high_seconds)
 
 
 def _results(row: Any) -> Shown | None:
@@ -167,16 +153,4 @@ def notes(found: Comparison, causes: Sequence[Told] = ()) -> list[str]:
             *notes_of(row, causes),
         )
         remarks.append((names[row.fullname], said))
-    return [*grouped(remarks), *remarks_on_all(found)]
-
-
-def remarks_on_all(found: Comparison) -> list[str]:
-    """Return the notes on all rows together."""
-    lines = []
-    rows = found.rows
-    shrunk = sum(row.judgement.shrunk for row in rows)
-    if shrunk:
-        lines.append(
-            f"{units.count(shrunk, 'benchmark')}: variance between processes mostly estimated from the others"
-        )
-    return lines
+    return [*grouped(remarks), *shrunk((row.judgement for row in found.rows), "benchmark")]

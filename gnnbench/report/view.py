@@ -22,9 +22,7 @@ from .causes import Told
 from .measured import Measured, ProcessBlocks, processes_of, time_of
 from .names import SHORT_DIRECTION
 from .page import fragment
-
-CHANGED = ("slower", "accepted", "faster")
-"""Verdicts on a changed time, in the order of `moved`."""
+from .wording import CHANGED
 
 
 @dataclass(frozen=True)

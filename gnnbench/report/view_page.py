@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup
+
 from .. import units
 from . import drawing, page, wording
 from .causes import BENCHMARKS, Told
@@ -16,8 +18,8 @@ from .numbers import Numbers, notes
 from .pictures import Picture, pictures, side_by_side
 from .style import PAGE
 from .verdicts import COLUMNS, divided
-from .view import CHANGED, BenchmarkView, View, moved, ordered, weighed
-from .wording import ORDER, effects, reasons
+from .view import BenchmarkView, View, moved, ordered, weighed
+from .wording import CHANGED, ORDER, change, effects, reasons
 
 _MOST_CHANGED = 100
 """Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
@@ -28,8 +30,7 @@ class Figure:
     """A chart in a page."""
 
     picture: Picture
-    svg: Any
-    """Markup."""
+    svg: Markup
     caption: str
 
 
@@ -89,29 +90,18 @@ _WEIGHED = (
 """The columns of the table of changed memory."""
 
 
-def _interval(one: BenchmarkView) -> str:
-    return units.interval(one.judgement.low, one.judgement.high) if one.judgement else ""
-
-
 def _moved_columns(view: View) -> list[Column]:
     """Return the columns of the table of changed times."""
     judged = view.judged
     level = f"{units.level(judged.thresholds.family_level)} " if judged and judged.thresholds else ""
 
-    def change(one: BenchmarkView) -> Shown:
-        word = one.verdict
-        ratio = units.ratio(one.ratio, "" if word == "faster" else "faster", changed=True)
-        return Shown(f"{ratio} {word}", style=word)
-
     def time(one: BenchmarkView) -> str:
-        seconds = [] if not one.seconds else [one.seconds]
-        if seconds:
-            seconds.insert(0, seconds[0] / one.ratio)
-        return " → ".join(map(units.seconds, seconds))
+        now = one.seconds
+        return f"{units.seconds(now / one.ratio)} → {units.seconds(now)}" if now else ""
 
     return [
-        Column("change", "shown", change),
-        Column(f"{level}interval", "text", _interval),
+        Column("change", "shown", lambda one: Shown(change(one.judgement), style=one.verdict)),
+        Column(f"{level}interval", "text", lambda one: units.interval(one.judgement.low, one.judgement.high)),
         Column("time", "number", time),
         Column("what else changed", "text", lambda one: "; ".join(one.notes) or _WHAT_ELSE),
     ]
@@ -135,21 +125,17 @@ def _together(moved: Sequence[BenchmarkView], causes: Sequence[Told]) -> list[Be
     return sorted(slower, key=lambda one: place.get(one.fullname, len(causes))) + others
 
 
-def _packed(content: Any) -> Any:
+def _packed(content: Any) -> Markup:
     """Return content as compressed JSON in base64, which is safe inside an element, as markup."""
-    from markupsafe import Markup
-
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return Markup(base64.b64encode(zlib.compress(text.encode())).decode())  # noqa: S704 - no markup
 
 
 def _figures(view: View) -> dict[str, list[Figure]]:
-    from markupsafe import Markup
-
     found: dict[str, list[Figure]] = {}
     for picture in pictures(view):
         if picture.place != "benchmark":  # drawn by the browser when their row is opened
-            svg = Markup(drawing.for_page(picture.draw, picture.text))  # noqa: S704 - shapes and text
+            svg = drawing.for_page(picture.draw, picture.text)
             found.setdefault(picture.place, []).append(Figure(picture, svg, picture.caption(PAGE)))
     return found
 

@@ -7,17 +7,18 @@ from typing import Protocol
 
 from .. import units
 from ..compare.comparison import Agreement, Compared, Comparison
-from ..compare.memory import ACCEPTED, MemoryChange, MemoryVerdict
+from ..compare.memory import ACCEPTED, MemoryChange
 from ..compare.verdict import Judgement, Thresholds
 from .document import effect
 
+CHANGED = ("slower", "accepted", "faster")
+"""Verdicts on a changed time, in the order in which they are shown."""
 ORDER = ("slower", "accepted", "faster", "same", "undecided", "incomparable", "ignored")
 _SELDOM = ("accepted", "ignored")
 """Verdicts that are counted only if there are any."""
 _DECIDED = ("accepted", "faster", "same")
 _OTHERS = (*_DECIDED, "undecided", "incomparable", "ignored")
 """All verdicts but slower, in the order of a sentence."""
-_CHANGED: tuple[MemoryVerdict, ...] = ("more memory", "less memory")
 
 
 class Judged(Protocol):
@@ -80,6 +81,19 @@ def times(word: str, factor: float) -> str:
     if word in ("slower", "accepted"):
         return f"{units.ratio(factor, '', changed=True)} slower"
     return f"{units.ratio(1 / factor, '', changed=True)} faster"
+
+
+def change(found: Judgement) -> str:
+    """Write the ratio of a judgement that has one, and its verdict: `1.22x slower`, `0.80x faster`."""
+    less = "" if found.verdict == "faster" else "faster"
+    return f"{units.ratio(found.ratio, less, changed=found.changed)} {found.verdict}"
+
+
+def shrunk(judgements: Iterable[Judgement], noun: str) -> list[str]:
+    """Return the note on judgements, each of a `noun`, whose variance is mostly that of the others."""
+    count = sum(one.shrunk for one in judgements)
+    said = "variance between processes mostly estimated from the others"
+    return [f"{units.count(count, noun)}: {said}"] if count else []
 
 
 def _failed(total: int, slower: int, more: int, other: int) -> str:
@@ -154,12 +168,6 @@ def result_notes(found: Agreement | None) -> tuple[str, ...]:
     return (f"results not compared: {found.reason}",)
 
 
-def memory_counted(rows: Iterable[Compared]) -> str:
-    """Count what changed: `2 more memory, 1 less memory`; empty: nothing did."""
-    words = [row.memory.verdict for row in rows if row.memory and row.memory.changed]
-    return ", ".join(f"{words.count(word)} {word}" for word in _CHANGED if word in words)
-
-
 def sees(found: Judgement) -> float | None:
     """Return the minimum detectable effect of an undecided benchmark; None: it is decided, or not known."""
     return found.minimum_detectable_effect if found.verdict == "undecided" else None
@@ -188,9 +196,13 @@ def count(rows: Sequence[Compared]) -> str:
     times = ", ".join(
         f"{found[verdict]} {verdict}" for verdict in ORDER if found[verdict] or verdict not in _SELDOM
     )
+    words = [row.memory.verdict for row in rows if row.memory]
+    memory = ", ".join(
+        f"{words.count(word)} {word}" for word in ("more memory", "less memory") if word in words
+    )
     other = sum(row.has_other_result for row in rows)
-    results = f"{units.count(other, 'other result')}" if other else ""
-    return "; ".join(filter(None, (times, memory_counted(rows), results)))
+    results = units.count(other, "other result") if other else ""
+    return "; ".join(filter(None, (times, memory, results)))
 
 
 def result(found: Comparison) -> str:

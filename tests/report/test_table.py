@@ -88,10 +88,10 @@ def test_a_row_is_taken_from_a_record():
     row = of()
     assert (row.seconds, row.limit, row.peak_bytes) == (1e-3, 0.25, 4096)
     assert (row.operators, row.host_reads) == (3, 1)
-    assert row.interval == "5.0%"
+    assert row.interval.text == "5.0%"
     assert row.notes == ()
     for missing in ({"low_ns": None}, {"high_ns": None}, {"low_ns": None, "high_ns": None}):
-        assert of(**missing).interval == "?", "one bound alone looks better than both do"
+        assert of(**missing).interval.text == "?", "one bound alone looks better than both do"
     assert TableRow.of(SPEC, replace(OURS, limit=None)).limit is None
 
 

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
@@ -10,8 +9,6 @@ from gnnbench.compare.result import Result, Side
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.measure.fingerprint.difference import Difference
 from gnnbench.report.causes import told
-from gnnbench.report.measured import Measured
-from gnnbench.report.verdicts import COLUMNS
 from gnnbench.report.view import BenchmarkView, Verdicts, View, moved, ordered
 from gnnbench.report.wording import headline
 
@@ -58,17 +55,6 @@ def test_rows_begin_with_what_failed_and_then_with_what_changed():
     benchmarks.append(BenchmarkView("b5", "b5", "", error="OOM"))
     benchmarks.append(BenchmarkView("b6", "b6", "", row=replace(benchmarks[0].row, memory=more)))
     assert [one.fullname for one in ordered(benchmarks)] == ["b2", "b4", "b5", "b6", "b1", "b3", "b0"]
-
-
-@pytest.mark.parametrize(
-    ("bounds", "found"),
-    [((0.98, 1.05), "5.0%"), ((None, 1.004), "?"), ((0.99, None), "?"), ((None, None), "?")],
-)
-def test_a_spread_needs_both_bounds(bounds, found):
-    (column,) = (one for one in COLUMNS if one.title == "±")
-    row = SimpleNamespace(time=Measured(1.0, *bounds, 0.99, "first decile"))
-    assert column.shown(column.of(row)).text == found
-    assert column.shown(column.of(SimpleNamespace(time=None))).text == ""
 
 
 MORE = MemoryChange("more memory", 2**20, 2**22)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from ... import units
 from ...compare.verdict import Judgement
 from ..style import Style
+from ..wording import change
 from .common import Rows, Spec, log_axis, rows_of, verdict_marks
 
 _FARTHEST = math.log(4)
@@ -26,12 +26,7 @@ def chart(judgements: Sequence[tuple[str, Judgement]], effect: float | None, sty
         style: the style.
     """
     low, high = _domain([found for _, found in judgements], effect)
-    values = [
-        " ".join((units.ratio(found.ratio or 0, less, changed=found.changed), found.verdict))
-        for _, found in judgements
-        for less in ("" if found.verdict == "faster" else "faster",)
-    ]
-    rows = Rows([label for label, _ in judgements], values, style)
+    rows = Rows([label for label, _ in judgements], [change(found) for _, found in judgements], style)
     base = rows_of(
         {
             **rows.row(number),
