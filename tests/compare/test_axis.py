@@ -94,24 +94,15 @@ def test_benchmarks_that_cannot_be_told_apart_are_left_out(tmp_path):
     assert ([one.value for one in paired.pairs], paired.ambiguous) == (["torch"], 2)
 
 
-FIELDS = "dataset, device, direction, dtype, hidden, index_dtype, operation, platform, threads"
-
-
-@pytest.mark.parametrize(
-    ("axis", "message"),
-    [
-        (Axis("platfrom"), "unknown field 'platfrom': did you mean platform?"),
-        (Axis("platform", "dlg"), "unknown platform 'dlg': did you mean dgl?"),
-        (Axis("nope"), f"unknown field 'nope': known: {FIELDS}"),
-    ],
-)
-def test_an_unknown_name_is_one_line(tmp_path, axis, message):
+def test_an_unknown_name_is_refused_with_those_that_are_known(tmp_path):
     found = benchmarks(tmp_path, contents.ours("op_2_threads", "pyg", 1.0), contents.ours("op", "dgl", 1.0))
-    with pytest.raises(UsageError) as caught:
-        pair(found, axis)
-    assert str(caught.value) == message
+    known = "dataset, device, direction, dtype, hidden, index_dtype, operation, platform, threads"
+    with pytest.raises(UsageError, match=f"^unknown field 'nope': known: {known}$"):
+        pair(found, Axis("nope"))
+    with pytest.raises(UsageError, match="unknown platform 'dlg': did you mean dgl"):
+        pair(found, Axis("platform", "dlg"))
     with pytest.raises(UsageError, match="these benchmarks have no parameters"):
-        pair(benchmarks(tmp_path, entry("b")), axis)
+        pair(benchmarks(tmp_path, entry("b")), Axis("nope"))
 
 
 def test_a_field_and_its_base_are_parsed():
