@@ -1,4 +1,3 @@
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from gnnbench.compare.ab.coordinator import TimedSetting
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 from tests.compare.ab.answers import answering, inspected
-from tests.compare.ab.workers import Watcher, prepared, write
+from tests.compare.ab.workers import Watcher, machine, prepared, write
 
 SUITE = """
 import os
@@ -35,7 +34,6 @@ def test_more(benchmark, other):
 def test_odd(benchmark, name):
     benchmark(work)
 """
-NOISE = {"sigma": 0.01, "spike_probability": 0, "drift": 0.02}
 TESTS = (
     *("test_sum", "test_more", "test_odd[a::b]", "test_odd[\\u03c0]"),
     *("test_crashes", "test_raises", "test_skips", "test_skips_later", "test_only_in_base"),
@@ -67,10 +65,9 @@ def ab(tmp_path, watcher, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def simulated(name, slower, variables):
-        file = tmp_path / f"{name}.json"
         seconds = {f"test_suite.py::{test}": 1e-3 * slower.get(test.partition("[")[0], 1) for test in TESTS}
-        file.write_text(json.dumps({"benchmarks": seconds, "noise": NOISE}))
-        return prepared(f"env:SIDE={name}", GNNBENCH_FAKE_CLOCK=f"7:{file}", **variables)
+        told = machine(tmp_path / f"{name}.json", seconds, sigma=0.01, drift=0.02)
+        return prepared(f"env:SIDE={name}", GNNBENCH_FAKE_CLOCK=told, **variables)
 
     def run(suite, *, head_variables=None, **slower):
         write(tmp_path, suite)
@@ -84,10 +81,6 @@ def ab(tmp_path, watcher, monkeypatch):
         for process in psutil.Process().children(recursive=True)
         if "pytest" in " ".join(process.cmdline()) and process.cwd() == str(tmp_path)
     ]
-
-
-def verdicts(result):
-    return {row.fullname.partition("::")[2]: row.judgement.verdict for row in result.rows}
 
 
 FAULTS = f"""{SUITE}
@@ -194,7 +187,7 @@ def answered(tmp_path, monkeypatch, watcher):
 def test_time_that_is_spent_leaves_the_rest_undecided(answered, watcher):
     """A command takes all that there is."""
     found = answered(3.0, seconds=10.0)
-    assert set(verdicts(found).values()) <= {"undecided", "incomparable"}
+    assert {row.judgement.verdict for row in found.rows} <= {"undecided", "incomparable"}
     assert sum(text.startswith("timing") for text, _ in watcher.steps) == 1
 
 
@@ -242,8 +235,7 @@ def test_benchmarks_that_run_the_same_code_are_same_and_the_budget_goes_to_the_o
     changed, kept, _ = found.as_json()["benchmarks"]
     assert (kept["verdict"], kept["same_code"], kept["ratio"], kept["seconds"]) == ("same", True, None, 0.0)
     assert (changed["same_code"], changed["changed"]["functions"]) == (False, ("package:changed",))
-    row = next(row for row in found.rows if row.fullname.endswith("test_changed"))
-    assert row.notes[0] == "code: changed"
+    assert decisions["test_changed"].notes[0] == "code: changed"
 
 
 def test_where_all_run_the_same_code_one_pair_is_enough(answered, watcher):

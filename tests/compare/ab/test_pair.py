@@ -1,4 +1,3 @@
-import json
 import random
 import statistics
 
@@ -11,7 +10,7 @@ from gnnbench.cpu import cores
 from gnnbench.measure.clock import Call
 from gnnbench.measure.simulated_clock import VARIABLE
 from gnnbench.variants.child import Child
-from tests.compare.ab.workers import is_gone, side, workers, write
+from tests.compare.ab.workers import is_gone, machine, prepared, workers, write
 
 SUITE = """
 import os
@@ -74,7 +73,7 @@ def test_exits_in_head(benchmark):
     benchmark(os._exit if SIDE == "head" else str, 7)
 """
 
-BASE, HEAD = side(SIDE="base"), side(SIDE="head")
+BASE, HEAD = prepared("base", SIDE="base"), prepared("head", SIDE="head")
 
 
 @pytest.fixture
@@ -184,24 +183,23 @@ def test_a_file_that_one_side_cannot_collect(tmp_path):
     (other / "mine.py").write_text("raise RuntimeError('too old')\n")
     (tmp_path / "mine.py").touch()
     write(tmp_path, "import mine\ndef test_it(benchmark): benchmark(sum, [1])\n")
-    with workers(tmp_path, side(other)) as pair:
+    with workers(tmp_path, prepared("other", other)) as pair:
         assert pair.suite.notes() == ["base: test_suite.py cannot be collected: RuntimeError: too old"]
         assert pair.loaded == {"base": ("mine",), "head": ()}
         expected = "base: has no such test: test_suite.py cannot be collected: RuntimeError: too old"
         assert pair.visit(name("test_it"), 0).text == expected
 
 
-def machine(folder, name, benchmarks, **noise):
-    """Write a simulated machine's true times and return its variable."""
-    content = {"benchmarks": benchmarks, "noise": {"sigma": 0.02, "spike_probability": 0, **noise}}
-    (folder / f"{name}.json").write_text(json.dumps(content))
-    return {VARIABLE: f"1:{folder}/{name}.json"}
+def simulated(folder, name, benchmarks, **noise):
+    """Return a side on a simulated machine."""
+    told = machine(folder / f"{name}.json", benchmarks, sigma=0.02, **noise)
+    return prepared(name, **{VARIABLE: told})
 
 
 def test_a_known_slowdown_under_one_drift_of_both_sides(folder):
     """A strong one, so that sides with phases or times of their own would differ by half."""
     drift = {"drift": 0.5, "drift_period_seconds": 0.5}
-    sides = [side(**machine(folder, one, {"test_good": one}, **drift)) for one in (1e-3, 1.1e-3)]
+    sides = [simulated(folder, one, {"test_good": one}, **drift) for one in (1e-3, 1.1e-3)]
     with workers(folder, *sides, number=3) as pair:
         found = pair.visit(name("test_good"), 2)
         # As the simulated machine counts them.
@@ -222,7 +220,7 @@ def test_a_visit_of_sides_that_are_far_apart_takes_no_longer_than_its_calls(tmp_
     sides = []
     for power in (0, 1):
         times = {f"test_{number}": 1e-3 * far**power for number, far in enumerate(FAR)}
-        sides.append(side(**machine(tmp_path, power, times)))
+        sides.append(simulated(tmp_path, power, times))
     with workers(write(tmp_path, calls), *sides) as pair:
         for number, far in enumerate(FAR):
             found = pair.visit(name(f"test_{number}"), 0.5)
@@ -236,8 +234,8 @@ def test_a_visit_of_sides_that_are_far_apart_takes_no_longer_than_its_calls(tmp_
 
 def test_processes_differ(tmp_path, monkeypatch):
     """Both sides of a pair have one drift, and true times of their own."""
-    found = machine(tmp_path, "truth", {"test_good": 1e-3}, drift=0.5, process_sigma=0.2)
-    monkeypatch.setenv(VARIABLE, found[VARIABLE])
+    told = machine(tmp_path / "truth.json", {"test_good": 1e-3}, sigma=0.02, drift=0.5, process_sigma=0.2)
+    monkeypatch.setenv(VARIABLE, told)
     made = [_fake_machine(number, one, 0.0) for number in range(2) for one in range(2)]
     times = [one.clock(name("test_good")).block(Call(int, (), {}), 1, 1).seconds[0] for one in made]
     assert len({round(one, 5) for one in times}) == 4
@@ -277,7 +275,7 @@ def test_the_newer_side_says_which_benchmarks_are_default(tmp_path, base, option
     only = "import os\nif os.environ['SIDE'] == 'base':\n    test_of_base = test_a\n"
     folder = write(tmp_path, tests + only)
     (folder / "conftest.py").write_text(CHOICE)
-    sides = side(SIDE="base", **base), side(SIDE="head", LEFT_OUT="test_b")
+    sides = prepared("base", SIDE="base", **base), prepared("head", SIDE="head", LEFT_OUT="test_b")
     with workers(folder, *sides, arguments=("test_suite.py", *options)) as pair:
         assert pair.suite.benchmarks == [name(one) for one in names]
         assert len(pair.suite.notes()) == (not options)

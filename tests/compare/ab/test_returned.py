@@ -115,14 +115,3 @@ def test_the_head_s_answer_decides(changes, status, reason):
     found = agreement(base, answer(**changes), never)
     assert found.status == status
     assert reason in found.reason
-
-
-def test_parts_of_another_type_or_missing_ones_differ():
-    call = answer()["calls"][0]
-    for parts, reason in (
-        ({"output": ["float32", [], "1"]}, "output is float32 instead of float64"),
-        ({"output": ["float64", [2], "1"]}, "output is float64 [2] instead of float64"),
-        ({}, "only the base has output"),
-    ):
-        calls = [{**call, "parts": parts}] * 3
-        assert agreement(answer(), answer(calls=calls), never).reason == reason

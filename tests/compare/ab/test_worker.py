@@ -116,13 +116,6 @@ def test_raises(benchmark):
 def test_raises_afterwards(benchmark):
     assert benchmark(sum, [1, 2]) == 4
 
-def test_raises_in_set_up(broken, benchmark):
-    pass
-
-@pytest.fixture
-def broken():
-    raise OSError("no disk")
-
 @pytest.fixture
 def torn():
     yield
@@ -134,11 +127,6 @@ def test_raises_in_tear_down(torn, benchmark):
 @pytest.mark.skip(reason="not here")
 def test_skipped(benchmark):
     pass
-
-@pytest.mark.xfail(reason="known")
-def test_fails_as_expected(benchmark):
-    benchmark(sum, [1])
-    assert False
 
 @pytest.mark.benchmark
 def test_no_benchmark():
@@ -310,12 +298,10 @@ def test_a_single_round_is_strict_and_none_is_enough(suite):
     [
         ("raises", "raised: KeyError: 'missing'"),
         ("raises_afterwards", "raised: assert 3 == 4"),
-        ("raises_in_set_up", "raised in set-up: OSError: no disk"),
         ("raises_in_tear_down", "raised in tear-down: OSError: stays"),
         ("wrong_rounds", "raised: ValueError: Must have positive int"),
         ("twice", "raised: pytest_benchmark.fixture.FixtureAlreadyUsed"),
         ("skipped", "skipped: not here"),
-        ("fails_as_expected", "failed, as expected (xfail: known)"),
     ],
 )
 def test_what_goes_wrong(suite, name, failure):

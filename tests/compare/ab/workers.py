@@ -1,12 +1,12 @@
 """Real pairs of pytest processes on small suites."""
 
+import json
 import os
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 
 from gnnbench.compare.ab.pairs import Workers
 from gnnbench.compare.ab.processes import Setting, Shared, Terms
@@ -36,12 +36,15 @@ class Watcher:
         self.updates.append((dict(decisions), spent_seconds, left_seconds))
 
 
-def side(*trees, **variables):
-    return SimpleNamespace(trees=trees, environment=variables, versions={})
-
-
 def prepared(text, *trees, **variables):
     return Prepared(text, trees, variables, None, False, {})
+
+
+def machine(file, benchmarks, **noise):
+    """Write a simulated machine's true times, and return the value of its variable."""
+    content = {"benchmarks": benchmarks, "noise": {"spike_probability": 0, **noise}}
+    file.write_text(json.dumps(content))
+    return f"1:{file}"
 
 
 def write(folder, text, name="test_suite.py"):
@@ -56,7 +59,7 @@ def workers(folder, base=None, head=None, *, arguments=("test_suite.py",), seed=
     logs.mkdir(exist_ok=True)
     setting = Setting(arguments=arguments, folder=folder, timeout_seconds=60, time_all=True)
     shared = Shared(setting, logs, **{"rng": random.Random(seed), **options})
-    return Workers(Terms(base or side(), head or side()), shared)
+    return Workers(Terms(base or prepared("."), head or prepared(".")), shared)
 
 
 class Asked(Child):
