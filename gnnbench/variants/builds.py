@@ -64,8 +64,7 @@ def built(
     tree, size = folder / _TREE, folder / _BYTES
     with hold(builds / ".lock", cache):
         folder.mkdir(exist_ok=True)
-        used = FileLock(folder / _USED, thread_local=False)
-        used.acquire()
+        used = FileLock(folder / _USED, thread_local=False).acquire()
     with used:
         if not size.exists():
             shutil.rmtree(tree, ignore_errors=True)  # of a run that was killed

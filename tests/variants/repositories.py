@@ -52,8 +52,8 @@ class Preparer:
 
     step = say
 
-    def fails(self, text, root, message):
-        with pytest.raises(UsageError, match=message) as caught, self(text, root):
+    def fails(self, text, root, message, **options):
+        with pytest.raises(UsageError, match=message) as caught, self(text, root, **options):
             pass
         assert len(str(caught.value).splitlines()) == 1
 

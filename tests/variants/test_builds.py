@@ -2,7 +2,6 @@
 
 import pytest
 
-from gnnbench.errors import UsageError
 from gnnbench.variants import builds as module
 from gnnbench.variants.builds import Build
 from tests.variants.repositories import commit, git, version
@@ -69,11 +68,8 @@ def test_a_build_that_fails_is_the_commit_s_fault_unless_the_disk_is_full(reposi
     ):
         pass
     monkeypatch.setattr(module, "_FREE_BYTES", 2**80)
-    with (
-        pytest.raises(UsageError, match=r"the cache folder .* cannot be written .No space left on device"),
-        prepare("git:v1", repository, build=build),
-    ):
-        pass
+    full = "the cache folder .* cannot be written .No space left on device"
+    prepare.fails("git:v1", repository, full, build=build)
     monkeypatch.undo()
     with prepare("git:v1", repository, build=Build(COPY)):
         assert len(kept(prepare)) == 1, "what was left unfinished is removed"
