@@ -4,7 +4,7 @@ Only callgrind knows the functions of C and C++. It must run from the start of t
 `gnnbench profile` sees to; elsewhere there is the processor's counter or nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,6 @@ from ..errors import UsageError
 from ..measure.instructions import counting
 from ..measure.instructions.counter import InstructionCounter
 from ..measure.instructions.counting import Instructions, named
-from ..measure.seam import Pedantic
 from . import text
 from .subject import Subject, UnavailableError
 
@@ -24,7 +23,6 @@ _COLUMNS = {"Frac.": 6, "Instructions": 14}
 _FUNCTION = 58
 _LEAST_PLACE = 8
 """A package or module is left out if it has less room."""
-_Take = Callable[[Pedantic, InstructionCounter], dict[str, Any]]
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
@@ -37,20 +35,17 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     Raises:
         UnavailableError: nothing counts instructions in this process.
     """
-    answer = _counted(counting.take, subject)
+    # Each counter ceases at once: where callgrind watches, reading its files takes minutes.
+    with closing(_counter()) as counter:
+        answer = counting.take(subject.asked, counter)
     found = Instructions.read(answer)
-    frames = counting.read_frames(_counted(counting.take_by_frame, subject))
+    with closing(_counter()) as counter:
+        frames = counting.take_by_frame(subject.asked, counter)
     return {
-        "counted": replace(found, frames=frames),
+        "counted": replace(found, frames=counting.read_frames(frames)),
         "counter": counting.counter_name(),
         "capability": answer["capability"],
     }
-
-
-def _counted(take: _Take, subject: Subject) -> dict[str, Any]:
-    """Count, and cease at once: where callgrind watches, reading its files takes minutes."""
-    with closing(_counter()) as counter:
-        return take(subject.asked, counter)
 
 
 def _counter() -> InstructionCounter:

@@ -133,18 +133,15 @@ class RunPart:
     """Settings of the verdicts of `--benchmark-compare`."""
 
 
-_RENAMED = {
-    "measurement": {"others_share": "contention_share"},
-}
-"""By field of a benchmark's part in version 2: names that version 3 changed."""
+_RENAMED = {"others_share": "contention_share"}
+"""Names of a measurement in version 2 that version 3 changed."""
 
 
 def raised(part: Mapping[str, Any]) -> dict[str, Any]:
     """Return a benchmark's part of version 2 as version 3 has it."""
     found = {**part, "version": FORMAT_VERSION}
-    for field, names in _RENAMED.items():
-        if saved := json_io.fields(part.get(field)):
-            found[field] = {names.get(name, name): value for name, value in saved.items()}
+    if saved := json_io.fields(part.get("measurement")):
+        found["measurement"] = {_RENAMED.get(name, name): value for name, value in saved.items()}
     return found
 
 

@@ -81,10 +81,9 @@ def submit(
     )
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # An earlier run's must not be merged in the place of one that is missing.
         for old in (output, *parts, *folder.glob("*.log")):
-            old.unlink(
-                missing_ok=True
-            )  # an earlier run's must not be merged in the place of one that is missing
+            old.unlink(missing_ok=True)
         write_whole(folder / "shard.sh", script)
         write_whole(folder / "merge.sh", merge)
     except OSError as error:
