@@ -43,9 +43,7 @@ def run(options: argparse.Namespace) -> int:
     save(options.output, f"{text}\n", options.shards)
     incomplete = len(whole.get("gnnbench", {}).get("incomplete", ()))
     more = f", {incomplete} interrupted" if incomplete else ""
-    files, count = (
-        units.count(len(options.shards), "file"),
-        units.count(len(whole["benchmarks"]), "benchmark"),
-    )
+    files = units.count(len(options.shards), "file")
+    count = units.count(len(whole["benchmarks"]), "benchmark")
     print(f"{files}, {count}{more}: {options.output}")
     return MERGED

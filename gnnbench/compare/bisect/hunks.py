@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from ... import git
@@ -98,12 +99,8 @@ def _hunks(diff: str) -> Iterator[Hunk]:
 
 def _patch(hunks: Sequence[Hunk]) -> str:
     """Return the patch that applies hunks, which are in the order of the diff."""
-    before = None
-    parts = []
-    for one in hunks:
-        parts += [one.head, one.text] if one.head != before else [one.text]
-        before = one.head
-    return "".join(parts)
+    files = groupby(hunks, key=lambda one: one.head)
+    return "".join(head + "".join(one.text for one in own) for head, own in files)
 
 
 def _function(source: str, lines: Sequence[int]) -> str:
