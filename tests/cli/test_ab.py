@@ -109,18 +109,13 @@ def test_an_end_in_the_middle_leaves_nothing_behind_and_what_was_decided_is_save
         assert not (suite / "ab.json").exists()
 
 
-def with_package(folder, *names):
-    """Make a folder with copies of gnnbench and of more of this repository; return the package."""
-    for name in ("gnnbench", *names):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "pytest.ini").write_text("[pytest]\n")
-    return folder / "gnnbench"
-
-
 @pytest.mark.nightly
 def test_this_repository_across_a_change_of_the_protocol(tmp_path):
     """Both sides load a gnnbench that is not the coordinator's, and the older one's worker is of no use."""
-    package = with_package(tmp_path, "benchmarks")
+    package = tmp_path / "gnnbench"
+    for name in ("gnnbench", "benchmarks"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (package / "marker.py").write_text("SIDE = 'older'\n")
     link = package / "variants" / "pipe.py"
     kept = link.read_text()

@@ -39,7 +39,6 @@ def second(x):
 def untouched(x):
     return x
 """
-SAME_ID = "test_suite.py::test_thing[untouched]"
 
 
 @pytest.fixture
@@ -73,7 +72,7 @@ def test_commits_of_another_repository_are_compared(folder, tmp_path_factory):
     assert {one["id"]: one["changed"]["functions"] for one in saved["benchmarks"] if one["changed"]} == {
         "test_suite.py::test_thing[first]": ["thing:helper"],
         "test_suite.py::test_thing[second]": ["thing:helper"],
-        SAME_ID: [],
+        "test_suite.py::test_thing[untouched]": [],
     }
     assert [saved[side]["checkouts"] for side in sides] == [
         {os.path.relpath(other, folder): git(other, "rev-parse", ref)} for ref in ("HEAD~1", "HEAD")

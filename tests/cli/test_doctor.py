@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,8 +10,7 @@ from gnnbench.packages import missing, version
 from gnnbench.workloads.platforms import PLATFORMS, why_not_on
 from gnnbench.workloads.platforms.dgl_import import uses_stand_in
 from tests import nvml
-
-ROOT = Path(__file__).parents[2]
+from tests.suite import ROOT
 
 
 @pytest.fixture

@@ -16,11 +16,6 @@ from tests.report import contents
 from tests.run_files import content, save, suite
 
 
-def viewed(*files):
-    """Return what a page of these files shows."""
-    return composed.compose(composed.read(files), Thresholds(0.03))
-
-
 @pytest.fixture
 def page(tmp_path):
     return tmp_path / "page.html"
@@ -116,7 +111,7 @@ def test_what_saved_verdicts_were_reached_with_is_not_invented(tmp_path, page, c
 def test_damaged_thresholds_are_refused(tmp_path, wrong):
     (run,) = save(tmp_path, judged(**wrong))
     with pytest.raises(UsageError, match=f"{run}: damaged: [^\n]*$"):
-        viewed(run)
+        composed.compose(composed.read([run]), Thresholds(0.03))
 
 
 def test_a_reason_in_a_file_is_text_that_shows(tmp_path, page, call):

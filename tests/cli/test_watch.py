@@ -17,8 +17,7 @@ from gnnbench.compare.bisect import run as bisection
 from gnnbench.compare.comparison import Agreement, Compared, Comparison
 from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.repeat import Repeat
-from gnnbench.compare.result import Result, Side
-from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
+from gnnbench.compare.verdict import SAME_CODE, Judgement
 from gnnbench.compare.watch import run as watching
 from gnnbench.compare.watch import versions
 from gnnbench.compare.watch.run import Watch, WatchSetting
@@ -28,6 +27,7 @@ from gnnbench.errors import UsageError
 from gnnbench.report import watch as shown
 from gnnbench.report import watch_page
 from gnnbench.report.markdown_text import markdown
+from tests.cli import saved
 from tests.cli.started import start
 from tests.compare.ab.workers import Watcher
 from tests.compare.bisect.histories import ALONE, ONE, content, create, hash_of, in_three_hunks
@@ -135,16 +135,7 @@ def row(name, verdict="same", ratio=1.0, **more):
 
 def answer(*rows):
     repeat = Repeat("pip:thing==1", "pip:thing==2", places=("test_a.py",))
-    sides = Side("pip:thing==1"), Side("pip:thing==2")
-    return Result(
-        "ab",
-        *sides,
-        Comparison(list(rows)),
-        Thresholds(0.03),
-        {"cpu": "<one>", "cores": 2},
-        3.0,
-        repeat=repeat,
-    )
+    return replace(saved.result(), comparison=Comparison(list(rows)), repeat=repeat)
 
 
 @pytest.fixture
