@@ -15,7 +15,7 @@ SEED = 20160328
 """A change changes all stand-ins and makes their baselines incomparable."""
 
 
-def twin(name: DatasetName, seed: int = SEED) -> Graph:
+def twin(name: DatasetName) -> Graph:
     """Make the synthetic stand-in of a data set: exactly `name.nodes` nodes and `2 * name.pairs` entries.
 
     Features and classes are as published; nodes, edges and split sizes are the published ones times the
@@ -28,10 +28,10 @@ def twin(name: DatasetName, seed: int = SEED) -> Graph:
     published = name.published
     assert published is not None
     if published.graphs:
-        return molecules.generate(name, seed)
+        return molecules.generate(name, SEED)
     if published.relations:
-        return _typed(name, seed)
-    stream = Stream(seed)
+        return _typed(name)
+    stream = Stream(SEED)
     classes = published.classes
     community = attributes.labels(stream, name.nodes, classes)
     source, target = _edges(stream, community, name.pairs, classes, published.homophily)
@@ -71,7 +71,7 @@ def _edges_between(
     return matching.match_between(stream, *degrees)
 
 
-def _typed(name: DatasetName, seed: int) -> Graph:
+def _typed(name: DatasetName) -> Graph:
     """Make the stand-in of a data set with relations.
 
     Nodes of the first type have the classes and the split; the others have class 0 and features without a
@@ -80,7 +80,7 @@ def _typed(name: DatasetName, seed: int) -> Graph:
     """
     published = name.published
     assert published is not None
-    stream = Stream(seed)
+    stream = Stream(SEED)
     classes, sizes = published.classes, name.type_sizes
     first = dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
     community = attributes.labels(stream, next(iter(sizes.values())), classes)
@@ -122,13 +122,13 @@ _HUB_SHARE = 10
 """One of so many edges leads to the hub."""
 
 
-def rmat(name: DatasetName, seed: int = RMAT_SEED) -> Graph:
+def rmat(name: DatasetName) -> Graph:
     """Draw `name.pairs` R-MAT edges among `name.nodes` nodes; loops and duplicates are dropped.
 
     As in Graph500, nodes are then renumbered at random, so that a node's number does not depend on its
     degree. Features, labels and split come from `attributes.made_up`.
     """
-    stream = Stream(seed)
+    stream = Stream(RMAT_SEED)
     row = np.zeros(name.pairs, dtype=np.int64)
     column = np.zeros(name.pairs, dtype=np.int64)
     for _ in range(name.scale):
@@ -141,23 +141,23 @@ def rmat(name: DatasetName, seed: int = RMAT_SEED) -> Graph:
     return Graph.build(name.id, number[row], number[column], *attributes.made_up(name.nodes), synthetic=True)
 
 
-def uniform(name: DatasetName, seed: int = UNIFORM_SEED) -> Graph:
+def uniform(name: DatasetName) -> Graph:
     """Draw `name.pairs` edges among `name.nodes` nodes, all equally likely; loops and duplicates are dropped.
 
     Features, labels and split come from `attributes.made_up`.
     """
-    stream = Stream(seed)
+    stream = Stream(UNIFORM_SEED)
     source, target = stream.below(name.nodes, name.pairs), stream.below(name.nodes, name.pairs)
     return Graph.build(name.id, source, target, *attributes.made_up(name.nodes), synthetic=True)
 
 
-def hub(name: DatasetName, seed: int = HUB_SEED) -> Graph:
+def hub(name: DatasetName) -> Graph:
     """Make a simple graph with a hub, of exactly `name.nodes` nodes and `name.pairs` undirected edges.
 
     A kernel that gives each row to one thread waits for the hub's. The other degrees follow a power law with
     exponent 3. Nodes are numbered at random. Features, labels and split come from `attributes.made_up`.
     """
-    stream = Stream(seed)
+    stream = Stream(HUB_SEED)
     number, others = stream.permutation(name.nodes), name.nodes - 1
     hub = number[0]
     neighbours = number[1:][stream.permutation(others)[: name.pairs // _HUB_SHARE]]

@@ -5,10 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from gnnbench.workloads.graphs import molecules
 from gnnbench.workloads.graphs.catalog import DatasetName
 from gnnbench.workloads.graphs.load import load
-from gnnbench.workloads.graphs.synthetic import hub, rmat, uniform
 from gnnbench.workloads.sampled import degrees
 
 
@@ -17,25 +15,24 @@ def made(text):
 
 
 @pytest.mark.parametrize(
-    ("make", "text", "counts", "content_hash"),
+    ("text", "counts", "content_hash"),
     [
         # Of 4096 pairs that are drawn, about half are loops or repetitions in so small a graph.
-        (rmat, "rmat:8", (256, 4312, 128, 16), "8b420e67ca938fbb"),
-        (rmat, "rmat:8@4", (256, 1506, 128, 16), "beb786bd254738f2"),
-        (uniform, "uniform:8", (256, 3938, 128, 16), "c2194f0588e47498"),
-        (uniform, "uniform:10@4", (1024, 8148, 128, 16), "f216e35ea65f0d33"),
-        (hub, "hub:10@4", (1024, 2 * 4 * 1024, 128, 16), "c5d1d84b6313af26"),
-        (hub, "hub:10", (1024, 2 * 8 * 1024, 128, 16), "186243a0341e7dca"),
-        (molecules.generate, "molecules:10", (23_716, 50_996, 28, 2), "897a6837aa8875a0"),
+        ("rmat:8", (256, 4312, 128, 16), "8b420e67ca938fbb"),
+        ("rmat:8@4", (256, 1506, 128, 16), "beb786bd254738f2"),
+        ("uniform:8", (256, 3938, 128, 16), "c2194f0588e47498"),
+        ("uniform:10@4", (1024, 8148, 128, 16), "f216e35ea65f0d33"),
+        ("hub:10@4", (1024, 2 * 4 * 1024, 128, 16), "c5d1d84b6313af26"),
+        ("hub:10", (1024, 2 * 8 * 1024, 128, 16), "186243a0341e7dca"),
+        ("molecules:10", (23_716, 50_996, 28, 2), "897a6837aa8875a0"),
     ],
 )
-def test_counts_are_exact_and_bytes_the_same_on_every_machine(make, text, counts, content_hash):
+def test_counts_are_exact_and_bytes_the_same_on_every_machine(text, counts, content_hash):
     graph = made(text)
     assert (graph.name, graph.synthetic) == (text, True)
     assert (graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes) == counts
     assert (graph.edge_type, graph.relations) == (None, ())
     assert graph.content_hash == content_hash
-    assert make(DatasetName.parse(text), seed=1).content_hash != content_hash
 
 
 def test_a_tenth_of_the_edges_lead_to_the_hub():
