@@ -128,7 +128,7 @@ def reduced(index: Tensor, messages: Tensor, num_nodes: int, reduce: Reduce = "s
             rows = index.unsqueeze(1).expand_as(columns)
             parts.append(zeros.scatter_reduce(0, rows, columns, reduce, include_self=False))
         return torch.cat(parts, dim=1)
-    total = messages.new_zeros(num_nodes, messages.size(1)).index_add(0, index, messages)
+    total = sums(index, messages, num_nodes)
     if reduce == "mean":
         return total / index.bincount(minlength=num_nodes).clamp(min=1).unsqueeze(1)
     return total
