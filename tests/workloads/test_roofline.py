@@ -39,17 +39,6 @@ def test_measures_plausible_rates_in_an_eighth_of_the_free_memory(dtype, monkeyp
     assert torch.equal(torch.random.get_rng_state(), before), "random numbers are the user's"
 
 
-def test_measures_once_for_each_environment_and_dtype(tmp_path):
-    first = rates("cpu", "float32", "here", tmp_path)
-    assert rates("cpu", "float64", "here", tmp_path) != first
-    assert rates("cpu", "float32", "here", tmp_path) == first
-    rates("cpu", "float32", "elsewhere", tmp_path)
-    assert {file.name for file in (tmp_path / "rates").glob("*.json")} == {
-        "here-cpu.json",
-        "elsewhere-cpu.json",
-    }
-
-
 def kept(cache, text):
     """Write the file of the environment `here`."""
     file = cache / "rates" / "here-cpu.json"
@@ -58,11 +47,13 @@ def kept(cache, text):
     return file
 
 
-def test_what_is_kept_is_not_measured_again(tmp_path):
+def test_measures_once_for_each_environment_and_dtype(tmp_path):
     file = kept(tmp_path, json.dumps({"version": 1, "rates": {"float32": SENTINEL}}))
     assert rates("cpu", "float32", "here", tmp_path) == Rates(1.5, 2.5)
     assert rates("cpu", "float64", "here", tmp_path).flops_per_second > 2.5
     assert json.loads(file.read_text())["rates"]["float32"] == SENTINEL
+    assert rates("cpu", "float32", "elsewhere", tmp_path).flops_per_second > 2.5
+    assert (tmp_path / "rates/elsewhere-cpu.json").exists()
 
 
 @pytest.mark.parametrize(
