@@ -60,9 +60,9 @@ class Library(Protocol):
         """Return a batch for checks."""
 
 
-def build(case: Case, seed: int = 0, dropout: float = 0.0) -> Network:
+def build(case: Case) -> Network:
     """Return the network on a case's platform; DGL's takes an iterator of blocks, one for each layer."""
-    model = sage.build(case, sage.initial_parameters(case.graph, case.spec.hidden, seed), dropout)
+    model = sage.build(case, sage.initial_parameters(case.graph, case.spec.hidden))
     if case.spec.platform == "dgl":
         model.convolve = lambda blocks, layer, x: layer(next(blocks), x)
     return model
