@@ -188,8 +188,7 @@ def _saved(run: RunFile) -> Verdicts | None:
             codec.decode(compared[name], Level) for name in ("effect", "family_level", "own_level")
         )
         thresholds = Thresholds(effect, family, own, rules=Settings.from_json(run.part.settings))
-    unknown = Thresholds(0.0)
-    result = Result("compare", base, _ITSELF, Comparison(rows), thresholds or unknown)
+    result = Result("compare", base, _ITSELF, Comparison(rows), thresholds or Thresholds(0.0))
     return Verdicts(result, thresholds, tuple(told))
 
 

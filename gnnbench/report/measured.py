@@ -37,8 +37,6 @@ class Measured:
     low_seconds: float | None
     """Lower bound of the interval; None, as `high_seconds`: too few blocks."""
     high_seconds: float | None
-    level: float
-    """Level of the interval."""
     location: str
     """Name of the estimate."""
     facts: tuple[tuple[str, str], ...] = ()
@@ -69,22 +67,20 @@ def time_of(one: Benchmark) -> Measured | None:
         facts.append(("layout modes", ", ".join(texts)))
     if (growth := one.part.resident_growth_bytes) is not None:
         facts.append(("resident set", f"grows by {units.size(growth)} in a call"))
-    level, name = estimate.SHOWN_LEVEL, estimate.NAME
-    return Measured(*times(measured), level, name, tuple(facts), tuple(remarks(measured)))
+    return Measured(*times(measured), estimate.NAME, tuple(facts), tuple(remarks(measured)))
 
 
 def _plain(one: Benchmark) -> Measured | None:
     """Return the time from pytest-benchmark's rounds, or from its median; None: it has neither."""
-    level, rounds = estimate.SHOWN_LEVEL, one.rounds_seconds
-    if rounds:
+    if rounds := one.rounds_seconds:
         found = estimate.estimate(np.array(rounds))
         facts = (("rounds", f"{len(rounds):,}"),)
         remarks = (NO_INTERVAL,) if None in (found.low, found.high) else ()
         name = "first decile of the rounds"
-        return Measured(found.location, found.low, found.high, level, name, facts, remarks)
+        return Measured(found.location, found.low, found.high, name, facts, remarks)
     if one.median_seconds is None:
         return None
-    return Measured(one.median_seconds, None, None, level, "median of pytest-benchmark")
+    return Measured(one.median_seconds, None, None, "median of pytest-benchmark")
 
 
 def processes_of(one: Benchmark, side: Side) -> tuple[ProcessBlocks, ...]:

@@ -6,9 +6,11 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Protocol, Self
+from typing import Self
 
 from .. import units
+from ..compare.comparison import Compared
+from ..results.benchmark import Benchmark
 from ..workloads.spec import BACKWARD, DIRECTIONS, FORWARD, FORWARD_BACKWARD, STEP, TRAIN, Spec
 
 SHORT_DIRECTION = {FORWARD: "fwd", FORWARD_BACKWARD: "f+b", BACKWARD: "bwd", STEP: "step", TRAIN: "train"}
@@ -111,13 +113,6 @@ def _divided(rows: Sequence[tuple[str, ...]]) -> tuple[list[str], list[str]]:
     return shared, [" · ".join(compress(row, differs)) for row in rows]
 
 
-class _Named(Protocol):
-    @property
-    def fullname(self) -> str: ...
-    @property
-    def spec(self) -> Spec | None: ...
-
-
 @dataclass(frozen=True)
 class Labels:
     """The names of benchmarks in one table."""
@@ -167,7 +162,7 @@ def short(specs: Mapping[str, Spec | None]) -> dict[str, str]:
     }
 
 
-def specs_of(benchmarks: Iterable[_Named]) -> dict[str, Spec | None]:
+def specs_of(benchmarks: Iterable[Compared | Benchmark]) -> dict[str, Spec | None]:
     """Return the spec of each benchmark by fullname: the saved one, or that in its id."""
     return {one.fullname: one.spec or spec_of(one.fullname) for one in benchmarks}
 

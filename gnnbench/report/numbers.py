@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import units
 from ..measure.counter_changes import Counters
+from ..measure.estimate import SHOWN_LEVEL
 from .document import effect
 from .measured import Side
 from .names import LONGEST, clean
@@ -28,7 +29,7 @@ _WORDS = {"base": "older", "head": "this"}
 
 
 class Numbers:
-    """Data of all rows; each text is stored once."""
+    """Data of all rows."""
 
     def __init__(self, benchmarks: tuple[BenchmarkView, ...]) -> None:
         """Choose how many layouts and operators of each benchmark to keep."""
@@ -36,29 +37,20 @@ class Numbers:
         self.points = min(max(_POINTS // max(processes, 1), _FEWEST), MOST_POINTS)
         """Most layouts of a process that are drawn."""
         self._operators = max(_OPERATORS // max(len(benchmarks), 1), _FEWEST)
-        self._places: dict[str, int] = {}
         self.rows = [self._row(one) for one in benchmarks]
         self.thinned = sum(
             any(len(process.blocks_ns) > self.points for process in one.processes) for one in benchmarks
         )
         """Number of benchmarks with more layouts than are drawn."""
 
-    @property
-    def texts(self) -> list[str]:
-        """All texts; rows refer to them by index."""
-        return list(self._places)
-
-    def _text(self, text: str) -> int:
-        return self._places.setdefault(clean(text, LONGEST), len(self._places))
-
     def _row(self, one: BenchmarkView) -> dict[str, Any]:
         row: dict[str, Any] = {
-            "facts": [[self._text(name), self._text(value)] for name, value in facts(one)],
-            "notes": [self._text(note) for note in notes(one)],
+            "facts": [[clean(text, LONGEST) for text in fact] for fact in facts(one)],
+            "notes": [clean(note, LONGEST) for note in notes(one)],
         }
         if operators := _operators(one.counters):
             shown = operators[: self._operators]
-            row["operators"] = [[self._text(name), count] for name, count in shown]
+            row["operators"] = [[clean(name, LONGEST), count] for name, count in shown]
             row["more"] = len(operators) - len(shown)
         if one.processes:
             found = thinned(one, self.points)
@@ -70,7 +62,7 @@ class Numbers:
                     for interval in found.interval(one)
                 ],
                 "processes": [
-                    [self._text(name), int(side == "head"), count, quantiles, times]
+                    [name, int(side == "head"), count, quantiles, times]
                     for name, side, count, quantiles, times in zip(
                         found.names(), found.sides, found.counts, found.quantiles, found.times, strict=True
                     )
@@ -95,7 +87,7 @@ def facts(one: BenchmarkView) -> list[tuple[str, str]]:
     if measured := one.time:
         low, high = measured.low_seconds, measured.high_seconds
         if low is not None and high is not None:
-            name = f"{units.level(measured.level)} interval of the time"
+            name = f"{units.level(SHOWN_LEVEL)} interval of the time"
             found.append((name, f"{units.seconds(low)} to {units.seconds(high)}"))
         found += [("estimate", measured.location), *measured.facts]
     if limit := one.limit:

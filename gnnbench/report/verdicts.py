@@ -5,7 +5,7 @@ from typing import Any
 
 from .. import units
 from ..compare.ab.schedule import Decision
-from ..compare.comparison import Comparison
+from ..compare.comparison import Compared, Comparison
 from .causes import Told, notes_of
 from .document import Column, Document, Note, Output, Shown, tables
 from .measured import half_width
@@ -129,28 +129,14 @@ def document(found: Comparison, causes: Sequence[Told] = ()) -> Document:
     shown, same_code = divided(found.rows)
     specs = specs_of(shown)
     names = short(specs)
-    of_causes = (line for one in causes for line in one.lines(names))
-    lines = filter(None, (same_code, *notes(found, causes), *of_causes))
-    return [*tables(specs, COLUMNS, {row.fullname: row for row in shown}), *map(Note, lines)]
+    remarks = [(names[row.fullname], _remarks(row, causes)) for row in shown]
+    lines = [same_code, *grouped(remarks), *shrunk((row.judgement for row in found.rows), "benchmark")]
+    lines += [line for one in causes for line in one.lines(names)]
+    by_name = {row.fullname: row for row in shown}
+    return [*tables(specs, COLUMNS, by_name), *map(Note, filter(None, lines))]
 
 
-def notes(found: Comparison, causes: Sequence[Told] = ()) -> list[str]:
-    """Return the notes on rows (why there is no verdict, what else changed), and on all together.
-
-    Args:
-        found: the verdicts.
-        causes: those that are shown too; what they say is left out.
-    """
-    rows, _ = divided(found.rows)
-    names = short(specs_of(rows))
-    remarks = []
-    for row in rows:
-        judgement = row.judgement
-        said = (
-            *reasons(judgement),
-            *memory_notes(row.memory),
-            *result_notes(row.results),
-            *notes_of(row, causes),
-        )
-        remarks.append((names[row.fullname], said))
-    return [*grouped(remarks), *shrunk((row.judgement for row in found.rows), "benchmark")]
+def _remarks(row: Compared, causes: Sequence[Told]) -> list[str]:
+    """Return why there is no verdict, and what else changed, without what the causes say."""
+    of_memory, of_results = memory_notes(row.memory), result_notes(row.results)
+    return [*reasons(row.judgement), *of_memory, *of_results, *notes_of(row, causes)]

@@ -8,7 +8,6 @@ from itertools import chain
 from typing import Literal
 
 from .. import units
-from ..compare.allowed import Allowed
 from ..compare.comparison import Agreement, Compared
 from ..compare.memory import MemoryChange
 from ..compare.result import Result
@@ -97,17 +96,12 @@ class BenchmarkView:
 
         Of one that is slower than accepted, by how much, and the whole ratio.
         """
-        if self.verdict == "slower" and (limit := self.allowed):
+        if self.verdict == "slower" and (limit := self.row and self.row.allowed):
             beyond = wording.times(self.verdict, self.ratio / limit.ratio)
             changed = f"{beyond} than accepted ({units.ratio(self.ratio)} in all)"
         else:
             changed = wording.times(self.verdict, self.ratio)
         return f"{self.subject} is {changed}{self.where}"
-
-    @property
-    def allowed(self) -> Allowed | None:
-        """What is accepted; None: nothing is."""
-        return self.row.allowed if self.row else None
 
     @property
     def memory(self) -> MemoryChange | None:

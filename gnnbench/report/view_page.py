@@ -63,7 +63,7 @@ def html(view: View) -> str:
         platforms=_platforms(view.rows),
         choices=_choices(rows),
         numbers=numbers,
-        packed=_packed({"texts": numbers.texts, "rows": numbers.rows}),
+        packed=_packed(numbers.rows),
         wording=wording,
     )
 

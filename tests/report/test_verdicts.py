@@ -3,7 +3,8 @@ from dataclasses import replace
 from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.verdict import Judgement
 from gnnbench.report.console import terminal
-from gnnbench.report.verdicts import document, notes
+from gnnbench.report.document import Note
+from gnnbench.report.verdicts import document
 from gnnbench.report.wording import sentence
 from gnnbench.workloads.spec import Spec
 
@@ -34,6 +35,10 @@ OURS = f"benchmarks/test_self_loops.py::test_self_loops[{SPEC.id}]"
 
 def shown(*rows, width=80):
     return terminal(document(Comparison(list(rows))), width, colour=False)
+
+
+def notes(*rows):
+    return [block.text for block in document(Comparison(list(rows))) if isinstance(block, Note)]
 
 
 def test_our_own_fit_80_columns_with_a_saved_spec_or_without():
@@ -93,8 +98,7 @@ def test_a_sentence_says_what_and_why():
 def test_why_there_was_too_little_to_judge_by_stands_below_and_of_an_interval_it_does_not():
     few = Judgement("undecided", "2 pairs, a verdict needs 4", ratio=1.1)
     wide = replace(SLOWER, verdict="undecided", reason="the interval is too wide", low=0.9, shrunk=False)
-    found = notes(Comparison([row(few), row(wide)]))
-    assert found == ["2 pairs, a verdict needs 4: b"], "the table's heading has the file"
+    assert notes(row(few), row(wide)) == ["2 pairs, a verdict needs 4: b"], "the table's heading has the file"
     for bounds in ({"low": 3.0, "high": 5.0}, {"low": 0.01, "high": 0.02}):
         far = replace(wide, reason="5 pairs, a ratio above 3x needs 6", **bounds)
-        assert notes(Comparison([row(far)])) == ["5 pairs, a ratio above 3x needs 6: b"]
+        assert notes(row(far)) == ["5 pairs, a ratio above 3x needs 6: b"]

@@ -30,10 +30,6 @@ INK = "getComputedStyle(document.querySelector('main svg text')).fill"
 FOCUSED = "document.activeElement.textContent"
 
 
-def fragment_of(name):
-    return page.fragment(name)
-
-
 def matching(view, words):
     """Wait until the filters say how many rows match."""
     view.page.locator("output", has_text=f"{words} match").wait_for()
@@ -59,7 +55,7 @@ def test_a_run_of_which_one_benchmark_of_twelve_is_slower(report, visit):
     dark_as_the_system_is_and_as_the_button_says(view)
     print_is_dark_on_white_and_without_controls(view)
     name = "benchmarks/test_op2.py::test_op2[op2-forward-dgl-float32-int64-cora-256-cpu]"
-    a_fragment_opens_its_benchmark(visit(path, fragment=f"#{fragment_of(name)}"), fragment_of(name))
+    a_fragment_opens_its_benchmark(visit(path, fragment=f"#{page.fragment(name)}"), page.fragment(name))
 
 
 def verdicts_stand_first(view):
@@ -260,7 +256,7 @@ def test_of_many_rows_some_are_shown_and_all_are_found(report, visit):
     matching(view, "210 of 210")
     view.page.locator("button", has_text="Show 10 more").click()
     assert view.rows() == names[::-1]
-    fragment = fragment_of("test_a.py::b209")
+    fragment = page.fragment("test_a.py::b209")
     view = visit(path, fragment=f"#{fragment}")
     view.page.locator("tr.detail").wait_for()
     assert view.page.locator(f"#{fragment}").is_visible()

@@ -6,7 +6,7 @@
   if (table && source) {
     const packed = Uint8Array.from(atob(source.textContent), (letter) => letter.charCodeAt(0));
     const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const { texts, rows } = await new Response(unpacked).json();
+    const rows = await new Response(unpacked).json();
     const heads = [...table.tHead.rows[0].cells];
 
     // Everything from the file is inserted as text.
@@ -49,7 +49,7 @@
       const most = values.reduce((a, b) => Math.max(a, b));
       const margin = (most - least || least) / 30;
       const [low, high] = [least - margin, most + margin];
-      const left = 16 + 8 * Math.max(...processes.map(([process]) => texts[process].length));
+      const left = 16 + 8 * Math.max(...processes.map(([process]) => process.length));
       const bottom = 44 * processes.length;
       const x = (value) => (left + (value - low) / (high - low) * (width - left - 16)).toFixed(1);
       const ink = { fill: "var(--ink)", "font-size": 14 };
@@ -66,7 +66,7 @@
       }
       svg.append(draw("text", { x: (left + width) / 2, y: bottom + 38, "text-anchor": "middle", ...ink }, `time of a call, ${unit}`));
       processes.forEach(([process, head, , , times], row) => {
-        svg.append(draw("text", { x: left - 8, y: 44 * row + 27, "text-anchor": "end", ...ink }, texts[process]));
+        svg.append(draw("text", { x: left - 8, y: 44 * row + 27, "text-anchor": "end", ...ink }, process));
         times.forEach((time, order) => svg.append(draw("circle", {
           cx: x(time * step), cy: (44 * row + 6 + 32 * order / Math.max(times.length - 1, 1)).toFixed(1), r: 3,
           stroke: "var(--mark)", fill: "var(--mark)", "fill-opacity": head ? 0.8 : 0 })));
@@ -97,19 +97,19 @@
         box.append(figure);
       }
       const known = make("div");
-      if (row.notes.length) known.append(make("ul", {}, ...row.notes.map((note) => make("li", {}, texts[note]))));
+      if (row.notes.length) known.append(make("ul", {}, ...row.notes.map((note) => make("li", {}, note))));
       known.append(make("dl", { class: "facts" }, ...row.facts.map(([key, value]) =>
-        make("div", {}, make("dt", {}, texts[key]), make("dd", {}, texts[value])))));
+        make("div", {}, make("dt", {}, key), make("dd", {}, value)))));
       box.append(known);
       if (row.processes) {
         known.append(grid(`Layouts by process, ${row.unit}`,
           ["process", "layouts", "least", "10%", "median", "90%", "most"],
           row.processes.map(([process, , count, quantiles]) =>
-            [texts[process], count, ...quantiles.map((value) => digits(value * row.step))])));
+            [process, count, ...quantiles.map((value) => digits(value * row.step))])));
       }
       if (row.operators) {
         box.append(grid(row.more ? `Operators of one call; ${row.more} more are not kept here` : "Operators of one call",
-          ["operator", "calls"], row.operators.map(([operator, count]) => [texts[operator], count])));
+          ["operator", "calls"], row.operators));
       }
       return [box, drawn];
     };
