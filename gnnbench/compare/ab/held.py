@@ -178,8 +178,7 @@ class Held:
         from ...measure.returned.calls import ComparedCalls
 
         self.renew()
-        made = self.calls()
-        calls = self._compared = ComparedCalls(made.inputs, made.tear_down, scope, fixed=fixed)
+        calls = self._compared = ComparedCalls(self.calls(), scope, fixed=fixed)
         try:
             calls.make_first()
         except Exception as error:  # noqa: BLE001 - inputs and outputs may be anything

@@ -17,8 +17,7 @@ from . import digest
 _IDLE = {dis.opmap.get("CACHE", 0), dis.opmap["NOP"], dis.EXTENDED_ARG}
 _CACHE = dis.opmap.get("CACHE", 0)
 _CONSTANTS = frozenset(dis.hasconst)
-_JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
-_ABSOLUTE = frozenset(dis.hasjabs) - frozenset(dis.hasjrel)
+_JUMPS = frozenset(dis.hasjrel)
 _BACKWARD = frozenset(number for name, number in dis.opmap.items() if "BACKWARD" in name)
 _COMPILED = re.compile(r"\b__(compiled_fn|resume_at)_\w+")
 """Names that torch.compile gives to compiled code; they have numbers that depend on the process."""
@@ -87,8 +86,6 @@ def _instructions(code: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _target(unit: int, operation: int, argument: int, caches: int) -> int:
-    if operation in _ABSOLUTE:
-        return argument
     return unit + 1 + caches + (-argument if operation in _BACKWARD else argument)
 
 

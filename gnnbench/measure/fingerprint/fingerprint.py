@@ -6,7 +6,6 @@ settings, and does not time them. docs/same-code.md lists what this assumes.
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from . import digest
 from .bytecode import Bytecodes, defaults
 from .digest import Contents
 from .libraries import extension_modules, libraries, settings
-from .recording import Recording, identity, watched_threads
+from .recording import Recording, watched_threads
 from .values import Values, module_of
 
 _bytecodes = Bytecodes()
@@ -101,7 +100,7 @@ class Watch:
         """Return the values that the recorded functions may read."""
         cached: dict[int, FunctionType] = {}
         while True:
-            scopes = [(code, recording.scopes[identity(code)]) for code, _ in recording.codes]
+            scopes = [*recording.functions.values()]
             scopes += [(function.__code__, function.__globals__) for function in cached.values()]
             values = Values((code for code, _ in scopes), self._contents)
             values.look("function", self._call.function)
@@ -132,7 +131,7 @@ class Watch:
     @property
     def codes(self) -> list[list[CodeType]]:
         """By recording, the code of the functions that ran."""
-        return [[code for code, _ in one.codes] for one in self._recordings]
+        return [[code for code, _ in one.functions.values()] for one in self._recordings]
 
     def fingerprint(self) -> Fingerprint | None:
         """Return the fingerprint; None if a part of what runs cannot be seen."""
@@ -145,7 +144,7 @@ class Watch:
             if first.found.get(place) == texts
         }
         functions, closures = self._functions()
-        names = set.intersection(*(set(one.c_functions) for one in self._recordings))
+        names = set.intersection(*(one.c_functions for one in self._recordings))
         work = {
             "operators": digest.short(*self._operators()),
             # Now: a graph of DGL makes what a call needs in the first call.
@@ -177,12 +176,11 @@ class Watch:
         alone: dict[str, set[str]] = {}
         capturing: set[str] = set()
         for recording in self._recordings:
-            for code, _ in recording.codes:
-                scope = recording.scopes[identity(code)]
+            for key, (code, scope) in recording.functions.items():
                 name, text = _function(code, scope)
                 captured = {
                     " ".join(filter(None, map(self._contents.plain, values)))
-                    for values in recording.captured.get(identity(code), {}).values()
+                    for values in recording.captured.get(key, {}).values()
                 }
                 found.setdefault(name, set()).add(f"{text} {sorted(captured)}")
                 alone.setdefault(name, set()).add(text)
@@ -208,13 +206,11 @@ class Watch:
 
     def _calls(self) -> list[str]:
         """Return names and numbers of calls, of functions for which both recordings agree."""
-        counts = [
-            Counter({id(code): number for code, number in recording.codes}) for recording in self._recordings
-        ]
+        last = self._recordings[-1]
         return [
-            f"{code.co_qualname} {number}"
-            for code, number in self._recordings[-1].codes
-            if all(one[id(code)] == number for one in counts)
+            f"{code.co_qualname} {last.calls[key]}"
+            for key, (code, _) in last.functions.items()
+            if all(one.calls[key] == last.calls[key] for one in self._recordings)
         ]
 
     def _modules(self, functions: Mapping[str, str]) -> set[str]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType
 from typing import Any
 
 from ..clock import Call
@@ -53,20 +53,20 @@ class Recording:
 
     def __init__(self, contents: Contents) -> None:
         self._contents = contents
-        self._codes: dict[int, CodeType] = {}
-        self._calls: Counter[int] = Counter()
         self._passed_over: set[int] = set()
         """Identities of the codes of functions that do not count, nor the C functions that these call."""
-        self.scopes: dict[int, Mapping[str, Any]] = {}
-        """Global names of each function, by the identity of its code."""
+        self.functions: dict[int, tuple[CodeType, Mapping[str, Any]]] = {}
+        """Code and global names of each Python function, by the identity of its code."""
+        self.calls: Counter[int] = Counter()
+        """Numbers of their calls, by the same."""
         self.objects: dict[int, Any] = {}
         """Arguments and closures of the functions, by identity, without plain values and tensors."""
         self.types: set[type] = set()
         """Types of their tensors and arrays: `x[index]` calls nothing that is seen."""
         self.captured: dict[int, dict[tuple[int, ...], tuple[Any, ...]]] = {}
         """Values of the closures of each function, by the identities of its code and of them."""
-        self.c_functions: dict[tuple[str, str], Any] = {}
-        """By module and name: the module or the type that the C function belongs to."""
+        self.c_functions: set[tuple[str, str]] = set()
+        """Module and name of each."""
         self.variables: set[str] = set()
         """Environment variables that were read."""
         self.operators: list[tuple[str, str]] = []
@@ -78,20 +78,14 @@ class Recording:
         self.disturbed: str | None = None
         """Another Python thread that ran meanwhile; whether for the call is not known."""
 
-    @property
-    def codes(self) -> Iterator[tuple[CodeType, int]]:
-        """Each function's code, with the number of its calls."""
-        return ((code, self._calls[key]) for key, code in self._codes.items())
-
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
         """Note a call; a profile function as `sys.setprofile` takes it."""
         if event == "call":
             self._called(frame, frame.f_code)
         elif event == "c_call":
-            owner = argument.__self__
-            key = argument.__module__ or type(owner).__module__, argument.__qualname__
+            key = argument.__module__ or type(argument.__self__).__module__, argument.__qualname__
             if key not in self.c_functions and identity(frame.f_code) not in self._passed_over:
-                self.c_functions[key] = owner if isinstance(owner, ModuleType | type) else type(owner)
+                self.c_functions.add(key)
                 if frame.f_code is not python_calls.__code__:
                     self.unseen = self.unseen or _UNSEEN.get(key)
 
@@ -99,12 +93,12 @@ class Recording:
         key = identity(code)
         if code is _OWN or key in self._passed_over:
             return
-        if key not in self._codes:
+        if key not in self.functions:
             if str(frame.f_globals.get("__name__")).startswith(PASSED_OVER):
                 self._passed_over.add(key)
                 return
-            self._codes[key], self.scopes[key] = code, frame.f_globals
-        self._calls[key] += 1
+            self.functions[key] = code, frame.f_globals
+        self.calls[key] += 1
         local = frame.f_locals
         if code is _READS_VARIABLE:
             self.variables.add(str(local["key"]))

@@ -16,7 +16,7 @@ call 2 ran fewer lines of Python than call 1: where results are kept by content,
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from ...outputs import parts
 from .. import compilation
 from ..clock import Call
 from ..conditions import collector_paused, seed
+from ..seam import Pedantic
 from . import given
 from .given import Given, equal, write
 from .portable import Portable, array_of, portable
@@ -66,21 +67,13 @@ class ComparedCalls:
     """The calls of one benchmark on one side.
 
     Args:
-        make: returns the next call, with the given inputs.
-        end: called with each call after it.
+        calls: the calls, with the given inputs.
         scope: the globals of the test's module.
         fixed: whether the inputs must keep their values.
     """
 
-    def __init__(
-        self,
-        make: Callable[[], Call],
-        end: Callable[[Call], object],
-        scope: Mapping[str, Any],
-        *,
-        fixed: bool,
-    ) -> None:
-        self._make, self._end, self._scope, self._fixed = make, end, scope, fixed
+    def __init__(self, calls: Pedantic, scope: Mapping[str, Any], *, fixed: bool) -> None:
+        self._calls, self._scope, self._fixed = calls, scope, fixed
         self._given = Given()
         self._aliases = False
         """Whether an output lies in the memory of an input."""
@@ -121,7 +114,7 @@ class ComparedCalls:
             Exception: what an input or an output raises when it is read.
         """
         found = self.made[number] = Returned()
-        call = self._make()
+        call = self._calls.inputs()
         reach = Reachable(call, self._scope)
         self._given.keep(reach.arrays.values())
         if number == GIVEN:
@@ -155,7 +148,7 @@ class ComparedCalls:
             found.parts |= after
         finally:
             self._given.restore()
-            self._end(call)
+            self._calls.tear_down(call)
         return found
 
     def save(self, wanted: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:

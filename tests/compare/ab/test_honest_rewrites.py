@@ -18,6 +18,7 @@ from gnnbench.compare.ab.returned import agreement
 from gnnbench.measure.clock import Call
 from gnnbench.measure.conditions import seed
 from gnnbench.measure.returned.calls import ComparedCalls
+from gnnbench.measure.seam import Pedantic
 
 SAME = ("equal", "close")
 
@@ -33,8 +34,7 @@ def compared(folder, base, head):
     sides = []
     for build in (base, head):
         seed(1)
-        call = build()
-        sides.append(ComparedCalls(lambda call=call: call, lambda _: None, {}, fixed=False))
+        sides.append(ComparedCalls(Pedantic.of(build()), {}, fixed=False))
         sides[-1].make_first()
 
     def fetch(side, wanted):

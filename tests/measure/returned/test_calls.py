@@ -16,12 +16,12 @@ from gnnbench.measure.clock import Call
 from gnnbench.measure.returned.calls import AGAIN, GIVEN, GIVEN_MOVED, NEW, NEW_MOVED, ComparedCalls
 from gnnbench.measure.returned.portable import portable
 from gnnbench.measure.returned.reachable import Reachable
+from gnnbench.measure.seam import Pedantic
 from gnnbench.outputs import parts
 
 
 def calls(function, *args, scope=None, fixed=False, **kwargs):
-    call = Call(function, args, kwargs)
-    return ComparedCalls(lambda: call, lambda _: None, scope or {}, fixed=fixed)
+    return ComparedCalls(Pedantic(function, args, kwargs), scope or {}, fixed=fixed)
 
 
 def made(function, *args, **options):
