@@ -91,7 +91,7 @@ class _Comparing:
         self._others: list[str] = []
         """Inputs that only one side has, and whose parts the base has."""
         self._compared = 0
-        self._worst: Closeness | None = None
+        self._worst = 0.0
 
     def agreement(self) -> Agreement:
         if not self._repeats(_BASE):
@@ -106,8 +106,7 @@ class _Comparing:
         if not self._compared:
             left = "; ".join(dict.fromkeys(self._left))
             return not_compared(left or _NOTHING)
-        worst = None if self._worst is None else self._worst.error
-        reason = _REPEATED if repeated else ""
+        reason, worst = _REPEATED if repeated else "", self._worst or None
         return Agreement("close" if worst else "equal", reason, worst, only_repeated=repeated)
 
     def _compare_all(self) -> None:
@@ -189,7 +188,7 @@ class _Comparing:
         others: list[tuple[Values, int]] = []
         for call, units in {**({AGAIN: 1} if number == NEW else {}), **MOVED[number]}.items():
             (other,) = self._fetch(_BASE, [(call, place)])
-            if other is not None and is_exact and not _same(base, other):
+            if other is not None and is_exact and not np.array_equal(base, other):
                 self._left.append(_TIE.format(place))
                 return
             if kind != TEXT:
@@ -202,8 +201,7 @@ class _Comparing:
         else:
             raise _DifferError(self._known(number, place) or how)
         self._compared += 1
-        if found.error and (self._worst is None or found.error > self._worst.error):
-            self._worst = found
+        self._worst = max(self._worst, found.error)
 
     def _known(self, number: int, place: str) -> str:
         """Return what explains that a call with new values has another result; empty: nothing does."""
@@ -215,12 +213,6 @@ class _Comparing:
         if other != given:  # by less than rounding may change
             return ""
         return f"{place} is right only for the values that the benchmark uses"
-
-
-def _same(left: Values, right: Values) -> bool:
-    if isinstance(left, str) or isinstance(right, str):
-        return bool(left == right)
-    return left.shape == right.shape and bool((left == right).all())
 
 
 def _only(part: str, side: int, left: Mapping[str, str]) -> str:

@@ -214,16 +214,14 @@ def digests(sides: Iterable[Prepared], arguments: Sequence[str], folder: Path, v
     whole = []
     for given in sides:
         own = found.copy()
-        variables = sorted(_variables({**os.environ, **given.environment}))
+        variables = sorted(
+            (name, value)
+            for name, value in {**os.environ, **given.environment}.items()
+            if name not in _PASSING and not name.startswith(_PASSING_PREFIXES)
+        )
         own.update(repr(variables).encode("utf-8", "surrogateescape"))
         whole.append(own.hexdigest()[:32])
     return whole
-
-
-def _variables(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name, value in variables.items():
-        if name not in _PASSING and not name.startswith(_PASSING_PREFIXES):
-            yield name, value
 
 
 def _files(folder: str) -> Iterator[str]:

@@ -103,7 +103,7 @@ class Manifest:
         steps, known = [], differing.has_same_packages
         for step in self.steps:
             known = known and not differing.concerns_later(step)
-            is_same = known and not differing.concerns(step)
+            is_same = known and not differing.concerns(step.every)
             steps.append(step if is_same else replace(step, name="", every={}))
         return replace(
             self,
@@ -141,17 +141,14 @@ class Differing:
     def concerns_later(self, step: UsedStep) -> bool:
         """Whether it concerns a step, and with it all later ones."""
         return (
-            self._meets(step.once)
+            self.concerns(step.once)
             or not self.changed.keys().isdisjoint(step.read)
             or not set(self.modules).isdisjoint(step.asked)
             or not set(self.folders).isdisjoint(step.listed)
         )
 
-    def concerns(self, step: UsedStep) -> bool:
-        """Whether it concerns what runs in every call of a step's benchmark."""
-        return self._meets(step.every)
-
-    def _meets(self, used: Names) -> bool:
+    def concerns(self, used: Names) -> bool:
+        """Whether some of these functions are among what differs."""
         for file in used.keys() & self.changed.keys():
             functions = self.changed[file]
             if functions is None or not functions.isdisjoint(used[file]):

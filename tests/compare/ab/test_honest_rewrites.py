@@ -228,11 +228,6 @@ STRUCTURED = {
         lambda: np.linalg.cholesky(spd()),
         normal(30),
     ),
-    "padded": (
-        lambda x: x.sum(0),
-        lambda x: x[: len(np.trim_zeros(x[:, 0]))].sum(0),
-        lambda: np.pad(normal(9, 3)(), [(0, 5), (0, 0)]),
-    ),
 }
 
 

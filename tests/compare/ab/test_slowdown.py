@@ -6,7 +6,7 @@ import pytest
 from gnnbench.clocks import RealTime
 from gnnbench.compare.ab.slowdown import VARIABLE, Slowed, asked
 from gnnbench.measure.clock import Block, Call, HostClock
-from tests.compare.ab.workers import clean, here, visits
+from tests.compare.ab.workers import here, visits
 
 
 @pytest.mark.parametrize(("text", "share"), [("", 0), ("0", 0), ("0.05", 0.05), ("1", 1)])
@@ -77,7 +77,6 @@ def test_once(benchmark):
 
 
 def test_a_real_suite_takes_longer_whatever_it_asks_for(pytester, monkeypatch):
-    clean(monkeypatch)
     monkeypatch.setenv(VARIABLE, "0.5")
     answers = here(pytester, SUITE, visits("test_plain", "test_rounds", "test_once"))
     assert all(one["ns"] > 1.5 * 2e6 for one in answers if one["answer"] == "block")
@@ -85,7 +84,6 @@ def test_a_real_suite_takes_longer_whatever_it_asks_for(pytester, monkeypatch):
 
 
 def test_a_value_that_is_none_ends_in_a_line(pytester, monkeypatch, capsys):
-    clean(monkeypatch)
     monkeypatch.setenv(VARIABLE, "much")
     assert here(pytester, SUITE, []) == []
     assert f"ERROR: {VARIABLE}='much' must be a fraction between 0 and 1" in capsys.readouterr().err
