@@ -3,7 +3,6 @@
 Both rates, of a copy and of a matrix product, are measured once per environment.
 """
 
-import json
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -119,7 +118,7 @@ def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
         if dtype not in kept:
             kept[dtype] = measure(device, dtype)
             content = {"version": FORMAT_VERSION, "rates": codec.encode(kept)}
-            write_whole(path, json.dumps(content, indent=1) + "\n")
+            write_whole(path, json_io.as_text(content))
     return kept[dtype]
 
 
