@@ -1,6 +1,8 @@
 import json
+import os
 import shutil
 import signal
+from pathlib import Path
 
 import psutil
 import pytest
@@ -175,3 +177,57 @@ def test_instructions_are_counted_where_the_code_differs(in_process, tmp_path, m
     assert counted["test_kept"] is None
     assert (counted["test_changed"]["base"], counted["test_changed"]["head"]) == (1000, 2000)
     assert "+100.0% instructions (1.0 k to 2.0 k)" in " ".join(found.stdout.split())
+
+
+COUNTED = """
+import os
+
+SIZE = int(os.environ["SIZE"])
+
+
+def squares(size):
+    return [number * number for number in range(size)]
+
+
+def work(size):
+    return sorted(range(5000), reverse=True), squares(size)
+
+
+def test_work(benchmark):
+    benchmark(work, SIZE)
+
+
+def test_sort(benchmark):
+    benchmark(sorted, [2, 1])
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(
+    bool(hardware.why_not()) and not shutil.which("valgrind"), reason="nothing counts instructions here"
+)
+def test_what_executes_more_is_named(tmp_path):
+    write(tmp_path, COUNTED)
+    words = ("--instructions", "--budget", "0.5", "--json", "ab.json")
+    found = ab(tmp_path, "env:SIZE=1000", "env:SIZE=1500", *words, "--", "test_suite.py")
+    assert found.returncode in (0, 1, 3), found.stderr
+    assert " instructions (" in found.stdout
+    assert "in squares" in found.stdout
+    saved = json.loads((tmp_path / "ab.json").read_text())
+    by_name = {one["id"].partition("::")[2]: one for one in saved["benchmarks"]}
+    same = by_name["test_sort"]["instructions"]  # not counted if the budget was enough to see that it is
+    assert same is None or same["functions"] == []
+    work = by_name["test_work"]["instructions"]
+    assert work["head"] > 1.05 * work["base"]
+
+
+def test_nothing_is_timed_where_nothing_counts(tmp_path):
+    if not hardware.why_not():
+        pytest.skip("this processor counts instructions")
+    elsewhere = os.pathsep.join(
+        one for one in os.environ["PATH"].split(os.pathsep) if not Path(one, "valgrind").exists()
+    )
+    found = ab(tmp_path, ".", ".", "--instructions", "--", ".", PATH=elsewhere)
+    assert found.returncode == 2
+    assert "--instructions: " in found.stderr
+    assert "apt install valgrind" in found.stderr

@@ -60,12 +60,7 @@ def between(folder, good="git:good", bad="git:main", **options):
         (("incomparable",), None, 3, "the ends do not differ: 1 incomparable; "),
         ((), None, 3, "no benchmark was compared; 1 candidate, "),
         (("slower",), "interrupted", 130, "interrupted; the same command continues"),
-        (
-            ("slower",),
-            "the time is used up",
-            1,
-            "the time is used up; the same command with --total-budget 60 ",
-        ),
+        (("slower",), "no time is left", 1, "no time is left; the same command with --total-budget 60 "),
     ],
 )
 def test_how_the_ends_differ_and_how_to_continue_is_said(

@@ -3,12 +3,15 @@
 import pytest
 
 from gnnbench.compare.ab.visit import Inspections
-from gnnbench.compare.bisect import hunks, lines
+from gnnbench.compare.bisect import hunks, lines, run
 from gnnbench.compare.bisect.line import Candidate, Cause
+from gnnbench.compare.bisect.result import Bisected
 from gnnbench.compare.comparison import Agreement
 from gnnbench.report import bisect as shown
 from gnnbench.report.console import terminal
-from tests.compare.bisect.results import finding, result
+from tests.compare.ab.workers import Watcher
+from tests.compare.bisect.histories import create, in_three_hunks
+from tests.compare.bisect.results import finding, result, setting
 from tests.variants.repositories import commit_all, git, without_settings
 
 
@@ -52,15 +55,8 @@ def test_each_candidate_has_one_more_hunk(commit, tmp_path):
     assert line.candidates[0].variant.endswith("env:A=1")
     made = [one.variant.split()[0].removeprefix("git:") for one in line.candidates]
     assert [git(tmp_path, "show", f"{one}:a.py").count("2\n") for one in made[:4]] == [0, 1, 2, 2]
-    assert [len(git(tmp_path, "ls-tree", "--name-only", one).split()) for one in made] == [
-        2,
-        2,
-        2,
-        2,
-        3,
-        2,
-        3,
-    ]
+    files = [len(git(tmp_path, "ls-tree", "--name-only", one).split()) for one in made]
+    assert files == [2, 2, 2, 2, 3, 2, 3]
     assert made[-1] == git(tmp_path, "rev-parse", "HEAD")
     again = hunks.line(line.candidates[0], Cause("commit", made[-1]), tmp_path)
     assert again == line, "an interrupted search continues"
@@ -85,3 +81,26 @@ def test_how_much_of_the_loss_a_hunk_is_is_said(commit):
     assert "a: 95% of the loss; results equal\n" in text
     (change,) = found.as_json()["stages"][0]["changes"]
     assert 0.95 < change["benchmarks"][0]["share"] < 0.96
+
+
+def test_the_lines_of_hunks_share_the_time_that_is_left(tmp_path, monkeypatch):
+    create(tmp_path, [in_three_hunks(number, 1.0 + number) for number in range(3)], monkeypatch)
+    ended = "the time is used up"
+    given = []
+
+    def stage(line, _state, its, _watcher):
+        given.append((line.kind, its.total_seconds, its.results))
+        if line.kind == "commit":
+            found = tuple(finding(line, one, one + 1, a=1.2) for one in range(2))
+            return Bisected(line, {}, found, {}, 4, 40.0)
+        return Bisected(line, {}, (), {}, 1, its.total_seconds, ended)
+
+    monkeypatch.setattr(run, "_stage", stage)
+    found = run.run("git:good", "git:main", setting(tmp_path, total_seconds=100.0), Watcher())
+    hunk = ("hunk", 30.0, True)
+    assert given == [("commit", 100.0, False), hunk, hunk], "results are compared with those of a hunk"
+    assert (found.unfinished, found.interrupted) == (ended, False)
+    for more in ({"total_seconds": 40.0}, {"total_seconds": 50.0, "hunks": False}):
+        given.clear()
+        run.run("git:good", "git:main", setting(tmp_path, **more), Watcher())
+        assert given == [("commit", more["total_seconds"], False)], "no time is left, or no hunk is wanted"
