@@ -1,6 +1,5 @@
 """What the kinds of profile are tried on."""
 
-import pytest
 import torch
 
 from gnnbench.measure.seam import Pedantic
@@ -14,11 +13,6 @@ NODES, EDGES = 2708, 10_556
 
 def edge_index():
     return torch.randint(0, NODES, (2, EDGES), generator=torch.Generator().manual_seed(0))
-
-
-def adj_t():
-    torch_sparse = pytest.importorskip("torch_sparse")
-    return torch_sparse.SparseTensor.from_edge_index(edge_index(), sparse_sizes=(NODES, NODES)).t()
 
 
 def subject_of(call, device, repeats):

@@ -8,6 +8,8 @@ from torch_geometric.nn import GCNConv, SimpleConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from gnnbench.profile import counts, findings
+from gnnbench.workloads.graphs.catalog import DatasetName
+from gnnbench.workloads.graphs.load import load
 from tests.profile.subjects import epoch, subject_of
 from tests.workloads.cells import workload_of
 
@@ -30,6 +32,12 @@ def check(folder, rule, fault, fixed, evidence, remedy):
     assert remedy in found.remedy
     assert rule not in find(fixed, folder)
     return found.text
+
+
+@pytest.fixture(scope="module")
+def cora(tmp_path_factory):
+    """Cora's stand-in, which needs no data."""
+    return load(DatasetName.parse("cora:synthetic"), None, tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture
