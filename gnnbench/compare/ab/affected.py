@@ -91,7 +91,7 @@ def run(
     notes = [*inspecting.suite.notes(all_named=only is not None), *inspecting.notes()]
     if skipped := len(found) - len(benchmarks):
         notes.append(f"skipped on both sides, and left out: {units.count(skipped, 'benchmark')}")
-    notes += left_out.several(pairs.several)
+    notes += left_out.several(pairs.shared.several)
     return AffectedResult(base, head, benchmarks, RealTime.seconds() - start, tuple(notes))
 
 

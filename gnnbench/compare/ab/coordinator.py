@@ -163,7 +163,7 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
         None if pairs.shared.simulated else round(watch.contention_share(), 4),
         interrupted,
         str(setting.shard) if setting.shard else None,
-        (*session.notes, *session.judging.notes(), *left_out.several(pairs.several)),
+        (*session.notes, *session.judging.notes(), *left_out.several(pairs.shared.several)),
         session.repeat(),
         session.judging.schedule.needed_seconds,
     )

@@ -63,8 +63,6 @@ class Workers(Processes):
         """The side that has died."""
         self.used: dict[str, dict[str, Any]] = {}
         """By side, what it used for the last benchmark, if it notes it."""
-        self.several: list[str] = []
-        """Tests that call `benchmark` more than once; their first call is timed."""
 
     def __enter__(self) -> Self:
         """Start both and let them collect the suite; if a side dies, the pair is broken."""
@@ -130,7 +128,7 @@ class Workers(Processes):
             self._break(error)
             return NotTimed("failed", str(error), (error.side,))
         if turns.several:
-            self.several.append(name)
+            self.shared.several.append(name)
         if turns.once:
             self._visited_once.add(name)
         return found
@@ -168,8 +166,6 @@ class Pairs(ExitStack):
         logs = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="gnnbench-pairs-")))
         rng = random.Random(setting.seed)  # noqa: S311 - turns, not secrets
         self.shared, self._listener = Shared(setting, logs, rng), listener
-        self.several: list[str] = []
-        """Tests that call `benchmark` more than once."""
 
     @contextmanager
     def started(self, terms: Terms) -> Iterator[Workers]:
@@ -191,7 +187,6 @@ class Pairs(ExitStack):
                 if not left:
                     raise NotStartedError(workers.broken)
                 self._listener.say(f"{workers.broken}; restarting both sides")
-        self.several += workers.several
 
     def measure(
         self,

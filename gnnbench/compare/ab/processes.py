@@ -52,6 +52,8 @@ class Shared:
     """Draws random seeds, and the order of the sides."""
     sizes: dict[str, Size] = field(default_factory=dict)
     """Sizes of blocks by benchmark; the first visit of a run adds them."""
+    several: list[str] = field(default_factory=list)
+    """Tests that call `benchmark` more than once; their first call is timed."""
     number: int = 0
     """Of pairs that were started."""
     fake_seconds: float = 0.0
