@@ -104,11 +104,9 @@ def compose(sources: Sources, thresholds: Thresholds) -> View:
     main = sources.first
     try:
         if isinstance(main, Result):
-            parts = _of_result(main)
-        else:
-            judged = _against(main, sources.base, thresholds) if sources.base else _saved(main)
-            parts = _of_run(main, sources.base, judged)
-        return replace(parts, source=main.path.name)
+            return _of_result(main)
+        judged = _against(main, sources.base, thresholds) if sources.base else _saved(main)
+        return _of_run(main, sources.base, judged)
     except json_io.DAMAGE as error:
         json_io.refuse(sources.path, f"damaged: {json_io.damage(error)}", "save it again")
 
@@ -126,7 +124,7 @@ def _of_result(found: Result) -> View:
         text = "The comparison was interrupted: benchmarks without a verdict by then are undecided."
         notes = (text, *notes)
     judged = Verdicts(found, found.thresholds, tuple(causes.of_result(found)))
-    return View(found.command, "", common, benchmarks, judged, facts=tuple(facts), notes=notes)
+    return View(found.command, found.path.name, common, benchmarks, judged, facts=tuple(facts), notes=notes)
 
 
 def _of_run(run: RunFile, base: Sequence[RunFile], judged: Verdicts | None) -> View:
@@ -135,7 +133,7 @@ def _of_run(run: RunFile, base: Sequence[RunFile], judged: Verdicts | None) -> V
     facts = (*taken, *environment_facts(run.environment or {}))
     left_out = by_file((one.path, one.left_out) for one in (run, *base))
     notes = (*(judged.result.notes if judged else ()), *left_out)
-    return View("run", "", common, benchmarks, judged, facts=facts, notes=notes)
+    return View("run", run.path.name, common, benchmarks, judged, facts=facts, notes=notes)
 
 
 def _benchmarks(

@@ -95,18 +95,17 @@ def _render(parts: Sequence[_Excerpt], title: str, details_url: str, most: int) 
     """Write at most `most` rows and `most` notes of each section."""
     together = [row for part in parts for row in part.result.rows]
     several = len(parts) > 1
-    lines = [_verdict(together) + (f" · {prose(title)}" if title else "")]
+    blocks = [[_verdict(together) + (f" · {prose(title)}" if title else "")]]
     for part in parts:
         result = part.result
         if several:
             alike = sum(other.machine == part.machine for other in parts) > 1
             names = (part.machine, result.path.name if alike else "")
-            lines += ["", f"#### {' · '.join(map(code, filter(None, names)))}"]
-            lines += ["", _verdict(result.rows)]
-        lines += ["", *_section(part, details_url, most, name_machine=not several)]
+            blocks += [[f"#### {' · '.join(map(code, filter(None, names)))}"], [_verdict(result.rows)]]
+        blocks += _section(part, details_url, most, name_machine=not several)
     if details_url:
-        lines += ["", f"[Full report]({details_url})"]
-    return "\n".join(lines) + "\n"
+        blocks.append([f"[Full report]({details_url})"])
+    return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
 
 
 def _verdict(rows: Sequence[Compared]) -> str:
@@ -115,7 +114,8 @@ def _verdict(rows: Sequence[Compared]) -> str:
     return f"**{found.said}**{f': {found.others}' if found.others else ''}"
 
 
-def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool) -> list[str]:
+def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool) -> list[list[str]]:
+    """Return the lines of each block; there are blank lines between the blocks."""
     result, rows, remarks = part.result, part.rows, part.remarks
     kept = rows[:most]
     changed = [row for row in kept if _is_changed(row)]
@@ -127,38 +127,22 @@ def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool)
     why += [f"- {_name(part.names, row)}: {_joined(notes)}" for row, notes in remain]
     place = f", on {code(part.machine)}" if part.machine and name_machine else ""
     shared = f": {code(part.names.shared)}" if part.names.shared else ""
-    lines = [f"{prose(result.base.title)} → {prose(result.head.title)}{place}{shared}"]
-    if shown:
-        lines += ["", *_table(shown, part.names)]
-    if why:
-        lines += ["", *why]
-    if part.same_code:
-        lines += ["", f"{part.same_code}."]
-    left_out = [
-        units.count(number, noun)
-        for number, noun in (
-            (len(rows) - len(kept), "benchmark"),
-            (len(remarks) - most, "note"),
-        )
-        if number > 0
-    ]
-    if left_out:
-        where = (
-            f"[the full report]({details_url})"
-            if details_url
-            else code(result.path.name)
-            if result.path.name
-            else ""
-        )
-        lines += [
-            "",
-            f"Left out for length: {' and '.join(left_out)}{where and f'; see {where}'}.",
-        ]
+    missing = {"benchmark": len(rows) - len(kept), "note": len(remarks) - most}
+    left_out = " and ".join(units.count(number, noun) for noun, number in missing.items() if number > 0)
+    file = code(result.path.name) if result.path.name else ""
+    where = f"[the full report]({details_url})" if details_url else file
     what = f"{units.count(len(folded), 'more benchmark')}, notes" if folded else "Notes"
-    lines += ["", "<details>", f"<summary>{what} and how to read this</summary>", ""]
-    if folded:
-        lines += [*_table(folded, part.names), ""]
-    return [*lines, *remarks[:most], *_key(result), "", "</details>"]
+    return [
+        [f"{prose(result.base.title)} → {prose(result.head.title)}{place}{shared}"],
+        _table(shown, part.names),
+        why,
+        [f"{part.same_code}."] if part.same_code else [],
+        [f"Left out for length: {left_out}{where and f'; see {where}'}."] if left_out else [],
+        ["<details>", f"<summary>{what} and how to read this</summary>"],
+        _table(folded, part.names),
+        [*remarks[:most], *_key(result)],
+        ["</details>"],
+    ]
 
 
 def _is_changed(row: Compared) -> bool:
@@ -195,6 +179,9 @@ def _rank(row: Compared, cause: int) -> tuple[bool, int, int, float]:
 
 
 def _table(rows: Sequence[Compared], names: Labels) -> list[str]:
+    """Return the lines of a table; of no rows there are none."""
+    if not rows:
+        return []
     cells = {row.fullname: names.cells[row.fullname] for row in rows}
     found = {row.fullname: row for row in rows}
     return table(document.table(replace(names, cells=cells), _COLUMNS, found, "markdown"))

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Literal
 
 from .. import units
@@ -76,10 +77,7 @@ def graphs(groups: Mapping[str, Mapping[str, Sequence[BenchmarkView]]]) -> list[
     specs = [next(one.spec for ones in rows.values() for one in ones if one.spec) for rows in groups.values()]
     every = [inputs(spec) for spec in specs]
     differs = [len(set(values)) > 1 for values in zip(*every, strict=True)]
-    return [
-        ", ".join(value for value, shown in zip(values, (True, *differs[1:]), strict=True) if shown)
-        for values in every
-    ]
+    return [", ".join(compress(values, (True, *differs[1:]))) for values in every]
 
 
 def _forest(view: View, judged: Verdicts, benchmarks: Sequence[BenchmarkView], same_code: str) -> Picture:

@@ -187,25 +187,21 @@ def _written(found: _Texts) -> list[str]:
 
 def _speed_ups(rows: Sequence[TableRow], session_threads: int) -> _Texts:
     """Divide the time with one thread by that with more."""
-    found: dict[tuple[str, ...], dict[str, dict[str, float]]] = {}
+    seconds: dict[Spec, dict[str, float]] = {}
     names = {row.spec.operation for row in rows}
     for row in rows:
         name = row.spec.operation
         if named := _THREADS.fullmatch(f"{name}_all_threads" if f"{name}_1_thread" in names else name):
             operation, threads = named.groups()
-            title = f"speed-up over 1 thread, {operation} {SHORT_DIRECTION[row.spec.direction]}"
-            platforms = found.setdefault((title, *inputs(row.spec)), {})
-            platforms.setdefault(row.spec.platform, {})[threads] = row.seconds
-    titles = {"2": "with 2", "all": f"with all {session_threads}"}
-
-    def texts(seconds: dict[str, float]) -> list[str]:
-        more = [threads for threads in titles if {"1", threads} <= seconds.keys()]
-        return [f"{units.ratio(seconds['1'] / seconds[one], 'slower')} {titles[one]}" for one in more]
-
-    return {
-        key: {platform: texts(seconds) for platform, seconds in platforms.items()}
-        for key, platforms in found.items()
-    }
+            seconds.setdefault(replace(row.spec, operation=operation), {})[threads] = row.seconds
+    found: _Texts = {}
+    for spec, known in seconds.items():
+        title = f"speed-up over 1 thread, {spec.operation} {SHORT_DIRECTION[spec.direction]}"
+        texts = found.setdefault((title, *inputs(spec)), {}).setdefault(spec.platform, [])
+        for threads, said in {"2": "with 2", "all": f"with all {session_threads}"}.items():
+            if {"1", threads} <= known.keys():
+                texts.append(f"{units.ratio(known['1'] / known[threads], 'slower')} {said}")
+    return found
 
 
 def _throughputs(rows: Sequence[TableRow]) -> _Texts:

@@ -37,9 +37,7 @@ def data(spec):
 
 def test_a_slide_of_each_call_is_written(tmp_path):
     files = write(grid(), tmp_path / "new" / "maps")
-    assert sorted(path.name for path in files) == sorted(
-        path.name for path in (tmp_path / "new/maps").iterdir()
-    )
+    assert sorted(files) == sorted((tmp_path / "new/maps").iterdir())
     assert {path.stem for path in files} == {
         f"scatter-max-on-{platform}-{direction}"
         for platform in ("pyg", "torch")
@@ -49,25 +47,12 @@ def test_a_slide_of_each_call_is_written(tmp_path):
     for path in files:
         if path.suffix == ".png":
             assert path.read_bytes().startswith(PNG)
-    shown = text(next(path for path in files if path.name == "scatter-max-on-pyg-forward.svg"))
-    assert "the time of the fastest way in the median, at least 3.86x at the worst point" in shown
-    for word in (
-        f"A {SORTED}",
-        f"B {CALL}",
-        "hub:12",
-        "uniform:12",
-        "mean degree",
-        "width",
-        "A 2.5x",
-        "B 1.0x",
-    ):
-        assert word in re.sub(r"\s+", " ", shown), word
-
-
-def test_a_slide_can_be_read(tmp_path):
-    path = write(regrets(*line(0.5, 2)), tmp_path)[0]
-    assert ET.parse(path).getroot().tag.endswith("svg")
+    path = tmp_path / "new/maps/scatter-max-on-pyg-forward.svg"
     assert smallest(path) >= LEGIBLE
+    shown = text(path)
+    assert "the time of the fastest way in the median, at least 3.86x at the worst point" in shown
+    for word in (f"A {SORTED}", f"B {CALL}", "hub:12", "uniform:12", "mean degree", "width", "A 2.5x"):
+        assert word in re.sub(r"\s+", " ", shown), word
 
 
 def test_what_differs_has_a_map_of_its_own():
