@@ -76,3 +76,7 @@ def test_instructions_are_counted_under_valgrind_and_a_side_that_refuses_its_arg
     monkeypatch.setattr(hardware, "why_not", lambda: "no counter")
     with pytest.raises(UsageError, match=r"^A: no --tool=callgrind$"):
         run("A", "nowhere.py", kinds=("instructions",))
+
+
+def test_a_signal_without_a_name_has_its_number():
+    assert process._why(-35, "", "") == "pytest was killed by signal 35\n"
