@@ -166,24 +166,16 @@ def test_what_a_call_does_more_is_counted():
     assert {"+1 aten::_local_scalar_dense", "+1 aten::sum"} <= changes, changes
 
 
-def pedantic(target, **options):
-    given = {"args": (), "kwargs": {}, "setup": None, "teardown": None}
-    given |= {"rounds": 1, "warmup_rounds": 0, "iterations": 1}
-    return Pedantic(target, **{**given, **options})
-
-
-def repeated(asked, clock):
-    return Repeated(Fixture(), Layouts(Call(asked.target, asked.args, asked.kwargs)), clock, asked)
-
-
-def once(asked, clock):
-    return Once(Fixture(), Layouts(Call(asked.target, asked.args, asked.kwargs)), clock, asked)
+def repeated(asked, clock, kind=Repeated):
+    return kind(Fixture(), Layouts(Call(asked.target, asked.args, asked.kwargs)), clock, asked)
 
 
 def test_rounds_of_an_author():
     calls, clock = [], CallClock()
-    asked = pedantic(
+    asked = Pedantic(
         lambda x: calls.append(f"call {x}") or "result",
+        (),
+        {},
         setup=lambda: calls.append("set-up") or ((1,), {}),
         teardown=lambda x: calls.append(f"tear-down {x}"),
         rounds=2,
@@ -203,7 +195,7 @@ def test_rounds_of_an_author():
 
 def test_arguments_of_rounds_are_renewed_and_iterations_are_an_author_s():
     clock, places = CallClock(), []
-    asked = pedantic(lambda x: places.append(x.data_ptr()), args=(torch.ones(1000),), rounds=2, iterations=7)
+    asked = Pedantic(lambda x: places.append(x.data_ptr()), (torch.ones(1000),), {}, rounds=2, iterations=7)
     fixture, (_, answer, *_) = serve(repeated(asked, clock), block(3, 1), *[block()] * 4)
     assert len(set(places)) > 2
     assert answer["ns"] == pytest.approx(1e5)
@@ -212,14 +204,14 @@ def test_arguments_of_rounds_are_renewed_and_iterations_are_an_author_s():
 
 def test_a_single_round_is_its_authors_calls_and_no_others():
     calls, clock = [], CallClock()
-    asked = pedantic(lambda: calls.append("call") or len(calls), setup=lambda: calls.append("set-up"))
-    timed = once(asked, clock)
+    asked = Pedantic(lambda: calls.append("call") or len(calls), (), {}, setup=lambda: calls.append("set-up"))
+    timed = repeated(asked, clock, Once)
     fixture, (ready, answer) = serve(timed, block(1, 1))
     assert (ready["once"], answer["rounds"], len(fixture.rounds)) == (True, 1, 1)
     assert calls == ["set-up", "call"]
     assert timed.result() == 2
     calls.clear()
-    unasked = once(asked, clock)
+    unasked = repeated(asked, clock, Once)
     serve(unasked)
     assert unasked.result() == 2
     assert calls == ["set-up", "call"]
@@ -228,12 +220,12 @@ def test_a_single_round_is_its_authors_calls_and_no_others():
 def test_which_calls_can_be_counted():
     clock, call = CallClock(), Call(sum, ((1, 2),), {"start": 3})
     assert plain(call, clock).calls().inputs() == call
-    asked = pedantic(sum, args=((1,),), rounds=2)
+    asked = Pedantic(sum, ((1,),), {}, rounds=2)
     assert repeated(asked, clock).calls() is asked
     reason = "it starts a process"
     for timed, why in (
         (whole(call, clock, reason), "its calls are timed whole"),
-        (once(asked, clock), "one round"),
+        (repeated(asked, clock, Once), "one round"),
     ):
         _, (_, answer) = serve(timed, {"command": "count"})
         assert answer["answer"] == "not counted"

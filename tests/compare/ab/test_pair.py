@@ -183,7 +183,7 @@ def test_a_file_that_one_side_cannot_collect(tmp_path):
     (other / "mine.py").write_text("raise RuntimeError('too old')\n")
     (tmp_path / "mine.py").touch()
     write(tmp_path, "import mine\ndef test_it(benchmark): benchmark(sum, [1])\n")
-    with workers(tmp_path, prepared("other", other)) as pair:
+    with workers(tmp_path, prepared("other", other), prepared(".")) as pair:
         assert pair.suite.notes() == ["base: test_suite.py cannot be collected: RuntimeError: too old"]
         assert pair.loaded == {"base": ("mine",), "head": ()}
         expected = "base: has no such test: test_suite.py cannot be collected: RuntimeError: too old"

@@ -54,12 +54,11 @@ def write(folder, text, name="test_suite.py"):
     return folder
 
 
-def workers(folder, base=None, head=None, *, arguments=("test_suite.py",), seed=0, **options):
+def workers(folder, base, head, *, arguments=("test_suite.py",), **options):
     logs = folder / "logs"
     logs.mkdir(exist_ok=True)
     setting = Setting(arguments=arguments, folder=folder, timeout_seconds=60, time_all=True)
-    shared = Shared(setting, logs, **{"rng": random.Random(seed), **options})
-    return Workers(Terms(base or prepared("."), head or prepared(".")), shared)
+    return Workers(Terms(base, head), Shared(setting, logs, **{"rng": random.Random(0), **options}))
 
 
 class Asked(Child):
