@@ -51,6 +51,7 @@ class Held:
 
     def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, *, stays: bool) -> None:
         self._fixture, self._layouts, self._clock = fixture, layouts, clock
+        self._disable_gc = bool(fixture._disable_gc)  # noqa: SLF001
         self._renewing = not (stays or layouts.why_in_place())
         self._placement = Placement()
         self._cost_seconds = 0.0
@@ -84,10 +85,6 @@ class Held:
     def result(self) -> Any:
         """Return what the test gets."""
         return self._layouts.original()
-
-    @property
-    def _disable_gc(self) -> bool:
-        return bool(self._fixture._disable_gc)  # noqa: SLF001
 
     def serve(
         self,

@@ -120,11 +120,8 @@ class CodeTree:
 
     def native(self, package: str) -> str:
         """Return a hash of all native libraries in a top-level package, which count as parts of its code."""
-        if package not in self._natives:
-            self._natives[package] = self._native(package)
-        return self._natives[package]
-
-    def _native(self, package: str) -> str:
+        if package in self._natives:
+            return self._natives[package]
         found = hashlib.sha256()
         for root in self._roots:
             for parent, folders, names in os.walk(os.path.join(root, package)):
@@ -132,7 +129,7 @@ class CodeTree:
                 for name in sorted(filter(NATIVE.search, names)):
                     path = Path(parent, name)
                     found.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
-        return found.hexdigest()
+        return self._natives.setdefault(package, found.hexdigest())
 
     @cached_property
     def metadata(self) -> str:

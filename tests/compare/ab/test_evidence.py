@@ -35,20 +35,14 @@ def scaled(one, base=1.0, head=1.0):
 
 def pairs(random, count, ratios=None, sd=0.01, **options):
     """Return visits by pair; what a benchmark is slowed down by can be given by pair."""
-    result = []
-    for number in range(count):
-        ratio = {name: (ratios or {}).get(name, 1.0) for name in NAMES}
-        result.append(
-            {
-                name: visit(
-                    random,
-                    (one[number] if isinstance(one, list) else one) * math.exp(random.normal(0, sd)),
-                    **options,
-                )
-                for name, one in ratio.items()
-            }
-        )
-    return result
+    by_name = {name: np.broadcast_to((ratios or {}).get(name, 1.0), count) for name in NAMES}
+    return [
+        {
+            name: visit(random, found[number] * math.exp(random.normal(0, sd)), **options)
+            for name, found in by_name.items()
+        }
+        for number in range(count)
+    ]
 
 
 def estimates(visits):
