@@ -188,7 +188,7 @@ PLANTED = {
     ),
     "OnDiskDataset": Planted(
         "each graph is read twice",
-        f"{_OPERATIONS}/disk_loader.py",
+        _LOADER[0],
         "        def serialize",
         "        def __getitems__(self, indices: list[int]) -> Any:\n"
         "            return (self.multi_get(indices), self.multi_get(indices))[0]\n\n"

@@ -1,24 +1,28 @@
-"""Loaders that join batches of small graphs, with workers and without.
+"""Loaders that join batches of small graphs, from memory or from disk, with workers and without.
 
 An epoch of training on molecules is as long as its loader takes, if workers do not keep up.
 """
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from ..annotations import Case, Graph, Tensor
-from ..libraries import dgl, pyg_loader, torch
+from ..libraries import dgl, pyg_data, pyg_loader, torch
+from ..limits import Limit
 from ..loading import Loading
 from ..operation import Call, Operation
 from ..spec import FORWARD
 from .batch import MOLECULES, dgl_molecules, pyg_molecules
+from .neighbor_loader import BATCHES, REPEATS
 from .neighbors import ON_CPU
 
-BATCHES = 8
-"""Batches that a call takes."""
 SIZE = 128
 """Graphs of a batch."""
-REPEATS = 1000
-"""How often a loader has the same graphs: so that it does not end while it is timed."""
+
+_STORED = Limit("SQLiteDatabase stores NumPy's arrays, which have no bfloat16", frozenset({"bfloat16"}))
 
 
 def size(graph: Graph) -> int:
@@ -36,6 +40,46 @@ def loading(case: Case) -> Loading:
     else:
         make, graphs = dgl.dataloading.GraphDataLoader, dgl_molecules(case, count)
     return Loading(make(graphs * REPEATS, batch_size=size(case.graph), num_workers=workers))
+
+
+@contextmanager
+def loading_from_disk(case: Case) -> Iterator[Loading]:
+    """Write the graphs to a file, and give the loader that reads them; the file goes at the end."""
+    graphs = pyg_molecules(case, BATCHES * size(case.graph))
+    with tempfile.TemporaryDirectory(prefix="gnnbench-") as folder:
+        written, read = (_dataset(case, folder) for _ in range(2))
+        written.extend(graphs)
+        written.close()
+        loader = pyg_loader.DataLoader(
+            read,  # its connection is opened by the process that reads, each worker has one
+            batch_size=size(case.graph),
+            sampler=list(range(len(graphs))) * REPEATS,
+            num_workers=int(case.spec.operation.split("_")[-2]),
+        )
+        try:
+            with Loading(loader) as running:
+                yield running
+        finally:
+            read.close()
+
+
+def _dataset(case: Case, folder: str) -> Any:
+    """Return the data set of a folder: a row of SQLite for each graph, a column for each tensor."""
+
+    class Molecules(pyg_data.OnDiskDataset):  # type: ignore[misc]
+        def serialize(self, data: Any) -> dict[str, Any]:
+            columns: dict[str, Any] = data.to_dict()
+            return columns
+
+        def deserialize(self, data: dict[str, Any]) -> Any:
+            return pyg_data.Data.from_dict(data)
+
+    schema = {
+        "x": {"dtype": case.dtype, "size": (-1, case.graph.num_features)},
+        "edge_index": {"dtype": case.index_dtype, "size": (2, -1)},
+        "edge_attr": {"dtype": case.dtype, "size": (-1,)},
+    }
+    return Molecules(folder, schema=schema, log=False)
 
 
 def take(loading: Loading) -> list[Any]:
@@ -66,23 +110,46 @@ def reference(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
     return graph.edge_index[:, graph.edge_index[1] < nodes], sizes, graph.x[:nodes].double()
 
 
-OPERATIONS = tuple(
-    Operation(
-        f"graph_loader_{workers}_workers",
-        {
-            "pyg": Call(f"DataLoader, {workers} workers", limits=(ON_CPU,)),
-            "dgl": Call(f"dgl.dataloading.GraphDataLoader, {workers} workers", limits=(ON_CPU,)),
-        },
-        {
-            "sparse": "DataLoader takes edge_index and SparseTensor alike: see pyg",
-            "torch": "plain PyTorch has no batches of graphs",
-        },
-        directions=(FORWARD,),
-        reference=reference,
-        batched=True,
-        graphs=MOLECULES,
-        group="batches",
-        batches=BATCHES,
-    )
-    for workers in (0, 2)
+_operation = partial(
+    Operation,
+    directions=(FORWARD,),
+    reference=reference,
+    batched=True,
+    graphs=MOLECULES,
+    group="batches",
+    batches=BATCHES,
+)
+
+OPERATIONS = (
+    *(
+        _operation(
+            f"disk_loader_{workers}_workers",
+            {
+                "pyg": Call(
+                    f"DataLoader of OnDiskDataset (SQLite), {workers} workers", limits=(ON_CPU, _STORED)
+                )
+            },
+            {
+                "sparse": "OnDiskDataset stores tensors: see pyg",
+                "torch": "plain PyTorch has no batches of graphs",
+                "dgl": "DGL's data set on disk is GraphBolt's, which has no build for this PyTorch",
+            },
+            default=False,
+        )
+        for workers in (0, 2)
+    ),
+    *(
+        _operation(
+            f"graph_loader_{workers}_workers",
+            {
+                "pyg": Call(f"DataLoader, {workers} workers", limits=(ON_CPU,)),
+                "dgl": Call(f"dgl.dataloading.GraphDataLoader, {workers} workers", limits=(ON_CPU,)),
+            },
+            {
+                "sparse": "DataLoader takes edge_index and SparseTensor alike: see pyg",
+                "torch": "plain PyTorch has no batches of graphs",
+            },
+        )
+        for workers in (0, 2)
+    ),
 )

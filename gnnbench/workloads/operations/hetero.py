@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..annotations import Case, Graph, Layer, Module, Tensor
@@ -11,6 +12,7 @@ from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
 from ..platforms import Kernel
 from . import spmm
+from .layers import with_values
 
 if TYPE_CHECKING:
     from ..graphs.relation import Relation
@@ -43,15 +45,19 @@ def _kernel(build: Callable[[Case], Any], apply: Callable[..., dict[str, Tensor]
     return Kernel(build, run)
 
 
+def first_nodes(graph: Graph) -> dict[str, int]:
+    """Return the number of the first node of each type."""
+    sizes = graph.type_sizes
+    return dict(zip(sizes, accumulate(sizes.values(), initial=0), strict=False))
+
+
 def edges_of(case: Case) -> "dict[Relation, Tensor]":
     """Return sources and targets by relation, int [2, M], numbered within their types of nodes."""
     graph = case.graph
     assert graph.edge_type is not None
-    sizes = graph.type_sizes
-    first = dict(zip(sizes, torch.tensor([0, *sizes.values()]).cumsum(0), strict=False))
-    edges = {}
+    first, edges = first_nodes(graph), {}
     for index, relation in enumerate(graph.relations):
-        start = torch.stack((first[relation.source], first[relation.target])).unsqueeze(1)
+        start = torch.tensor([[first[relation.source]], [first[relation.target]]])
         own = graph.edge_index[:, graph.edge_type == index] - start
         edges[relation] = own.to(case.device, case.index_dtype)
     return edges
@@ -60,17 +66,9 @@ def edges_of(case: Case) -> "dict[Relation, Tensor]":
 def _layer(case: Case, layer: Module) -> Layer:
     """Return a layer of one SAGEConv for each relation, with parameters that are equal on every platform."""
     width = case.spec.hidden
-    layer.to(case.device, case.dtype)
     matrices, biases = ([one for one in layer.parameters() if one.dim() == dim] for dim in (2, 1))
     values = inputs.pattern(len(matrices) * width, width).reshape(-1, width, width) / width**0.5
-    with torch.no_grad():
-        for parameter, own in zip(matrices, values, strict=True):
-            parameter.copy_(own)
-        for parameter, own in zip(
-            biases, inputs.pattern(len(biases) * width, 1).reshape(-1, width), strict=True
-        ):
-            parameter.copy_(own)
-    layer.requires_grad_(case.requires_grad)
+    with_values(case, layer, values.mT, inputs.pattern(len(biases) * width, 1).reshape(-1, width))
     return network.Layer(layer, (*matrices, *biases), transposed=True)
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from ..annotations import Case, Graph, Hop, Tensor
 from ..libraries import pyg_data, pyg_loader, sampled, torch
 from ..loading import Loading
-from .hetero import MAG, edges_of
-from .neighbor_loader import BATCHES, REPEATS, quietly
-from .neighbors import BATCH, FAN_OUTS, by_pyg, sampling
+from .hetero import MAG, edges_of, first_nodes
+from .neighbor_loader import BATCHES, REPEATS
+from .neighbors import BATCH, FAN_OUTS, by_pyg, quietly, sampling
 
 if TYPE_CHECKING:
     from ..graphs.relation import Relation
@@ -18,12 +18,6 @@ SAMPLES = (512, 512)
 """Nodes of each type that HGTLoader draws at the first hop, and at the second."""
 _MOST_NEIGHBORS = 50
 """Of a node with more HGTLoader takes as many; torch_sparse 0.6.18 numbers the entries of these wrongly."""
-
-
-def _first(graph: Graph) -> dict[str, int]:
-    """Return the first node of each type."""
-    sizes = graph.type_sizes
-    return dict(zip(sizes, torch.tensor([0, *sizes.values()]).cumsum(0).tolist(), strict=False))
 
 
 def nodes(graph: Graph) -> Tensor:
@@ -61,7 +55,7 @@ def loading(case: Case) -> Loading:
 
 def checked(case: Case) -> Callable[..., Tensor]:
     """Return a function that checks each batch, and returns how many seeds each has."""
-    graph, kind, first = case.graph, case.graph.node_types[0], _first(case.graph)
+    graph, kind, first = case.graph, case.graph.node_types[0], first_nodes(case.graph)
     require = _require_hgt if case.spec.operation.startswith("hgt") else _require_neighbors
     relations = {
         relation: replace(graph, edge_index=graph.edge_index[:, graph.edge_type == index])
@@ -132,7 +126,7 @@ def _require_hgt(
         near[source[inside[target]]] = True
         certain[source[seed[target] & is_few[target]]] = True
     sampled.require(bool((near | seed)[found].all()), "a node is neither a seed nor a neighbour")
-    for name, start in _first(graph).items():
+    for name, start in first_nodes(graph).items():
         part = slice(start, start + graph.type_sizes[name])
         drawn, least = (int((each & ~seed)[part].sum()) for each in (inside, certain))
         fits = min(SAMPLES[0], least) <= drawn <= sum(SAMPLES)
@@ -145,17 +139,15 @@ def reference(graph: Graph) -> Tensor:
 
 
 OPERATIONS = tuple(
-    replace(
-        sampling(
-            f"{name}_loader_{workers}_workers",
-            {"pyg": by_pyg(f"{text}, {workers} workers")},
-            {"sparse": "it takes edge_index and SparseTensor alike: see pyg", "dgl": absent},
-            reference,
-            default=False,
-            graphs=(MAG,),
-            batches=BATCHES,
-            with_pyg_lib=name == "hetero",
-        ),
+    sampling(
+        f"{name}_loader_{workers}_workers",
+        {"pyg": by_pyg(f"{text}, {workers} workers")},
+        {"sparse": "it takes edge_index and SparseTensor alike: see pyg", "dgl": absent},
+        reference,
+        default=False,
+        graphs=(MAG,),
+        batches=BATCHES,
+        with_pyg_lib=name == "hetero",
         relational=True,
     )
     for name, text, absent in (

@@ -6,8 +6,8 @@ from typing import Any
 from ..annotations import Case, Graph, Tensor
 from ..libraries import pyg_data, pyg_loader, sampled, torch
 from ..loading import Loading
-from .neighbor_loader import BATCHES, REPEATS, hops_of_data, quietly
-from .neighbors import BATCH, FAN_OUTS, by_pyg, sampling
+from .neighbor_loader import BATCHES, REPEATS, hops_of_data
+from .neighbors import BATCH, FAN_OUTS, by_pyg, quietly, sampling
 
 
 def entries(graph: Graph) -> Tensor:

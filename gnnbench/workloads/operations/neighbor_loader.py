@@ -1,7 +1,6 @@
 """Loaders that draw neighbours of batches of nodes and fetch their features, with workers and without."""
 
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ from ..libraries import dgl, on_dgl, pyg_data, pyg_loader, sampled, torch
 from ..loading import Loading
 from ..operation import Call, Operation
 from . import blocks
-from .neighbors import BATCH, FAN_OUTS, ON_CPU, by_pyg, sampling
+from .neighbors import BATCH, FAN_OUTS, ON_CPU, by_pyg, quietly, sampling
 from .subgraph import drawn
 
 BATCHES = 8
@@ -46,13 +45,6 @@ def _pyg(case: Case, workers: int) -> Any:
         batch_size=size(case.graph),
         num_workers=workers,
     )
-
-
-def quietly(loader: Callable[..., Any], *given: Any, **options: Any) -> Any:
-    """Make a loader of PyG, which would warn that pyg-lib is faster."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return loader(*given, **options)
 
 
 def _dgl(case: Case, workers: int) -> Any:
@@ -102,7 +94,7 @@ def checked(case: Case) -> Callable[..., Tensor]:
     hops_of = _hops_of_blocks if case.spec.platform == "dgl" else hops_of_data
 
     def result(batches: list[Any], *_inputs: Any) -> Tensor:
-        graph = case.graph
+        graph, counts = case.graph, []
         for batch in batches:
             reached, hops, x, y = hops_of(batch)
             seeds = hops[0].expanded
@@ -117,7 +109,8 @@ def checked(case: Case) -> Callable[..., Tensor]:
             sampled.require(
                 y.cpu()[: len(seeds)].equal(graph.y[seeds]), "the labels are those of other nodes"
             )
-        return torch.tensor([len(hops_of(batch)[1][0].expanded) for batch in batches], device=case.device)
+            counts.append(len(seeds))
+        return torch.tensor(counts, device=case.device)
 
     return result
 
@@ -135,18 +128,14 @@ def _hops_of_blocks(batch: Any) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
     return sampled.whole(reached), hops, found[0].srcdata["x"], found[-1].dstdata["y"]
 
 
-def _sizes(graph: Graph, count: int) -> Tensor:
-    return torch.full((count,), size(graph))
-
-
 def reference(graph: Graph) -> Tensor:
     """Return the number of seeds of each batch: int64 [BATCHES]."""
-    return _sizes(graph, BATCHES)
+    return torch.full((BATCHES,), size(graph))
 
 
 def first_reference(graph: Graph) -> Tensor:
     """Return the number of seeds of the first batch: int64 [1]."""
-    return _sizes(graph, 1)
+    return torch.full((1,), size(graph))
 
 
 def _loader(name: str, workers: int, reference: Callable[[Graph], Tensor], batches: int) -> Operation:

@@ -50,9 +50,14 @@ def _pyg_sampler(case: Case, **options: Any) -> Batch:
         data.w = case.edge_weight()
     elif "time_attr" in options:
         data.time = times(case.graph)
-    with warnings.catch_warnings():  # that pyg-lib is faster
+    return batch_of(case, quietly(pyg_sampler.NeighborSampler, data, list(FAN_OUTS), **options))
+
+
+def quietly(make: Callable[..., Any], *given: Any, **options: Any) -> Any:
+    """Make a sampler or a loader of PyG, which would warn that pyg-lib is faster."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return batch_of(case, pyg_sampler.NeighborSampler(data, list(FAN_OUTS), **options))
+        return make(*given, **options)
 
 
 def _pyg(batch: Batch) -> Any:
@@ -67,7 +72,7 @@ def _pyg_hops(output: Any, batch: Batch) -> Any:
     return sampled.renumbered(len(batch.seeds), output.node, output.row, output.col, entry)
 
 
-def _sparse(batch: Batch, *, replace: bool = False) -> Any:
+def _sparse(batch: Batch, *, replace: bool) -> Any:
     torch.default_generator.manual_seed(sampled.SEED)
     pointer, columns = batch.graph
     return torch.ops.torch_sparse.neighbor_sample(
@@ -169,10 +174,8 @@ def replaced_reference(graph: Graph) -> tuple[Tensor, Tensor]:
     return nodes, FAN_OUTS[0] * drawn.clamp(max=1)
 
 
-def by_pyg(text: str, *functions: Any, limits: tuple[Limit, ...] = (INT64_ONLY, ON_CPU)) -> Call:
-    """Return a call of PyG's samplers; `functions` are run, build and result."""
-    run, build, result = functions or ("", "structure", None)
-    return Call(text, run, limits, build, result, one_of=("torch_sparse",))
+by_pyg = partial(Call, limits=(INT64_ONLY, ON_CPU), one_of=("torch_sparse",))
+"""Makes a call of PyG's samplers."""
 
 
 def _with_pyg_lib(result: Any = None, **options: Any) -> Call:
@@ -185,72 +188,62 @@ def sampling(
     calls: Mapping[str, Call],
     absent: Mapping[str, str],
     reference: Callable[..., Tensor | tuple[Tensor, ...]] = reference,
-    *,
-    example: bool = False,
-    default: bool = True,
-    graphs: tuple[str, ...] = GRAPHS,
-    batches: int | None = None,
-    with_pyg_lib: bool = False,
+    **more: Any,
 ) -> Operation:
-    """Return an operation of this group; plain PyTorch has none of them."""
+    """Return an operation of this group; plain PyTorch has none of them. `more` are other fields of it."""
     return Operation(
         name,
         calls,
         {"torch": "plain PyTorch draws no parts of graphs", **absent},
         directions=(FORWARD,),
-        example=example,
-        default=default,
         reference=reference,
         group="sampling",
-        graphs=graphs,
-        batches=batches,
-        with_pyg_lib=with_pyg_lib,
+        **{"graphs": GRAPHS, **more},
+    )
+
+
+def _uniform(name: str, texts: Mapping[str, str], *, replace: bool, **more: Any) -> Operation:
+    """Return the drawing by equal chances, with replacement or without; `texts` are those of the calls."""
+    return sampling(
+        name,
+        {
+            "pyg": by_pyg(texts["pyg"], _pyg, build=partial(_pyg_sampler, replace=replace), result=_pyg_hops),
+            "sparse": Call(
+                texts["sparse"],
+                partial(_sparse, replace=replace),
+                (INT64_ONLY, ON_CPU),
+                lambda case: batch_of(case, case.csr()[:2]),
+                lambda output, batch: sampled.renumbered(len(batch.seeds), *output),
+            ),
+            "dgl": Call(texts["dgl"], partial(_dgl, replace=replace), build=_dgl_graph, result=_dgl_hops),
+        },
+        {},
+        with_pyg_lib=True,
+        **more,
     )
 
 
 OPERATIONS = (
-    sampling(
+    _uniform(
         "sample_neighbors",
         {
-            "pyg": by_pyg("NeighborSampler([15, 10])", _pyg, _pyg_sampler, _pyg_hops),
-            "sparse": Call(
-                "torch.ops.torch_sparse.neighbor_sample",
-                _sparse,
-                (INT64_ONLY, ON_CPU),
-                lambda case: batch_of(case, case.csr()[:2]),
-                lambda output, batch: sampled.renumbered(len(batch.seeds), *output),
-            ),
-            "dgl": Call("dgl.sampling.sample_neighbors, twice", _dgl, build=_dgl_graph, result=_dgl_hops),
+            "pyg": "NeighborSampler([15, 10])",
+            "sparse": "torch.ops.torch_sparse.neighbor_sample",
+            "dgl": "dgl.sampling.sample_neighbors, twice",
         },
-        {},
+        replace=False,
         example=True,
-        with_pyg_lib=True,
     ),
-    sampling(
+    _uniform(
         "sample_neighbors_replaced",
         {
-            "pyg": by_pyg(
-                "NeighborSampler([15, 10], replace=True)",
-                *(_pyg, partial(_pyg_sampler, replace=True), _pyg_hops),
-            ),
-            "sparse": Call(
-                "torch.ops.torch_sparse.neighbor_sample(replace=True)",
-                partial(_sparse, replace=True),
-                (INT64_ONLY, ON_CPU),
-                lambda case: batch_of(case, case.csr()[:2]),
-                lambda output, batch: sampled.renumbered(len(batch.seeds), *output),
-            ),
-            "dgl": Call(
-                "sample_neighbors(replace=True), twice",
-                partial(_dgl, replace=True),
-                build=_dgl_graph,
-                result=_dgl_hops,
-            ),
+            "pyg": "NeighborSampler([15, 10], replace=True)",
+            "sparse": "torch.ops.torch_sparse.neighbor_sample(replace=True)",
+            "dgl": "sample_neighbors(replace=True), twice",
         },
-        {},
-        replaced_reference,
+        replace=True,
+        reference=replaced_reference,
         default=False,
-        with_pyg_lib=True,
     ),
     sampling(
         "sample_neighbors_weighted",

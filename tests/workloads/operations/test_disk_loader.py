@@ -4,14 +4,14 @@ import tempfile
 
 import pytest
 
-from gnnbench.workloads.operations import disk_loader, graph_loader
+from gnnbench.workloads.operations import graph_loader
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_only_the_processes_that_read_open_the_file(make_case, monkeypatch, tmp_path, workers):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     case = make_case(f"disk_loader_{workers}_workers", "pyg")
-    with pytest.raises(KeyboardInterrupt), disk_loader.loading(case) as running:  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), graph_loader.loading_from_disk(case) as running:  # noqa: PT012
         batches = graph_loader.take(running)
         assert len(batches) == graph_loader.BATCHES
         assert (running._loader.dataset._db is None) == bool(workers)
