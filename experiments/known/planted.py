@@ -22,7 +22,7 @@ _GNNBENCH = (sys.executable, "-c", "import sys; from gnnbench.cli.main import ma
 _OPERATIONS = "gnnbench/workloads/operations"
 _COMPILED = ("gnnbench/workloads/platforms/compiled.py", "torch.compile(pyg.apply, fullgraph=True)")
 _EAGER = 'torch.compile(pyg.apply, backend="eager")'
-_PRODUCT = (f"{_OPERATIONS}/linear.py", "lambda _, weight, x: x @ weight,")
+_PRODUCT = (f"{_OPERATIONS}/layers.py", "lambda _, weight, x: x @ weight,")
 _TWICE = "lambda _, weight, x: (x @ weight, x @ weight)[1],"
 _LOADER = (f"{_OPERATIONS}/graph_loader.py", "num_workers=workers)")
 

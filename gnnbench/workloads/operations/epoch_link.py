@@ -10,7 +10,7 @@ from ..libraries import functional as F
 from ..limits import SCATTER_ADD
 from ..operation import Call, Operation
 from ..spec import TRAIN
-from .epoch_sage import convolution
+from .layers import sage_conv
 
 WIDTH = 64
 """Of a node's embedding."""
@@ -123,8 +123,8 @@ def loss(graph: Graph, pairs: Tensor, parameters: Sequence[Tensor]) -> Tensor:
     z are the outputs of both layers; `parameters` are weights and bias of the first, then of the second.
     """
     neighbours, own, bias, next_neighbours, next_own, next_bias = parameters
-    hidden = convolution(graph, neighbours, own, bias, graph.x.double()).relu()
-    z = convolution(graph, next_neighbours, next_own, next_bias, hidden)
+    hidden = sage_conv(graph, neighbours, own, bias, graph.x.double()).relu()
+    z = sage_conv(graph, next_neighbours, next_own, next_bias, hidden)
     source, target = torch.cat((graph.edge_index, pairs), dim=1)
     scores = (z[source] * z[target]).sum(dim=1)
     return -F.logsigmoid(torch.cat((scores[: graph.num_edges], -scores[graph.num_edges :]))).mean()

@@ -5,24 +5,18 @@ from itertools import pairwise
 
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
-from ..libraries import definitions
 from ..limits import SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
 from ..spec import TRAIN
 from . import epoch
-
-
-def convolution(graph: Graph, neighbours: Tensor, own: Tensor, bias: Tensor, x: Tensor) -> Tensor:
-    """Return the mean of x over neighbours, times `neighbours`, plus x @ own + bias: [N, out]."""
-    # Here the order of mean and product does not matter, and the product is narrower.
-    return definitions.aggregate(graph.edge_index, None, x @ neighbours, "mean") + x @ own + bias
+from .layers import sage_conv
 
 
 def network_loss(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return the loss; `tensors` are both weights of both layers, their biases, and x."""
     neighbours, own, next_neighbours, next_own, bias, next_bias, x = tensors
-    hidden = convolution(graph, neighbours, own, bias, x).relu()
-    return epoch.loss(graph, convolution(graph, next_neighbours, next_own, next_bias, hidden))
+    hidden = sage_conv(graph, neighbours, own, bias, x).relu()
+    return epoch.loss(graph, sage_conv(graph, next_neighbours, next_own, next_bias, hidden))
 
 
 def least_work(m: Symbols) -> Work:

@@ -1,4 +1,4 @@
-"""Layers that reduce over neighbours and multiply by weights: GraphSAGE's and GIN's."""
+"""Layers and their parts: GraphSAGE's, GIN's, and the product of features and weights."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -94,7 +94,8 @@ def with_values(case: Case, layer: Module, matrices: Iterable[Tensor], vectors: 
 
 def sage_conv(graph: Graph, neighbours: Tensor, own: Tensor, bias: Tensor, x: Tensor) -> Tensor:
     """Return mean over neighbours @ neighbours + x @ own + bias (Hamilton et al., NeurIPS 2017): [N, F]."""
-    return definitions.aggregate(graph.edge_index, None, x, "mean") @ neighbours + x @ own + bias
+    # The order of mean and product does not matter, and the product is at most as wide.
+    return definitions.aggregate(graph.edge_index, None, x @ neighbours, "mean") + x @ own + bias
 
 
 def gin_conv(
@@ -109,6 +110,16 @@ def gin_conv(
     """Return network((1 + epsilon) x + sum over neighbours) (Xu et al., ICLR 2019): [N, F]."""
     total = (1 + epsilon) * x + definitions.aggregate(graph.edge_index, None, x)
     return (total @ inner + inner_bias).relu() @ outer + outer_bias
+
+
+def linear(_graph: Graph, weight: Tensor, x: Tensor) -> Tensor:
+    """Return x @ weight."""
+    return x @ weight
+
+
+def linear_work(m: Symbols) -> Work:
+    """Bytes s (N D + p (D F + N F)): x (without gradient), weight and output. Flops p 2 N D F."""
+    return Work(m.s * (m.N * m.D + m.p * (m.D * m.F + m.N * m.F)), m.p * 2 * m.N * m.D * m.F)
 
 
 def sage_work(m: Symbols) -> Work:
@@ -157,6 +168,20 @@ OPERATIONS = (
         reference=gin_conv,
         reach=1,
         least_work=gin_work,
+        group="layers",
+    ),
+    Operation(
+        "linear",
+        {
+            "pyg": Call("torch_geometric.nn.Linear", lambda _, layer, x: layer(x), build=lambda _: None),
+            "torch": Call("x @ W", lambda _, weight, x: x @ weight, build=lambda _: None),
+        },
+        {
+            "sparse": "the layer is PyG's Linear: see pyg",
+            "dgl": "GraphConv calls torch.matmul: see torch",
+        },
+        reference=linear,
+        least_work=linear_work,
         group="layers",
     ),
 )
