@@ -1,10 +1,10 @@
-"""The symmetric normalisation of a graph convolution, and DGL's two counterparts."""
+"""The symmetric normalisation of a graph convolution, DGL's two counterparts, and adding self-loops."""
 
 from typing import Any
 
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
-from ..libraries import definitions, dgl, gcn_conv, on_dgl, on_sparse, torch
+from ..libraries import definitions, dgl, gcn_conv, on_dgl, on_sparse, torch, torch_sparse, utils
 from ..limits import DGL_HALF, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
 from ..spec import FORWARD, FORWARD_BACKWARD
@@ -44,6 +44,11 @@ def degree_norm(graph: Graph, _like: Tensor) -> Tensor:
     return graph.edge_index[0].bincount(minlength=graph.num_nodes).clamp(min=1).double().rsqrt()
 
 
+def with_self_loops(graph: Graph, weight: Tensor) -> Tensor:
+    """Return the weighted graph with self-loops of weight 1: COO [target, source]."""
+    return definitions.matrix(graph, *definitions.looped(graph, weight))
+
+
 def gcn_work(m: Symbols) -> Work:
     """Bytes G(E) + G(L) + p s (E + L): weights in, normalised weights out; then the gradients.
 
@@ -63,6 +68,11 @@ def edge_weight_work(m: Symbols) -> Work:
 def degree_work(m: Symbols) -> Work:
     """Bytes i min(N + 1, E) + s N: the row pointer or one end of each entry; results. Flops N."""
     return Work(m.i * min(m.N + 1, m.E) + m.s * m.N, m.N)
+
+
+def self_loops_work(m: Symbols) -> Work:
+    """Bytes G(E) + G(L) + s (E + L): weights in and out; backward s 2 E, without loops. Flops 0."""
+    return Work(m.G(m.E) + m.G(m.L) + m.s * (m.E + m.L + (m.p - 1) * 2 * m.E), 0)
 
 
 OPERATIONS = (
@@ -111,5 +121,29 @@ OPERATIONS = (
         reference=degree_norm,
         least_work=degree_work,
         group="normalisation",
+    ),
+    Operation(
+        "add_remaining_self_loops",
+        {
+            "pyg": Call(
+                "add_remaining_self_loops",
+                lambda graph, weight: utils.add_remaining_self_loops(
+                    graph.edge_index, weight, 1.0, graph.num_nodes
+                ),
+                build="numbered_edges",
+            ),
+            "sparse": Call(
+                "torch_sparse.fill_diag",
+                lambda adjacency, weight: torch_sparse.fill_diag(on_sparse.weighted(adjacency, weight), 1.0),
+                (SPARSE_TENSOR,),
+            ),
+            "dgl": Call("dgl.add_self_loop", "add_self_loops"),
+        },
+        {"torch": "plain PyTorch has no operation that adds self-loops to a CSR matrix"},
+        core=True,
+        reference=with_self_loops,
+        least_work=self_loops_work,
+        group="normalisation",
+        formerly=("add_self_loops",),
     ),
 )
