@@ -1,5 +1,7 @@
 """A graph convolution and an attention layer under torch.compile, on graphs of eight sizes."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..annotations import Case, Edges, Graph, Module, Tensor
@@ -54,18 +56,13 @@ def attention_inputs(case: Case) -> "tuple[Parameters, Tensor]":
     return gat.Parameters(*map(case.tensor, parameters)), gat_conv.features(case)
 
 
-def convolutions(graph: Graph, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
-    """Return the graph convolution of each part, one below the other: [sum of nodes, out]."""
-    return torch.cat([conv.reference(part, weight, bias, x[: part.num_nodes]) for part in _parts(graph)])
+def reference(graph: Graph, *tensors: Tensor, of: Callable[..., Tensor]) -> Tensor:
+    """Return the layer `of` on each part, one below the other: [sum of nodes, out].
 
-
-def attentions(
-    graph: Graph, source: Tensor, target: Tensor, weight: Tensor, bias: Tensor, x: Tensor
-) -> Tensor:
-    """Return the attention layer of each part, see `gat_conv.gat`: [sum of nodes, out]."""
-    return torch.cat(
-        [gat_conv.gat(part, source, target, weight, bias, x[: part.num_nodes]) for part in _parts(graph)]
-    )
+    `tensors` are its parameters and x.
+    """
+    *parameters, x = tensors
+    return torch.cat([of(part, *parameters, x[: part.num_nodes]) for part in _parts(graph)])
 
 
 def conv_work(m: Symbols) -> Work:
@@ -95,12 +92,12 @@ OPERATIONS = tuple(
         _ABSENT,
         directions=(FORWARD_BACKWARD,),
         example=name == "conv_compiled_sizes",
-        reference=reference,
+        reference=partial(reference, of=definition),
         least_work=conv_work,
         group="compiled",
     )
-    for name, layer, reference in (
-        ("conv_compiled_sizes", "GCNConv", convolutions),
-        ("gat_conv_compiled_sizes", "GATConv", attentions),
+    for name, layer, definition in (
+        ("conv_compiled_sizes", "GCNConv", conv.reference),
+        ("gat_conv_compiled_sizes", "GATConv", gat_conv.gat),
     )
 )

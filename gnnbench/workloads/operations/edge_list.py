@@ -81,18 +81,6 @@ def sparse_list(output: Any, *_inputs: Any) -> tuple[Tensor, ...]:
     return (edges,) if value is None else (edges, value)
 
 
-def _coalesce_pyg(edges: EdgeList, weight: Tensor) -> tuple[Tensor, Tensor]:
-    return utils.coalesce(edges.edge_index, weight, edges.num_nodes)
-
-
-def _coalesce_sparse(edges: EdgeList, weight: Tensor) -> tuple[Tensor, Tensor]:
-    return torch_sparse.coalesce(edges.edge_index, weight, *edges.size)
-
-
-def _coalesce_torch(edges: EdgeList, weight: Tensor) -> Tensor:
-    return torch.sparse_coo_tensor(edges.edge_index, weight, edges.size).coalesce()
-
-
 def _coalesce_dgl(graph: Any, weight: Tensor) -> Any:
     weighted = graph.local_var()
     weighted.edata["w"] = weight
@@ -128,27 +116,31 @@ def to_undirected_work(m: Symbols) -> Work:
     return Work(m.G(m.E // 2) + m.G(m.E), 0)
 
 
+_operation = partial(Operation, with_pyg_lib=True, group="structure")
+
 OPERATIONS = (
-    Operation(
+    _operation(
         "coalesce",
         {
             "pyg": Call(
                 "utils.coalesce",
-                _coalesce_pyg,
+                lambda edges, weight: utils.coalesce(edges.edge_index, weight, edges.num_nodes),
                 (KEY_OVERFLOW,),
                 partial(listed, with_duplicates),
                 result=unchanged,
             ),
             "sparse": Call(
                 "torch_sparse.coalesce",
-                _coalesce_sparse,
+                lambda edges, weight: torch_sparse.coalesce(edges.edge_index, weight, *edges.size),
                 (SPARSE_TENSOR,),
                 partial(listed, with_duplicates),
                 result=unchanged,
             ),
             "torch": Call(
                 "torch.sparse_coo_tensor, coalesce",
-                _coalesce_torch,
+                lambda edges, weight: torch.sparse_coo_tensor(
+                    edges.edge_index, weight, edges.size
+                ).coalesce(),
                 build=partial(listed, with_duplicates),
                 result=lambda output, *_: (output.indices(), output.values()),
             ),
@@ -162,11 +154,9 @@ OPERATIONS = (
         },
         example=True,
         reference=coalesce,
-        with_pyg_lib=True,
         least_work=coalesce_work,
-        group="structure",
     ),
-    Operation(
+    _operation(
         "to_undirected",
         {
             "pyg": Call(
@@ -194,8 +184,6 @@ OPERATIONS = (
         {"torch": "plain PyTorch has no operation that adds reverse edges"},
         directions=(FORWARD,),
         reference=to_undirected,
-        with_pyg_lib=True,
         least_work=to_undirected_work,
-        group="structure",
     ),
 )

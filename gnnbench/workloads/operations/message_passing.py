@@ -1,20 +1,21 @@
 """A message function of one's own, for which the libraries have no fused kernel: all messages are stored."""
 
+from functools import partial
 from typing import Any
 
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
-from ..libraries import dgl, on_dgl, on_sparse, on_torch, pyg_nn, torch
+from ..libraries import dgl, on_dgl, pyg_nn, torch
 from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
-from ..platforms import Kernel
+from ..platforms import Kernel, load
 
 _COLUMNS = 4
 """Columns of messages that the reference computes at a time."""
 
 
-def _propagation() -> Any:
-    """Return a MessagePassing, as users of PyG write it."""
+def _pyg(platform: str) -> Kernel:
+    """Return the kernel of a MessagePassing, as users of PyG write it."""
 
     class Differences(pyg_nn.MessagePassing):  # type: ignore[misc]
         def forward(self, x: torch.Tensor, graph: Any, edge_weight: torch.Tensor) -> torch.Tensor:
@@ -23,17 +24,9 @@ def _propagation() -> Any:
         def message(self, x_i: torch.Tensor, x_j: torch.Tensor, edge_weight: torch.Tensor) -> torch.Tensor:
             return edge_weight.unsqueeze(1) * (x_j - x_i).relu()
 
-    return Differences(aggr="sum")
-
-
-def _pyg() -> Kernel:
-    propagation = _propagation()
-    return Kernel(on_torch.edges, lambda edge_index, x, weight: propagation(x, edge_index, weight))
-
-
-def _sparse() -> Kernel:
-    propagation = _propagation()
-    return Kernel(on_sparse.structure, lambda adjacency, x, weight: propagation(x, adjacency, weight))
+    propagation = Differences(aggr="sum")
+    build = load(platform).convolution(cached=False).build
+    return Kernel(build, lambda graph, x, weight: propagation(x, graph, weight))
 
 
 def _torch(edge_index: Tensor, x: Tensor, weight: Tensor) -> Tensor:
@@ -85,18 +78,18 @@ def least_work(m: Symbols) -> Work:
     Flops 4 E F: difference, ReLU, product and sum. Backward 6 E F: the weight's gradient is a product and a
     sum, the difference's a product and ReLU, and the latter is summed at both ends.
     """
-    return Work(
-        m.G(m.E) + m.p * m.s * ((m.R + m.N) * m.F + m.E),
-        (4 + (m.p - 1) * 6) * m.E * m.F,
-    )
+    flops = (4 + (m.p - 1) * 6) * m.E * m.F
+    return Work(m.G(m.E) + m.p * m.s * ((m.R + m.N) * m.F + m.E), flops)
 
 
 OPERATIONS = (
     Operation(
         "message_passing",
         {
-            "pyg": Call("MessagePassing with a message()", make=_pyg, limits=(SCATTER_ADD,)),
-            "sparse": Call("MessagePassing on SparseTensor", make=_sparse, limits=(SPARSE_TENSOR,)),
+            "pyg": Call("MessagePassing with a message()", make=partial(_pyg, "pyg"), limits=(SCATTER_ADD,)),
+            "sparse": Call(
+                "MessagePassing on SparseTensor", make=partial(_pyg, "sparse"), limits=(SPARSE_TENSOR,)
+            ),
             "torch": Call("index_select, relu, index_add", _torch, build="edges"),
             "dgl": Call("update_all(Python function, sum)", make=_dgl, limits=(DGL_HALF,)),
         },

@@ -94,10 +94,6 @@ def loss(graph: Graph, *tensors: Tensor, of: _Model) -> Tensor:
     return epoch.loss(graph, logits(graph, *tensors, of=of))
 
 
-def _compiled() -> Kernel:
-    return Kernel(on_pyg.edges, on_compiled.compiled())
-
-
 _ABSENT = {
     "sparse": "torch.compile does not trace torch_sparse's operators: see pyg for its models",
     "torch": "plain PyTorch has no such models: see epoch",
@@ -117,7 +113,11 @@ def _operations(prefix: str, of: _Model) -> Iterator[Operation]:
                 f"{prefix}_{what}{end}",
                 {
                     "pyg": Call(of.name, "apply", limits, "edges"),
-                    "compiled": Call(f"torch.compile({of.name})", limits=compiled, make=_compiled),
+                    "compiled": Call(
+                        f"torch.compile({of.name})",
+                        limits=compiled,
+                        make=lambda: Kernel(on_pyg.edges, on_compiled.compiled()),
+                    ),
                 },
                 _ABSENT,
                 directions=(direction,),

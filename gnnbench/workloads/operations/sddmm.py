@@ -1,7 +1,5 @@
 """The dot product of the features at both ends of each edge: a sampled dense-dense matrix product."""
 
-from typing import Any
-
 from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols, Work
 from ..libraries import dgl, inputs, torch
@@ -33,10 +31,6 @@ def _pyg(edge_index: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return (x[source] * y[target]).sum(dim=-1)
 
 
-def _dgl(graph: Any, x: Tensor, y: Tensor) -> Tensor:
-    return dgl.ops.u_dot_v(graph, x, y).squeeze(-1)
-
-
 def reference(graph: Graph, x: Tensor, y: Tensor) -> Tensor:
     """Return the dot product of x at the source and y at the target: [E]."""
     source, target = graph.edge_index
@@ -62,7 +56,11 @@ OPERATIONS = (
                 lambda adjacency, x, y: torch.sparse.sampled_addmm(adjacency, y, x.t(), beta=0).values(),
                 (_SAMPLED, NO_PRODUCT),
             ),
-            "dgl": Call("dgl.ops.u_dot_v", _dgl, (_DOT, DGL_HALF, NO_PRODUCT)),
+            "dgl": Call(
+                "dgl.ops.u_dot_v",
+                lambda graph, x, y: dgl.ops.u_dot_v(graph, x, y).squeeze(-1),
+                (_DOT, DGL_HALF, NO_PRODUCT),
+            ),
         },
         {"sparse": "torch_sparse has no product of dense matrices at a matrix's entries: see pyg"},
         reference=reference,

@@ -12,14 +12,6 @@ from ..spec import FORWARD
 from .edge_list import EdgeList, dgl_graph, edges_of, keys, listed, shuffled, sparse_list, unchanged
 
 
-def _sort_pyg(edges: EdgeList, weight: Tensor) -> tuple[Tensor, Tensor]:
-    return utils.sort_edge_index(edges.edge_index, weight, edges.num_nodes)
-
-
-def _sort_sparse(edges: EdgeList, weight: Tensor) -> Any:
-    return torch_sparse.SparseTensor.from_edge_index(edges.edge_index, weight, edges.size)
-
-
 def _list_and_order(found: Tensor, given: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
     """Return the list that was found, and the given list in the order that was found."""
     return _targets_sorted(found), _targets_sorted(given[:, order.long()])
@@ -64,20 +56,24 @@ def sort_by_work(m: Symbols) -> Work:
     return Work(5 * m.i * m.E, 0)
 
 
+_operation = partial(Operation, with_pyg_lib=True, group="structure")
+
 OPERATIONS = (
-    Operation(
+    _operation(
         "sort_edge_index",
         {
             "pyg": Call(
                 "utils.sort_edge_index",
-                _sort_pyg,
+                lambda edges, weight: utils.sort_edge_index(edges.edge_index, weight, edges.num_nodes),
                 (KEY_OVERFLOW,),
                 partial(listed, shuffled),
                 result=unchanged,
             ),
             "sparse": Call(
                 "SparseTensor.from_edge_index",
-                _sort_sparse,
+                lambda edges, weight: torch_sparse.SparseTensor.from_edge_index(
+                    edges.edge_index, weight, edges.size
+                ),
                 (SPARSE_TENSOR,),
                 partial(listed, shuffled),
                 result=sparse_list,
@@ -88,11 +84,9 @@ OPERATIONS = (
             "dgl": "dgl.reorder_graph sorts by one end: see edge_index_sort_by",
         },
         reference=sort_edge_index,
-        with_pyg_lib=True,
         least_work=sort_work,
-        group="structure",
     ),
-    Operation(
+    _operation(
         "edge_index_sort_by",
         {
             "pyg": Call(
@@ -121,8 +115,6 @@ OPERATIONS = (
         {"sparse": "a SparseTensor is sorted by both ends: see sort_edge_index"},
         directions=(FORWARD,),
         reference=edge_index_sort_by,
-        with_pyg_lib=True,
         least_work=sort_by_work,
-        group="structure",
     ),
 )

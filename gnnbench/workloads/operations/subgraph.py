@@ -12,7 +12,7 @@ from ..libraries import definitions, dgl, on_dgl, on_sparse, torch, torch_sparse
 from ..limits import SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
 from ..spec import FORWARD, FORWARD_BACKWARD
-from .edge_list import EdgeList, keys, listed
+from .edge_list import keys, listed
 
 SEEDS = 16
 HOPS = 2
@@ -63,8 +63,8 @@ def _in_halves(structure: Callable[[Case], Any], case: Case) -> Chosen:
     return Chosen(structure(case), nodes)
 
 
-def _edge_list(case: Case) -> EdgeList:
-    return listed(lambda graph: graph.edge_index, case)
+_edge_list = partial(listed, lambda graph: graph.edge_index)
+_by_target = partial(listed, lambda graph: graph.edge_index.flip(0))
 
 
 def _subgraph_pyg(chosen: Chosen, weight: Tensor) -> tuple[Tensor, Tensor]:
@@ -87,10 +87,6 @@ def _subgraph_sparse(chosen: Chosen, weight: Tensor) -> Any:
 
 def _dgl_graph(case: Case) -> Any:
     return on_dgl.structure(case)
-
-
-def _by_target(case: Case) -> EdgeList:
-    return listed(lambda graph: graph.edge_index.flip(0), case)
 
 
 def _subgraph_torch(chosen: Chosen, weight: Tensor) -> Tensor:
