@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..annotations import Case, Graph, Module, Optimizer, Tensor
 from ..libraries import definitions, dgl, pyg_loader, torch
@@ -20,32 +20,27 @@ BATCH = 128
 _IN_AUTOCAST = SEGMENT_SUM._replace(where=frozenset({AUTOCAST, "cpu"}))
 
 
-class _Member(NamedTuple):
-    """One of a graph's training graphs, for the reference."""
-
-    nodes: slice
-    edge_index: Tensor
-    """int64 [2, e], numbered within all nodes."""
-    label: Tensor
-    """int64 []."""
-
-
-def trained_on(graph: Graph) -> list[int]:
-    """Return the numbers of the training graphs, ascending."""
+def _sizes(graph: Graph) -> Tensor:
+    """Return the numbers of nodes of all separate graphs: int64 [M]."""
     assert graph.sizes is not None
-    first = graph.sizes.cumsum(0) - graph.sizes
-    numbers: list[int] = graph.train_mask[first].nonzero().squeeze(1).tolist()
-    return numbers
+    return graph.sizes
+
+
+def _by_graph(graph: Graph, values: Tensor) -> Tensor:
+    """Return for each separate graph the value of its nodes, which have one: [M]."""
+    return values[_sizes(graph).cumsum(0) - _sizes(graph)]
+
+
+def trained_on(graph: Graph) -> Tensor:
+    """Return the numbers of the training graphs, ascending: int64 [T]."""
+    return _by_graph(graph, graph.train_mask).nonzero().squeeze(1)
 
 
 def _chosen(case: Case, make: Callable[[Case, int], list[Any]]) -> list[tuple[Any, Tensor]]:
     """Return a platform's training graphs, on the CPU, and the class of each: int64 []."""
-    graph = case.graph
-    assert graph.sizes is not None
-    labels = graph.y[graph.sizes.cumsum(0) - graph.sizes]
-    on_cpu = replace(case, spec=replace(case.spec, device="cpu"))
-    graphs = make(on_cpu, len(graph.sizes))
-    return [(graphs[number], labels[number]) for number in trained_on(graph)]
+    labels = _by_graph(case.graph, case.graph.y)
+    graphs = make(replace(case, spec=replace(case.spec, device="cpu")), len(labels))
+    return [(graphs[number], labels[number]) for number in trained_on(case.graph).tolist()]
 
 
 def _losses(model: Module, optimizer: Optimizer, batches: Iterable[tuple[Any, Tensor, Tensor]]) -> Tensor:
@@ -100,51 +95,42 @@ def _dgl() -> Kernel:
     return _kernel(lambda case: _chosen(case, dgl_molecules), batches)
 
 
-def logits(members: Sequence[_Member], x: Tensor, parameters: Sequence[Tensor]) -> Tensor:
-    """Return the network's output for some graphs: [B, C].
+def logits(graph: Graph, numbers: Tensor, parameters: Sequence[Tensor]) -> Tensor:
+    """Return the network's output for some of the separate graphs: [B, C].
 
     Each convolution is relu(relu((x + sum over neighbours) W + b) W' + b'); then come each graph's mean and a
     linear layer.
 
     Args:
-        members: the graphs.
-        x: features of all nodes, float64 [N, D].
+        graph: it consists of separate graphs.
+        numbers: which of them, ascending, int64 [B].
         parameters: the matrices [in, out] in order, then the biases.
     """
     half = len(parameters) // 2
     matrices, biases = parameters[:half], parameters[half:]
-    sizes = torch.tensor([len(x[each.nodes]) for each in members])
-    start = torch.tensor([each.nodes.start for each in members])
-    shift = sizes.cumsum(0) - sizes - start
-    entries = torch.cat([each.edge_index + by for each, by in zip(members, shift, strict=True)], dim=1)
-    h = torch.cat([x[each.nodes] for each in members])
+    member = torch.arange(len(_sizes(graph))).repeat_interleave(_sizes(graph))
+    chosen = torch.isin(member, numbers)
+    nodes, edges = (each.nonzero().squeeze(1) for each in (chosen, chosen[graph.edge_index[1]]))
+    part = graph.part(nodes, edges)
+    h = part.x.double()
     for index in range(0, half - 1, 2):
-        h = h + definitions.aggregate(entries, None, h)
+        h = h + definitions.aggregate(part.edge_index, None, h)
         for matrix, bias in zip(matrices[index : index + 2], biases[index : index + 2], strict=True):
             h = (h @ matrix + bias).relu()
-    member = torch.arange(len(members)).repeat_interleave(sizes)
-    return definitions.sums(member, h, len(members)) / sizes.unsqueeze(1) @ matrices[-1] + biases[-1]
+    means = definitions.reduced(torch.searchsorted(numbers, member[nodes]), h, len(numbers), "mean")
+    return means @ matrices[-1] + biases[-1]
 
 
 def losses(graph: Graph, *parameters: Tensor) -> Tensor:
     """Return the loss of each batch before its step, and of the first one after all: [S + 1]."""
-    assert graph.sizes is not None
-    first = [0, *graph.sizes.cumsum(0).tolist()]
-    # Entries are sorted by target.
-    entry = torch.searchsorted(graph.edge_index[1].contiguous(), torch.tensor(first)).tolist()
-    members = []
-    for number in trained_on(graph):
-        own = graph.edge_index[:, entry[number] : entry[number + 1]]
-        nodes = slice(first[number], first[number + 1])
-        members.append(_Member(nodes, own, graph.y[nodes.start]))
-    x = graph.x.double()
+    labels = _by_graph(graph, graph.y)
 
-    def loss(batch: Sequence[_Member], parameters: Sequence[Tensor]) -> Tensor:
-        found = logits(batch, x, parameters).log_softmax(dim=1)
-        return -sum(row[each.label] for row, each in zip(found, batch, strict=True)) / len(batch)
+    def loss(numbers: Tensor, parameters: Sequence[Tensor]) -> Tensor:
+        found = logits(graph, numbers, parameters).log_softmax(dim=1)
+        return -found.gather(1, labels[numbers].unsqueeze(1)).mean()
 
-    batches = [members[start : start + BATCH] for start in range(0, len(members), BATCH)]
-    return definitions.trained(parameters, [partial(loss, batch) for batch in batches])
+    batches = trained_on(graph).split(BATCH)
+    return definitions.trained(parameters, [partial(loss, numbers) for numbers in batches])
 
 
 OPERATIONS = (
