@@ -119,7 +119,7 @@ def _looped(graph: Graph) -> Graph:
     return replace(graph, edge_index=definitions.looped(graph)[0])
 
 
-def _attend(graph: Graph, score: Tensor, hidden: Tensor) -> Tensor:
+def attend(graph: Graph, score: Tensor, hidden: Tensor) -> Tensor:
     """Return the sums of hidden [N, H, C] by target, weighted by the softmax of score [E, H]: [N, H C]."""
     weight = edge_softmax.reference(graph, score)
     heads = zip(weight.unbind(1), hidden.unbind(1), strict=True)
@@ -137,7 +137,7 @@ def gat(
     source, target = graph.edge_index
     hidden = (x @ weight).view(len(x), *at_source.shape[1:])
     score = (hidden * at_source).sum(dim=2)[source] + (hidden * at_target).sum(dim=2)[target]
-    return _attend(graph, F.leaky_relu(score, NEGATIVE_SLOPE), hidden) + bias
+    return attend(graph, F.leaky_relu(score, NEGATIVE_SLOPE), hidden) + bias
 
 
 def gatv2(graph: Graph, attention: Tensor, of_source: Tensor, of_target: Tensor, *rest: Tensor) -> Tensor:
@@ -155,7 +155,7 @@ def gatv2(graph: Graph, attention: Tensor, of_source: Tensor, of_target: Tensor,
         F.leaky_relu(hidden[source, head] + at_target[target, head], NEGATIVE_SLOPE) @ attention[0, head]
         for head in range(hidden.size(1))
     ]
-    output = _attend(graph, torch.stack(scores, dim=1), hidden)
+    output = attend(graph, torch.stack(scores, dim=1), hidden)
     return output + bias[0] if bias else output
 
 

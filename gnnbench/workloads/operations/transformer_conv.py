@@ -2,10 +2,10 @@
 
 from ..annotations import Case, Graph, Module, Tensor
 from ..least_work import Symbols, Work
-from ..libraries import definitions, inputs, pyg_nn, torch
+from ..libraries import inputs, pyg_nn, torch
 from ..limits import SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
-from . import layers
+from . import gat_conv, layers
 
 HEADS = 8
 
@@ -43,22 +43,15 @@ def reference(
     IJCAI 2021).
     """
     keys, queries, values = (
-        (x @ weight + bias).chunk(HEADS, dim=1)
+        (x @ weight + bias).view(len(x), HEADS, -1)
         for weight, bias in ((key, key_bias), (query, query_bias), (value, value_bias))
     )
-    heads = [_attend(graph, *head) for head in zip(keys, queries, values, strict=True)]
-    return torch.cat(heads, dim=1) + x @ skip + skip_bias
-
-
-def _attend(graph: Graph, key: Tensor, query: Tensor, value: Tensor) -> Tensor:
-    """Return one head's sums of values: [N, d]."""
     # Computed again in the backward pass, as autograd would keep two rows for each entry of the graph.
-    score = torch.utils.checkpoint.checkpoint(_scores, graph.edge_index, key, query, use_reentrant=False)
-    weight = score.exp()
-    target = graph.edge_index[1]
-    return definitions.aggregate(
-        graph.edge_index, weight / definitions.sums(target, weight, graph.num_nodes)[target], value
-    )
+    scores = [
+        torch.utils.checkpoint.checkpoint(_scores, graph.edge_index, *head, use_reentrant=False)
+        for head in zip(keys.unbind(1), queries.unbind(1), strict=True)
+    ]
+    return gat_conv.attend(graph, torch.stack(scores, dim=1), values) + x @ skip + skip_bias
 
 
 def _scores(entries: Tensor, key: Tensor, query: Tensor) -> Tensor:
