@@ -142,7 +142,7 @@ def dense_batch(graph: Graph, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 _SPARSE = "pooling takes features and their graphs, no matrix: see pyg"
-_operation = partial(Operation, group="batches", graphs=MOLECULES, batched=True)
+_operation = partial(Operation, group="batches", graphs=MOLECULES, batched=True, default=False)
 
 OPERATIONS = (
     _operation(
@@ -158,7 +158,6 @@ OPERATIONS = (
         },
         {"sparse": _SPARSE, "torch": "plain PyTorch has no batches of graphs; see scatter_mean"},
         reference=means,
-        default=False,
     ),
     _operation(
         "topk_pool",
@@ -169,7 +168,6 @@ OPERATIONS = (
             "dgl": "DGL has no layer that keeps a part of the nodes; its topk_nodes: see sort_pool",
         },
         reference=top_k,
-        default=False,
     ),
     _operation(
         "sort_pool",
@@ -179,7 +177,6 @@ OPERATIONS = (
         },
         {"sparse": _SPARSE, "torch": "plain PyTorch has no pooling of graphs"},
         reference=sort_pool,
-        default=False,
     ),
     _operation(
         "to_dense_batch",
@@ -190,6 +187,5 @@ OPERATIONS = (
             "dgl": "DGL fills up features inside of topk_nodes only: see sort_pool",
         },
         reference=dense_batch,
-        default=False,
     ),
 )
