@@ -91,18 +91,10 @@ def by_message_passing(graph: Any, kept_edges: Tensor, kept_nodes: Tensor) -> Te
     return x.t()
 
 
-def _csr(edges: Edges) -> Aggregate:
-    return partial(by_csr, blocks(edges, index_dtype(edges)))
-
-
 def _sparse_tensor(edges: Edges) -> Aggregate:
     import torch_sparse  # noqa: F401 - registers its kernels
 
     return partial(by_sparse_tensor, blocks(edges, torch.int64))
-
-
-def _scatter(edges: Edges) -> Aggregate:
-    return partial(by_scatter, edges)
 
 
 def _message_passing(edges: Edges) -> Aggregate:
@@ -113,9 +105,9 @@ def _message_passing(edges: Edges) -> Aggregate:
 
 
 AGGREGATES: Mapping[str, Callable[[Edges], Aggregate]] = {
-    "pyg": _scatter,
+    "pyg": lambda edges: partial(by_scatter, edges),
     "sparse": _sparse_tensor,
-    "torch": _csr,
+    "torch": lambda edges: partial(by_csr, blocks(edges, index_dtype(edges))),
     "dgl": _message_passing,
 }
 """Platform: the function that makes its aggregate for a graph."""

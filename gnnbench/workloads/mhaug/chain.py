@@ -128,9 +128,3 @@ def accept(log_target: Tensor, log_density: Tensor, uniform: Tensor) -> Tensor:
     """Return whether ln U < (log p* - log p) - (log q(* | current) - log q(current | *)): bool []."""
     ratio = (log_target[1] - log_target[0]) - (log_density[0] - log_density[1])
     return (uniform.log() < ratio).squeeze(0)
-
-
-def probability(proposal: Proposal) -> float:
-    """Return the probability that a proposal is accepted."""
-    target, density = proposal.log_target, proposal.log_density
-    return math.exp(min(0.0, float(target[1] - target[0] - density[0] + density[1])))

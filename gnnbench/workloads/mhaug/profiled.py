@@ -19,12 +19,11 @@ from .settings import Settings
 
 
 class AGGNet(nn.Module):
-    """Stacked graph convolutions 1 → 1 without normalisation and bias, with weight 1."""
+    """HOPS stacked graph convolutions 1 → 1 without normalisation and bias, with weight 1."""
 
-    def __init__(self, hops: int = HOPS) -> None:
-        """Take the number of convolutions."""
+    def __init__(self) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(dgl.nn.GraphConv(1, 1, norm="none", bias=False) for _ in range(hops))
+        self.layers = nn.ModuleList(dgl.nn.GraphConv(1, 1, norm="none", bias=False) for _ in range(HOPS))
         for parameter in self.parameters():
             nn.init.ones_(parameter)
 

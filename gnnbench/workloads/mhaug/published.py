@@ -63,9 +63,9 @@ def changes(edges: Edges, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
     return 1 - torch.stack((fewer_edges, fewer_nodes)) / whole
 
 
-def aggregate(source: Tensor, target: Tensor, x: Tensor, hops: int = HOPS) -> Tensor:
-    """Return AGGNet's sums over neighbours and the node itself: ((A + I)^T)^hops x, [n]."""
-    for _ in range(hops):
+def aggregate(source: Tensor, target: Tensor, x: Tensor) -> Tensor:
+    """Return AGGNet's sums over neighbours and the node itself: ((A + I)^T)^HOPS x, [n]."""
+    for _ in range(HOPS):
         x = x.index_add(0, target, x[source])
     return x
 

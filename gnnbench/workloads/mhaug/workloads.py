@@ -47,8 +47,6 @@ def aggregate(case: Case) -> Workload:
 
         sums = compiled.aggregate(edges)
     else:
-        from .aggregates import AGGREGATES
-
         sums = AGGREGATES[case.spec.platform](edges)
     return partial(_sums, case.dtype), (sums, state.kept_edges, state.kept_nodes)
 
