@@ -80,21 +80,8 @@ def with_pair(one, other):
     return of(lambda pairs: torch.cat((pairs[:, 1:], torch.tensor([[one], [other]])), 1))
 
 
-def of_first_batch(**parts):
-    """Return a mutant that changes parts of the first batch; each is made of the batch."""
-
-    def wrong(run, loading):
-        first, *others = run(loading)
-        batch = first.clone()
-        for name, make in parts.items():
-            batch[name] = make(first)
-        return [batch, *others]
-
-    return wrong
-
-
-def of_typed(change):
-    """Return a mutant that changes the first batch of a graph with types."""
+def of_first_batch(change):
+    """Return a mutant that changes a copy of the first batch."""
 
     def wrong(run, loading):
         first, *others = run(loading)
@@ -103,6 +90,11 @@ def of_typed(change):
         return [batch, *others]
 
     return wrong
+
+
+def with_parts(**parts):
+    """Return a mutant that changes parts of the first batch; each is made of the batch."""
+    return of_first_batch(lambda batch: batch.update({name: make(batch) for name, make in parts.items()}))
 
 
 def without_an_edge(batch):
@@ -218,10 +210,10 @@ OF_TORCH = [
     ("message_passing", "ends swapped", ends_swapped),
 ]
 NODES = {
-    "features": of_first_batch(x=lambda batch: batch.x.roll(1, 0)),
-    "labels": of_first_batch(y=lambda batch: batch.y + 1),
-    "numbered wrongly": of_first_batch(e_id=lambda batch: batch.e_id.roll(1)),
-    "neither a seed": of_first_batch(
+    "features": with_parts(x=lambda batch: batch.x.roll(1, 0)),
+    "labels": with_parts(y=lambda batch: batch.y + 1),
+    "numbered wrongly": with_parts(e_id=lambda batch: batch.e_id.roll(1)),
+    "neither a seed": with_parts(
         e_id=lambda batch: batch.e_id[1:], edge_index=lambda batch: batch.edge_index[:, 1:]
     ),
     "shape": of(lambda batches: batches[1:]),
@@ -229,9 +221,9 @@ NODES = {
 LINKS = {
     "features": NODES["features"],
     "numbered wrongly": NODES["numbered wrongly"],
-    "labelled as if": of_first_batch(edge_label=lambda batch: 1 - batch.edge_label),
-    "none of the loader's": of_first_batch(edge_label_index=lambda batch: batch.edge_label_index.flip(1)),
-    "comes twice": of_first_batch(
+    "labelled as if": with_parts(edge_label=lambda batch: 1 - batch.edge_label),
+    "none of the loader's": with_parts(edge_label_index=lambda batch: batch.edge_label_index.flip(1)),
+    "comes twice": with_parts(
         edge_label_index=lambda batch: torch.cat((batch.edge_label_index[:, :1], batch.edge_label_index), 1)[
             :, :-1
         ]
@@ -241,13 +233,17 @@ CITES = ("paper", "cites", "paper")
 LOADERS = [
     *(("neighbor_loader", message, mutant) for message, mutant in NODES.items()),
     *(("link_loader", message, mutant) for message, mutant in LINKS.items()),
-    ("hetero_loader hgt_loader", "features", of_typed(with_other("author", "x"))),
-    ("hetero_loader hgt_loader", "labels", of_typed(lambda b: setattr(b["paper"], "y", b["paper"].y + 1))),
-    ("hetero_loader hgt_loader", "seed|neighbour|edge|entr", of_typed(with_other("paper", "n_id"))),
-    ("hetero_loader", "numbered wrongly", of_typed(with_other(CITES, "e_id"))),
-    ("hetero_loader", "neighbours of node|neither a seed", of_typed(without_an_edge)),
-    ("hgt_loader", "the ends of its entry", of_typed(with_other(CITES, "e_id"))),
-    ("hgt_loader", "not all those", of_typed(without_an_edge)),
+    ("hetero_loader hgt_loader", "features", of_first_batch(with_other("author", "x"))),
+    (
+        "hetero_loader hgt_loader",
+        "labels",
+        of_first_batch(lambda b: setattr(b["paper"], "y", b["paper"].y + 1)),
+    ),
+    ("hetero_loader hgt_loader", "seed|neighbour|edge|entr", of_first_batch(with_other("paper", "n_id"))),
+    ("hetero_loader", "numbered wrongly", of_first_batch(with_other(CITES, "e_id"))),
+    ("hetero_loader", "neighbours of node|neither a seed", of_first_batch(without_an_edge)),
+    ("hgt_loader", "the ends of its entry", of_first_batch(with_other(CITES, "e_id"))),
+    ("hgt_loader", "not all those", of_first_batch(without_an_edge)),
 ]
 """Loaders, what is said of their batches, and the mutant."""
 GRADIENT = "gradient of input tensor"

@@ -35,18 +35,6 @@ def index_sort(inputs: torch.Tensor, max_value: int | None = None) -> tuple[torc
     return inputs.sort()
 
 
-def segment_matmul(inputs, ptr, other):
-    _note("segment_matmul", inputs=inputs, ptr=ptr, other=other)
-    parts = inputs.split(ptr.diff().tolist())
-    return torch.cat([part @ weight for part, weight in zip(parts, other, strict=True)])
-
-
-def grouped_matmul(inputs, others, biases=None):
-    _note("grouped_matmul", inputs=list(inputs), others=list(others), biases=biases)
-    found = [one @ other for one, other in zip(inputs, others, strict=True)]
-    return found if biases is None else [one + bias for one, bias in zip(found, biases, strict=True)]
-
-
 def neighbor_sample(
     rowptr,
     col,
@@ -73,8 +61,7 @@ def neighbor_sample(
         replace,
         disjoint,
     )
-    rows, cols, nodes, edges, node_counts, edge_counts = found
-    return (*(next(iter(each.values())) for each in (rows, cols, nodes, edges, node_counts, edge_counts)),)
+    return (*(next(iter(each.values())) for each in found),)
 
 
 def hetero_neighbor_sample(
@@ -170,16 +157,8 @@ def _drawn(chosen, count, weights, replace):
 
 
 ops = ModuleType("pyg_lib.ops")
-vars(ops).update(
-    softmax_csr=softmax_csr,
-    index_sort=index_sort,
-    segment_matmul=segment_matmul,
-    grouped_matmul=grouped_matmul,
-)
-sampler = SimpleNamespace(
-    neighbor_sample=neighbor_sample,
-    hetero_neighbor_sample=hetero_neighbor_sample,
-)
+vars(ops).update(softmax_csr=softmax_csr, index_sort=index_sort)
+sampler = SimpleNamespace(neighbor_sample=neighbor_sample, hetero_neighbor_sample=hetero_neighbor_sample)
 
 _REST = (
     "bool csc = False, bool replace = False, bool directed = True, bool disjoint = False, "
