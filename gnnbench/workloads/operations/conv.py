@@ -1,6 +1,7 @@
 """One graph convolution, with normalisation in each call or beforehand (`conv_cached`)."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols, Work
@@ -49,8 +50,10 @@ def _call(text: str, platform: str, *, cached: bool) -> Call:
     return Call(text, limits=_LIMITS[platform], make=lambda: load(platform).convolution(cached=cached))
 
 
+_operation = partial(Operation, reference=reference, reach=2, group="layers")
+
 OPERATIONS = (
-    Operation(
+    _operation(
         "conv",
         {
             "pyg": _call("GCNConv", "pyg", cached=False),
@@ -59,12 +62,9 @@ OPERATIONS = (
         },
         {"torch": "the plain PyTorch layer takes a normalised matrix: see conv_cached"},
         core=True,
-        reference=reference,
-        reach=2,
         least_work=least_work,
-        group="layers",
     ),
-    Operation(
+    _operation(
         "conv_cached",
         {
             "pyg": _call("GCNConv(cached=True)", "pyg", cached=True),
@@ -72,9 +72,6 @@ OPERATIONS = (
             "torch": _call("normalised CSR @ (x @ W)", "torch", cached=True),
             "dgl": _call("GraphConv(norm='none'), weights", "dgl", cached=True),
         },
-        reference=reference,
-        reach=2,
         least_work=cached_work,
-        group="layers",
     ),
 )
