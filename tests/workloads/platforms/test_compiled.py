@@ -4,10 +4,8 @@ import pytest
 import torch
 
 from gnnbench.measure import compilation
-from gnnbench.workloads import platforms
 from gnnbench.workloads.operations import OPERATIONS
-
-on_compiled = platforms.load("compiled")
+from gnnbench.workloads.platforms.compiled import compiled
 
 
 class Layer(torch.nn.Module):
@@ -23,22 +21,16 @@ class Layer(torch.nn.Module):
         return x[edge_index[0]].relu()
 
 
-@pytest.fixture
-def compiled(monkeypatch):
-    """The function, without the back end, which takes seconds."""
-    whole = torch.compile
-    monkeypatch.setattr(torch, "compile", lambda *given, **more: whole(*given, **more, backend="eager"))
-    return on_compiled.compiled
-
-
-def test_a_graph_break_is_an_error(compiled):
+@pytest.mark.usefixtures("without_back_end")
+def test_a_graph_break_is_an_error():
     edges, x = torch.tensor([[0, 1], [1, 0]]), torch.randn(2, 3)
     assert torch.equal(compiled()(edges, Layer(), x), x.relu())
     with pytest.raises(torch._dynamo.exc.Unsupported, match="graph_break"):
         compiled()(edges, Layer(breaks=True), x)
 
 
-def test_each_benchmark_compiles_for_itself(compiled):
+@pytest.mark.usefixtures("without_back_end")
+def test_each_benchmark_compiles_for_itself():
     compilation.reset()
     for size in range(2, 12):  # more than torch.compile allows of one function
         compiled()(torch.zeros(2, size, dtype=torch.int64), Layer(), torch.randn(size, size))

@@ -10,7 +10,6 @@ import torch
 from gnnbench.packages import missing
 from gnnbench.workloads import platforms
 from gnnbench.workloads.platforms import PLATFORMS
-from gnnbench.workloads.platforms.dgl_import import import_dgl
 
 EACH_PLATFORM = pytest.mark.parametrize("platform", PLATFORMS)
 
@@ -26,27 +25,6 @@ def test_layer_takes_the_given_weights_and_keeps_none_of_them(platform):
     assert torch.equal(vector, bias)
     weight.zero_()
     assert matrix.any()
-
-
-@pytest.mark.parametrize("platform", ["pyg", "sparse", "dgl"])
-def test_entries_of_a_graph_are_targets_and_sources(platform):
-    # The edges 0 → 2, 2 → 1 and 0 → 1, none of them with its reverse.
-    source, target = torch.tensor([[0, 2, 0], [2, 1, 1]])
-    weight = torch.tensor([1.0, 2.0, 3.0])
-    if platform == "pyg":
-        output = (torch.stack((source, target)), weight)
-    elif platform == "sparse":
-        from torch_sparse import SparseTensor
-
-        output = SparseTensor(row=target, col=source, value=weight, sparse_sizes=(3, 3))
-    else:
-        output = import_dgl().graph((source, target), num_nodes=3)
-        output.edata["w"] = weight
-    module = platforms.load(platform)
-    expected = torch.tensor([[0.0, 0.0, 0.0], [3.0, 0.0, 2.0], [1.0, 0.0, 0.0]])
-    matrix = torch.sparse_coo_tensor(module.entries(output), module.values(output), (3, 3))
-    assert torch.equal(matrix.to_dense(), expected)
-    assert sorted(module.values(output).tolist()) == [1.0, 2.0, 3.0]
 
 
 @EACH_PLATFORM
