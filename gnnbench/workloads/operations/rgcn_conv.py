@@ -36,15 +36,10 @@ def _layer(case: Case, layer: Module, *names: str) -> Layer:
     width = case.spec.hidden
     bases = inputs.pattern(BASES * width, width).reshape(BASES, width, width) / width**0.5
     coefficients = inputs.pattern(len(case.graph.relations), BASES) / BASES**0.5
-    layer.to(case.device, case.dtype)
-    wrapped = network.Layer(layer, [layer.get_parameter(name) for name in names], transposed=False)
-    with torch.no_grad():
-        for parameter, values in zip(
-            wrapped.ordered, (bases, coefficients, *case.weights(width, width)), strict=True
-        ):
-            parameter.copy_(values)
-    wrapped.requires_grad_(case.requires_grad)
-    return wrapped
+    values = (bases, coefficients, *case.weights(width, width))
+    layer.to(case.device, case.dtype).load_state_dict(dict(zip(names, values, strict=True)))
+    layer.requires_grad_(case.requires_grad)
+    return network.Layer(layer, map(layer.get_parameter, names), transposed=False)
 
 
 def _pyg_layer(case: Case, name: str) -> Layer:
