@@ -39,25 +39,28 @@ num_nodes, width = given["x"].shape
 _APPLY = {
     "pyg": """
 from torch_geometric.nn import GCNConv
-layer, graph = GCNConv(width, width), given["edge_index"]
+layer = GCNConv(width, width)
+weight, arguments = layer.lin.weight.t(), (given["x"], given["edge_index"])
 """,
     "sparse": """
 from torch_geometric.nn import GCNConv
 from torch_sparse import SparseTensor
 layer = GCNConv(width, width)
 graph = SparseTensor(row=target, col=source, sparse_sizes=(num_nodes, num_nodes), is_sorted=True)
+weight, arguments = layer.lin.weight.t(), (given["x"], graph)
 """,
     "dgl": """
 import dgl
 layer = dgl.nn.GraphConv(width, width)
 graph = dgl.add_self_loop(dgl.graph((source, target), num_nodes=num_nodes))
+weight, arguments = layer.weight, (graph, given["x"])
 """,
 }
 _CALL = """
 with torch.no_grad():
     layer.bias.copy_(given["bias"])
-    {weight}.copy_(given["weight"]{transposed})
-    torch.save(layer({arguments}), sys.argv[2])
+    weight.copy_(given["weight"])
+    torch.save(layer(*arguments), sys.argv[2])
 """
 
 
@@ -90,13 +93,7 @@ def imported(_graph: Graph) -> Tensor:
 
 def _first_call(platform: str) -> Kernel:
     load(platform)
-    is_dgl = platform == "dgl"
-    call = _CALL.format(
-        weight="layer.weight" if is_dgl else "layer.lin.weight",
-        transposed="" if is_dgl else ".t()",
-        arguments="graph, given['x']" if is_dgl else "given['x'], graph",
-    )
-    code = _LAYER + _APPLY[platform] + call
+    code = _LAYER + _APPLY[platform] + _CALL
 
     def run(edge_index: Tensor, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
         with tempfile.TemporaryDirectory(prefix="gnnbench-cold-") as folder:
