@@ -6,12 +6,14 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from .. import units
-from ..compare.comparison import Compared
-from ..results.benchmark import Benchmark
 from ..workloads.spec import BACKWARD, DIRECTIONS, FORWARD, FORWARD_BACKWARD, STEP, TRAIN, Spec
+
+if TYPE_CHECKING:  # both import SciPy, which collecting tests does not need
+    from ..compare.comparison import Compared
+    from ..results.benchmark import Benchmark
 
 SHORT_DIRECTION = {FORWARD: "fwd", FORWARD_BACKWARD: "f+b", BACKWARD: "bwd", STEP: "step", TRAIN: "train"}
 _LONGEST = 300
@@ -162,7 +164,7 @@ def short(specs: Mapping[str, Spec | None]) -> dict[str, str]:
     }
 
 
-def specs_of(benchmarks: Iterable[Compared | Benchmark]) -> dict[str, Spec | None]:
+def specs_of(benchmarks: "Iterable[Compared | Benchmark]") -> dict[str, Spec | None]:
     """Return the spec of each benchmark by fullname: the saved one, or that in its id."""
     return {one.fullname: one.spec or spec_of(one.fullname) for one in benchmarks}
 
