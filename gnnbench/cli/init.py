@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         streams.say("nothing was written")
         return READY
     first = f"still to do: {planned.left}; then run" if planned.left else "to see that they run"
-    streams.say(f"{first}: pytest {_here(project, project.suite)}")
+    streams.say(f"{first}: pytest {_here(project)}")
     _say_next(planned)
     return READY
 
@@ -136,7 +136,7 @@ def _say_next(planned: "Adoption") -> None:
     project = planned.project
     if to_do := planned.to_do():
         streams.say(f"still to do: {to_do}")
-    suite = _here(project, project.suite)
+    suite = _here(project)
     if not project.benchmarks and not project.has_testpaths:
         streams.say(
             f"pytest without arguments runs {suite} too: pytest --benchmark-skip leaves it out, and so does "
@@ -151,6 +151,6 @@ def _say_next(planned: "Adoption") -> None:
     streams.say(f"then a page of it: {install}gnnbench report ab.json")
 
 
-def _here(project: "Project", paths: "Sequence[str]") -> str:
-    """Return paths of the repository as they are typed in this folder."""
-    return shlex.join(os.path.relpath(project.folder / one) for one in paths)
+def _here(project: "Project") -> str:
+    """Return the paths of the benchmarks as they are typed in this folder."""
+    return shlex.join(os.path.relpath(project.folder / one) for one in project.suite)

@@ -14,6 +14,7 @@ from gnnbench.compare.bisect import run as bisection
 from gnnbench.report import bisect as shown
 from gnnbench.report.console import terminal
 from tests.cli.started import start
+from tests.compare.ab.workers import write
 from tests.compare.bisect.histories import ALONE, content, create, hash_of
 from tests.compare.bisect.results import commits, finding, result
 from tests.suite import gnnbench
@@ -198,8 +199,7 @@ def test_other(benchmark):
 
 def test_the_commits_that_changed_results_are_found_without_timing(tmp_path):
     totals = ["sum(x)", "sum(sorted(x))", "broken(", "sum(x) + 1", "sum(x) + 1", "1 + sum(x)"]
-    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p pytest_benchmark.plugin\n")
-    (tmp_path / "test_suite.py").write_text(RESULTS)
+    write(tmp_path, RESULTS)
     for number, total in enumerate(totals):
         other = "max(x)" if number < 5 else "min(x)"
         text = f"# {number}\ndef total(x):\n    return {total}\ndef other(x):\n    return {other}\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.suite import gnnbench, run
-from tests.variants.repositories import git
+from tests.variants.repositories import commit_all, git
 
 DATA = Path(__file__).parents[1] / "data/cheats"
 CHEATS = {
@@ -30,14 +30,12 @@ def project(tmp_path):
     noise = {"sigma": 0.01, "spike_probability": 0, "drift": 0.02}
     truths = {"benchmarks": dict.fromkeys(kernels, 1e-3), "noise": noise}
     (tmp_path / "truths.json").write_text(json.dumps(truths))
-    git(tmp_path, "init", "-q", "-b", "main")
-    git(tmp_path, "config", "user.name", "Ada")
-    git(tmp_path, "config", "user.email", "ada@example.org")
     for side in ("base", "head"):
         shutil.copy(DATA / side / "kernels.py", tmp_path)
-        git(tmp_path, "add", ".")
-        git(tmp_path, "commit", "-q", "-m", side)
+        commit_all(tmp_path, side)
         git(tmp_path, "tag", side)
+    git(tmp_path, "config", "user.name", "Ada")
+    git(tmp_path, "config", "user.email", "ada@example.org")
     return tmp_path
 
 
@@ -129,8 +127,7 @@ def test_an_assertion_that_fails_is_told_beside_the_other_result(project):
     (project / "truths.json").write_text(json.dumps({"benchmarks": {"test_value": 1e-3}, "noise": noise}))
     for number in (1.0, 1.5):
         (project / "checked.py").write_text(f"def value():\n    return {number}\n")
-        git(project, "add", ".")
-        git(project, "commit", "-q", "-m", f"returns {number}")
+        commit_all(project, f"returns {number}")
     words = ("git:HEAD^", "git:HEAD", "--budget", "3", "--json", "ab.json", "--", "test_checked.py")
     found = gnnbench("ab", *words, cwd=project, **CLOCK)
     assert found.returncode == 1, found.stdout

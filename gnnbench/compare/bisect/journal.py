@@ -16,13 +16,13 @@ from ... import codec
 from ...errors import UsageError
 from ...files import CACHE_VARIABLE, read_whole, write_whole
 from ...variants.builds import Build
+from ...variants.collected import SETTINGS
 from ..ab.coordinator import TimedSetting
 from .followed import Measured
 from .line import Line
 
 FORMAT_VERSION = 1
 _MAX_BYTES = 2**29
-_SETTINGS = ("conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ def key(line: Line, setting: BisectSetting) -> str:
 
 def _suite(arguments: Sequence[str], folder: Path) -> set[Path]:
     """Return the files that define the benchmarks, as far as the arguments name them."""
-    found = {folder / name for name in _SETTINGS}
+    found = {folder / name for name in SETTINGS}
     for word in arguments:
         path = folder / word.partition("::")[0]
         if word.startswith("-") or "\0" in word or len(word) > 4096:  # noqa: PLR2004 - no path is longer

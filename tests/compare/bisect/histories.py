@@ -2,6 +2,7 @@
 
 import json
 
+from tests.compare.ab.workers import write
 from tests.variants.repositories import commit_all, git, without_settings
 
 SUITE = """
@@ -43,8 +44,7 @@ def create(folder, commits, monkeypatch):
     The first has the tag `good`.
     """
     without_settings(monkeypatch)
-    (folder / "pytest.ini").write_text("[pytest]\naddopts = -p pytest_benchmark.plugin\n")
-    (folder / "test_suite.py").write_text(SUITE)
+    write(folder, SUITE)
     names = {"one": "thing:ONE", "two": "thing:TWO"}
     truths = {f"test_thing[{name}]": place for name, place in names.items()}
     (folder / "truths.json").write_text(json.dumps({"benchmarks": truths, "noise": NOISE}))
