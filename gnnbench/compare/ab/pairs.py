@@ -111,8 +111,6 @@ class Workers(Processes):
         return self._with_turns(name, Turns.count)
 
     def _with_turns(self, name: str, do: Callable[[Turns], _Found | NotTimed]) -> _Found | NotTimed:
-        if self.broken is not None:
-            raise ValueError(self.broken)
         self.used = {}
         if missing := self.suite.missing(name):
             return joined({side: NotTimed("failed", text) for side, text in missing.items()})

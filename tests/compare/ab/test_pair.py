@@ -68,9 +68,6 @@ def meeting():
 
 def test_meets(benchmark, meeting):
     benchmark(sum, [1])
-
-def test_exits_in_head(benchmark):
-    benchmark(os._exit if SIDE == "head" else str, 7)
 """
 
 BASE, HEAD = prepared("base", SIDE="base"), prepared("head", SIDE="head")
@@ -83,10 +80,6 @@ def folder(tmp_path):
 
 def name(test):
     return f"test_suite.py::{test}"
-
-
-def pids(pair):
-    return [one.pid for one in pair.children.values()]
 
 
 class Noted(random.Random):
@@ -140,7 +133,7 @@ def test_turns_of_drawn_order_on_one_core_each(folder, monkeypatch):
         assert "fresh ones are needed" in pair.visit(name("test_once"), 10).text
         assert pair.broken is None
         assert not pair.shared.simulated
-        groups = pids(pair)
+        groups = [one.pid for one in pair.children.values()]
     assert all(map(is_gone, groups))
     base, head = ((folder / f"drawn-{one}").read_text() for one in ("base", "head"))
     assert base == head, "both sides draw the same"
@@ -164,17 +157,6 @@ def test_failures_that_leave_both_healthy(folder):
     assert (folder / "first").read_text().splitlines() == [
         *("set-up True", "set-up False", "tear-down True", "tear-down False"),
     ]
-
-
-def test_a_side_that_dies_ends_the_pair(folder):
-    text = "head: ended with exit status 7 while inspecting"
-    with workers(folder, BASE, HEAD) as pair:
-        groups = pids(pair)
-        assert pair.visit(name("test_exits_in_head"), 0).text == text
-        assert pair.broken == text
-        with pytest.raises(ValueError, match=text):
-            pair.visit(name("test_good"), 0)
-    assert all(map(is_gone, groups))
 
 
 def test_a_file_that_one_side_cannot_collect(tmp_path):
