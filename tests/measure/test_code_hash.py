@@ -6,9 +6,6 @@ from pathlib import Path
 import pytest
 
 from gnnbench.measure.code_hash import code_hash
-from tests.suite import ROOT
-
-OURS = [ROOT / "benchmarks", ROOT / "gnnbench"]
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from gnnbench.measure.seam import Pedantic
 from tests.compare.ab.test_held import CallClock
 
 
-def pedantic(target, args=(), setup=None, teardown=None, rounds=1, warmup_rounds=0, iterations=1):
-    asked = Pedantic(target, args, {}, setup, teardown, rounds, warmup_rounds, iterations)
-    measurement = Measurement("perf_counter", "one", iterations=iterations)
+def pedantic(target, args=(), **options):
+    asked = Pedantic(target, args, {}, **options)
+    measurement = Measurement("perf_counter", "one", iterations=asked.iterations)
     result = asked.measure(HostClock.of(), measurement.add, disable_gc=True)
     return result, measurement
 
