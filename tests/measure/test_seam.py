@@ -12,6 +12,7 @@ from gnnbench.errors import UsageError
 from gnnbench.measure.seam import check_pytest_benchmark
 from gnnbench.results.parts import BenchmarkPart
 from tests import forks
+from tests.plugin.recorded import machine
 from tests.suite import SHORT, environment, pytest_on_cpu
 
 SUITE = """
@@ -144,17 +145,8 @@ def test_never_reached(benchmark):
 
 @pytest.fixture
 def fake(tmp_path):
-    """Write the file of a fake clock, on which each of a suite's benchmarks takes a millisecond."""
-
-    def write(suite):
-        file = tmp_path / "truth.json"
-        noise = {"sigma": 0.02, "drift": 0, "spike_probability": 0}
-        file.write_text(
-            json.dumps({"benchmarks": dict.fromkeys(re.findall(r"test_\w+", suite), 1e-3), "noise": noise})
-        )
-        return {"GNNBENCH_FAKE_CLOCK": f"1:{file}"}
-
-    return write
+    """Return the variable of a machine on which each of a suite's benchmarks takes a millisecond."""
+    return lambda suite: machine(tmp_path, **dict.fromkeys(re.findall(r"test_\w+", suite), 1e-3))
 
 
 def measure(folder, suite, *options, **changes):

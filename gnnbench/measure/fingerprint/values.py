@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -190,10 +191,8 @@ class Values:
         inherited = {}
         for name, item in self._attributes_of(kind).items():
             if isinstance(item, MemberDescriptorType):
-                try:
+                with suppress(AttributeError):  # an empty slot
                     inherited[name] = item.__get__(value)
-                except AttributeError:  # an empty slot
-                    continue
             elif name not in own:
                 inherited[name] = item
         self._attributes_in(_name(kind), inherited, depth, path)

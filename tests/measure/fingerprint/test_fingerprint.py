@@ -5,7 +5,9 @@ import ast
 import gc
 import json
 import re
+import sys
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 import torch
@@ -16,8 +18,30 @@ from gnnbench.measure.fingerprint import digest
 from gnnbench.measure.fingerprint.difference import Difference
 from gnnbench.measure.fingerprint.fingerprint import Fingerprint, Watch
 from gnnbench.measure.fingerprint.recording import python_calls
+from gnnbench.measure.inspection import inspect
 from tests import forks
 from tests.suite import ROOT, environment
+
+
+@pytest.fixture
+def taken(tmp_path, monkeypatch):
+    """Return the fingerprint of `run` in a source, in a folder of its own with other modules."""
+    count = iter(range(100))
+
+    def taken(source, *args, devices=(), **others):
+        folder = tmp_path / f"checkout{next(count)}"
+        folder.mkdir()
+        monkeypatch.syspath_prepend(str(folder))
+        for name, text in {**others, "made": source}.items():
+            (folder / f"{name}.py").write_text(text)
+            monkeypatch.setitem(sys.modules, name, None)  # so that it is removed afterwards
+            del sys.modules[name]
+        found = inspect(Call(import_module("made").run, args, {}), devices)
+        assert found.unseen is None
+        return found.fingerprint
+
+    return taken
+
 
 PAIRS = {
     "a nested function": "def run():\n    def inner():\n        return {}\n    return inner()\n",
