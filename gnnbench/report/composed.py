@@ -33,10 +33,8 @@ _REMEDY = "give a run file, or a result of gnnbench ab or compare"
 class Sources:
     """The files of a page."""
 
-    path: Path
-    """The main file."""
     first: RunFile | Result
-    """Its content."""
+    """The main file."""
     base: tuple[RunFile, ...]
     """Runs of the older side; only if `first` is a run."""
 
@@ -51,9 +49,8 @@ def read(paths: Sequence[Path]) -> Sources:
     Raises:
         UsageError: a file cannot be used, or the files do not belong together.
     """
-    found = [(path, _read(path)) for path in paths]
-    path, first = found[0]
-    return Sources(path, first, _base(found) if len(found) > 1 else ())
+    found = list(map(_read, paths))
+    return Sources(found[0], _base(found) if len(found) > 1 else ())
 
 
 def _read(path: Path) -> RunFile | Result:
@@ -67,18 +64,18 @@ def _read(path: Path) -> RunFile | Result:
     return result.parse(path, content)
 
 
-def _base(found: Sequence[tuple[Path, RunFile | Result]]) -> tuple[RunFile, ...]:
+def _base(found: Sequence[RunFile | Result]) -> tuple[RunFile, ...]:
     """Return all files but the first, as runs of the same environment.
 
     Raises:
         UsageError: a file is no run, is named twice, or has another environment.
     """
-    distinct([path for path, _ in found])
+    distinct([one.path for one in found])
     runs = []
-    for path, one in found:
+    for one in found:
         if isinstance(one, Result):
             kind = units.article(f"{one.command} file")
-            raise UsageError(f"{path}: {kind} cannot be compared with other files; give it alone")
+            raise UsageError(f"{one.path}: {kind} cannot be compared with other files; give it alone")
         runs.append(one)
     first, *base = runs
     for run in base:
@@ -108,7 +105,7 @@ def compose(sources: Sources, thresholds: Thresholds) -> View:
         judged = _against(main, sources.base, thresholds) if sources.base else _saved(main)
         return _of_run(main, sources.base, judged)
     except json_io.DAMAGE as error:
-        json_io.refuse(sources.path, f"damaged: {json_io.damage(error)}", "save it again")
+        json_io.refuse(main.path, f"damaged: {json_io.damage(error)}", "save it again")
 
 
 def _of_result(found: Result) -> View:

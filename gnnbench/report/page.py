@@ -3,7 +3,6 @@
 import base64
 import functools
 import hashlib
-from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +12,10 @@ from .names import LONGEST, clean
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-STYLES = ("base.css",)
-SCRIPTS = ("table.js",)
 _FIRST = "theme.js"  # in the head, so that a dark page does not flash white
 
 
-def render(
-    template: str,
-    *,
-    styles: Sequence[str] = STYLES,
-    scripts: Sequence[str] = SCRIPTS,
-    **context: Any,
-) -> str:
+def render(template: str, *, own: str = "", **context: Any) -> str:
     """Return a page.
 
     Files may contain foreign names and messages. So everything in `context` is cleaned and escaped, and the
@@ -32,14 +23,13 @@ def render(
 
     Args:
         template: file in `gnnbench/report/templates` that extends `base.html`.
-        styles: style sheets there, in this order.
-        scripts: scripts there, run in this order after the page is parsed.
+        own: name of a style sheet and a script there that only this page has.
         context: variables of the template.
     """
     from markupsafe import Markup
 
-    style = "\n".join(map(_text, styles))
-    texts = list(map(_text, scripts))
+    style = "\n".join(_text(f"{name}.css") for name in ("base", own) if name)
+    texts = [_text(f"{name}.js") for name in ("table", own) if name]
     first = _text(_FIRST)
     policy = "; ".join(
         (

@@ -4,7 +4,6 @@ import base64
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
@@ -25,15 +24,6 @@ _MOST_CHANGED = 100
 """Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A chart in a page."""
-
-    picture: Picture
-    svg: Markup
-    caption: str
-
-
 def html(view: View) -> str:
     """Return the page: one file that loads nothing else."""
     rows = ordered(view.rows)
@@ -41,8 +31,7 @@ def html(view: View) -> str:
     thresholds = view.judged and view.judged.thresholds
     return page.render(
         "report.html",
-        styles=(*page.STYLES, "report.css"),
-        scripts=(*page.SCRIPTS, "report.js"),
+        own="report",
         view=view,
         thresholds=thresholds,
         effect=thresholds and effects(thresholds, (one.fullname for one in view.benchmarks)),
@@ -57,6 +46,8 @@ def html(view: View) -> str:
         weighed=weighed(view.benchmarks),
         weighed_columns=_WEIGHED,
         figures=_figures(view),
+        draw=lambda one: drawing.for_page(one.draw, one.text),
+        caption=lambda one: one.caption(PAGE),
         remarks=grouped(_remarks(rows)),
         incomplete=[one for one in view.benchmarks if one.error],
         columns=chosen(COLUMNS, "page", view.rows),
@@ -131,12 +122,11 @@ def _packed(content: Any) -> Markup:
     return Markup(base64.b64encode(zlib.compress(text.encode())).decode())  # noqa: S704 - no markup
 
 
-def _figures(view: View) -> dict[str, list[Figure]]:
-    found: dict[str, list[Figure]] = {}
+def _figures(view: View) -> dict[str, list[Picture]]:
+    """Return the charts by place; those of a benchmark are drawn by the browser when its row is opened."""
+    found: dict[str, list[Picture]] = {}
     for picture in pictures(view):
-        if picture.place != "benchmark":  # drawn by the browser when their row is opened
-            svg = drawing.for_page(picture.draw, picture.text)
-            found.setdefault(picture.place, []).append(Figure(picture, svg, picture.caption(PAGE)))
+        found.setdefault(picture.place, []).append(picture)
     return found
 
 

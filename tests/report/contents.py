@@ -21,6 +21,7 @@ COUNTERS = {
         "memory": {"allocated_bytes": 4096, "peak_bytes": 2048},
     },
 }
+MORE = {**COUNTERS, "counts": {**COUNTERS["counts"], "operators": {"aten::mm": 2, "aten::add": 9}}}
 LIMIT = {
     "least": {"bytes": 1000, "flops": 2000},
     "rates": {"copy_bytes_per_second": 1e9, "flops_per_second": 1e10},
@@ -50,16 +51,9 @@ def family(seed=0, *, operations=3, blocks=40, factor=1.0):
     for number in range(operations):
         for place, platform in enumerate(PLATFORMS):
             slow = factor if number == place == 0 else 1.0
-            counters = COUNTERS
-            if slow > 1:
-                counters = {
-                    **COUNTERS,
-                    "counts": {**COUNTERS["counts"], "operators": {"aten::mm": 2, "aten::add": 9}},
-                }
-            milliseconds = (number + 1) * (1 + 0.3 * place) * slow
-            entries.append(
-                ours(f"op{number}", platform, milliseconds, seed=seed, blocks=blocks, counters=counters)
-            )
+            counters = MORE if slow > 1 else COUNTERS
+            time = (number + 1) * (1 + 0.3 * place) * slow
+            entries.append(ours(f"op{number}", platform, time, seed=seed, blocks=blocks, counters=counters))
     return content(*entries)
 
 
@@ -88,13 +82,7 @@ def profile(platform, *, scale=1.0, **environment):
         row(["epoch", "backward"], 5, 5),
     ]
     tree = {"plain_ns": [int(1e7 * scale)] * 3, "missing": [], "nvtx": False}
-    counts = {
-        name: []
-        for name in (
-            *("ranges", "operators", "library_calls", "host_reads", "mask_reads", "sorts", "copies"),
-            *("gathers", "scatters"),
-        )
-    }
+    counts = "ranges operators library_calls host_reads mask_reads sorts copies gathers scatters"
     spec = spec_of("epoch", platform, direction="train")
     return {
         "version": 1,
@@ -105,7 +93,7 @@ def profile(platform, *, scale=1.0, **environment):
         "sections": {
             "phases": {**tree, "rows": phases},
             "layers": {**tree, "rows": layers},
-            "counts": counts,
+            "counts": {name: [] for name in counts.split()},
         },
         "unavailable": {},
         "findings": [],
