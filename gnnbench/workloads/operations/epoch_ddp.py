@@ -33,13 +33,9 @@ def checked(case: Case) -> Any:
     def result(value: float, processes: "Processes", *_: Tensor) -> Tensor:
         after, difference = processes.evaluate()
         sampled.require(difference == 0, f"parameters differ by {difference:.3g} between processes")
-        return case.tensor(_tensor(value, after)).detach()
+        return case.tensor(torch.tensor((value, after), dtype=torch.float64)).detach()
 
     return result
-
-
-def _tensor(*numbers: float) -> Tensor:
-    return torch.tensor(numbers, dtype=torch.float64)
 
 
 def losses(graph: Graph, *tensors: Tensor) -> Tensor:
