@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gnnbench.cli import main as cli
+from gnnbench.cli.common import saving
 from gnnbench.cli.main import main
 from gnnbench.profile import counts, record
 from gnnbench.results.baseline import FOLDER, RecordStore
@@ -130,6 +131,12 @@ def test_a_file_that_was_asked_for_is_kept(files, monkeypatch):
         monkeypatch.setattr(sys, "stdout", stream)
         assert run(f"compare {BASE} --json kept.json -- {HEAD}") == 2
     assert json.loads((files / "kept.json").read_text())["benchmarks"]
+
+
+def test_files_beside_what_is_printed_are_saved_where_the_output_is_closed(tmp_path):
+    with pytest.raises(BrokenPipeError), saving({tmp_path / "kept.json": "{}", None: "not asked for"}):
+        raise BrokenPipeError
+    assert (tmp_path / "kept.json").read_text() == "{}"
 
 
 @pytest.mark.parametrize(("command", "status"), COMMANDS.items())
