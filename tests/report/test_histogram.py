@@ -94,7 +94,6 @@ def test_own_benchmarks_have_their_estimate_drawn_with_its_interval_and_the_spre
     assert row["least"] == pytest.approx(row["time"], rel=1e-3)
     assert row["most"] > row["high"]
     assert "Dot: the time in the table. Thick line: its 95% interval" in picture.note
-    assert "95% interval" in picture.note
     assert "time of a call, ms" in words(picture)
     ((_, picture),) = drawn([("g", [own("spmm_sum", "pyg", 4, blocks=4)])])
     assert rows(picture)[0]["low"] is None

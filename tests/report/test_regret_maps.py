@@ -6,8 +6,7 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.report import drawing
-from gnnbench.report.charts.regret import COLOURS, LETTERS, chart
-from gnnbench.report.regret_maps import pictures, write
+from gnnbench.report.regret_maps import COLOURS, LETTERS, chart, pictures, write
 from gnnbench.report.style import SLIDE
 from tests.compare.regret.results import CALL, OTHER, PLACE, SORTED, grid, line, point, regrets
 from tests.svg import LEGIBLE, smallest, text
