@@ -10,7 +10,7 @@ from ..compare.bisect.result import Bisected, BisectResult, Finding
 from . import markdown_text
 from .document import Column, Document, Heading, Note, Table, tables
 from .markdown_text import code, prose
-from .names import short, spec_of
+from .names import short, specs_in
 
 _MOST_CAUSES = 10
 """Candidates of a range that are listed."""
@@ -28,8 +28,11 @@ def document(found: BisectResult) -> Document:
     for stage in found.stages:
         for finding in stage.findings:
             first, *others = heading(finding)
-            specs = {name: spec_of(name) for name in finding.changes}
-            blocks += [Heading(first), *map(Note, others), *tables(specs, _COLUMNS, finding.changes)]
+            blocks += [
+                Heading(first),
+                *map(Note, others),
+                *tables(specs_in(finding.changes), _COLUMNS, finding.changes),
+            ]
             lines = [*(_shares(stage, finding) if stage.line.kind == "hunk" else ()), *_changed(finding)]
             blocks += [*map(Note, lines), Note("repeat", found.command(finding))]
         blocks += map(Note, ("", *_notes(stage)) if stage.findings else _notes(stage))
@@ -86,7 +89,7 @@ def named(cause: Cause) -> str:
 
 def _shares(stage: Bisected, finding: Finding) -> Iterator[str]:
     """Return how much of each benchmark's change is that of a hunk, and whether its result is another one."""
-    names = short({name: spec_of(name) for name in finding.changes})
+    names = short(specs_in(finding.changes))
     for name, change in finding.changes.items():
         inspected = finding.inspections.get(name)
         results = f"; results {inspected.results.status}" if inspected and inspected.results else ""

@@ -79,6 +79,11 @@ def spec_of(fullname: str) -> Spec | None:
     return Spec(operation, direction, platform, dtype, index_dtype, dataset, int(hidden), device)
 
 
+def specs_in(ids: Iterable[str]) -> dict[str, Spec | None]:
+    """Return the spec in each test id."""
+    return {name: spec_of(name) for name in ids}
+
+
 def inputs(spec: Spec) -> tuple[str, ...]:
     """Return a spec's graph, width, types and device."""
     return spec.dataset, f"hidden {spec.hidden}", spec.dtype, spec.index_dtype, spec.device

@@ -10,7 +10,7 @@ from ..compare.comparison import Compared
 from ..compare.watch.state import FORMAT_VERSION, TIMES, Change, State, Step, kinds
 from . import bisect, verdicts
 from .document import Column, Document, Heading, Note, tables
-from .names import LONGEST, clean, short, spec_of
+from .names import LONGEST, clean, short, specs_in
 from .wording import memory_notes, result_notes
 
 _ATOM = "http://www.w3.org/2005/Atom"
@@ -47,19 +47,18 @@ def versions(step: Step) -> str:
 def of_step(step: Step) -> Document:
     """Return what a terminal shows of a step."""
     pairs = step.confirmed()
-    specs = {name: spec_of(name) for name in pairs}
     why = [f"{part}: {reason}" for part, reason in step.failed.items() if part != "first"]
     causes = {cause: None for name in pairs for cause in step.causes(name)}
     return [
         Note(f"{versions(step)}{' (anchor)' if step.is_anchor else ''}: {counts(step)}"),
-        *tables(specs, COLUMNS, pairs),
+        *tables(specs_in(pairs), COLUMNS, pairs),
         *map(Note, (*map(bisect.named, causes), *why)),
     ]
 
 
 def title(change: Change, watched: str) -> str:
     """Return the title of a change: `k_hop_subgraph fwd pyg: slower, 1.07x, since torch_geometric 2.7.0`."""
-    names = short({name: spec_of(name) for name in change.pairs})
+    names = short(specs_in(change.pairs))
     first, *others = change.pairs
     ratio = change.pairs[first][0].judgement.ratio
     size = f", {units.ratio(ratio, '', changed=True).strip()}" if ratio and change.kinds[0] in TIMES else ""
@@ -110,7 +109,7 @@ def text(change: Change, watched: str) -> Document:
         Note(f"{versions(step)}: {count} changed ({', '.join(change.kinds)}){measured}."),
         *([Note(f"The cause is {one}.") for one in found] or [Note(_unknown(step))]),
         Note(f"The results of both sides: {', '.join(sorted(names)) or 'not compared'}."),
-        *tables({name: spec_of(name) for name in change.pairs}, COLUMNS, change.pairs),
+        *tables(specs_in(change.pairs), COLUMNS, change.pairs),
         *map(Note, dict.fromkeys(notes)),
         Note(f"machine: {machine.get('cpu')}, {machine.get('cores')} cores, Python {machine.get('python')}"),
         *([Note("repeat", change.command)] if change.command else []),

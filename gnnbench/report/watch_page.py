@@ -11,7 +11,7 @@ from ..compare.watch.state import TIMES, State, Step, kinds
 from . import drawing, page, watch
 from .charts.common import Rows, Spec, rows_of, verdict_marks
 from .document import chosen
-from .names import short, spec_of
+from .names import short, specs_in
 from .style import Style
 
 _DRAWN = 60
@@ -27,7 +27,7 @@ def html(state: State, feed: str) -> str:
     """
     changes = state.changes()
     names = _drawn(state)
-    labels = short({name: spec_of(name) for step in state.steps for name in _rows(step)})
+    labels = short(specs_in(name for step in state.steps for name in _rows(step)))
     words = f"{len(changes)} changes in {len(state.neighbours)} steps"
     pairs = [pair for change in changes for pair in change.pairs.values()]
     return page.render(

@@ -1,6 +1,6 @@
 """The tables of `gnnbench trend`, and its words, which the page has too."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -10,9 +10,8 @@ from ... import units
 from ...compare.trend.history import History, HistoryRun
 from ...compare.trend.result import JudgedSeries, TrendResult, together
 from ...compare.trend.steps import SHORTEST_SERIES, Step
-from ...workloads.spec import Spec
 from ..document import Column, Document, Heading, Note, Shown, Table, tables
-from ..names import short, spec_of
+from ..names import short, specs_in
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII = "_.-:=+*#"
@@ -44,7 +43,7 @@ def document(result: TrendResult, encoding: str) -> Document:
     for history in result.histories:
         changed = sorted((one for one in result.of(history) if one.steps), key=lambda one: -one.steps[-1].at)
         rows = {one.series.benchmark: one for one in changed}
-        blocks += [Heading(history.environment), Note(span(history)), *tables(_specs(changed), columns, rows)]
+        blocks += [Heading(history.environment), Note(span(history)), *tables(specs_in(rows), columns, rows)]
         blocks += map(Note, notes(result, history))
     return blocks
 
@@ -150,7 +149,7 @@ def notes(result: TrendResult, history: History) -> list[str]:
 def _memory(judged: Sequence[JudgedSeries]) -> list[str]:
     """Return a line for each run at which peaks changed, of the last change of each benchmark."""
     changed = [one for one in judged if one.memory]
-    names = short(_specs(changed))
+    names = short(specs_in(one.series.benchmark for one in changed))
     lines: dict[str, list[str]] = {}
     for one in sorted(changed, key=lambda one: one.memory[-1].at, reverse=True):
         step = one.memory[-1]
@@ -175,12 +174,7 @@ def headline(result: TrendResult) -> str:
     slower = {id(one) for one in result.slower}
     changed.sort(key=lambda one: one.history.date(one.steps[-1].at), reverse=True)
     changed.sort(key=lambda one: id(one) not in slower)
-    names = short(_specs(changed))
+    names = short(specs_in(one.series.benchmark for one in changed))
     named = [f"{names[one.series.benchmark]} {moved(one.steps[-1])}" for one in changed]
     now = {0: "none is slower now", 1: "1 is slower now"}.get(len(slower), f"{len(slower)} are slower now")
     return f"{len(changed)} of {of} changed: {units.listed(named, _NAMED)}; {now}{heavier}"
-
-
-def _specs(judged: Sequence[JudgedSeries]) -> Mapping[str, Spec | None]:
-    """Return the spec in each benchmark's id, by fullname."""
-    return {one.series.benchmark: spec_of(one.series.benchmark) for one in judged}
