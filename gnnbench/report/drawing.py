@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import vl_convert
+from markupsafe import Markup
 
 from .names import LONGEST, clean
 from .style import PAGE, PHONE, Style
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 _SVG = "http://www.w3.org/2000/svg"
 _TAGS = {
@@ -66,15 +64,13 @@ def png(text: str) -> bytes:
     return vl_convert.svg_to_png(text, scale=1.5)
 
 
-def for_page(draw: Callable[[Style], Mapping[str, Any]], description: str) -> "Markup":
+def for_page(draw: Callable[[Style], Mapping[str, Any]], description: str) -> Markup:
     """Return the markup of a chart in two widths; the style sheet shows the one that fits the window.
 
     Args:
         draw: returns the chart in a style.
         description: text for readers who cannot see it.
     """
-    from markupsafe import Markup
-
     charts = (
         f'<div class="{name}">{inline_svg(draw(style), description)}</div>'
         for name, style in (("wide", PAGE), ("narrow", PHONE))

@@ -4,13 +4,13 @@ import base64
 import functools
 import hashlib
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from .. import __version__, units
 from .names import LONGEST, clean
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 _FIRST = "theme.js"  # in the head, so that a dark page does not flash white
 
@@ -26,8 +26,6 @@ def render(template: str, *, own: str = "", **context: Any) -> str:
         own: name of a style sheet and a script there that only this page has.
         context: variables of the template.
     """
-    from markupsafe import Markup
-
     style = "\n".join(_text(f"{name}.css") for name in ("base", own) if name)
     texts = [_text(f"{name}.js") for name in ("table", own) if name]
     first = _text(_FIRST)
@@ -56,10 +54,7 @@ def fragment(*names: str) -> str:
 
 
 @functools.cache
-def _environment() -> "Environment":
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup, escape
-
+def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("gnnbench.report"),
         autoescape=True,
