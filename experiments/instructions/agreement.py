@@ -72,7 +72,7 @@ def counted(arguments: Sequence[str], folder: Path = ROOT) -> Iterator[tuple[str
         Pairs(setting, progress) as pairs,
         pairs.started(Terms(side, side, counter=counter_name())) as both,
     ):
-        for name in both.names:
+        for name in both.suite.names:
             found = both.count(name)
             if isinstance(found, NotTimed):
                 print(f"{name}: not counted: {found.text}", flush=True)
