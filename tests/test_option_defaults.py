@@ -16,6 +16,7 @@ budget = 900
 data = "data"
 platform = ["pyg"]
 epochs = 3
+results = true
 [ab]
 budget = 30
 time_all = true
@@ -89,7 +90,9 @@ def test_a_key_at_the_top_holds_for_commands_for_which_it_means_the_same(parsed,
     options = parsed("profile", "spmm")
     assert (options.platform, options.epochs) == (["pyg"], "3")
     assert options.profile_folder == str(tmp_path / "profiles")
-    assert parsed("bisect", "a", "b").budget == BUDGET_SECONDS, "of pytest, the seconds for all"
+    options = parsed("bisect", "a", "b")
+    assert options.budget == BUDGET_SECONDS, "of pytest, the seconds for all"
+    assert not options.results, "which times nothing"
 
 
 def test_the_command_line_wins(parsed):

@@ -32,11 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import signal
 
-from gnnbench.compare.ab.estimate import judged
 from gnnbench.compare.ab.evidence import Evidence
 from gnnbench.compare.ab.schedule import Plan, Schedule
 from gnnbench.compare.ab.visit import FEWEST_BLOCKS, Pair, Visit
-from gnnbench.compare.verdict import Thresholds
+from gnnbench.compare.verdict import Thresholds, judge_ratio
 
 Array = NDArray[np.float64]
 Key = tuple[str, float, int]
@@ -222,7 +221,11 @@ def fixed(seed: int, effect: float) -> dict[str, Any]:
         evidence.add(pair.visits)
         seconds += pair.start_seconds + sum(visit.seconds for visit in pair.visits.values())
         verdicts = {
-            name: judged(one, THRESHOLDS, BENCHMARKS, doubts=False).verdict
+            name: judge_ratio(
+                one.log_ratio, one.standard_error, one.degrees_of_freedom, THRESHOLDS, BENCHMARKS
+            ).verdict
+            if one.degrees_of_freedom > 0
+            else "undecided"
             for name, one in evidence.estimates().items()
         }
         rest = [name for name in NAMES if not effect or name not in PLANTED.values()]

@@ -20,6 +20,7 @@ from gnnbench.compare.along import Along
 from gnnbench.compare.axis import Axis
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.results.benchmark import Benchmark, ProcessTiming
+from gnnbench.results.parts import RunPart
 from gnnbench.results.run_file import RunFile
 
 BENCHMARKS = 20
@@ -82,7 +83,7 @@ def _run(random: np.random.Generator, processes: int, deviation: float, common: 
                 params = {"operation": str(place), "platform": platform}
                 name = f"test_a.py::test_a[{place}-{platform}]"
                 benchmarks[name] = Benchmark(name, (timing,), "simulated", params=params)
-        files.append(RunFile(Path(f"{number}.json"), benchmarks, None, {}, None, (), None))
+        files.append(RunFile(Path(f"{number}.json"), benchmarks, None, {}, None, RunPart(1)))
     return along.compare(files, Axis("platform"), THRESHOLDS)
 
 

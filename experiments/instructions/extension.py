@@ -7,21 +7,36 @@ one that does 1 % more.
 """
 
 import argparse
-import sys
+import subprocess
+import sysconfig
 import tempfile
 from pathlib import Path
 
-from agreement import ROOT, counted
+from agreement import counted
 
 from gnnbench.compare.instructions import InstructionChange
 from gnnbench.measure.instructions.counting import Instructions
 
-sys.path.insert(0, str(ROOT))
-
-from tests.profile.test_instructions import build
-
 LEAST = 0.005
 """A smaller change is not looked for."""
+EXTENSION = """
+#include <Python.h>
+
+static volatile double sink;
+
+__attribute__((noinline)) static void mix_rows(long times) {
+    for (long i = 0; i < times; i++) sink = sink * 0.5 + (double)i;
+}
+
+static PyObject *step(PyObject *self, PyObject *none) {
+    mix_rows(TIMES);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {{"step", step, METH_NOARGS, ""}, {NULL, NULL, 0, NULL}};
+static PyModuleDef module = {PyModuleDef_HEAD_INIT, "rows", "", -1, methods};
+PyMODINIT_FUNC PyInit_rows(void) { return PyModule_Create(&module); }
+"""
 SUITE = """
 import rows
 
@@ -33,7 +48,10 @@ def test_rows(benchmark):
 
 def count(folder: Path, times: int) -> Instructions:
     """Compile the extension, and count the benchmark that calls it."""
-    build(folder, times)
+    (folder / "rows.c").write_text(EXTENSION)
+    include = sysconfig.get_paths()["include"]
+    command = ["gcc", "-O1", "-g", "-shared", "-fPIC", f"-DTIMES={times}", f"-I{include}", "rows.c"]
+    subprocess.run([*command, "-o", "rows.so"], cwd=folder, check=True)
     ((_, (found, _)),) = counted(["test_suite.py"], folder)
     return found
 

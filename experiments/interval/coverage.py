@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from gnnbench.measure import estimate
+from gnnbench.measure.clock import Call
 from gnnbench.measure.simulated_clock import FakeClock, FakeMachine, Noise, Truth
 
 SIZES = (8, 15, 50)
@@ -47,7 +48,7 @@ def measured(clock: FakeClock, count: int) -> NDArray[np.float64]:
     values = []
     for _ in range(count):
         clock.renewed()
-        values.append(clock.block(lambda: None, ROUNDS, 1).seconds)
+        values.append(clock.block(Call(int, (), {}), ROUNDS, 1).seconds)
     return estimate.block_values(values)
 
 

@@ -34,7 +34,8 @@ _DEFAULT = ("benchmarks", "--gnn-dataset=rmat:11", "--gnn-hidden=64", "-k", " or
 def table(files: list[Path]) -> str:
     """Return the number of verdicts of each kind, and of benchmarks whose peak ever differed."""
     runs = [
-        {name: Peaks.of(one.memory) for name, one in run_file.read(file).benchmarks.items()} for file in files
+        {name: Peaks.of(one.part.memory) for name, one in run_file.read(file).benchmarks.items()}
+        for file in files
     ]
     changes = [
         change.verdict
