@@ -2,6 +2,8 @@
 
 import json
 import reprlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -70,6 +72,24 @@ def refuse(path: Path, reason: str, remedy: str) -> NoReturn:
         UsageError: always; one line with the file, the reason and the remedy.
     """
     raise UsageError(f"{path}: {clipped(reason)}; {remedy}")
+
+
+@contextmanager
+def refusing(path: Path, what: str, remedy: str) -> Iterator[None]:
+    """Refuse a file whose content departs from its format, where the context reads it.
+
+    Args:
+        path: the file.
+        what: what to say of it, before what is wrong: `damaged`.
+        remedy: what to do.
+
+    Raises:
+        UsageError: one of DAMAGE was raised.
+    """
+    try:
+        yield
+    except DAMAGE as error:
+        refuse(path, f"{what}: {damage(error)}", remedy)
 
 
 def clipped(reason: str) -> str:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from ..errors import UsageError
 from ..files import save
-from .common import NOTHING_SLOWER, add_effect, say_left_out, thresholds_of
+from . import streams
+from .common import NOTHING_SLOWER, add_effect, thresholds_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,17 +42,22 @@ def run(options: argparse.Namespace) -> int:
     if reason := packages.missing(packages.PAGES):
         raise UsageError(reason)
     from ..report import composed, names, slides, view_page
+    from ..report.pictures import pictures
 
     thresholds = thresholds_of(options)
     found = composed.read(options.files)
-    say_left_out(found.left_out())
+    for line in found.left_out:
+        streams.say(f"gnnbench: {line}", sys.stderr)
     view = composed.compose(found, thresholds)
-    page = view_page.html(view)
+    drawn = list(pictures(view))
+    page = view_page.html(view, drawn)
     save(options.output, page, options.files)
     print(names.clean(view.headline, names.LONGEST))
     print(f"{options.output}: {units.size(len(page.encode()))}")
     if options.slides:
+        if not drawn and not view.same_code:
+            raise UsageError(f"{view.source} has nothing to draw: give a file with timed benchmarks")
         print(f"drawing slides in {options.slides}", file=sys.stderr)
-        for path in slides.write(view, options.slides):
+        for path in slides.write(drawn, slides.footer(view.facts), options.slides):
             print(path)
     return NOTHING_SLOWER

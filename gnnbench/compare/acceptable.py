@@ -34,13 +34,10 @@ def _read(path: Path) -> Mapping[str, tuple[Compared, Sides]]:
     head, rows = Revision.of_runs([run]), {}
     for name, one in run.benchmarks.items():
         saved = one.part.comparison
-        try:
+        with json_io.refusing(path, f"damaged: the comparison of {name}", _REMEDY):
             if saved:
                 base = codec.decode(saved.get("base") or {}, Revision)
                 rows[name] = Compared.from_json(saved, name), (base, head)
-        except json_io.DAMAGE as error:
-            why = f"damaged: the comparison of {name}: {json_io.damage(error)}"
-            json_io.refuse(path, why, _REMEDY)
     if not rows:
         json_io.refuse(path, "a run file without verdicts: it was not compared", _REMEDY)
     return rows

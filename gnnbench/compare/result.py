@@ -244,14 +244,12 @@ def parse(path: Path, content: Any) -> Result:
     if version not in (1, FORMAT_VERSION):
         reason = f"version {version!r} of the format, and this gnnbench reads 1 and {FORMAT_VERSION}"
         json_io.refuse(path, reason, f"use the gnnbench that wrote it, or {_REMEDY}")
-    try:
+    with json_io.refusing(path, "damaged", _REMEDY):
         if version == 1:
             content = _raised(content)
         saved = codec.read(path, content, SavedResult, FORMAT_VERSION, _REMEDY)
         rows = [Compared.from_json(one) for one in saved.benchmarks]
         rules = Settings.from_json(saved.settings)
-    except json_io.DAMAGE as error:
-        json_io.refuse(path, f"damaged: {json_io.damage(error)}", _REMEDY)
     return Result(
         saved.command,
         saved.base,

@@ -37,10 +37,8 @@ class Sources:
     """The main file."""
     base: tuple[RunFile, ...]
     """Runs of the older side; only if `first` is a run."""
-
-    def left_out(self) -> list[tuple[Path, tuple[str, ...]]]:
-        """Return what is left out of each run file, see `RunFile.left_out`."""
-        return [(run.path, run.left_out) for run in (self.first, *self.base) if isinstance(run, RunFile)]
+    left_out: tuple[str, ...]
+    """What is left out of the runs, a line for each reason."""
 
 
 def read(paths: Sequence[Path]) -> Sources:
@@ -50,7 +48,8 @@ def read(paths: Sequence[Path]) -> Sources:
         UsageError: a file cannot be used, or the files do not belong together.
     """
     found = list(map(_read, paths))
-    return Sources(found[0], _base(found) if len(found) > 1 else ())
+    left_out = by_file((one.path, one.left_out) for one in found if isinstance(one, RunFile))
+    return Sources(found[0], _base(found) if len(found) > 1 else (), tuple(left_out))
 
 
 def _read(path: Path) -> RunFile | Result:
@@ -99,13 +98,11 @@ def compose(sources: Sources, thresholds: Thresholds) -> View:
         UsageError: a file is damaged.
     """
     main = sources.first
-    try:
+    with json_io.refusing(main.path, "damaged", "save it again"):
         if isinstance(main, Result):
             return _of_result(main)
         judged = _against(main, sources.base, thresholds) if sources.base else _saved(main)
-        return _of_run(main, sources.base, judged)
-    except json_io.DAMAGE as error:
-        json_io.refuse(main.path, f"damaged: {json_io.damage(error)}", "save it again")
+        return _of_run(main, sources.base, judged, sources.left_out)
 
 
 def _of_result(found: Result) -> View:
@@ -124,11 +121,10 @@ def _of_result(found: Result) -> View:
     return View(found.command, found.path.name, common, benchmarks, judged, facts=tuple(facts), notes=notes)
 
 
-def _of_run(run: RunFile, base: Sequence[RunFile], judged: Verdicts | None) -> View:
+def _of_run(run: RunFile, base: Sequence[RunFile], judged: Verdicts | None, left_out: Sequence[str]) -> View:
     benchmarks, common = _benchmarks(judged.result.rows if judged else (), run, base)
     taken = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
     facts = (*taken, *environment_facts(run.environment or {}))
-    left_out = by_file((one.path, one.left_out) for one in (run, *base))
     notes = (*(judged.result.notes if judged else ()), *left_out)
     return View("run", run.path.name, common, benchmarks, judged, facts=facts, notes=notes)
 
@@ -166,23 +162,40 @@ def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> V
     return Verdicts(found, thresholds, tuple(causes.of_result(found)))
 
 
+@dataclass(frozen=True)
+class _Turns:
+    """How the benchmarks with one base were timed in turns, as far as a page tells it."""
+
+    repeat: Repeat | None = None
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """How the benchmarks of a run were judged: its `compared`, see docs/formats.md."""
+
+    effect: Level
+    family_level: Level
+    own_level: Level
+    turns: tuple[_Turns, ...] = ()
+
+
 def _saved(run: RunFile) -> Verdicts | None:
     """Return the verdicts of `--benchmark-compare` that were saved with a run; None: there are none."""
     found = {name: saved for name, one in run.benchmarks.items() if (saved := one.part.comparison)}
     if not found:
         return None
     rows = [_compared(name, one) for name, one in found.items()]
-    compared = run.part.compared or {}
+    compared = codec.decode(run.part.compared, _Terms) if run.part.compared else None
     in_turns = {name for name, one in found.items() if one.get("in_turns")}
-    told = causes.told(rows, lambda names: _repeat(compared, in_turns.issuperset(names)), whole=False)
+    turns = compared.turns if compared else ()
+    repeat = turns[0].repeat if len(turns) == 1 else None  # with several bases there are several
+    told = causes.told(rows, lambda names: repeat if in_turns.issuperset(names) else None, whole=False)
     records = sorted({str(one["against"]) for one in found.values() if one.get("against") is not None})
     base = Side(f"record {', '.join(records)}" if records else "other runs")
     thresholds = None
     if compared:
-        effect, family, own = (
-            codec.decode(compared[name], Level) for name in ("effect", "family_level", "own_level")
-        )
-        thresholds = Thresholds(effect, family, own, rules=Settings.from_json(run.part.settings))
+        rules = Settings.from_json(run.part.settings)
+        thresholds = Thresholds(compared.effect, compared.family_level, compared.own_level, rules=rules)
     result = Result("compare", base, _ITSELF, Comparison(rows), thresholds or Thresholds(0.0))
     return Verdicts(result, thresholds, tuple(told))
 
@@ -193,13 +206,6 @@ def _compared(name: str, saved: Mapping[str, Any]) -> Compared:
     except json_io.DAMAGE as error:
         why = f"damaged: its verdict: {json_io.damage(error)}"
         return Compared(name, Judgement("incomparable", why), None)
-
-
-def _repeat(compared: Mapping[str, Any], in_turns: bool) -> Repeat | None:
-    """Return how benchmarks were timed in turns; None: they were not, or with one of several bases."""
-    turns = compared.get("turns", ())
-    saved = turns[0].get("repeat") if in_turns and len(turns) == 1 else None
-    return codec.decode(saved, Repeat) if saved else None
 
 
 def environment_facts(environment: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -13,7 +13,7 @@ from .document import effect
 from .measured import Side
 from .names import LONGEST, clean
 from .view import BenchmarkView
-from .wording import memory_sentence, sees
+from .wording import memory_sentence, reasons, sees
 
 _POINTS = 150_000
 """Most layouts of all benchmarks together; each takes about two bytes of the page."""
@@ -124,6 +124,17 @@ def notes(one: BenchmarkView) -> list[str]:
         found += one.time.remarks
     if one.limit and one.limit.note:
         found.append(f"above the roofline bound: {one.limit.note}")
+    return found
+
+
+def remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]:
+    """Return the notes on each benchmark by label, without those that a table of changed ones shows."""
+    found = []
+    for one in benchmarks:
+        why = reasons(one.judgement) if one.judgement else []
+        in_table = one.notes if one.is_changed else ()
+        said = [f"interrupted: {one.error}", *in_table]
+        found.append((one.label, [*why, *(note for note in notes(one) if note not in said)]))
     return found
 
 

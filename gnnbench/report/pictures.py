@@ -9,16 +9,14 @@ from typing import Any, Literal
 from .. import units
 from . import numbers
 from .charts import forest, times
-from .names import heading, inputs
+from .names import inputs
 from .style import Style
-from .verdicts import divided
-from .view import BenchmarkView, Verdicts, View, moved
+from .view import BenchmarkView, Verdicts, View
 
 Place = Literal["verdicts", "benchmark", "platforms", "times"]
 
 _MOST_CHANGED = 8
 """Most changed benchmarks whose distributions are drawn."""
-_FEWEST_PLATFORMS = 2
 
 
 @dataclass(frozen=True)
@@ -46,43 +44,30 @@ class Picture:
 def pictures(view: View) -> Iterator[Picture]:
     """Yield the charts of a view, the most important first."""
     if view.judged:
-        shown, same_code = divided(view.benchmarks)
-        with_ratio = [one for one in shown if one.judgement and one.judgement.ratio]
+        with_ratio = [
+            one for one in view.benchmarks if (found := one.judgement) and found.ratio and not found.same_code
+        ]
         if with_ratio:
-            yield _forest(view, view.judged, with_ratio, same_code)
-        for benchmark in [one for one in moved(with_ratio) if one.processes][:_MOST_CHANGED]:
+            yield _forest(view, view.judged, with_ratio)
+        for benchmark in [one for one in view.moved if one.processes][:_MOST_CHANGED]:
             yield _distribution(benchmark)
-    groups = side_by_side(view.rows)
+    groups = view.side_by_side
     for title, where in zip(groups, graphs(groups), strict=True):
         yield _platforms(title, where, groups[title])
     if timed := [one for one in view.benchmarks if one.seconds and not view.judged]:
         yield _times(timed)
 
 
-def side_by_side(benchmarks: Sequence[BenchmarkView]) -> dict[str, dict[str, list[BenchmarkView]]]:
-    """Return benchmarks that differ only in their platform: by graph and types, then by operation."""
-    found: dict[str, dict[str, list[BenchmarkView]]] = {}
-    for one in benchmarks:
-        if one.spec and one.seconds:
-            found.setdefault(heading(one.spec), {}).setdefault(one.subject, []).append(one)
-    several = {
-        title: {what: ones for what, ones in rows.items() if len(ones) >= _FEWEST_PLATFORMS}
-        for title, rows in found.items()
-    }
-    return {title: rows for title, rows in several.items() if rows}
-
-
 def graphs(groups: Mapping[str, Mapping[str, Sequence[BenchmarkView]]]) -> list[str]:
-    """Return a short name of each group of `side_by_side`: its graph, and in what else groups differ."""
+    """Return a short name of each group of `View.side_by_side`: its graph, and in what else groups differ."""
     specs = [next(one.spec for ones in rows.values() for one in ones if one.spec) for rows in groups.values()]
     every = [inputs(spec) for spec in specs]
     differs = [len(set(values)) > 1 for values in zip(*every, strict=True)]
     return [", ".join(compress(values, (True, *differs[1:]))) for values in every]
 
 
-def _forest(view: View, judged: Verdicts, benchmarks: Sequence[BenchmarkView], same_code: str) -> Picture:
-    changed = moved(benchmarks)
-    there = {one.fullname for one in changed}
+def _forest(view: View, judged: Verdicts, benchmarks: Sequence[BenchmarkView]) -> Picture:
+    there = {one.fullname for one in view.moved}
     others = sorted(
         (one for one in benchmarks if one.fullname not in there), key=lambda one: -abs(one.ratio - 1)
     )
@@ -93,14 +78,15 @@ def _forest(view: View, judged: Verdicts, benchmarks: Sequence[BenchmarkView], s
         band = f"; grey: changes of less than {units.fraction(known.effect)}"
 
     def draw(style: Style) -> dict[str, Any]:
-        shown = [*changed, *others][: style.most_rows]
+        shown = [*view.moved, *others][: style.most_rows]
         rows = [(one.label, one.judgement) for one in shown if one.judgement]
         return forest.chart(rows, known.effect if known else None, style)
 
+    same_code = f" {view.same_code}." if view.same_code else ""
     note = (
         f"Ratios with {thin}simultaneous intervals (thin) and {thick}per-benchmark intervals (thick){band}. "
         "Slower: triangle to the right; faster: triangle to the left; same: circle; undecided: diamond; "
-        f"incomparable: cross; accepted: square; ignored: triangle up.{f' {same_code}.' if same_code else ''}"
+        f"incomparable: cross; accepted: square; ignored: triangle up.{same_code}"
     )
     text = f"Forest plot of {units.count(len(benchmarks), 'ratio')}. {view.headline}."
     return Picture("verdicts", view.headline, note, text, draw, len(benchmarks))

@@ -16,7 +16,7 @@ from .. import units
 from ..compare.regret.result import Regret, Regrets
 from ..workloads.graphs.catalog import DatasetName
 from . import slides
-from .charts.common import Row, Spec, rows_of, scale
+from .charts.common import Row, Spec, config, rows_of, scale
 from .composed import environment_facts
 from .pictures import Picture
 from .regret import random_graph
@@ -147,7 +147,7 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
             )
         )
     spec: Spec = alt.hconcat(*parts).to_dict()
-    return {**spec, "config": style.config()}
+    return {**spec, "config": config(style)}
 
 
 def _ratio(regret: float) -> str:

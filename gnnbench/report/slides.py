@@ -9,10 +9,8 @@ from typing import Any
 from ..errors import UsageError
 from ..files import write_whole
 from . import drawing
-from .pictures import Picture, pictures
+from .pictures import Picture
 from .style import SLIDE
-from .verdicts import divided
-from .view import View
 
 _LETTERS = 62
 """Letters per line of a title."""
@@ -28,22 +26,21 @@ _MARK = "<!-- a slide of gnnbench report -->\n"
 """End of each SVG file, by which old slides are recognised."""
 
 
-def write(view: View, folder: Path) -> list[Path]:
+def write(pictures: Iterable[Picture], last: str, folder: Path) -> list[Path]:
     """Write an SVG and a PNG for each chart; return the files. Older slides in the folder are removed.
 
-    There is no chart if all benchmarks run the same code.
+    Args:
+        pictures: the charts.
+        last: text below each, see `footer`.
+        folder: where.
 
     Raises:
-        UsageError: the view has nothing to draw, or the folder cannot be written.
+        UsageError: the folder cannot be written.
     """
-    shown = list(pictures(view))
-    if not shown and not divided(view.benchmarks)[1]:
-        raise UsageError(f"{view.source} has nothing to draw: give a file with timed benchmarks")
     written: list[Path] = []
     try:
-        for number, picture in enumerate(shown, 1):
-            path = folder / f"{number:02}-{_name(picture)}"
-            written += save(picture, footer(view.facts), path, _MARK)
+        for number, picture in enumerate(pictures, 1):
+            written += save(picture, last, folder / f"{number:02}-{_name(picture)}", _MARK)
         _remove_older(folder, written)
     except OSError as error:
         raise UsageError(f"the folder {folder} cannot be written ({error.strerror})") from None

@@ -1,7 +1,6 @@
 """Styles of charts: on a wide or narrow page, with its light or dark colours, and on a slide."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 VERDICT_SHAPES = {
     "slower": "triangle-right",
@@ -70,34 +69,6 @@ class Style:
     def line_height(self) -> float:
         """Height of a line of text."""
         return 1.2 * self.font_size
-
-    def config(self) -> dict[str, Any]:
-        """Return Vega-Lite's configuration."""
-        text = {"labelColor": self.ink, "titleColor": self.ink, "labelFontSize": self.font_size}
-        return {
-            "background": None if self.page else self.paper,
-            "padding": {"left": self.margins[0], "top": 5, "bottom": 5, "right": self.margins[1]},
-            "font": "sans-serif",
-            "view": {"stroke": None},
-            "axis": {
-                **text,
-                "titleFontSize": self.font_size,
-                "titleFontWeight": "normal",
-                "titlePadding": self.font_size * 0.7,
-                "domainColor": self.muted,
-                "tickColor": self.muted,
-                "gridColor": self.line,
-                "labelLimit": self.label_width,
-            },
-            "legend": {
-                **text,
-                "titleFontSize": self.font_size,
-                "orient": "top",
-                "symbolSize": self.symbol * 1.4,
-            },
-            "text": {"fontSize": self.font_size, "lineHeight": self.line_height, "color": self.ink},
-            "title": {"color": self.ink, "anchor": "start", "frame": "bounds"},
-        }
 
 
 PAGE = Style(

@@ -19,8 +19,9 @@ from ..workloads.spec import Spec
 from . import wording
 from .causes import Told
 from .measured import Measured, ProcessBlocks, processes_of, time_of
-from .names import SHORT_DIRECTION
+from .names import SHORT_DIRECTION, heading
 from .page import fragment
+from .verdicts import divided
 from .wording import CHANGED
 
 
@@ -179,12 +180,46 @@ class View:
     """Place and time of the measurement: name and value."""
     notes: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def rows(self) -> tuple[BenchmarkView, ...]:
         """The benchmarks with a row: those that this file has measured, or whose verdict needed times."""
         return tuple(
             one for one in self.benchmarks if one.time or not (one.judgement and one.judgement.same_code)
         )
+
+    @cached_property
+    def moved(self) -> list[BenchmarkView]:
+        """Slower benchmarks, accepted ones, then faster ones, each with the largest change first."""
+        changed = [one for one in self.benchmarks if one.verdict in CHANGED]
+        return sorted(changed, key=lambda one: (CHANGED.index(one.verdict), -abs(math.log(one.ratio))))
+
+    @cached_property
+    def weighed(self) -> list[BenchmarkView]:
+        """The benchmarks whose memory changed, those that need most more first."""
+        added = [
+            (one.memory.head_bytes - one.memory.base_bytes, one)
+            for one in self.benchmarks
+            if one.memory and one.memory.changed
+        ]
+        return [one for _, one in sorted(added, key=lambda pair: -pair[0])]
+
+    @cached_property
+    def side_by_side(self) -> dict[str, dict[str, list[BenchmarkView]]]:
+        """Benchmarks that differ only in their platform: by graph and types, then by operation."""
+        found: dict[str, dict[str, list[BenchmarkView]]] = {}
+        for one in self.rows:
+            if one.spec and one.seconds:
+                found.setdefault(heading(one.spec), {}).setdefault(one.subject, []).append(one)
+        several = {
+            title: {what: ones for what, ones in rows.items() if len(ones) > 1}
+            for title, rows in found.items()
+        }
+        return {title: rows for title, rows in several.items() if rows}
+
+    @cached_property
+    def same_code(self) -> str:
+        """One line on the benchmarks that run the same code on both sides; empty: there are none."""
+        return divided(self.benchmarks)[1]
 
     @property
     def headline(self) -> str:
@@ -196,38 +231,20 @@ class View:
         if all(one.error for one in self.benchmarks):
             return f"{wording.every(len(self.benchmarks), 'is', 'are')} interrupted"
         if self.judged:
-            text = _verdicts(others, self.judged)
+            text = self._verdicts(others, self.judged)
         else:
             text = f"{units.count(len(others), 'benchmark')}, not compared with a baseline"
         return f"{text}; {cut} interrupted" if cut else text
 
-
-def _verdicts(benchmarks: Sequence[BenchmarkView], judged: Verdicts) -> str:
-    """Return the main result; of what is slower, the largest change."""
-    effect = judged.thresholds.effect if judged.thresholds else None
-    found = wording.headline(benchmarks, effect)
-    changed = moved(benchmarks)
-    slower = sum(one.verdict == "slower" for one in changed)
-    if not slower:
-        return found.whole
-    alone = slower == 1 and not any(one.memory and one.memory.fails for one in benchmarks)
-    return f"{found.said}{':' if alone else ';'} {changed[0].change}"
-
-
-def weighed(benchmarks: Iterable[BenchmarkView]) -> list[BenchmarkView]:
-    """Return the benchmarks whose memory changed, those that need most more first."""
-    added = [
-        (one.memory.head_bytes - one.memory.base_bytes, one)
-        for one in benchmarks
-        if one.memory and one.memory.changed
-    ]
-    return [one for _, one in sorted(added, key=lambda pair: -pair[0])]
-
-
-def moved(benchmarks: Iterable[BenchmarkView]) -> list[BenchmarkView]:
-    """Return slower benchmarks, accepted ones, then faster ones, each with the largest change first."""
-    changed = [one for one in benchmarks if one.verdict in CHANGED]
-    return sorted(changed, key=lambda one: (CHANGED.index(one.verdict), -abs(math.log(one.ratio))))
+    def _verdicts(self, benchmarks: Sequence[BenchmarkView], judged: Verdicts) -> str:
+        """Return the main result; of what is slower, the largest change."""
+        effect = judged.thresholds.effect if judged.thresholds else None
+        found = wording.headline(benchmarks, effect)
+        slower = sum(one.verdict == "slower" for one in self.moved)
+        if not slower:
+            return found.whole
+        alone = slower == 1 and not any(one.memory and one.memory.fails for one in benchmarks)
+        return f"{found.said}{':' if alone else ';'} {self.moved[0].change}"
 
 
 def ordered(benchmarks: Iterable[BenchmarkView]) -> tuple[BenchmarkView, ...]:

@@ -3,7 +3,7 @@
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -13,19 +13,19 @@ from . import drawing, page, wording
 from .causes import BENCHMARKS, Told
 from .document import Column, Shown, Table, chosen
 from .names import LONGEST, grouped
-from .numbers import Numbers, notes
-from .pictures import Picture, pictures, side_by_side
+from .numbers import Numbers, remarks
+from .pictures import Picture
 from .style import PAGE
-from .verdicts import COLUMNS, divided
-from .view import BenchmarkView, View, moved, ordered, weighed
-from .wording import CHANGED, ORDER, change, effects, reasons
+from .verdicts import COLUMNS
+from .view import BenchmarkView, View, ordered
+from .wording import CHANGED, ORDER, change, effects
 
 _MOST_CHANGED = 100
 """Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
 
 
-def html(view: View) -> str:
-    """Return the page: one file that loads nothing else."""
+def html(view: View, pictures: Iterable[Picture]) -> str:
+    """Return the page of a view and its charts: one file that loads nothing else."""
     rows = ordered(view.rows)
     numbers = Numbers(rows)
     thresholds = view.judged and view.judged.thresholds
@@ -38,20 +38,20 @@ def html(view: View) -> str:
         headline=view.headline,
         counts=_counts(view.benchmarks),
         causes=_causes(view),
-        same_code=divided(view.benchmarks)[1],
+        same_code=view.same_code,
         rows=rows,
         most=_MOST_CHANGED,
-        moved=_together(moved(view.benchmarks), view.judged.causes if view.judged else ()),
+        moved=_together(view.moved, view.judged.causes if view.judged else ()),
         moved_columns=_moved_columns(view),
-        weighed=weighed(view.benchmarks),
+        weighed=view.weighed,
         weighed_columns=_WEIGHED,
-        figures=_figures(view),
+        figures=_figures(pictures),
         draw=lambda one: drawing.for_page(one.draw, one.text),
         caption=lambda one: one.caption(PAGE),
-        remarks=grouped(_remarks(rows)),
+        remarks=grouped(remarks(rows)),
         incomplete=[one for one in view.benchmarks if one.error],
         columns=chosen(COLUMNS, "page", view.rows),
-        platforms=_platforms(view.rows),
+        platforms=_platforms(view),
         choices=_choices(rows),
         numbers=numbers,
         packed=_packed(numbers.rows),
@@ -122,10 +122,10 @@ def _packed(content: Any) -> Markup:
     return Markup(base64.b64encode(zlib.compress(text.encode())).decode())  # noqa: S704 - no markup
 
 
-def _figures(view: View) -> dict[str, list[Picture]]:
+def _figures(pictures: Iterable[Picture]) -> dict[str, list[Picture]]:
     """Return the charts by place; those of a benchmark are drawn by the browser when its row is opened."""
     found: dict[str, list[Picture]] = {}
-    for picture in pictures(view):
+    for picture in pictures:
         found.setdefault(picture.place, []).append(picture)
     return found
 
@@ -133,17 +133,6 @@ def _figures(view: View) -> dict[str, list[Picture]]:
 def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
     words = [one.verdict for one in benchmarks]
     return [(verdict, words.count(verdict)) for verdict in ORDER if verdict in words]
-
-
-def _remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]:
-    """Return the notes on each benchmark by label, without those that a table of changed ones shows."""
-    found = []
-    for one in benchmarks:
-        why = reasons(one.judgement) if one.judgement else []
-        in_table = one.notes if one.is_changed else ()
-        said = [f"interrupted: {one.error}", *in_table]
-        found.append((one.label, [*why, *(note for note in notes(one) if note not in said)]))
-    return found
 
 
 def _choices(benchmarks: Sequence[BenchmarkView]) -> dict[str, list[str]]:
@@ -162,10 +151,10 @@ def _values(values: Any) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def _platforms(benchmarks: Sequence[BenchmarkView]) -> list[Table]:
+def _platforms(view: View) -> list[Table]:
     """Return a table for each graph and types; a row is an operation, with a time for each platform."""
     found = []
-    for title, rows in side_by_side(benchmarks).items():
+    for title, rows in view.side_by_side.items():
         names = _values(one.spec.platform for ones in rows.values() for one in ones if one.spec)
         times = {
             what: {one.spec.platform: one.seconds for one in ones if one.spec} for what, ones in rows.items()

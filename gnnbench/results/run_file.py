@@ -126,10 +126,8 @@ def parse(path: Path, content: Mapping[str, Any]) -> RunFile:
     Raises:
         UsageError: the content has another form.
     """
-    try:
+    with json_io.refusing(path, "not a run file of pytest-benchmark", REMEDY):
         return _run(path, content)
-    except json_io.DAMAGE as error:
-        _refuse(path, f"not a run file of pytest-benchmark: {json_io.damage(error)}")
 
 
 def seal(content: dict[str, Any]) -> str:

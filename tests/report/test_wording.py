@@ -9,7 +9,7 @@ from gnnbench.compare.result import Result, Side
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.measure.fingerprint.difference import Difference
 from gnnbench.report.causes import told
-from gnnbench.report.view import BenchmarkView, Verdicts, View, moved, ordered
+from gnnbench.report.view import BenchmarkView, Verdicts, View, ordered
 from gnnbench.report.wording import headline
 
 RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None, "ignored": 1.3}
@@ -48,8 +48,9 @@ def test_what_was_cut_short_is_said_beside_verdicts():
 
 
 def test_rows_begin_with_what_failed_and_then_with_what_changed():
-    benchmarks = [*view("same", "faster", "slower", "undecided", "slower").benchmarks]
-    assert [one.fullname for one in moved(benchmarks[:3])] == ["b2", "b1"]
+    found = view("same", "faster", "slower", "undecided", "slower")
+    assert [one.fullname for one in found.moved] == ["b2", "b4", "b1"]
+    benchmarks = [*found.benchmarks]
     less, more = MemoryChange("less memory", 2**24, 2**20), MemoryChange("more memory", 2**20, 2**24)
     benchmarks[3] = replace(benchmarks[3], row=replace(benchmarks[3].row, memory=less))
     benchmarks.append(BenchmarkView("b5", "b5", "", error="OOM"))

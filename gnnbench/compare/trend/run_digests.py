@@ -70,7 +70,7 @@ class Digest:
         date = _date(content.get("datetime"))
         if date is None:
             json_io.refuse(path, f"datetime is not a date: {content.get('datetime')!r}", _REMEDY)
-        try:
+        with json_io.refusing(path, "not a run file of pytest-benchmark", _REMEDY):
             commit = json_io.fields(content.get("commit_info"))
             return cls(
                 environment.name_with_versions(run.environment) if run.environment else _machine(run.machine),
@@ -82,8 +82,6 @@ class Digest:
                 tuple(map(_digested, run.benchmarks.values())),
                 run.left_out,
             )
-        except json_io.DAMAGE as error:
-            json_io.refuse(path, f"not a run file of pytest-benchmark: {json_io.damage(error)}", _REMEDY)
 
 
 def _without_rounds(content: Mapping[str, Any]) -> None:

@@ -20,6 +20,35 @@ _MARKS = 1.8
 """Height of the marks below a name, in font sizes."""
 
 
+def config(style: Style) -> Spec:
+    """Return Vega-Lite's configuration for a style."""
+    text = {"labelColor": style.ink, "titleColor": style.ink, "labelFontSize": style.font_size}
+    return {
+        "background": None if style.page else style.paper,
+        "padding": {"left": style.margins[0], "top": 5, "bottom": 5, "right": style.margins[1]},
+        "font": "sans-serif",
+        "view": {"stroke": None},
+        "axis": {
+            **text,
+            "titleFontSize": style.font_size,
+            "titleFontWeight": "normal",
+            "titlePadding": style.font_size * 0.7,
+            "domainColor": style.muted,
+            "tickColor": style.muted,
+            "gridColor": style.line,
+            "labelLimit": style.label_width,
+        },
+        "legend": {
+            **text,
+            "titleFontSize": style.font_size,
+            "orient": "top",
+            "symbolSize": style.symbol * 1.4,
+        },
+        "text": {"fontSize": style.font_size, "lineHeight": style.line_height, "color": style.ink},
+        "title": {"color": style.ink, "anchor": "start", "frame": "bounds"},
+    }
+
+
 def rows_of(rows: Iterable[Row]) -> alt.Chart:
     """Return a chart of these rows, without marks."""
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
@@ -80,7 +109,7 @@ def _even(low: float, high: float, most: int) -> list[float]:
 def finished(layers: Iterable[alt.Chart], style: Style) -> Spec:
     """Return the spec of layers on top of each other, from the lowest to the topmost."""
     spec: Spec = alt.layer(*layers).properties(width=style.width).to_dict()
-    return {**spec, "config": style.config()}
+    return {**spec, "config": config(style)}
 
 
 class Rows:
