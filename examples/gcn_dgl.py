@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from gnnbench.workloads.graphs.load import load_by_id
-from gnnbench.workloads.platforms.dgl_import import import_dgl
+from gnnbench.workloads.libraries import import_dgl
 
 dgl = import_dgl()  # `import dgl` fails with newer PyTorch
 

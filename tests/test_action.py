@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gnnbench.adopt.plan import Project, make
+from gnnbench.adopt import Project, make
 from tests.gh import TOKEN, GitHub
 from tests.sampling import nightly
 from tests.suite import ROOT, environment

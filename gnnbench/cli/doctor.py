@@ -13,8 +13,8 @@ import psutil
 from .. import devices, environment
 from ..environment import Environment, Gpu
 from ..packages import hidden, install_command, is_installed, version
+from ..workloads.libraries import import_dgl, uses_stand_in
 from ..workloads.platforms import PLATFORMS, why_not_on
-from ..workloads.platforms.dgl_import import import_dgl, uses_stand_in
 
 Status = Literal["ok", "note", "missing"]
 

@@ -16,7 +16,7 @@ from .common import add_seconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..adopt.plan import Adoption, Project
+    from ..adopt import Adoption, Project
 
 READY = 0
 _MOST_NAMED = 5
@@ -45,19 +45,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show what is found and what would be written, write it, and return 0."""
-    from ..adopt import plan
+    from .. import adopt
 
     folder = git.top(Path.cwd())
     if folder != Path.cwd().resolve():
         streams.say(f"repository: {folder}")
     named = [os.path.relpath(path, folder) for path in options.paths]
     project = _project(folder, named, options.timeout)
-    planned = plan.make(project, options.action, settings=options.settings.file is None)
+    planned = adopt.make(project, options.action, settings=options.settings.file is None)
     _show(planned)
     if not planned.files:
         streams.say("nothing to write")
     elif options.yes or _agreed(len(planned.files)):
-        plan.write(planned)
+        adopt.write(planned)
     else:
         streams.say("nothing was written")
         return READY
@@ -73,7 +73,7 @@ def _project(folder: Path, named: "Sequence[str]", timeout_seconds: float) -> "P
     Raises:
         UsageError: pytest cannot collect them, or takes too long.
     """
-    from ..adopt.plan import Project
+    from ..adopt import Project
     from ..variants import fresh
     from .progress import Progress
 
@@ -99,7 +99,7 @@ def _may_time(file: Path) -> bool:
 
 
 def _show(planned: "Adoption") -> None:
-    from ..adopt.plan import BENCHMARK, IGNORED
+    from ..adopt import BENCHMARK, IGNORED
 
     project = planned.project
     if project.benchmarks:

@@ -50,8 +50,8 @@ def run(options: argparse.Namespace) -> int:
     """Read the run files, find steps, print them, and return the exit code."""
     from .. import packages, units
     from ..compare.trend import history, result, run_digests
+    from ..report import trend
     from ..report.document import Note
-    from ..report.trend import table
 
     if options.output and (reason := packages.missing(packages.PAGES)):
         raise UsageError(reason)
@@ -67,11 +67,11 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         save(options.json, as_text(result.as_json(found, refused)), paths)
     if options.output:
-        from ..report.trend import page
+        from ..report import trend_page
 
-        save(options.output, page.html(found, refused), paths)
+        save(options.output, trend_page.html(found, refused), paths)
     encoding = sys.stdout.encoding or "utf-8"
-    streams.show([*table.document(found, encoding), Note(table.headline(found))])
+    streams.show([*trend.document(found, encoding), Note(trend.headline(found))])
     if options.output:
         print(f"{options.output}: {units.size(options.output.stat().st_size)}")
     return exit_code(found, options.settings)

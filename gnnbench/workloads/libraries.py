@@ -6,11 +6,17 @@ So `gnnbench list` and the collection of tests import no torch, and the function
 library as if it had been imported at the top.
 """
 
+import contextlib
 import importlib
+import io
+import os
 import sys
+import warnings
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
+
+from ..packages import hidden
 
 _MODULES: Mapping[str, str] = {
     "dgl": "dgl",
@@ -48,6 +54,10 @@ _MODULES: Mapping[str, str] = {
 }
 """The modules by the name that they have where they are used."""
 
+STAND_IN = "dgl.graphbolt"
+"""DGL's data loading, which message passing does not use. DGL 2.1.0 has binaries of it for torch 2.0 to 2.2
+only, and cannot be imported without them."""
+
 
 class Library(ModuleType):
     """Stands for a module until something of it is used."""
@@ -80,8 +90,30 @@ def __getattr__(name: str) -> Any:
 
 
 def _imported(name: str) -> ModuleType:
-    if name == "dgl":
-        from .platforms.dgl_import import import_dgl
+    return import_dgl() if name == "dgl" else importlib.import_module(name)
 
-        return import_dgl()
-    return importlib.import_module(name)
+
+def import_dgl() -> ModuleType:
+    """Import DGL, also under a newer PyTorch than it knows, and return the module.
+
+    If the import fails, DGL gets an empty module as graphbolt.
+    """
+    if "dgl" in sys.modules:
+        return sys.modules["dgl"]
+    # If it is unset, DGL writes its choice of backend into the user's home folder.
+    os.environ.setdefault("DGLBACKEND", "pytorch")
+    # DGL imports ogb. If ogb finds `outdated`, its threads look for newer versions on the network.
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()), hidden("outdated"):
+        warnings.simplefilter("ignore")
+        try:
+            return importlib.import_module("dgl")
+        except (ImportError, OSError):
+            for name in [name for name in sys.modules if name.partition(".")[0] == "dgl"]:
+                del sys.modules[name]
+            sys.modules[STAND_IN] = ModuleType(STAND_IN)
+            return importlib.import_module("dgl")
+
+
+def uses_stand_in() -> bool:
+    """Return whether the imported DGL runs without graphbolt."""
+    return getattr(sys.modules.get(STAND_IN), "__file__", None) is None

@@ -13,7 +13,7 @@ import torch
 
 from . import distributed, interpreter
 from .case import Case
-from .platforms.dgl_import import STAND_IN, uses_stand_in
+from .libraries import STAND_IN, uses_stand_in
 
 PROCESSES = 2
 

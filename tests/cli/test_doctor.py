@@ -7,8 +7,8 @@ import pytest
 from gnnbench import environment
 from gnnbench.cli import doctor
 from gnnbench.packages import missing, version
+from gnnbench.workloads.libraries import uses_stand_in
 from gnnbench.workloads.platforms import PLATFORMS, why_not_on
-from gnnbench.workloads.platforms.dgl_import import uses_stand_in
 from tests import nvml
 from tests.suite import ROOT
 

@@ -6,8 +6,8 @@ import pty
 import pytest
 import yaml
 
-from gnnbench.adopt import plan
-from gnnbench.adopt.plan import Project
+from gnnbench import adopt
+from gnnbench.adopt import Project
 from gnnbench.cli import init
 from gnnbench.variants import command
 from tests import suite
@@ -84,7 +84,7 @@ def test_benchmarks_inside_their_package_are_compared_with_a_record(tmp_path, ca
     """`gnnbench ab` would import both sides' package from the working tree."""
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels/__init__.py").touch()
-    planned = plan.make(Project(tmp_path, ["kernels/test_sum.py::test_sum"]), None, settings=True)
+    planned = adopt.make(Project(tmp_path, ["kernels/test_sum.py::test_sum"]), None, settings=True)
     init._show(planned)
     assert "\nthey lie inside the package kernels: " in capsys.readouterr().out
     init._say_next(planned)

@@ -7,7 +7,7 @@ import torch
 from gnnbench.measure.conditions import cpu_threads
 from gnnbench.measure.fingerprint.libraries import loaded
 from gnnbench.packages import missing
-from gnnbench.workloads.platforms.dgl_import import import_dgl
+from gnnbench.workloads.libraries import import_dgl
 
 
 @pytest.mark.skipif(bool(missing(("dgl",))), reason="needs dgl")

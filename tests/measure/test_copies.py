@@ -12,7 +12,7 @@ from torch_geometric import EdgeIndex
 from torch_geometric.data import Data, HeteroData
 
 from gnnbench.measure.copies import Copies, tensors
-from gnnbench.workloads.platforms.dgl_import import import_dgl
+from gnnbench.workloads.libraries import import_dgl
 
 
 class Pair(NamedTuple):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gnnbench.report.trend import page
+from gnnbench.report import trend_page
 from tests.compare.trend.judged import history, judged, result, step
 from tests.report import contents
 from tests.run_files import content, entry, plain
@@ -64,7 +64,7 @@ def trend(tmp_path):
         judged(there, [step(20, 1.1)], name="tests/test_a.py::test_something_with_a_long_name[parameters]"),
     )
     path = tmp_path / "trend.html"
-    path.write_text(page.html(found, ["/x.json: not JSON"]), encoding="utf-8")
+    path.write_text(trend_page.html(found, ["/x.json: not JSON"]), encoding="utf-8")
     return path
 
 

@@ -67,7 +67,7 @@ with torch.no_grad():
 def _in_a_fresh_interpreter(code: str, *arguments: str) -> str:
     """Run code as a user's script would; DGL is imported in the way of this process."""
     from .. import interpreter
-    from ..platforms.dgl_import import STAND_IN, uses_stand_in
+    from ..libraries import STAND_IN, uses_stand_in
 
     empty = (STAND_IN,) if "import dgl" in code and uses_stand_in() else ()
     return interpreter.run(code, *arguments, absent=("outdated",), empty=empty)

@@ -112,7 +112,7 @@ def why_not_on(name: str, device: str) -> str | None:
         again = f"pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps {without}"
         return f"{without} built without CUDA: {again}, with nvcc on the PATH" if without else None
     if name == "dgl":
-        from .dgl_import import import_dgl
+        from ..libraries import import_dgl
 
         if not import_dgl().ndarray.gpu(0).exist:
             return f"dgl is built without CUDA: {install_command('dgl', device)}"

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from ..case import Case
+from ..libraries import import_dgl
 from . import Kernel
-from .dgl_import import import_dgl
 
 dgl = import_dgl()
 

@@ -50,7 +50,7 @@ if not (child := os.fork()):  # as what fails leaves modules behind
 _, status = os.wait()
 fails = os.waitstatus_to_exitcode(status) == 7
 
-from gnnbench.workloads.platforms.dgl_import import import_dgl, uses_stand_in
+from gnnbench.workloads.libraries import import_dgl, uses_stand_in
 dgl = import_dgl()
 assert (uses_stand_in(), import_dgl()) == (fails, dgl)
 assert threading.enumerate() == [threading.main_thread()]

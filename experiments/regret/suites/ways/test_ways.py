@@ -12,8 +12,10 @@ import torch
 from torch_geometric.utils import scatter, segment
 
 from gnnbench.workloads.graphs.load import load_by_id
-from gnnbench.workloads.libraries import torch_scatter  # if it is installed
-from gnnbench.workloads.platforms.dgl_import import import_dgl
+from gnnbench.workloads.libraries import (
+    import_dgl,
+    torch_scatter,  # if it is installed
+)
 
 dgl = import_dgl()  # DGL needs a stand-in for its graphbolt under this torch
 

@@ -10,15 +10,14 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from ... import units
-from ...compare.trend.history import Array
-from ...compare.trend.result import JudgedSeries, TrendResult
-from ...compare.trend.steps import SHORTEST_SERIES
-from .. import drawing, page
-from ..charts.common import Spec, finished, rows_of
-from ..names import spec_of, titles
-from ..style import Style
-from . import table
+from .. import units
+from ..compare.trend.history import Array
+from ..compare.trend.result import JudgedSeries, TrendResult
+from ..compare.trend.steps import SHORTEST_SERIES
+from . import drawing, page, trend
+from .charts.common import Spec, finished, rows_of
+from .names import spec_of, titles
+from .style import Style
 
 _DRAWN = 30
 """Most benchmarks with a chart, to keep the page small; those that changed last have one."""
@@ -50,7 +49,7 @@ def html(result: TrendResult, skipped: Sequence[str]) -> str:
         figure=lambda one: _figure(one, labels[fragment(one)]),
         label=lambda one: labels[fragment(one)],
         fragment=fragment,
-        table=table,
+        trend=trend,
     )
 
 
@@ -81,7 +80,7 @@ def fragment(one: JudgedSeries) -> str:
 def _figure(one: JudgedSeries, label: str) -> tuple[Any, str]:
     """Return the markup of a series' chart, and what it shows in words."""
     words = "; ".join(
-        f"{table.moved(step)} at {table.place(step)}, {table.level(step)}" for step in one.steps
+        f"{trend.moved(step)} at {trend.place(step)}, {trend.level(step)}" for step in one.steps
     )
     return drawing.for_page(partial(draw, one), f"{label}: {words}"), words
 

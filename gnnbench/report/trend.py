@@ -6,12 +6,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import units
-from ...compare.trend.history import History, HistoryRun
-from ...compare.trend.result import JudgedSeries, TrendResult, together
-from ...compare.trend.steps import SHORTEST_SERIES, Step
-from ..document import Column, Document, Heading, Note, Shown, Table, tables
-from ..names import short, specs_in
+from .. import units
+from ..compare.trend.history import History, HistoryRun
+from ..compare.trend.result import JudgedSeries, TrendResult, together
+from ..compare.trend.steps import SHORTEST_SERIES, Step
+from .document import Column, Document, Heading, Note, Shown, Table, tables
+from .names import short, specs_in
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII = "_.-:=+*#"

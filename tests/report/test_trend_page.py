@@ -5,9 +5,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from gnnbench.report import drawing
+from gnnbench.report import drawing, trend_page
 from gnnbench.report.style import PAGE, PHONE
-from gnnbench.report.trend import page
 from tests.compare.trend.judged import history, judged, result, step
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&javascript:alert(2)[{{7*7}}]"
@@ -15,7 +14,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>\"'&javascript:alert(2)[{{7*7}}]
 
 def test_changes_come_first_and_charts_say_what_they_show():
     of, there = history(), history(name="there_2", commits=False)
-    text = page.html(
+    text = trend_page.html(
         result(
             judged(of, [step(10, 1.2), step(30, 3.0)]),
             judged(there, [step(12, 1.06)], name="test_a.py::b1"),
@@ -37,7 +36,7 @@ def test_changes_come_first_and_charts_say_what_they_show():
 
 
 def test_names_are_text_wherever_they_stand_and_each_character_shows():
-    plain = page.html(result(judged(history(), [step(10)])), [])
+    plain = trend_page.html(result(judged(history(), [step(10)])), [])
     wild = f"\u202edlo\x1b[31m\ud800\u2066{HOSTILE}</style>" + "x" * 2000
     of, there = history(name=f"here{wild}"), history(name=f"there{wild}")
     found = result(
@@ -45,7 +44,7 @@ def test_names_are_text_wherever_they_stand_and_each_character_shows():
         judged(there, [step(20, 2.0)], name=f"other{wild}"),
         judged(of, name=f"quiet{wild}"),
     )
-    text = page.html(found, [f"/a/{wild}.json: not JSON"])
+    text = trend_page.html(found, [f"/a/{wild}.json: not JSON"])
     text.encode()
     assert not set(text) & set("\u202e\u2066\x1b\ud800")
     assert "x" * 2001 not in text
@@ -63,16 +62,16 @@ def test_names_are_text_wherever_they_stand_and_each_character_shows():
 
 
 def test_of_many_the_newest_are_drawn(monkeypatch):
-    monkeypatch.setattr(page, "_DRAWN", 3)
+    monkeypatch.setattr(trend_page, "_DRAWN", 3)
     of = history(100)
-    text = page.html(
+    text = trend_page.html(
         result(*(judged(of, [step(50 + number)], name=f"test_a.py::b{number}") for number in range(8))), []
     )
     assert text.count("<svg") == 2 * 3
     assert "5 benchmarks that changed earlier" in text
     assert ">b0<" in text
     assert text.count(">b7<") == 2
-    nothing = page.html(result(judged(history(5))), [])
+    nothing = trend_page.html(result(judged(history(5))), [])
     assert "No benchmark has the 12 runs that are needed" in nothing
     assert "<svg" not in nothing
 
@@ -86,7 +85,7 @@ def test_in_a_browser_it_sorts_filters_and_runs_nothing_of_a_name(tmp_path, visi
         judged(of, [step(15, 3.0)], name=names[2]),
     )
     path = tmp_path / "trend.html"
-    path.write_text(page.html(found, [HOSTILE]), encoding="utf-8")
+    path.write_text(trend_page.html(found, [HOSTILE]), encoding="utf-8")
     opened = visit(path).page
     words = opened.locator("#table > tbody > tr:visible > td:nth-child(2)")
     assert words.all_inner_texts() == ["slower 1.50x", "faster 0.70x", "slower 3.00x", "slower 1.20x"]
@@ -107,7 +106,7 @@ def values(spec):
 def test_a_chart_has_times_the_level_and_where_changes_may_lie():
     of = history()
     one = judged(of, [step(10, 1.2), step(30, 0.8)], [step(20, 1.01)])
-    ranges, times, levels = values(page.draw(one, PAGE))
+    ranges, times, levels = values(trend_page.draw(one, PAGE))
     assert [(one["first"], one["last"]) for one in ranges] == [(9.5, 12.5), (29.5, 32.5)]
     assert len(times) == 40
     assert times[0]["run"] == 1
@@ -121,7 +120,7 @@ def test_a_chart_has_times_the_level_and_where_changes_may_lie():
 def test_times_are_in_the_unit_that_they_are_written_in(factor, unit):
     one = judged(history())
     one.series.logs[:] = np.log(5e6 * factor)
-    drawn = page.draw(one, PAGE)
+    drawn = trend_page.draw(one, PAGE)
     assert drawn["layer"][1]["encoding"]["y"]["title"] == f"time of a call, {unit}"
     _, rows, _ = values(drawn)
     assert rows[0]["time"] == pytest.approx(0.5 if unit == "ns" else 5)
@@ -130,18 +129,18 @@ def test_times_are_in_the_unit_that_they_are_written_in(factor, unit):
 def test_odd_runs_leave_the_others_room():
     one = judged(history(200), [step(100, 1.05)])
     one.series.logs[50] += 3
-    low, high = page.draw(one, PAGE)["layer"][1]["encoding"]["y"]["scale"]["domain"]
+    low, high = trend_page.draw(one, PAGE)["layer"][1]["encoding"]["y"]["scale"]["domain"]
     assert 0.9 < low < 1
     assert 1.05 < high < 1.2
     flat = judged(history())
     flat.series.logs[:] = np.log(5e3)
-    low, high = page.draw(flat, PAGE)["layer"][1]["encoding"]["y"]["scale"]["domain"]
+    low, high = trend_page.draw(flat, PAGE)["layer"][1]["encoding"]["y"]["scale"]["domain"]
     assert low < 5 < high
 
 
 def test_the_axis_has_dates():
     def labels(of, style=PAGE):
-        text = drawing.inline_svg(page.draw(judged(of), style), "")
+        text = drawing.inline_svg(trend_page.draw(judged(of), style), "")
         return re.findall(r"<tspan>([^<]*)</tspan><tspan[^>]*>(run \d+)</tspan>", text)
 
     found = labels(history(180))

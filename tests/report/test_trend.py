@@ -5,13 +5,13 @@ import pytest
 
 from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.trend.steps import MemoryStep
+from gnnbench.report import trend
 from gnnbench.report.console import terminal
-from gnnbench.report.trend import table
 from tests.compare.trend.judged import history, judged, result, step
 
 
 def shown(*of, width=80, encoding="utf-8", colour=False):
-    return terminal(table.document(result(*of), encoding), width, colour=colour)
+    return terminal(trend.document(result(*of), encoding), width, colour=colour)
 
 
 @pytest.fixture
@@ -57,30 +57,30 @@ def test_environments_are_apart_and_have_notes():
 
 
 def test_the_headline_says_first_what_changed(several):
-    assert table.headline(result(*several)) == (
+    assert trend.headline(result(*several)) == (
         f"2 of 4 benchmarks changed: test_c{'[long]' * 12} slower 1.06x, test_b[x-1] faster 0.80x; "
         "1 is slower now"
     )
     of = history()
     better = [judged(of, [step(10, 0.9)], name="a::b"), judged(of, [step(12, 0.8)], name="a::c")]
     quiet = judged(of, name="a::quiet")
-    assert table.headline(result(*better, quiet)) == (
+    assert trend.headline(result(*better, quiet)) == (
         "2 of 3 benchmarks changed: c faster 0.80x, b faster 0.90x; none is slower now"
     )
     worse = [judged(of, [step(5, 1.2)], name="a::d"), judged(of, [step(4, 1.3)], name="a::e")]
-    assert table.headline(result(*better, *worse)) == (
+    assert trend.headline(result(*better, *worse)) == (
         "4 of 4 benchmarks changed: d slower 1.20x, e slower 1.30x and 2 more; 2 are slower now"
     )
-    assert table.headline(result(quiet, judged(of, name="a::other"))) == "None of 2 benchmarks changed"
+    assert trend.headline(result(quiet, judged(of, name="a::other"))) == "None of 2 benchmarks changed"
 
 
 def test_a_commit_is_short_and_says_that_files_differed():
     of = history()
-    assert [table.commit(run) for run in of.runs[2:4]] == ["0000002", "0000003+"]
-    assert table.commit(history(1, commits=False).runs[0]) == "2026-01-01"
-    assert [*table.commits(of, 18, 21)] == ["0000012", "0000015"]
+    assert [trend.commit(run) for run in of.runs[2:4]] == ["0000002", "0000003+"]
+    assert trend.commit(history(1, commits=False).runs[0]) == "2026-01-01"
+    assert [*trend.commits(of, 18, 21)] == ["0000012", "0000015"]
     same = replace(of, runs=tuple(replace(run, commit="5603223" + "0" * 33, dirty=False) for run in of.runs))
-    assert [*table.commits(same, 18, 21)] == ["5603223"]
+    assert [*trend.commits(same, 18, 21)] == ["5603223"]
 
 
 def test_more_memory_is_said():
@@ -93,19 +93,19 @@ def test_more_memory_is_said():
     out = shown(*found)
     assert "run 3, 0000001..0000002: more memory: a 1.0 MiB to 3.0 MiB\n" in out
     assert "run 3, 0000001..0000002: less memory: b 1.0 MiB to 3.0 MiB\n" in out
-    assert table.headline(result(found[1])) == "The one benchmark did not change"
+    assert trend.headline(result(found[1])) == "The one benchmark did not change"
     last = judged(of, name="c", memory=[MemoryStep(1, 2, more)])
-    assert table.headline(result(last)) == "The one benchmark did not change; 1 needs more memory now"
+    assert trend.headline(result(last)) == "The one benchmark did not change; 1 needs more memory now"
 
 
 def test_heights_follow_the_values():
-    for heights in (table.BLOCKS, table.ASCII):
-        assert table.sparkline(np.arange(8.0), 9, 0.1, heights) == heights
-        assert table.sparkline(np.arange(8.0)[::-1], 8, 0.1, heights) == heights[::-1]
+    for heights in (trend.BLOCKS, trend.ASCII):
+        assert trend.sparkline(np.arange(8.0), 9, 0.1, heights) == heights
+        assert trend.sparkline(np.arange(8.0)[::-1], 8, 0.1, heights) == heights[::-1]
     values = np.concatenate([np.zeros(500), np.ones(500)])
     values[3] = 50  # one odd run of a hundred
-    assert table.sparkline(values, 10, 0.1, table.BLOCKS) == "▁" * 5 + "█" * 5
-    flat = table.sparkline(np.array([1.0, 1.001, 0.999, 1.0]), 4, 0.1, table.BLOCKS)
+    assert trend.sparkline(values, 10, 0.1, trend.BLOCKS) == "▁" * 5 + "█" * 5
+    flat = trend.sparkline(np.array([1.0, 1.001, 0.999, 1.0]), 4, 0.1, trend.BLOCKS)
     assert set(flat) <= set("▄▅"), "what hardly varies looks flat"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from ..errors import UsageError
+from .errors import UsageError
 
 _FOLDER = PurePath("benchmarks")
 BENCHMARK = _FOLDER / "test_model.py"

@@ -1,7 +1,7 @@
 import pytest
 
-from gnnbench.adopt import plan
-from gnnbench.adopt.plan import Project
+from gnnbench import adopt
+from gnnbench.adopt import Project
 from gnnbench.errors import UsageError
 
 
@@ -12,15 +12,15 @@ def repository(tmp_path):
 
 
 def made(repository):
-    return plan.make(repository, "me/gnnbench@v1", settings=True)
+    return adopt.make(repository, "me/gnnbench@v1", settings=True)
 
 
 def test_lines_are_added_to_what_git_ignores(repository):
     file = repository.folder / ".gitignore"
     file.write_text("*.pyc\n.benchmarks/")
-    plan.write(made(repository))
+    adopt.write(made(repository))
     assert file.read_text() == "*.pyc\n.benchmarks/\n/ab.json\n/report.html\n"
-    assert plan.IGNORED not in made(repository).files
+    assert adopt.IGNORED not in made(repository).files
 
 
 def test_nothing_that_exists_is_overwritten(repository):
@@ -31,14 +31,14 @@ def test_nothing_that_exists_is_overwritten(repository):
     assert [str(path) for path in found.kept] == [".github/workflows/benchmarks.yml"]
     (repository.folder / "gnnbench.toml").write_text("mine")  # between the plan and the writing
     with pytest.raises(UsageError, match=r"gnnbench.toml cannot be written \(File exists\)"):
-        plan.write(found)
+        adopt.write(found)
     assert (repository.folder / "gnnbench.toml").read_text() == "mine"
 
 
 @pytest.mark.parametrize("action", ["gnnbench", "me/gnnbench", "me/gnnbench@v1\nrun: x", "a/b/c@v1"])
 def test_an_action_of_another_form_is_refused(repository, action):
     with pytest.raises(UsageError, match="must be OWNER/NAME@REF"):
-        plan.make(repository, action, settings=True)
+        adopt.make(repository, action, settings=True)
 
 
 def test_many_files_are_named_by_their_folder_if_pytest_collects_them_there(tmp_path):

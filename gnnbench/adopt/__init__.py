@@ -1,1 +1,0 @@
-"""What a repository needs to begin with gnnbench."""

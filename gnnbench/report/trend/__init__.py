@@ -1,1 +1,0 @@
-"""Table, page and charts of `gnnbench trend`."""
