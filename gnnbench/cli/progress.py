@@ -169,15 +169,21 @@ def _standing(
     from ..report.names import short, spec_of
     from ..report.verdicts import divided, standing
 
-    waiting = {name: one for name, one in decisions.items() if not one.counts.decided}
+    waiting = [name for name, one in decisions.items() if not one.counts.decided]
     names = short({name: spec_of(name) for name in decisions})
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column()
     for _ in range(3):
         table.add_column(no_wrap=True, justify="right")
-    for name in list(waiting)[:_MOST_SHOWN]:
-        table.add_row(Folded(names[name]), *standing(waiting[name])[:3])
-    more = len(waiting) - _MOST_SHOWN
+    table.add_column(no_wrap=True)
+    # What is decided and is not the same comes first, then what is still measured.
+    found = {name: one for name, one in decisions.items() if one.counts.decided}
+    other = [name for name, one in found.items() if one.judgement.verdict != "same"]
+    shown = [*other, *waiting]
+    for name in shown[:_MOST_SHOWN]:
+        verdict = decisions[name].judgement.verdict if name in found else ""
+        table.add_row(Folded(names[name]), *standing(decisions[name]), verdict)
+    more = len(shown) - _MOST_SHOWN
     done = len(decisions) - len(waiting)
     line = (
         f"{done} of {len(decisions)} decided, {spent_seconds:.0f} s spent, at most {left_seconds:.0f} s left"

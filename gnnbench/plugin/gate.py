@@ -247,7 +247,7 @@ class Gate:
             row = rows.pop(item.nodeid)
             self._timed()[item.nodeid]["gnnbench"]["comparison"] = judged.row_as_json(row)
             if row.is_worse or row.judgement.verdict in unsure:
-                _fail(reports, judged.sentence(row))
+                _fail(reports, judged.sentence(row), first=True)
         self._failures.extend(
             f"{name}: {judged.sentence(row)}"
             for name, row in rows.items()
@@ -270,6 +270,6 @@ def _counters(config: pytest.Config, part: BenchmarkPart, *, strict: bool) -> st
     return counter_baseline.differ(root, spec.platform, changed) if changed else None
 
 
-def _fail(reports: Sequence[pytest.TestReport], reason: str) -> None:
-    """Mark a test as failed; if it has failed already, add the reason."""
-    writing.fail(next(report for report in reports if report.when == "call"), reason)
+def _fail(reports: Sequence[pytest.TestReport], reason: str, *, first: bool = False) -> None:
+    """Mark a test as failed, see `writing.fail`."""
+    writing.fail(next(report for report in reports if report.when == "call"), reason, first=first)

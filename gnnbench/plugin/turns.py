@@ -163,8 +163,10 @@ class _Progress:
         limit = f" (at most {at_most_seconds:.0f} s)" if at_most_seconds else ""
         line = f"{self._standing}{text}{limit}"
         if self._reporter and self._reporter.isatty:
-            width = self._reporter._tw.fullwidth  # noqa: SLF001
-            self._reporter.rewrite(one_line(line)[: width - 1], erase=True)
+            width = self._reporter._tw.fullwidth - 1  # noqa: SLF001
+            shown = one_line(line)
+            shown = shown if len(shown) <= width else f"{shown[: width - 1]}…"
+            self._reporter.rewrite(shown, erase=True)
         elif RealTime.seconds() - self._line_seconds > _LINE_SECONDS:
             self.say(line)
 

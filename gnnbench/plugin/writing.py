@@ -54,9 +54,17 @@ class FailureText(str):
             writer.line(wrapped(reason, _columns(writer)))
 
 
-def fail(report: pytest.TestReport, reason: str) -> None:
-    """Mark the report of a test's call as failed; if it has failed already, add the reason."""
-    line = one_line(reason)
-    report.longrepr = FailureText(f"{report.longrepr}\n{line}" if report.failed else line)
+def fail(report: pytest.TestReport, reason: str, *, first: bool = False) -> None:
+    """Mark the report of a test's call as failed.
+
+    Args:
+        report: the report.
+        reason: one line.
+        first: whether it stands before other reasons: pytest's last lines have the first one only.
+    """
+    lines = [one_line(reason)]
+    if report.failed:
+        lines.insert(len(lines) if first else 0, str(report.longrepr))
+    report.longrepr = FailureText("\n".join(lines))
     report.outcome = "failed"
     vars(report).pop("wasxfail", None)  # pytest would not count it as failed

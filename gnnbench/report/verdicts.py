@@ -38,21 +38,20 @@ def newly_decided(decisions: Mapping[str, Decision], told: set[str]) -> list[str
     told.update(decided)
     same_code = divided(new.values())[1]
     lines = [
-        " ".join([*filter(None, standing(one)[::-1]), name])
+        " ".join([one.judgement.verdict, *filter(None, standing(one)), name])
         for name, one in new.items()
         if not one.judgement.same_code
     ]
     return [same_code, *lines] if same_code else lines
 
 
-def standing(decision: Decision) -> tuple[str, str, str, str]:
-    """Return pairs, interval, ratio and verdict of a benchmark that is timed in turns."""
+def standing(decision: Decision) -> tuple[str, str, str]:
+    """Return ratio, interval and pairs of a benchmark that is timed in turns."""
     found = decision.judgement
     return (
-        units.count(decision.counts.pairs, "pair"),
-        units.interval(found.low, found.high, 3),
         units.ratio(found.ratio, digits=3, changed=found.changed),
-        found.verdict,
+        units.interval(found.low, found.high, 3),
+        units.count(decision.counts.pairs, "pair"),
     )
 
 

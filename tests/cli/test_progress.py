@@ -86,14 +86,19 @@ def test_in_a_terminal_the_step_and_its_seconds_stand_above_the_benchmarks(clock
     with Progress(console, clock) as progress:
         progress.step("installing [thing]==1", 60.0)
         decisions = {"a": decision(), "b[x]": decision("undecided"), "c": SAME_CODE}
+        decisions["d"] = decision("slower")
         progress.update(decisions, 12.0, 48.0)
         clock.seconds += 3
     shown = file.getvalue()
     assert "installing [thing]==1 (" in shown
     assert " s of at most 60 s)" in shown
-    assert "2 of 3 decided, 15 s spent, at most 45 s left" in shown
+    assert "3 of 4 decided, 15 s spent, at most 45 s left" in shown
     assert "1 same: it runs the same code" in shown
-    assert "b[x]" in shown
+    rows = [line.split() for line in shown.splitlines() if "4 pairs" in line]
+    assert rows[-2:] == [
+        ["d", "1.000x", "0.980-1.020", "4", "pairs", "slower"],
+        ["b[x]", "1.000x", "0.980-1.020", "4", "pairs"],
+    ]
 
 
 def test_in_a_terminal_names_are_short_and_leave_the_numbers_room():
@@ -108,7 +113,7 @@ def test_in_a_terminal_names_are_short_and_leave_the_numbers_room():
         progress.step("timing")
         progress.update({name: decision("undecided") for name in names}, 12.0, 48.0)
     rows = [line.split() for line in file.getvalue().splitlines() if "4 pairs" in line]
-    assert [row[-4:] for row in rows[-3:]] == [["4", "pairs", "0.980-1.020", "1.000x"]] * 3
+    assert [row[-4:] for row in rows[-3:]] == [["1.000x", "0.980-1.020", "4", "pairs"]] * 3
     assert "add_remaining_self_loops fwd pyg " in file.getvalue()
     assert "…" not in file.getvalue()
 

@@ -1,5 +1,8 @@
 """What pytest shows in a terminal of 80 columns; that verdicts fit is tested where they are made."""
 
+import pytest
+
+from gnnbench.plugin import writing
 from tests import terminal
 from tests.suite import environment, pytest_on_cpu
 
@@ -34,3 +37,12 @@ def test_lines_and_wrong_usage_are_broken_at_words_and_ids_at_separators(tmp_pat
     assert len(lines) == 3
     assert max(map(len, lines)) <= 80
     assert all(line.startswith("  ") for line in lines[1:])
+
+
+def test_the_first_reason_is_the_one_in_the_last_lines():
+    report = pytest.TestReport("test_a.py::a", ("test_a.py", 1, "a"), {}, "passed", None, "call")
+    report.outcome = "failed"
+    report.longrepr = writing.FailureText("counters differ")
+    writing.fail(report, "too\nslow")
+    writing.fail(report, "slower", first=True)
+    assert str(report.longrepr) == "slower\ncounters differ\ntoo slow"
