@@ -43,6 +43,6 @@ def test_the_first_reason_is_the_one_in_the_last_lines():
     report = pytest.TestReport("test_a.py::a", ("test_a.py", 1, "a"), {}, "passed", None, "call")
     report.outcome = "failed"
     report.longrepr = writing.FailureText("counters differ")
-    writing.fail(report, "too\nslow")
+    writing.fail(report, "too long")
     writing.fail(report, "slower", first=True)
-    assert str(report.longrepr) == "slower\ncounters differ\ntoo slow"
+    assert str(report.longrepr) == "slower\ncounters differ\ntoo long"
