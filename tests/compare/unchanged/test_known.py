@@ -36,7 +36,7 @@ class Recorded:
         write(self.folder, suite)
         for name, text in files.items():
             self.set(name, text, self.base)
-        shutil.copytree(self.base, self.head)
+        shutil.copytree(self.base, self.head, symlinks=True)
         with pytest.MonkeyPatch.context() as patch:
             self.variables(patch)
             found = self.inspected()
@@ -64,7 +64,10 @@ class Recorded:
     @staticmethod
     def set(name, text, tree):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        (tree / name).write_text(text)
+        if text.startswith("-> "):
+            (tree / name).symlink_to(text.removeprefix("-> "))
+        else:
+            (tree / name).write_text(text)
 
     def known(self, *, arguments=arguments, **variables):
         """Return the names of the benchmarks that are known to run the same code."""
@@ -187,9 +190,16 @@ SEEN_IN_FILES = {
     "a file in a folder that is listed": {"package/parts/two.txt": "2"},
     "a file of it that is gone": {"package/parts/one.txt": None},
     "an optional module of a package": {"package/optional.py": ""},
+    "an optional package in a package": {"package/optional/__init__.py": ""},
     "an optional module": {"missing.py": ""},
+    "an optional package": {"missing/__init__.py": ""},
+    "an optional namespace package": {"missing/inner.py": ""},
     "a package that shadows a module": {"spaced/__init__.py": "def run():\n    return 2\n"},
+    "a package that shadows a module of a package": {
+        "package/fast/__init__.py": "def run():\n    return 2\n"
+    },
     "an extension that shadows a module": {"spaced.abi3.so": ""},
+    "an extension that shadows a module of a package": {"package/fast.abi3.so": ""},
     "a namespace package that becomes a package": {"space/__init__.py": ""},
     "a module of a namespace package": {"space/inner.py": "N = 2\n"},
     "a module that shadows a package of the environment": {"pytest_benchmark.py": ""},
@@ -197,6 +207,7 @@ SEEN_IN_FILES = {
     "a .pth file": {"paths.pth": "import os\n"},
     "an entry point": {"package-1.dist-info/entry_points.txt": "[pytest11]\npackage = package\n"},
     "a native library of a package": {"package/extra.so": "1"},
+    "metadata": {"package-1.dist-info/METADATA": "Name: package\nVersion: 2\n"},
     "an egg's metadata": {"package.egg-info/PKG-INFO": "Name: package\nVersion: 2\n"},
     "a module that is gone": {"spaced.py": None, "package/fast.py": None},
     "a file of another syntax": {"spaced.py": "def run(:\n", "package/fast.py": "def run(:\n"},
@@ -244,6 +255,7 @@ SUITE_FILES = {
     "settings in tox.ini": {"tox.ini": "[pytest]\n"},
     "settings in setup.cfg": {"setup.cfg": "[tool:pytest]\n"},
     "a module beside the test": {"helper.py": ""},
+    "a module that shadows an installed one": {"pytest_benchmark.py": ""},
 }
 
 
@@ -251,6 +263,15 @@ SUITE_FILES = {
 def test_a_change_of_the_suite_is_seen(package, files):
     changed(package, files, package.folder)
     assert not package.known()
+
+
+def test_a_link_that_leads_elsewhere_is_seen(tmp_path):
+    files = {f"{name}.py": f"def run():\n    return {name!r}\n" for name in ("one", "two")}
+    recorded = Recorded(tmp_path, SUITE.format(names=["a"]), {**files, "a.py": "-> one.py"})
+    assert recorded.known() == {"a"}
+    (recorded.head / "a.py").unlink()
+    recorded.set("a.py", "-> two.py", recorded.head)
+    assert recorded.known() == set()
 
 
 def test_variables_and_arguments_are_seen(package, monkeypatch):
