@@ -17,6 +17,7 @@ from ..errors import UsageError, one_line
 from ..files import cache_folder
 from ..option_defaults import passed_on
 from ..options import TIMEOUT_SECONDS
+from ..profile.text import cut
 from ..report.verdicts import newly_decided
 from ..variants import variant
 from ..variants.prepare import Prepared, both
@@ -164,9 +165,7 @@ class _Progress:
         line = f"{self._standing}{text}{limit}"
         if self._reporter and self._reporter.isatty:
             width = self._reporter._tw.fullwidth - 1  # noqa: SLF001
-            shown = one_line(line)
-            shown = shown if len(shown) <= width else f"{shown[: width - 1]}…"
-            self._reporter.rewrite(shown, erase=True)
+            self._reporter.rewrite(cut(one_line(line), width), erase=True)
         elif RealTime.seconds() - self._line_seconds > _LINE_SECONDS:
             self.say(line)
 
