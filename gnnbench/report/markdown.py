@@ -118,7 +118,7 @@ def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool)
     """Return the lines of each block; there are blank lines between the blocks."""
     result, rows, remarks = part.result, part.rows, part.remarks
     kept = rows[:most]
-    changed = [row for row in kept if _is_changed(row)]
+    changed = [row for row in kept if wording.is_changed(row)]
     shown = kept if len(rows) <= _FEW else changed
     folded = kept[len(shown) :]
     told = part.causes[:most]
@@ -143,11 +143,6 @@ def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool)
         [*remarks[:most], *_key(result)],
         ["</details>"],
     ]
-
-
-def _is_changed(row: Compared) -> bool:
-    memory = bool(row.memory and row.memory.changed)
-    return row.judgement.verdict in CHANGED or memory or row.has_other_result
 
 
 def _notes(row: Compared, told: Sequence[Told]) -> tuple[str, ...]:
@@ -175,7 +170,7 @@ def _rank(row: Compared, cause: int) -> tuple[bool, int, int, float]:
     """Sort key: changed benchmarks first, each cause together, larger changes before smaller ones."""
     found = row.judgement
     change = abs(math.log(found.ratio)) if found.ratio and found.ratio > 0 else 0.0
-    return not _is_changed(row), _ORDER.index(found.verdict), cause, -change
+    return not wording.is_changed(row), _ORDER.index(found.verdict), cause, -change
 
 
 def _table(rows: Sequence[Compared], names: Labels) -> list[str]:
@@ -200,7 +195,7 @@ def _remarks(result: Result, rows: Sequence[Compared], names: Labels, told: Sequ
         unsure = verdict in ("undecided", "incomparable")
         reasons = [reason] if unsure else wording.reasons(row.judgement)
         # Those of changed ones are below the table.
-        above = _notes(row, told) if _is_changed(row) else ()
+        above = _notes(row, told) if wording.is_changed(row) else ()
         others = (note for note in notes_of(row, told) if note not in above)
         by_row.append((_name(names, row), [prose(note) for note in (*reasons, *others) if note]))
     first = [f"only a part of the benchmarks: shard {result.shard}"] if result.shard else []

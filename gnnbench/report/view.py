@@ -72,8 +72,7 @@ class BenchmarkView:
     @property
     def is_changed(self) -> bool:
         """Whether its time, its memory or its result changed."""
-        other = self.results is not None and self.results.is_other
-        return self.verdict in CHANGED or bool(self.memory and self.memory.changed) or other
+        return wording.is_changed(self)
 
     @property
     def failed(self) -> bool:

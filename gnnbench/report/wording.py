@@ -37,6 +37,13 @@ class Judged(Protocol):
         """None: results were not compared, because both sides run the same code or nobody asked."""
 
 
+def is_changed(row: Judged) -> bool:
+    """Return whether the time, the memory or the result changed, also where that is accepted."""
+    found, memory, results = row.judgement, row.memory, row.results
+    by_time = found is not None and found.verdict in CHANGED
+    return by_time or (memory is not None and memory.changed) or (results is not None and results.is_other)
+
+
 @dataclass(frozen=True)
 class Headline:
     """The main result."""

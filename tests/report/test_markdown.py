@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnnbench.compare.comparison import Compared, Comparison, Work
+from gnnbench.compare.comparison import Agreement, Compared, Comparison, Work
 from gnnbench.compare.repeat import Repeat
 from gnnbench.compare.result import Result, Side
 from gnnbench.compare.verdict import Judgement, Thresholds
@@ -65,6 +65,15 @@ def test_the_verdict_comes_first_then_what_moved_then_the_rest_folded():
     assert len(page.rows) == 46
     assert {len(row) for row in page.rows} == {5, 6}, "of decided ones none sees anything"
     assert "git:main (1a2b3c4d)" in page.codes
+
+
+def test_another_result_that_is_accepted_is_shown_above_the_unchanged():
+    """As more memory that is accepted is."""
+    accepted = Agreement("differ", "output: 3 of 9 values", excused="accepted: it rounds now")
+    one = Compared("test_a.py::test_rounded", SAME, 1e-3, results=accepted)
+    top, _ = write([section(*suite(44), one)]).split("<details>")
+    assert ["test_rounded", "same"] in [row[:2] for row in render(top).rows]
+    assert "it rounds now" in top
 
 
 def changed(name, *functions, ratio=1.3, notes=()):
