@@ -213,9 +213,11 @@ def count(rows: Sequence[Compared]) -> str:
 
 
 def result(found: Comparison) -> str:
-    """Return the last lines in a terminal: what fails or is known, and the verdicts, counted."""
-    said = f"{headline(found.rows).said}\n" if found.rows else ""
-    return said + count(found.rows)
+    """Return the last lines in a terminal: what fails or is known, what to do, and the verdicts, counted."""
+    lines = [headline(found.rows).said] if found.rows else []
+    if any(row.is_worse for row in found.rows):
+        lines.append("if that is intended: see gnnbench accept --help")
+    return "\n".join((*lines, count(found.rows)))
 
 
 def sentence(row: Compared, *, in_turns: bool = False) -> str:
