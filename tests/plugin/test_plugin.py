@@ -24,7 +24,7 @@ ON_ONE_GRAPH = [
     if not row.relational and not row.batched and name not in NOT_HERE
 ]
 OTHERS = [name for name, row in OPERATIONS.items() if row.relational or row.batched]
-LOADERS = [name for name in ON_ONE_GRAPH if name.startswith("neighbor_loader")]
+LOADERS = [name for name in OPERATIONS if "_loader_" in name]
 SOME = ["epoch_backward", "metis_partition", "neighbor_loader_0_workers", "spmm_sum"]
 IN_PLACE = {
     "epoch_backward": "its autograd graph cannot be copied",
@@ -116,24 +116,21 @@ def _shows_header_progress_and_table(out, count):
     assert numbers == list(range(1, planned + 1))
     assert f"{count} benchmarks checked against the reference, {count} timed" in out
     assert re.search(r"^spmm_sum +fwd +pyg +[\d.]+ [mµn]?s +", out, re.MULTILINE)
-    table = out.partition("operation ")[2].partition("gnnbench:")[0]
-    rows = [line for line in table.splitlines() if ": " not in line]  # in a pipe, notes are whole
-    assert max(map(len, rows)) <= 80
 
 
 @pytest.mark.nightly
 def test_operations_with_relations_or_on_batches_run_on_such_graphs_only(tmp_path):
     saved = tmp_path / "run.json"
     graphs = ("--gnn-dataset", "rmat:5,aifb:synthetic@0.05,molecules:4", "--gnn-hidden", "8")
-    files = [f"benchmarks/test_{name}.py" for name in ("hetero", "rgcn_conv", "batch", "pool", "epoch_gin")]
     chosen = ("--gnn-all", "-k", " or ".join(f"{name}-" for name in OTHERS))
-    result = run_kernels(*files, *graphs, *chosen, *SHORT, "-rs", f"--benchmark-json={saved}")
+    result = run_kernels("benchmarks", *graphs, *chosen, *SHORT, "-rs", f"--benchmark-json={saved}")
     assert result.returncode == 0, result.stdout
     ours = measured(saved)
     for one in ours:
         relational = OPERATIONS[one["spec"]["operation"]].relational
         assert one["spec"]["dataset"] == ("aifb:synthetic@0.05" if relational else "molecules:4")
-        assert one["measurement"]["not_copied"] == one["counters"]["unsteady"] == []
+        assert one["measurement"]["not_copied"] == []
+        assert one["measurement"]["whole_call"] or one["counters"]["unsteady"] == []
     assert {(one["spec"]["operation"], one["spec"]["platform"]) for one in ours} == cells(OTHERS)
     assert "rmat:5 has one relation: use --gnn-dataset aifb" in unfolded(result.stdout)
     assert "rmat:5 is one graph, not many: use --gnn-dataset molecules:10" in unfolded(result.stdout)
