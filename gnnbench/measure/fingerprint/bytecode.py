@@ -9,6 +9,7 @@ import dis
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -22,6 +23,15 @@ _BACKWARD = frozenset(number for name, number in dis.opmap.items() if "BACKWARD"
 _COMPILED = re.compile(r"\b__(compiled_fn|resume_at)_\w+")
 """Names that torch.compile gives to compiled code; they have numbers that depend on the process."""
 _IMPORT = dis.opmap["IMPORT_NAME"]
+_STORE = dis.opmap["STORE_NAME"]
+_END = (0, 0, 0, 0)
+_FAST = "((?:LOAD|STORE)_FAST(?:_BORROW)?)"
+_PAIRS = {
+    number: (dis.opmap[pair[1]], dis.opmap[pair[2]])
+    for name, number in dis.opmap.items()
+    if (pair := re.fullmatch(f"{_FAST}_{_FAST}", name))
+}
+"""Instructions that stand for two in one line since Python 3.13; each half byte is a local variable."""
 _HAS_DOCSTRING = 0x4000000
 """The flag with which Python 3.14 marks a function that has a docstring."""
 
@@ -45,10 +55,14 @@ class Bytecodes:
         yield f"{code.co_argcount} {code.co_posonlyargcount} {code.co_flags & ~_HAS_DOCSTRING}"
         yield " ".join(code.co_varnames[:parameters])
         yield _COMPILED.sub(r"__\1", " ".join(code.co_names))
-        yield code.co_exceptiontable.hex()
         units = list(_instructions(code.co_code))
         kept = [unit for unit, _, _, _ in units]
-        for unit, operation, argument, caches in units:
+        for start, length, target, depth in _handlers(code.co_exceptiontable):
+            places = (bisect_left(kept, unit) for unit in (start, start + length, target))
+            yield f"{' '.join(map(str, places))} {depth}"
+        for (unit, operation, argument, caches), (_, after, name, _) in pairwise((*units, _END)):
+            if after == _STORE and code.co_names[name] == "__firstlineno__":
+                continue  # the line of a class, since Python 3.13
             if operation in _CONSTANTS:
                 text = self.constant(code.co_consts[argument])
             elif operation in _JUMPS:
@@ -72,7 +86,7 @@ def _instructions(code: bytes) -> Iterator[tuple[int, int, int, int]]:
     """Yield position, operation, argument and number of inline caches of each instruction.
 
     Positions count units of two bytes. This does the same as `dis.get_instructions`, which takes 100 times as
-    long, and leaves out what does nothing.
+    long, leaves out what does nothing, and divides what Python joins within a line.
     """
     extended, count = 0, len(code) // 2
     for unit in range(count):
@@ -82,7 +96,26 @@ def _instructions(code: bytes) -> Iterator[tuple[int, int, int, int]]:
             caches = 0
             while unit + 1 + caches < count and code[2 * (unit + 1 + caches)] == _CACHE:
                 caches += 1
+            if operation in _PAIRS:
+                first, operation = _PAIRS[operation]
+                yield unit, first, argument >> 4, 0
+                argument &= 15
             yield unit, operation, argument, caches
+
+
+def _handlers(table: bytes) -> Iterator[tuple[int, ...]]:
+    """Yield start, length and handler of each range of an exception table, in units, and the stack's depth.
+
+    Each is a number of bytes with six bits each, the highest first; all but the last byte have bit 6
+    (CPython, Objects/exception_handling_notes.txt).
+    """
+    numbers, number = list[int](), 0
+    for byte in table:
+        number = number << 6 | byte & 63
+        if not byte & 64:
+            numbers.append(number)
+            number = 0
+    return zip(*[iter(numbers)] * 4, strict=True)
 
 
 def _target(unit: int, operation: int, argument: int, caches: int) -> int:

@@ -28,7 +28,7 @@ _GENERATED_NAME = re.compile(r"\bc[a-z2-7]{50,}\b")
 """Names of torch.compile's files and kernels: hashes of their content and of the machine."""
 
 
-METHOD = 2
+METHOD = 3
 """How hashes are computed: increase it whenever unchanged code would get other hashes."""
 
 

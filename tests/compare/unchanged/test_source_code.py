@@ -33,6 +33,7 @@ def changed(before: str, after: str) -> set[str] | None:
     ("before", "after"),
     [
         ('"""A module."""', ""),
+        ("N = 2", "\nN = 2"),
         ('    """A class."""\n', "    # a comment\n\n"),
         ('"""A method."""', '"""Another text."""'),
         ("return x + self.m", "return (x +\n            self.m)"),
