@@ -92,6 +92,18 @@ def test_candidates_with_the_same_code_are_not_told_apart_by_time():
     assert set(line.found()) == {40}
 
 
+def test_a_step_and_one_back_are_found_where_all_between_them_run_the_same_code():
+    line = Line([(16, 1.3), (40, 1 / 1.15)], seed=2)
+    for first, after in ((0, 16), (16, 40), (40, LAST + 1)):
+        for position in range(first + 1, after):
+            line.search.same(position, first)
+    assert line.run() < 10
+    assert line.found() == {
+        16: pytest.approx(math.log(1.3), abs=0.03),
+        40: pytest.approx(-math.log(1.15), abs=0.03),
+    }
+
+
 def test_a_change_is_likelier_where_counters_change():
     def changed(counters):
         search = Search(LAST, least_change(0.03, math.log(1.1)), 1, counters=counters)
