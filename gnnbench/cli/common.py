@@ -202,7 +202,7 @@ def exit_code(found: "Comparison", *, strict: bool) -> int:
     """Return the exit code for a comparison, see docs/cli.md."""
     counted = [row.judgement for row in found.rows if row.judgement.verdict != "ignored"]
     verdicts: set[str] = {judgement.verdict for judgement in counted}
-    judged = not counted or any(judgement.judged for judgement in counted)
+    judged = bool(found.rows) and (not counted or any(judgement.judged for judgement in counted))
     if any(row.is_worse for row in found.rows):
         return SLOWER
     unsure = verdicts & {"undecided", "incomparable"}

@@ -210,7 +210,7 @@ class Suite:
         return [*dict.fromkeys(own), *self._refusals(), *([] if all_named else choice)]
 
     def missing(self, name: str) -> dict[str, str]:
-        """Return the sides that have no test of a name, each with the reason if it is known."""
+        """Return the sides that have no test of a name, each with why its file cannot be collected, if so."""
         found = {}
         for side, one in self._sides.items():
             if name not in one["names"]:
@@ -219,7 +219,7 @@ class Suite:
                     for file, reason in one["refused"].items()
                     if name.startswith(file)
                 ]
-                found[side] = f"has no such test{''.join(refused[:1])}"
+                found[side] = "".join(refused[:1])
         return found
 
     def _refusals(self) -> Iterable[str]:

@@ -59,6 +59,7 @@ def test_where_too_few_pairs_leave_all_undecided_nothing_was_judged():
     )
     assert exit_code(Comparison([few]), strict=False) == 3
     assert exit_code(Comparison([few, wide]), strict=False) == 0
+    assert exit_code(Comparison([]), strict=False) == 3
 
 
 def test_what_a_file_says_does_not_control_the_terminal(tmp_path, base, compare):

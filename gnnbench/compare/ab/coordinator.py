@@ -16,7 +16,7 @@ from ...variants import variant
 from ...variants.collected import Suite, unmatched
 from ...variants.prepare import Prepared
 from ..allowed import Allowed
-from ..comparison import Compared, Comparison
+from ..comparison import Agreement, Compared, Comparison
 from ..repeat import Repeat, ends_of
 from ..result import Result, Side
 from ..settle import allowed
@@ -28,6 +28,8 @@ from .schedule import SAME_CODE as UNTIMED
 from .schedule import Decision, Schedule
 from .turns import SAME_CODE
 from .visit import Inspections, NotTimed, Pair, Visit, sample
+
+_HEAD_FAILS = Agreement("differ", "the head fails, the base does not")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,7 +279,9 @@ class _Session:
         rows = []
         for name, decision in self.judging.decisions().items():
             inspected = self._terms.inspections.get(name, Inspections())
-            logs = self.judging.head_logs.get(name)
+            logs, results = self.judging.head_logs.get(name), inspected.results
+            if decision.head_fails and not (results and results.is_other):
+                results = _HEAD_FAILS
             rows.append(
                 Compared(
                     name,
@@ -286,7 +290,7 @@ class _Session:
                     notes=inspected.work.notes(),
                     work=inspected.work,
                     memory=inspected.memory,
-                    results=inspected.results,
+                    results=results,
                     counts=replace(decision.counts, seconds=round(decision.counts.seconds, 3)),
                 )
             )

@@ -5,6 +5,7 @@ import random
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
@@ -113,7 +114,8 @@ class Workers(Processes):
     def _with_turns(self, name: str, do: Callable[[Turns], _Found | NotTimed]) -> _Found | NotTimed:
         self.used = {}
         if missing := self.suite.missing(name):
-            return joined({side: NotTimed("failed", text) for side, text in missing.items()})
+            without = {side: NotTimed("failed", f"has no such test{why}") for side, why in missing.items()}
+            return replace(joined(without), head_fails="base" not in missing and bool(missing["head"]))
         if name in self._visited_once:
             return NotTimed(
                 "failed", "its single round was timed in these processes before: fresh ones are needed"
@@ -124,7 +126,7 @@ class Workers(Processes):
             found = do(turns)
         except DiedError as error:
             self._break(error)
-            return NotTimed("failed", str(error), (error.side,))
+            return NotTimed("failed", str(error), (error.side,), head_fails=error.side == "head")
         if turns.several:
             self.shared.several.append(name)
         if turns.once:

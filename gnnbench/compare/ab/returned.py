@@ -85,7 +85,9 @@ class _Comparing:
         )
         self._elements, self._fetch = sides[_BASE]["elements"], fetch
         self._writable = [set(one["writable"]) for one in sides]
-        self._have_new = bool(self._writable[_BASE]) and self._writable[_BASE] == self._writable[_HEAD]
+        self._get_the_same = self._writable[_BASE] == self._writable[_HEAD]
+        """Whether the same inputs of both sides get new values."""
+        self._have_new = self._get_the_same and bool(self._writable[_BASE])
         self._left: list[str] = []
         """What could not be compared."""
         self._others: list[str] = []
@@ -100,7 +102,7 @@ class _Comparing:
             self._compare_all()
         except _DifferError as error:
             return Agreement("differ", str(error))
-        repeated = self._have_new and self._kept[_HEAD] and not self._kept[_BASE]
+        repeated = self._get_the_same and self._kept[_HEAD] and not self._kept[_BASE]
         if self._others:
             return not_compared(_OTHERS.format(self._others[0]))
         if not self._compared:

@@ -57,6 +57,8 @@ class Decision:
     judgement: Judgement
     counts: PairCounts
     """How much it was timed."""
+    head_fails: bool = False
+    """Whether the head alone failed each time."""
 
 
 SAME_CODE = Decision(SAME, PairCounts(0, 0, 0, 0, 0.0))
@@ -85,6 +87,8 @@ class _Benchmark:
     asked: float = 0.0
     """Seconds that were planned for the turns of its visits."""
     failures: int = 0
+    head_fails: bool = False
+    """Whether the head alone failed the last time."""
 
     @property
     def counts(self) -> PairCounts:
@@ -158,7 +162,8 @@ class Schedule:
         """Return the state of each benchmark."""
         needed = math.ceil(self.needed_seconds)
         return {
-            name: Decision(self._advised(one, needed), one.counts) for name, one in self._benchmarks.items()
+            name: Decision(self._advised(one, needed), one.counts, one.head_fails and not one.pairs)
+            for name, one in self._benchmarks.items()
         }
 
     def _advised(self, one: _Benchmark, needed: int) -> Judgement:
@@ -314,6 +319,7 @@ class Schedule:
         for name, why in pair.failures.items():
             one = self._benchmarks[name]
             one.failures += 1
+            one.head_fails = why.head_fails
             one.decided |= one.failures >= FAILURES
             if one.decided or not one.pairs:
                 one.judgement = Judgement("incomparable", why.text)

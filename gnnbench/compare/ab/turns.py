@@ -278,4 +278,5 @@ def joined(found: Mapping[str, NotTimed]) -> NotTimed:
     kind: Literal["skipped", "failed"] = (
         "skipped" if kinds == {"skipped"} and len(found) == len(SIDES) else "failed"
     )
-    return NotTimed(kind, text, tuple(side for side in SIDES if side in found))
+    head_fails = "base" not in found and found["head"].kind == "failed"
+    return NotTimed(kind, text, tuple(side for side in SIDES if side in found), head_fails)

@@ -71,6 +71,8 @@ class NotTimed:
     """One line; of a failure, it names the side."""
     sides: tuple[str, ...] = field(default=(), compare=False)
     """The sides that failed, skipped, or have no benchmark."""
+    head_fails: bool = field(default=False, compare=False)
+    """Whether the head raised, died or cannot be collected, and the base can be timed."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,9 @@ The calls from 3 on are made only where results differ: they show how much round
 new values finds results that are kept by address or by identity; the repeated call finds those that are kept
 by content, those that are computed only when they are looked at, and random numbers. Call 4 is also made if
 call 2 ran fewer lines of Python than call 1: where results are kept by content, it runs as many as call 1.
+
+Where no input gets new values, as indices never do, two calls on copies of the inputs find results that are
+kept by address or by identity: there they run more lines of Python than call 2.
 """
 
 import os
@@ -19,6 +22,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -28,6 +32,7 @@ from ...outputs import parts
 from .. import compilation
 from ..clock import Call
 from ..conditions import collector_paused, seed
+from ..copies import Copies
 from ..seam import Pedantic
 from . import given
 from .given import Given, equal, write
@@ -105,6 +110,9 @@ class ComparedCalls:
             # A first warning, random numbers, or waiting for other threads and processes may have made the
             # call with new values longer: then the next one with such values executes another number.
             self.kept = self.make(NEW_MOVED).lines == new
+        elif not self.writable and 0 < again <= given:
+            first, second = self._lines_on_copies()
+            self.kept = first is not None and again < first == second
 
     def make(self, number: int) -> Returned:
         """Make a call, and keep what it returned and changed; the inputs have the given values afterwards.
@@ -150,6 +158,24 @@ class ComparedCalls:
             self._given.restore()
             self._calls.tear_down(call)
         return found
+
+    def _lines_on_copies(self) -> list[int | None]:
+        """Return how many lines of Python two calls execute, each with copies of the given inputs.
+
+        None: they were not counted, the call raised, or its inputs cannot be copied.
+        """
+        calls = [self._calls.inputs() for _ in range(2)]
+        copied = [_copy(call) for call in calls]  # both exist at once, so their addresses differ
+        seed(AGAIN)
+        try:
+            with collector_paused():
+                return [_counted(one)[1] if one else None for one in copied]
+        except Exception:  # noqa: BLE001 - a benchmark may raise anything
+            return [None, None]
+        finally:
+            self._given.restore()
+            for call in calls:
+                self._calls.tear_down(call)
 
     def save(self, wanted: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
         """Write numbers as `.npy` files; return the name of each file, or the beginning of a text.
@@ -218,6 +244,22 @@ class ComparedCalls:
             raise ValueError(f"the output has {len(opened):,} parts, more than {_MOST_PARTS:,}")
         for place, part in portable(opened, found.left).items():
             found.parts[f"output{place}"] = part.copied()
+
+
+def _copy(call: Call) -> Call | None:
+    """Return a call with copies of its tensors and arrays; None: not all can be copied.
+
+    Those that a function captured are not: they may be what it keeps.
+    """
+    copies = Copies()
+
+    def of(value: Any) -> Any:
+        return value.copy() if isinstance(value, np.ndarray) else copies.of(value)
+
+    keywords = {name: of(value) for name, value in call.kwargs.items()}
+    args = tuple(map(of, call.args))
+    function = call.function if isinstance(call.function, FunctionType) else copies.of(call.function)
+    return None if copies.torn else Call(function, args, keywords)
 
 
 def _counted(call: Call) -> tuple[Any, int | None]:

@@ -130,6 +130,8 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
         judgement = judgements.pop(test)
         assert judgement.verdict == "incomparable"
         assert text in judgement.reason
+    broken = {row.fullname.partition("::")[2] for row in found.rows if row.is_worse} - {"test_more"}
+    assert broken == {"test_crashes", "test_raises"}, "what skips or is gone is no fault"
     assert {name: one.verdict for name, one in judgements.items()} == {
         "test_sum": "same",
         "test_more": "slower",

@@ -307,6 +307,43 @@ def test_a_first_warning_is_no_cache_and_one_by_content_is(tmp_path):
     assert rewritten(tmp_path, np.sum, keeps, inputs).only_repeated
 
 
+@pytest.mark.parametrize("of", [torch.from_numpy, lambda edges: edges], ids=["torch", "numpy"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        id,
+        lambda edges: (
+            edges.__array_interface__["data"] if isinstance(edges, np.ndarray) else edges.data_ptr()
+        ),
+    ],
+    ids=["identity", "address"],
+)
+def test_what_is_kept_of_indices_is_fast_only_when_repeated(tmp_path, of, key):
+    """Indices get no new values, so their copies show it."""
+    kept = {}
+
+    def degree(edges):
+        return of(np.bincount(np.asarray(edges[1])))
+
+    def keeps(edges):
+        if key(edges) not in kept:
+            kept[key(edges)] = degree(edges)
+        return kept[key(edges)]
+
+    def warns(edges):
+        if not kept:
+            kept["warned"] = True
+        return degree(edges)
+
+    def inputs():
+        return of(np.random.default_rng(0).integers(9, size=(2, 30)))
+
+    assert rewritten(tmp_path, degree, keeps, inputs).only_repeated
+    kept.clear()
+    assert not rewritten(tmp_path, degree, warns, inputs).only_repeated
+    assert not rewritten(tmp_path, keeps, keeps, inputs).only_repeated
+
+
 @dataclass
 class Stats:
     """A result with a property that is computed once and kept."""

@@ -169,7 +169,10 @@ def test_a_file_that_one_side_cannot_collect(tmp_path):
         assert pair.suite.notes() == ["base: test_suite.py cannot be collected: RuntimeError: too old"]
         assert pair.loaded == {"base": ("mine",), "head": ()}
         expected = "base: has no such test: test_suite.py cannot be collected: RuntimeError: too old"
-        assert pair.visit(name("test_it"), 0).text == expected
+        found = pair.visit(name("test_it"), 0)
+        assert (found.text, found.head_fails) == (expected, False)
+    with workers(tmp_path, prepared("."), prepared("other", other)) as pair:
+        assert pair.visit(name("test_it"), 0).head_fails
 
 
 def simulated(folder, name, benchmarks, **noise):
