@@ -102,7 +102,7 @@ def _compute(
             starts = [starts[0].coalesce().values() if starts[0].is_sparse else starts[0]]
             upstream = [gradient_for(starts[0], entries)]
         wanted = [argument for argument in arguments if argument.requires_grad]
-        gradients = torch.autograd.grad(starts[: len(upstream)], wanted, upstream)
+        gradients = torch.autograd.grad(starts[: len(upstream)], wanted, upstream, materialize_grads=True)
     kept = {place: one.detach() if isinstance(one, Tensor) else one for place, one in outputs.items()}
     return Expected(kept, gradients)
 

@@ -239,7 +239,7 @@ def _verify_gradients(
     view: View,
 ) -> None:
     """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
-    found = list(_gradients(case, module, inputs))
+    found = list(_gradients(case, module, inputs, right))
     if case.spec.direction != FORWARD_BACKWARD:
         _compare_network(case, [gradient for gradient, _ in found], right)
     else:
@@ -283,13 +283,20 @@ def _float64(tensor: Tensor) -> Tensor:
     return tensor.detach().to("cpu", torch.float64, copy=True)
 
 
-def _gradients(case: Case, module: PlatformModule, inputs: Sequence[Any]) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield each tensor's gradient, dense, and the tensor, both as the reference takes it."""
-    wanted = (one for one in _tensors(inputs, module) if one[0].requires_grad)
-    for index, (tensor, transposed) in enumerate(wanted):
+def _gradients(
+    case: Case, module: PlatformModule, inputs: Sequence[Any], right: Sequence[Tensor]
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield each tensor's gradient, dense, and the tensor, both as the reference takes it.
+
+    It may be missing where the right one is zero.
+    """
+    wanted = [one for one in _tensors(inputs, module) if one[0].requires_grad]
+    for index, ((tensor, transposed), expected) in enumerate(zip(wanted, right, strict=True)):
         gradient = tensor.grad
         if gradient is None:
-            raise MismatchError(f"{case.spec.id}: the gradient of input tensor {index} is missing")
+            if expected.any():
+                raise MismatchError(f"{case.spec.id}: the gradient of input tensor {index} is missing")
+            gradient = torch.zeros_like(tensor)
         if gradient.is_sparse:
             gradient = gradient.to_dense()
         yield (gradient.t(), tensor.t()) if transposed else (gradient, tensor)

@@ -46,6 +46,22 @@ def edgeless(small_graph):
     return replace(small_graph, edge_index=torch.empty(2, 0, dtype=torch.int64))
 
 
+def test_an_input_that_needs_no_gradient_may_have_none(make_case):
+    """Of a mask of the features, for example, and of a parameter that nothing uses."""
+    case = make_case(direction=FORWARD_BACKWARD)
+
+    def masked(x, y):
+        return x * (y > 0)
+
+    check(case, masked, case.features(), case.features(), expected=lambda _, x, y: masked(x, y))
+
+    def expected(_, x, y):
+        return masked(x, y) + y - y.detach()
+
+    with pytest.raises(MismatchError, match="the gradient of input tensor 1 is missing"):
+        check(case, masked, case.features(), case.features(), expected=expected)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 @BOTH
 def test_right_kernel_passes_where_a_node_is_isolated(make_case, direction, dtype):
