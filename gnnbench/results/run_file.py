@@ -104,6 +104,8 @@ def check(path: Path, content: Any, raw: bytes) -> dict[str, Any]:
     """
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         _refuse(path, "not a run file of pytest-benchmark: it has no list of benchmarks")
+    if "command" in content:
+        _refuse(path, f"a result of gnnbench {content['command']}, and not a run file", "give a run file")
     ours = json_io.own_part(content)
     if ours and ours["version"] not in READABLE:
         _refuse(

@@ -103,8 +103,8 @@ def _split(part: str) -> tuple[str, str]:
     kind, colon, value = part.partition(":")
     if not colon:
         likely = "pip" if re.search(r"[=<>~!]=|[<>]", part) else "env" if "=" in part else "git"
-        also = f" or path:{part}" if likely == "git" else ""
-        raise UsageError(f"{part!r} is not part of a variant: did you mean {f'{likely}:{part}{also}'!r}?")
+        also = f" or {f'path:{part}'!r}" if likely == "git" else ""
+        raise UsageError(f"{part!r} is not part of a variant: did you mean {f'{likely}:{part}'!r}{also}?")
     if kind not in KINDS:
         # Escaped, so that the message stays on one line.
         raise unknown_name("part of a variant", ascii(kind)[1:-1], KINDS)

@@ -71,6 +71,7 @@ def test_files_of_pytest_benchmark_alone_are_read(tmp_path):
         ("", "not JSON, or cut off"),
         (b"\xff\xfe\x00", "not JSON, or cut off"),
         ("[]", "it has no list of benchmarks"),
+        ('{"command": "ab", "benchmarks": []}', "a result of gnnbench ab, and not a run file"),
         ('{"benchmarks": [], "gnnbench": {"version": 99}}', "version 99 of the format"),
     ],
 )

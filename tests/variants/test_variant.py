@@ -53,7 +53,7 @@ def test_a_variant_is_its_parts(text, fields):
         ("null character", ["git:a\0b"]),
         ("unknown part of a variant 'gti': did you mean git", ["gti:main"]),
         ("unknown part", ["https://example.org", "'gi\nt:main'"]),
-        (r"did you mean 'git:main or path:main'\?", ["main"]),
+        (r"did you mean 'git:main' or 'path:main'\?", ["main"]),
         (r"did you mean 'env:A=1'\?", ["A=1"]),
         (r"did you mean 'pip:torch==2'\?", ["torch==2"]),
         ("give git:REF", ["git:"]),
