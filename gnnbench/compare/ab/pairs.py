@@ -126,7 +126,7 @@ class Workers(Processes):
             found = do(turns)
         except DiedError as error:
             self._break(error)
-            return NotTimed("failed", str(error), (error.side,), head_fails=error.side == "head")
+            return NotTimed("died", str(error), (error.side,), head_fails=error.side == "head")
         if turns.several:
             self.shared.several.append(name)
         if turns.once:

@@ -319,8 +319,9 @@ class Schedule:
         for name, why in pair.failures.items():
             one = self._benchmarks[name]
             one.failures += 1
-            one.head_fails = why.head_fails
             one.decided |= one.failures >= FAILURES
+            # That a process dies once may have other reasons, such as the machine's memory.
+            one.head_fails = why.head_fails and (one.decided or why.kind != "died")
             if one.decided or not one.pairs:
                 one.judgement = Judgement("incomparable", why.text)
 

@@ -65,8 +65,9 @@ class Visit:
 class NotTimed:
     """Why a benchmark was not timed in a pair."""
 
-    kind: Literal["same code", "skipped", "no benchmark", "failed"]
-    """Both sides run the same code, both skip it, neither calls `benchmark`, or anything else ("failed")."""
+    kind: Literal["same code", "skipped", "no benchmark", "died", "failed"]
+    """Both sides run the same code, both skip it, neither calls `benchmark`, a process died or did not
+    answer, or anything else ("failed")."""
     text: str
     """One line; of a failure, it names the side."""
     sides: tuple[str, ...] = field(default=(), compare=False)

@@ -18,7 +18,7 @@ ERROR = 0.01
 _MISSED = 0.2
 """Once a change is named, an interval that has another one with at most this probability is not searched."""
 MOST_PAIRS = 16
-"""Pairs of one candidate and of those that run the same code: more are not measured, whatever they say."""
+"""Pairs of one candidate: it is not measured again, whatever they say."""
 _COUNTERS = 4.0
 """How much likelier a change is where counters are known to change."""
 
@@ -107,9 +107,9 @@ class Search:
 
     def _can_repeat(self, position: int) -> bool:
         """Tell whether a candidate that was measured, or runs the same code as others, is worth a pair."""
-        first = self.equal.get(position, position)
-        pairs = sum(self.equal.get(one.position, one.position) == first for one in self.observations)
-        return first > 0 and pairs < MOST_PAIRS and position not in self.broken
+        pairs = sum(one.position == position for one in self.observations)
+        is_base = not self.equal.get(position, position)
+        return not is_base and pairs < MOST_PAIRS and position not in self.broken
 
     def scores(self) -> dict[int, float]:
         """Return the candidates that are worth a pair, and how much each tells.

@@ -12,8 +12,8 @@ new values finds results that are kept by address or by identity; the repeated c
 by content, those that are computed only when they are looked at, and random numbers. Call 4 is also made if
 call 2 ran fewer lines of Python than call 1: where results are kept by content, it runs as many as call 1.
 
-Where no input gets new values, as indices never do, two calls on copies of the inputs find results that are
-kept by address or by identity: there they run more lines of Python than call 2.
+Indices get no new values. Where no input does, two calls get copies of the inputs: what is kept by address or
+by identity runs more lines of Python there than in call 2.
 """
 
 import os
