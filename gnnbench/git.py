@@ -67,6 +67,59 @@ def tracked(folder: Path) -> frozenset[str]:
     return frozenset(_ask(folder, "ls-tree", "-z", "--name-only", "HEAD").split("\0")[:-1])
 
 
+def tracked_files(folder: Path) -> frozenset[str]:
+    """Return the names of all files that git tracks in a folder, also staged and in submodules."""
+    return frozenset(_ask(folder, "ls-files", "-z", "--recurse-submodules").split("\0")[:-1])
+
+
+def files_of(folder: Path, commit: str) -> frozenset[str]:
+    """Return the names of all files of a commit, excluding those of submodules."""
+    entries = _entries(folder, commit)
+    return frozenset(name for name, (kind, _) in entries.items() if kind == "blob")
+
+
+def ignored(folder: Path) -> list[str]:
+    """Return the names of what git ignores in a folder; those of whole folders end with a slash."""
+    listing = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+    return _ask(folder, *listing).split("\0")[:-1]
+
+
+def submodules(folder: Path, commit: str) -> dict[str, tuple[Path, str]]:
+    """Return the repository and the commit of each submodule of a commit, by its path from the top.
+
+    Those that are not on this machine are left out.
+
+    Args:
+        folder: the top of the repository, or a submodule's repository.
+        commit: the full hash.
+    """
+    own = {name: hash_ for name, (kind, hash_) in _entries(folder, commit).items() if kind == "commit"}
+    if not own:
+        return {}
+    settings = _ask(folder, "config", "-z", "--blob", f"{commit}:.gitmodules", "--get-regexp", r"\.path$")
+    names = {
+        path: key.removeprefix("submodule.").removesuffix(".path")
+        for key, _, path in (line.partition("\n") for line in settings.split("\0")[:-1])
+    }
+    shared = folder / _ask(folder, "rev-parse", "--git-common-dir").removesuffix("\n")
+    found = {}
+    for path, hash_ in own.items():
+        places = (shared / "modules" / names.get(path, path), folder / path / ".git")
+        repository = next(filter(Path.is_dir, places), None)
+        if repository:
+            found[path] = repository, hash_
+            inner = submodules(repository, hash_)
+            found |= {f"{path}/{name}": place for name, place in inner.items()}
+    return found
+
+
+def _entries(folder: Path, commit: str) -> dict[str, tuple[str, str]]:
+    """Return kind and hash of all that a commit has, by name."""
+    lines = _ask(folder, "ls-tree", "-r", "-z", "--full-tree", commit).split("\0")[:-1]
+    split = (line.partition("\t") for line in lines)
+    return {name: (about.split()[1], about.split()[2]) for about, _, name in split}
+
+
 def full_hash(folder: Path, name: str) -> str | None:
     """Return the full hash of a commit; None: the folder's repository does not have it."""
     return _ask(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip() or None

@@ -15,7 +15,9 @@ from typing import Any, Self
 
 from ..clocks import RealTime
 from ..errors import one_line
+from ..files import project, real_path
 from .command import END_SECONDS, end, wait
+from .import_roots import Place, Trees
 from .pipe import ClosedError, GarbledError, Link
 
 SIDES = ("base", "head")
@@ -83,6 +85,7 @@ class Child:
         trees: Sequence[Path],
         folder: Path,
         log: Path,
+        places: Sequence[Place] = (),
         pair: int = 0,
         side: str = "",
         under: Sequence[str] = (),
@@ -97,7 +100,8 @@ class Child:
             environment: variables to set in addition to this process's own.
             trees: import roots that precede all others; the first that has a package wins.
             folder: the working directory.
-            log: file for its output.
+            log: file for its output; beside it lies a file with its trees.
+            places: folders of the caller whose files it has elsewhere.
             pair: number of its pair; with the side, it seeds a simulated clock.
             side: `base` or `head`; empty: it is one alone.
             under: the command that runs Python, with its arguments; empty: none.
@@ -124,7 +128,7 @@ class Child:
             "write": theirs_write,
             "token": token,
             "coordinator": os.getpid(),
-            "trees": [str(tree) for tree in trees],
+            "trees": str(log.with_suffix(".trees")),
             "pair": pair,
             "side": int(side == SIDES[1]),
             # A variant may have an older gnnbench, which does not know the option.
@@ -133,6 +137,7 @@ class Child:
             **(terms or {}),
         }
         try:
+            Trees(list(map(str, trees)), places, str(real_path(project(folder)))).save(given["trees"])
             with log.open("wb") as output:
                 self._process = subprocess.Popen(  # noqa: S603
                     [*python, json.dumps(given), *(word for word in arguments if word != _ALL)],

@@ -1,96 +1,248 @@
-"""Imports a variant's packages instead of the installed ones and of those in the caller's tree."""
+"""Imports a variant's modules instead of the installed ones and of those in the caller's tree.
 
-import importlib.metadata
+Processes that a benchmark starts load this file alone, see `site/sitecustomize.py`, and what they import may
+be what is measured. So it imports only what is there when Python starts, or nearly so.
+"""
+
+import marshal
+import os
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
-from pathlib import Path
-from types import ModuleType
-from typing import Any
+from importlib.machinery import (
+    BYTECODE_SUFFIXES,
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    BuiltinImporter,
+    FrozenImporter,
+    ModuleSpec,
+    PathFinder,
+)
+
+TYPE_CHECKING = False  # that of `typing`, which takes long to import
+if TYPE_CHECKING:
+    import importlib.metadata
+    from pathlib import Path
+    from types import ModuleType
+    from typing import Any
 
 LEFT = frozenset({"conftest", "setup", "tests", "test", "benchmarks"})
-"""Top-level names that both sides import from the caller's tree: the benchmarks, not the measured code."""
+"""Names of modules and folders that both sides import from the caller's tree: the benchmarks."""
 HIDDEN = "GNNBENCH_HIDDEN"
 """Variable with the top-level packages that cannot be imported, on both sides."""
-_PYTHONS = (BuiltinImporter, FrozenImporter, PathFinder)
+SIDE = "GNNBENCH_SIDE"
+"""Variable with the file from which processes that a benchmark starts read their trees."""
+SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
+"""Folder that these processes have first in their path; its `sitecustomize` installs the trees."""
+SUFFIXES = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
+"""Of modules, in the order in which Python looks for them."""
+_SOURCES = ("src", "lib", "python")
+"""Folders of code: what is named as the place of tests is not a folder of tests if it has such a name."""
 
 
-def left(path: Path, root: Path) -> set[str]:
+def left(path: "Path", root: "Path") -> set[str]:
     """Return the top-level names that contain a test file or folder, whose rootdir is `root`."""
     top = path.with_suffix("")
     while (top.parent / "__init__.py").exists():
         top = top.parent
     inside = path != root and path.is_relative_to(root)
-    return {top.name, Path(path.relative_to(root).parts[0]).stem} if inside else {top.name}
+    return {top.name, path.relative_to(root).parts[0].partition(".")[0]} if inside else {top.name}
 
 
-class _Without:
-    """Another finder, without some packages.
+def below(path: str, folder: str) -> str | None:
+    """Return a path relative to a folder; None if it is not in it."""
+    if path == folder:
+        return ""
+    return path[len(folder) + 1 :] if path.startswith(f"{folder}{os.sep}") else None
+
+
+class TestFiles:
+    """The files of the caller's tree that both sides run: tests, conftest.py, and what lies beside them.
 
     Args:
-        finder: that one.
-        packages: the top-level names; what is added later counts, too.
+        tops: the caller's project and its repositories.
     """
 
-    def __init__(self, finder: Any, packages: Collection[str]) -> None:
-        self._finder, self._packages = finder, packages
+    def __init__(self, tops: Iterable[str]) -> None:
+        self._tops = sorted(set(tops), key=len, reverse=True)
+        self._folders = {os.path.join(top, name) for top in self._tops for name in LEFT}
+        self.collected: set[str] = set()
+        """The files that pytest collects."""
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if name.partition(".")[0] in self._packages:
-            return None
-        found: ModuleSpec | None = self._finder.find_spec(name, path, target)
-        return found
+    def add(self, path: str) -> None:
+        """Add a file that pytest collects, or a folder that is named as the place of tests."""
+        is_folder = os.path.isdir(path)
+        folder = path if is_folder else os.path.dirname(path)
+        if not is_folder:
+            self.collected.add(path)
+        for top in self._tops:
+            parts = (below(folder, top) or "").split(os.sep)
+            named = next((number for number, part in enumerate(parts, 1) if part in LEFT), 0)
+            if named:
+                self._folders.add(os.path.join(top, *parts[:named]))
+                return
+        is_code = os.path.basename(folder) in _SOURCES or os.path.exists(os.path.join(folder, "__init__.py"))
+        if not is_code and not any(below(top, folder) is not None for top in self._tops):
+            self._folders.add(folder)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._finder, name)
+    def has(self, path: str) -> bool:
+        """Whether a file or folder is one of them."""
+        is_conftest = os.path.basename(path) in ("conftest", "conftest.py")
+        return (
+            is_conftest
+            or path in self.collected
+            or any(below(path, one) is not None for one in self._folders)
+        )
+
+    def has_in(self, folder: str) -> bool:
+        """Whether a file that pytest collects lies directly in a folder."""
+        return any(os.path.dirname(file) == folder for file in self.collected)
+
+
+class Place:
+    """A folder of the caller whose tracked files a side has in another folder.
+
+    Args:
+        source: the caller's folder, without symbolic links.
+        tree: the side's folder.
+        tracked: names of the files that git tracks, in the commit of either; without git, those in `tree`.
+        ignored: names of modules that git ignores in the caller's folder, which a build may have made; the
+            names of folders end with a slash.
+        changed: names of the tracked files that differ between both folders; empty in other processes.
+        borrows: whether ignored files serve the side too: nothing that is compiled differs from the caller's.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        tree: str,
+        tracked: Iterable[str],
+        ignored: Iterable[str] = (),
+        *,
+        changed: Iterable[str] = (),
+        borrows: bool = False,
+    ) -> None:
+        self.source, self.tree, self.borrows = source, tree, borrows
+        self.changed = frozenset(changed)
+        self.tracked, self.ignored = frozenset(tracked), frozenset(ignored)
+        self._folders = {""}
+        for name in self.tracked:
+            folder = os.path.dirname(name)
+            while folder not in self._folders:
+                self._folders.add(folder)
+                folder = os.path.dirname(folder)
+
+    def name(self, path: str) -> str | None:
+        """Return the name of a tracked file or folder of the caller, given its path; None for all others."""
+        name = below(path, self.source)
+        return name if name in self.tracked or name in self._folders else None
 
 
 class Trees:
-    """An import finder that looks for top-level packages and modules in the trees first.
+    """An import finder that looks for modules in a side's trees first.
 
-    It precedes all other finders: pytest puts the caller's folder first in `sys.path`. The finder of an
-    editable installation does not get the packages that a tree has: it would add modules that only the
-    installed version has. Modules of the standard library are not replaced.
+    It precedes all other finders: pytest puts the caller's folder first in `sys.path`. What these find in the
+    caller's tree, it looks for at the same place of the side's checkout. The finder of an editable
+    installation does not get the packages that a tree has: it would add modules that only the installed
+    version has. Modules of the standard library are not replaced.
+
+    Args:
+        roots: folders in which top-level packages are looked for; the first that has a name wins.
+        places: folders of the caller that the side has elsewhere.
+        project: the caller's project.
     """
 
-    def __init__(self, roots: Sequence[str]) -> None:
-        """Take the folders; the first that has a name wins."""
+    def __init__(self, roots: Sequence[str], places: Sequence[Place] = (), project: str = "") -> None:
         self._roots = list(roots)
+        self._places = sorted(places, key=lambda place: len(place.source), reverse=True)
+        self._project = project
+        self.tests = TestFiles([place.source for place in places] + [project] * bool(project))
+        """What both sides run."""
         self._left = set(LEFT)
+        self._moved: dict[str, str | None] = {}
+        self._file = ""
         self.loaded: dict[str, None] = {}
         """Top-level names that were imported from the trees; the values are not used."""
+        self.borrowed: dict[str, None] = {}
+        """Paths of ignored files of the caller that were imported."""
+        self.withheld: dict[str, None] = {}
+        """Paths of those that were looked for, and are not this side's."""
         self._whole: set[str] = set()
-        """Those of them whose modules all come from one folder."""
+        """Those of `loaded` whose modules all come from one folder."""
+
+    @classmethod
+    def read(cls, file: str) -> "Trees":
+        """Return what `save` has written."""
+        with open(file, "rb") as opened:
+            roots, project, places, tests = marshal.load(opened)  # noqa: S302 - our own file, just written
+        trees = cls(roots, [Place(*terms, borrows=borrows) for *terms, borrows in places], project)
+        trees._left |= tests[0]
+        trees.tests._folders |= tests[1]  # noqa: SLF001
+        trees.tests.collected |= tests[2]
+        trees._file = file
+        return trees
+
+    def save(self, file: str) -> None:
+        """Write all that another process needs to import the same."""
+        places = [(one.source, one.tree, one.tracked, one.ignored, one.borrows) for one in self._places]
+        tests = self._left, self.tests._folders, self.tests.collected  # noqa: SLF001
+        temporary = f"{file}.new"
+        with open(temporary, "wb") as opened:
+            marshal.dump((self._roots, self._project, places, tests), opened)
+        os.replace(temporary, file)
+
+    def inherited(self) -> dict[str, str]:
+        """Return the variables by which processes that this one starts import the same."""
+        paths = [SITE, *filter(None, [os.environ.get("PYTHONPATH")])]
+        return {SIDE: self._file, "PYTHONPATH": os.pathsep.join(paths)}
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether modules are imported from another place than by themselves."""
+        return bool(self._roots) or any(place.tree != place.source for place in self._places)
 
     def install(self) -> None:
-        """Put this finder before all others, including pytest's assertion rewriting."""
-        others = (one if one in _PYTHONS else _Without(one, self._whole) for one in sys.meta_path)
+        """Put this finder before all others."""
+        if not (self._roots or self._places):
+            return
+        plain = (BuiltinImporter, FrozenImporter, *(() if self._places else (PathFinder,)))
+        others = (one if one in plain else _Mapped(one, self, self._whole) for one in sys.meta_path)
         sys.meta_path[:] = [self, *others]
+
+    def install_in_pytest(self) -> None:
+        """Precede pytest's assertion rewriting too, which searches sys.path itself for plugins."""
         from _pytest.assertion.rewrite import AssertionRewritingHook
 
-        # pytest's hook comes first and searches sys.path itself, for installed plugins.
-        if self._roots and hasattr(AssertionRewritingHook, "_find_spec"):
+        if (self._roots or self._places) and hasattr(AssertionRewritingHook, "_find_spec"):
             AssertionRewritingHook._find_spec = staticmethod(self._find_anywhere)  # type: ignore[assignment] # noqa: SLF001
 
-    def leave(self, paths: Iterable[Path], root: Path) -> None:
-        """Import the packages that contain these test files or folders from the caller's tree, `root`."""
+    def leave(self, paths: "Iterable[Path]", root: "Path") -> None:
+        """Import what contains these test files or folders from the caller's tree, whose top is `root`."""
         for path in paths:
-            self._left |= left(path, root)
+            self.tests.add(os.path.realpath(path))
+            for name in left(path, root):
+                package = os.path.join(root, name)
+                if not self._places or self.tests.has(package) or self.tests.has(f"{package}.py"):
+                    self._left.add(name)
+        self._moved.clear()
+        if self._file:
+            self.save(self._file)
 
     def find_spec(
-        self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None
+        self, name: str, path: Sequence[str] | None = None, _target: "ModuleType | None" = None
     ) -> ModuleSpec | None:
-        """Find a top-level name; submodules are found through their package."""
-        if path is not None or name in self._left or name in sys.stdlib_module_names:
+        """Find a module in the side's folders."""
+        if path is not None:
+            own = any(self._is_own(folder) or self.moved(folder) for folder in path)
+            return (self.search(name, path) or self._borrow(name, path)) if own else None
+        if name in self._left or name in sys.stdlib_module_names:
             return None
-        spec = PathFinder.find_spec(name, self._roots)
+        own_folders = [moved for folder in sys.path if (moved := self.moved(folder or os.getcwd()))]
+        spec = PathFinder.find_spec(name, [*own_folders, *self._roots])
         if spec is not None and spec.origin is None:
             # A namespace package (a folder without __init__.py): an ordinary package of that name goes first;
             # otherwise the parts in all folders belong together. The list fixes the parts: Python would
             # search sys.path again whenever that changes.
-            spec = PathFinder.find_spec(name, [*self._roots, *sys.path])
+            spec = PathFinder.find_spec(name, [*own_folders, *self._roots, *self._searched(sys.path)])
             if spec is None or spec.origin is not None:
                 return None
             spec.submodule_search_locations = list(spec.submodule_search_locations or ())
@@ -98,10 +250,130 @@ class Trees:
             self._whole.add(name)
         if spec is not None:
             self.loaded[name] = None
+        return spec or self._borrow(name, sys.path)
+
+    def search(self, name: str, folders: Sequence[str]) -> ModuleSpec | None:
+        """Return what Python's own search finds in some folders, or where the side has these."""
+        last = name.rpartition(".")[2]
+        for folder in folders:
+            source = self._source(folder)
+            if source and any(map(self.tests.has, (f"{source}{os.sep}{last}", f"{source}{os.sep}{last}.py"))):
+                spec = PathFinder.find_spec(name, [source])
+                if spec is not None:
+                    return spec
+        spec = PathFinder.find_spec(name, self._searched(folders))
+        if spec is None:  # a module beside tests that is new in the caller's tree
+            beside = [
+                source for folder in folders if (source := self._source(folder)) and self.tests.has_in(source)
+            ]
+            spec = PathFinder.find_spec(name, beside) if beside else None
         return spec
 
-    def find_distributions(self, context: Any = None) -> Iterable[importlib.metadata.Distribution]:
+    def _searched(self, folders: Iterable[str]) -> list[str]:
+        return [self.moved(folder or os.getcwd()) or folder for folder in folders]
+
+    def corrected(self, name: str, spec: ModuleSpec | None) -> ModuleSpec | None:
+        """Return what another finder has found, at the place where the side has it; None if it has not."""
+        if spec is None:
+            return None
+        for place in (spec.origin, *(spec.submodule_search_locations or ())):
+            if place and (moved := self.moved(place)):
+                is_package = place == spec.origin and os.path.basename(place).startswith("__init__.")
+                folder = os.path.dirname(os.path.dirname(moved) if is_package else moved)
+                found = PathFinder.find_spec(name, [folder])
+                if found is not None and "." not in name:
+                    self.loaded[name] = None
+                return found
+        return spec
+
+    def guessed(self, name: str) -> ModuleSpec | None:
+        """Find a top-level module that lies in one folder of a checkout only.
+
+        So the finder of an editable installation, which may build what it finds, is not asked.
+        """
+        for place in self._places if self.is_elsewhere else ():
+            ends = f"{os.sep}{name}{os.sep}__init__.py", f"{os.sep}{name}.py"
+            folders = {
+                file.removesuffix(end)
+                for end in ends
+                for file in place.tracked
+                if file.endswith(end) and not self.tests.has(os.path.join(place.source, file))
+            }
+            if len(folders) == 1:
+                self.loaded[name] = None
+                return PathFinder.find_spec(name, [os.path.join(place.tree, *folders)])
+        return None
+
+    def moved(self, path: str) -> str | None:
+        """Return where the side has a file or folder of the caller; None if both sides use the caller's."""
+        if path not in self._moved:
+            real = os.path.realpath(path)
+            names = ((place, place.name(real)) for place in self._places)
+            place, name = next(((place, name) for place, name in names if name is not None), (None, None))
+            is_moved = place is not None and name is not None and not self.tests.has(real)
+            self._moved[path] = os.path.join(place.tree, name).rstrip(os.sep) if is_moved else None  # type: ignore[union-attr,arg-type]
+        return self._moved[path]
+
+    def callers(self, path: str) -> tuple[str, bool] | None:
+        """Return the caller's path of a tracked file of either tree, and whether this side has it elsewhere.
+
+        Returns None if it is another file.
+        """
+        real = os.path.realpath(path)
+        for place in self._places:
+            if place.name(real):
+                return real, place.tree != place.source
+            if (name := below(real, os.path.realpath(place.tree))) in place.tracked:
+                return os.path.join(place.source, name or ""), False
+        return None
+
+    def built(self, path: str) -> str | None:
+        """Return the caller's file that a path is, if git ignores it and this side cannot borrow it."""
+        real = os.path.realpath(path)
+        for place in self._places:
+            name = below(real, place.source)
+            if not name or place.borrows or "site-packages" in real:
+                continue
+            parts = name.split(os.sep)
+            folders = (f"{os.sep.join(parts[:number])}/" for number in range(1, len(parts)))
+            if below(real, sys.prefix) is None and not place.ignored.isdisjoint((name, *folders)):
+                return real
+        return None
+
+    def _is_own(self, folder: str) -> bool:
+        return any(below(folder, place.tree) is not None for place in self._places)
+
+    def _source(self, folder: str) -> str | None:
+        """Return the caller's folder that a folder of either tree corresponds to; None if it has no place."""
+        real = os.path.realpath(folder or os.getcwd())
+        for place in self._places:
+            name = below(real, os.path.realpath(place.tree))
+            if name is not None:
+                return os.path.join(place.source, name).rstrip(os.sep)
+            if place.name(real) is not None:
+                return real
+        return None
+
+    def _borrow(self, name: str, folders: Iterable[str]) -> ModuleSpec | None:
+        """Find a module that git ignores in the caller's tree, as builds make them."""
+        last = name.rpartition(".")[2]
+        for folder in folders:
+            source = self._source(folder)
+            for place in self._places if source else ():
+                inside = below(source or "", place.source)
+                names = [os.path.join(inside or "", f"{last}{ending}") for ending in (*SUFFIXES, "/")]
+                made = next((one for one in names if inside is not None and one in place.ignored), None)
+                if made is None:
+                    continue
+                path = os.path.join(place.source, made).rstrip(os.sep)
+                (self.borrowed if place.borrows else self.withheld)[path] = None
+                return PathFinder.find_spec(name, [os.path.dirname(path)]) if place.borrows else None
+        return None
+
+    def find_distributions(self, context: "Any" = None) -> "Iterable[importlib.metadata.Distribution]":
         """Find the metadata, such as versions, of packages installed in the trees."""
+        import importlib.metadata
+
         context = context or importlib.metadata.DistributionFinder.Context()
         if "path" in vars(context):
             return ()
@@ -109,4 +381,31 @@ class Trees:
         return importlib.metadata.MetadataPathFinder.find_distributions(there)
 
     def _find_anywhere(self, name: str, path: Sequence[str] | None = None) -> ModuleSpec | None:
-        return self.find_spec(name, path) or PathFinder.find_spec(name, path)
+        return self.find_spec(name, path) or self.search(name, sys.path if path is None else path)
+
+
+class _Mapped:
+    """Another finder, whose modules of the caller's tree are taken from the side's.
+
+    Args:
+        finder: that one.
+        trees: the side's.
+        packages: top-level names that it does not get; what is added later counts, too.
+    """
+
+    def __init__(self, finder: "Any", trees: Trees, packages: Collection[str]) -> None:
+        self._finder, self._trees, self._packages = finder, trees, packages
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: "ModuleType | None" = None
+    ) -> ModuleSpec | None:
+        if self._finder is PathFinder:
+            return self._trees.search(name, sys.path if path is None else path)
+        if name.partition(".")[0] in self._packages:
+            return None
+        if path is None and not self._trees.search(name, sys.path) and (spec := self._trees.guessed(name)):
+            return spec
+        return self._trees.corrected(name, self._finder.find_spec(name, path, target))
+
+    def __getattr__(self, name: str) -> "Any":
+        return getattr(self._finder, name)

@@ -8,9 +8,10 @@ from pathlib import Path
 from ..errors import UsageError, one_line
 from ..files import CACHE_VARIABLE, cache_folder, project, real_path
 from ..git import state, tracked
+from . import places
 from .builds import Build, built
 from .command import Listener, UnbuildableError
-from .import_roots import HIDDEN, LEFT
+from .import_roots import HIDDEN, LEFT, Place
 from .overlay import local_path, overlay, used, versions
 from .torch_release import is_torch, not_usable, other_builds
 from .variant import Variant
@@ -37,6 +38,8 @@ class Prepared:
     """Folders of other repositories, as the user typed them, and their commits."""
     has_code: bool = False
     """Whether it names code in place of the caller's tree."""
+    places: tuple[Place, ...] = ()
+    """Folders of the caller whose files this side has elsewhere."""
 
 
 def check(variant: Variant, root: Path) -> None:
@@ -74,14 +77,15 @@ def prepared(
 
     - `git:REF` is checked out into a new worktree, which is removed at the end. If a run is killed, the next
       run removes its worktree, in any repository. No hook runs; index, branches and stash do not change.
-      Without `build`, submodules are not initialised and nothing is built: for a package with compiled parts,
-      use `pip:`, or `path:` to a folder where it is built.
+      Submodules are checked out from what is on this machine. Without `build`, nothing is built: for a
+      package with compiled parts, use `pip:`, or `path:` to a folder where it is built.
     - `git:DIR@REF` is the same for the repository that contains DIR, which is relative to `root`.
     - `path:DIR` is used in place, relative to `root`.
-    - For all three, the import roots are the folder's `src`, if it exists, and the folder itself. In a
-      commit, it is the folder that the project of `root`, or DIR, is in the repository; after it comes
-      `root` itself, unless it is a package or a folder of tests or benchmarks. Those of `git:DIR@REF` come
-      after those of the other two, and before what pip installs.
+    - For all three, what lies in the caller's tree, and is tracked by git, comes from the same place of the
+      other folder, see `import_roots.Trees`. The import roots are that folder's `src`, if it exists, and the
+      folder itself. In a commit, it is the folder that the project of `root`, or DIR, is in the repository;
+      after it comes `root` itself, unless it is a package or a folder of tests or benchmarks. Those of
+      `git:DIR@REF` come after those of the other two, and before what pip installs.
     - `pip:REQUIREMENT` is installed into an overlay by this environment's pip. The overlay is kept forever if
       the requirement is pinned to a release or is an unchanged local file; otherwise until the end of the day
       (UTC), and the versions found are reported. A local folder is built from a copy. Torch gets an overlay
@@ -102,6 +106,7 @@ def prepared(
     """
     root, cache = root.resolve(), real_path(cache)
     with ExitStack() as stack:
+        own_places: list[Place] = []
 
         def check_out(folder: Path, ref: str, part: str) -> tuple[str, tuple[Path, ...]]:
             repository = Repository.at(folder, part)
@@ -116,6 +121,7 @@ def prepared(
                     if build is None
                     else built(repository, commit, build, cache, listener)
                 )
+            own_places.append(places.of_commit(folder, commit, tree, is_built=build is not None))
             folder = tree / repository.prefix
             if not folder.is_dir():
                 raise UnbuildableError(
@@ -127,12 +133,11 @@ def prepared(
         if variant.git is not None:
             home = project(root)
             commit, trees = check_out(home, variant.git, one_line(f"git:{variant.git}"))
-            below = root.relative_to(home)
-            if LEFT.isdisjoint(below.parts) and not (root / "__init__.py").exists():
-                trees = tuple(dict.fromkeys((*trees, *import_roots(trees[-1] / below))))
+            trees = _own_roots(home, root, trees)
         elif variant.path is not None:
             folder = _folder(variant.path, root, one_line(f"path:{variant.path}"))
             trees = import_roots(folder)
+            own_places.append(places.of_folder(real_path(project(root)), real_path(folder)))
             if tracked(folder):
                 commit, dirty = state(folder)
         else:
@@ -155,7 +160,17 @@ def prepared(
                 installed |= versions(beside)
         has_code = variant.git is not None or variant.path is not None
         variables = {**dict(variant.env), **({HIDDEN: " ".join(hidden)} if hidden else {})}
-        yield Prepared(variant.text, trees, variables, commit, dirty, installed, checkouts, has_code)
+        yield Prepared(
+            variant.text,
+            trees,
+            variables,
+            commit,
+            dirty,
+            installed,
+            checkouts,
+            has_code,
+            places.first_of_each(own_places),
+        )
 
 
 @contextmanager
@@ -189,6 +204,14 @@ def _writes(cache: Path) -> Iterator[None]:
             f"the cache folder {cache} cannot be written ({error.strerror or error}); "
             f"set {CACHE_VARIABLE} to another folder"
         ) from None
+
+
+def _own_roots(home: Path, root: Path, trees: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return the import roots of a commit, those of the caller's folder in its project included."""
+    below = root.relative_to(home)
+    if not LEFT.isdisjoint(below.parts) or (root / "__init__.py").exists():
+        return trees
+    return tuple(dict.fromkeys((*trees, *import_roots(trees[-1] / below))))
 
 
 def import_roots(folder: Path) -> tuple[Path, ...]:

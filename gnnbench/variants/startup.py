@@ -24,8 +24,10 @@ def begin() -> tuple[dict[str, Any], Link, Trees]:
     if sys.path and not sys.path[0]:
         # As `python -m pytest` does where the project is.
         sys.path[:1] = dict.fromkeys([os.getcwd(), str(project(Path()))])  # noqa: PTH109
-    trees = Trees(terms["trees"])
+    trees = Trees.read(terms["trees"])
     trees.install()
+    trees.install_in_pytest()
+    os.environ.update(trees.inherited())
     sys.modules.update(dict.fromkeys(os.environ.get(HIDDEN, "").split()))  # type: ignore[arg-type]
     return terms, link, trees
 

@@ -118,7 +118,32 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
             answer = _git(repository.root, "-c", f"checkout.workers={_WRITERS}", *add)
             if answer.returncode:
                 raise UsageError(f"{repository.part} cannot be checked out: {last_line(answer.stderr)}")
+            _check_out_submodules(repository, commit, tree)
         yield tree
+
+
+def _check_out_submodules(repository: Repository, commit: str, tree: Path) -> None:
+    """Write the files of the submodules that are on this machine.
+
+    Raises:
+        UsageError: a submodule is here, but not the commit that it has there.
+    """
+    for path, (place, at) in git.submodules(repository.root, commit).items():
+        where = (f"--git-dir={place}", f"--work-tree={tree / path}")
+        if git.full_hash(place, at) is None:
+            raise UsageError(
+                f"{repository.part} has commit {at[:10]} of the submodule {path}, which is not here: "
+                f"git submodule update --init {path}, or git -C {path} fetch origin {at[:10]}"
+            )
+        (tree / path).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as index:
+            own = {**git.variables(), "GIT_INDEX_FILE": f"{index}/index"}
+            for words in (("read-tree", at), ("checkout-index", "--all", "--force", "--quiet")):
+                answer = call(["git", *git.QUIET, *where, *words], tree / path, own)
+                if answer.returncode:
+                    raise UsageError(
+                        f"{path} of {repository.part} cannot be checked out: {last_line(answer.stderr)}"
+                    )
 
 
 def _remove(folder: Path, listener: Listener) -> None:

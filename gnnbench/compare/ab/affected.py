@@ -86,9 +86,10 @@ def run(
     benchmarks = {
         name: Inspections(failed=one.text) if isinstance(one, NotTimed) else one
         for name, one in found.items()
-        if not isinstance(one, NotTimed) or one.kind in ("died", "failed")
+        if not isinstance(one, NotTimed) or one.kind in ("died", "incomparable", "failed")
     }
     notes = [*inspecting.suite.notes(all_named=only is not None), *inspecting.notes()]
+    notes += dict.fromkeys(note for one in benchmarks.values() for note in one.notes)
     if skipped := len(found) - len(benchmarks):
         notes.append(f"skipped on both sides, and left out: {units.count(skipped, 'benchmark')}")
     notes += left_out.several(pairs.shared.several)

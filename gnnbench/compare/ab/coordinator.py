@@ -20,7 +20,7 @@ from ..comparison import Agreement, Compared, Comparison
 from ..repeat import Repeat, ends_of
 from ..result import Result, Side
 from ..settle import allowed
-from ..verdict import Thresholds
+from ..verdict import Judgement, Thresholds
 from .inspecting import Inspecting
 from .pairs import NotStartedError, Pairs, Watcher
 from .processes import Setting, Terms
@@ -89,6 +89,7 @@ class Judging:
         """By benchmark that was timed, the log of the newer side's time in each pair."""
         self.skipped = 0
         """Number of benchmarks that both sides skip."""
+        self._incomparable: dict[str, Decision] = {}
         self._names, self._settled = list(names), set[str]()
 
     def take(self, name: str, found: Visit | NotTimed) -> bool:
@@ -97,7 +98,9 @@ class Judging:
             self.head_logs[name].append(sample(found).head)
             return False
         skipped = found.kind == "skipped" and name not in self.head_logs
-        if not skipped and found.kind != "same code":
+        if found.kind == "incomparable":
+            self._incomparable[name] = replace(UNTIMED, judgement=Judgement("incomparable", found.text))
+        elif not skipped and found.kind != "same code":
             return False
         self._settled.add(name)
         self.schedule.leave_out(name)
@@ -120,8 +123,8 @@ class Judging:
 
     def decisions(self) -> dict[str, Decision]:
         """Return the state of each benchmark, without those that both sides skip."""
-        timed = self.schedule.decisions()
-        return {name: timed.get(name, UNTIMED) for name in self._names}
+        known = self._incomparable | self.schedule.decisions()
+        return {name: known.get(name, UNTIMED) for name in self._names}
 
     def notes(self) -> list[str]:
         """Return a note on benchmarks that both sides skip, if there are any."""
@@ -287,7 +290,7 @@ class _Session:
                     name,
                     decision.judgement,
                     math.exp(np.median(logs)) / 1e9 if logs else None,
-                    notes=inspected.work.notes(),
+                    notes=(*inspected.work.notes(), *inspected.notes),
                     work=inspected.work,
                     memory=inspected.memory,
                     results=results,

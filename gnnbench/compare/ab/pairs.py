@@ -139,14 +139,18 @@ class Workers(Processes):
         Raises:
             UsageError: the benchmarks imported nothing from a variant.
         """
+        if why := self.why_unused():
+            raise UsageError(why)
+
+    def why_unused(self) -> str:
+        """Return that the benchmarks imported nothing from a variant; empty if they did."""
         for side, given in self._given.items():
             loaded = self.loaded[side]
             # A folder of tests that is called torch hides it, while what torch needs is imported.
             is_used = "torch" in loaded if "torch" in given.versions else bool(loaded)
             if given.trees and not is_used and not self.broken:
-                raise UsageError(
-                    f"{side}: the benchmarks import no package of {given.text}: nothing to compare"
-                )
+                return f"{side}: the benchmarks import no package of {given.text}: nothing to compare"
+        return ""
 
     def _break(self, error: DiedError) -> None:
         self.broken, self.broken_side = str(error), error.side

@@ -13,6 +13,7 @@ from ...clocks import RealTime
 from ...devices import why_no_cuda
 from ...measure.instructions.counting import Watched
 from ...variants.child import SIDES, Child
+from ...variants.import_roots import Place
 from ...variants.prepare import Prepared
 from .visit import Inspections, Size
 
@@ -91,7 +92,7 @@ class Terms:
     spared: Collection[str] = ()
     """The sides that need not start."""
     untimed: bool = False
-    """Whether nothing is timed; then they note what they use, if it is to be kept."""
+    """Whether nothing is timed; then they note what they use."""
 
 
 class Processes:
@@ -134,16 +135,22 @@ class Processes:
                 setting.arguments,
                 environment={_HASH_SEED: self._hash_seed, **watched.environment, **given.environment},
                 trees=given.trees,
+                places=given.places or self._in_place(),
                 folder=setting.folder,
                 log=logs / f"{side}-{self.number}.log",
                 pair=self.number,
                 side=side,
                 under=watched.under,
                 apart=bool(counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
-                terms={"recorded": self.terms.untimed and setting.cache is not None},
+                terms={"recorded": self.terms.untimed},
             )
         found = {side: self._answer(side, setting.timeout_seconds) for side in self.order()}
         return {side: found[side] for side in SIDES}
+
+    def _in_place(self) -> list[Place]:
+        """Return places that move nothing: with them, imports take as long as those of the other side."""
+        places = (place for given in self._given.values() for place in given.places)
+        return [Place(place.source, place.source, place.tracked) for place in places]
 
     def send(self, side: str, **command: Any) -> None:
         """Send a command.

@@ -65,9 +65,9 @@ class Visit:
 class NotTimed:
     """Why a benchmark was not timed in a pair."""
 
-    kind: Literal["same code", "skipped", "no benchmark", "died", "failed"]
+    kind: Literal["same code", "skipped", "no benchmark", "died", "incomparable", "failed"]
     """Both sides run the same code, both skip it, neither calls `benchmark`, a process died or did not
-    answer, or anything else ("failed")."""
+    answer, a side used files of the other, or anything else ("failed")."""
     text: str
     """One line; of a failure, it names the side."""
     sides: tuple[str, ...] = field(default=(), compare=False)
@@ -90,6 +90,8 @@ class Inspections:
     """None: they were not asked for, or both run the same code."""
     failed: str | None = None
     """Why it could not be inspected, in one line; None: it was."""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """On what both sides run alike, although it differs between them."""
 
     @property
     def unknown(self) -> str | None:

@@ -98,7 +98,7 @@ class Worker(Overrides):
         seeded = {"randomly_seed": self._pair, **({"gnn_all": True} if terms["all"] else {})}
         super().__init__({**_OPTIONS, **seeded})
         self._link, self._trees = link, trees
-        self._used = Used() if terms.get("recorded") else None
+        self._used = Used(trees) if terms.get("recorded") else None
         self._codes: Sequence[Sequence[CodeType]] = ()
         self._machine: FakeMachine | None = None
         self._slowdown = 0.0

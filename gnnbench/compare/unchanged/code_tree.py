@@ -4,12 +4,11 @@ import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 from pathlib import Path
 
 from ...files import cache_folder, project, real_path
 from ...measure.fingerprint.libraries import NATIVE
-from ...variants.import_roots import LEFT, left
+from ...variants.import_roots import LEFT, SUFFIXES, TestFiles, below
 from ...variants.prepare import Prepared, import_roots
 from ...variants.worktree import WORKTREES
 
@@ -19,8 +18,6 @@ _METADATA = (".dist-info", ".egg-info", ".pth")
 _MADE = "__pycache__"
 _LARGE = 1 << 26
 """Of larger files outside the tree, size and time count instead of the content."""
-_SUFFIXES = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
-"""In the order in which Python looks for them."""
 
 
 class CodeTree:
@@ -31,15 +28,25 @@ class CodeTree:
     Args:
         given: the side.
         folder: pytest's working directory. Its project is the last root of a side without code of its own.
-        places: the folders and files of the suite, which is not part of the code that is compared.
+        suite: the folders and files of the suite, which is not part of the code that is compared.
+        sources: folders of the caller of which one of the sides has a checkout.
     """
 
-    def __init__(self, given: Prepared, folder: Path, places: Iterable[Path]) -> None:
+    def __init__(
+        self, given: Prepared, folder: Path, suite: Iterable[Path], sources: Iterable[str] = ()
+    ) -> None:
         here = () if given.has_code else import_roots(project(folder))
-        self._roots = [real_path(root) for root in (*given.trees, *here)]
+        own = str(real_path(project(folder)))
+        checkouts = {source: source for source in sources} | {
+            place.source: place.tree for place in given.places
+        }
+        self._sources = {str(real_path(Path(tree))): source for source, tree in checkouts.items()}
+        self._roots = [real_path(root) for root in (*given.trees, *here, *map(Path, self._sources))]
         self._trees = [real_path(root) for root in given.trees]
-        own = real_path(project(folder))
-        self._left = LEFT.union(*(left(real_path(place), own) for place in places))
+        self._own = own
+        self._tests = TestFiles([*checkouts, own])
+        for place in suite:
+            self._tests.add(str(real_path(place)))
         self._hashes: dict[str, str] = {}
         self._folders: dict[str, frozenset[str]] = {}
         self._natives: dict[str, str] = {}
@@ -52,9 +59,16 @@ class CodeTree:
                     return "."
                 if place.startswith(f"{root}{os.sep}"):
                     name = os.path.relpath(place, root)
-                    top = name.partition(os.sep)[0].partition(".")[0]
-                    return None if top in self._left or self.path(name) not in (place, None) else name
+                    is_suite = self._tests.has(self._callers(place, name))
+                    return None if is_suite or self.path(name) not in (place, None) else name
         return None
+
+    def _callers(self, path: str, name: str) -> str:
+        """Return the path of a file in the caller's tree, given its path and name in this one."""
+        for tree, source in self._sources.items():
+            if inside := below(path, tree):
+                return os.path.join(source, inside)
+        return os.path.join(self._own, name)
 
     def is_inside(self, path: str) -> bool:
         """Whether a path is in a folder of this side alone, so that the other side has another file there."""
@@ -83,28 +97,33 @@ class CodeTree:
         path = self.path(name)
         return ABSENT if path is None else names_in(path)
 
-    def resolved(self, module: str) -> str:
+    def resolved(self, module: str, folders: Sequence[str] = ()) -> str:
         """Return the name of the file that an import of a module loads first.
 
         A folder without `__init__` ends with a separator. Where a link leads follows. ABSENT: no root has it.
+
+        Args:
+            module: its full name.
+            folders: names of further folders in which top-level modules are looked for.
         """
         *parents, last = module.split(".")
-        if (parents or [last])[0] in self._left:
+        if (parents or [last])[0] in LEFT:
             return ABSENT
-        name = self._first(parents, last)
+        names = (self._first(parents, last, folder) for folder in ("", *folders))
+        name = next(filter(None, names), ABSENT)
         path = self.path(name.rstrip(os.sep)) if name else None
         if path is None or (real := os.path.realpath(path)) == path:
             return name
         return f"{name} {os.path.relpath(real, self._roots[0])}"
 
-    def _first(self, parents: Sequence[str], last: str) -> str:
-        place = os.path.join(*parents, last)
+    def _first(self, parents: Sequence[str], last: str, folder: str) -> str:
+        place = os.path.join(folder, *parents, last)
         for root in self._roots:
             path = os.path.join(root, place)
-            for suffix in _SUFFIXES:
+            for suffix in SUFFIXES:
                 if f"__init__{suffix}" in self._listed(path):
                     return os.path.join(place, f"__init__{suffix}")
-            for suffix in _SUFFIXES:
+            for suffix in SUFFIXES:
                 if f"{last}{suffix}" in self._listed(os.path.dirname(path)):
                     return f"{place}{suffix}"
         is_folder = any(os.path.isdir(os.path.join(root, place)) for root in self._roots)

@@ -130,7 +130,7 @@ class Unchanged:
     def begin(self, collected: Mapping[str, Mapping[str, Any]]) -> None:
         """Take what the processes of both sides have collected, and used for it, if they note that."""
         for number, side in enumerate(SIDES):
-            if "used" not in collected[side] or self._has_two_torches:
+            if not self._stores or "used" not in collected[side] or self._has_two_torches:
                 continue
             tree = self._new_tree(number, collected[side]["places"])
             root, seconds = project(self._folder), RealTime.seconds() - self._start
@@ -156,7 +156,8 @@ class Unchanged:
 
     def _new_tree(self, side: int, places: Sequence[str]) -> CodeTree:
         found = (self._folder / place.partition("::")[0] for place in places)
-        return CodeTree(self._sides[side], self._folder, found)
+        sources = [place.source for given in self._sides for place in given.places]
+        return CodeTree(self._sides[side], self._folder, found, sources)
 
 
 def _read(store: Path) -> list[tuple[Path, Manifest]]:

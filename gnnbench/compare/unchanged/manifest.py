@@ -62,12 +62,14 @@ class Manifest:
     searched: Mapping[str, Sequence[str]]
     """Folders in which Python searches for modules, with those names in them that were looked for."""
     steps: Sequence[UsedStep] = ()
+    path: Sequence[str] = ()
+    """Folders of the side's code in which top-level modules are looked for."""
 
     def fits(self, tree: CodeTree) -> bool:
         """Whether a side has the same files as the one that was recorded."""
         return (
             all(tree.digest(name) == found for name, found in self.files.items())
-            and all(tree.resolved(name) == found for name, found in self.modules.items())
+            and all(tree.resolved(name, self.path) == found for name, found in self.modules.items())
             and all(tree.names_in(name) == found for name, found in self.folders.items())
             and self._has_same_packages(tree)
         )
@@ -93,7 +95,7 @@ class Manifest:
         }
         return Differing(
             changed,
-            {name for name, found in self.modules.items() if other.resolved(name) != found},
+            {name for name, found in self.modules.items() if other.resolved(name, self.path) != found},
             {name for name, found in self.folders.items() if other.names_in(name) != found},
             self._has_same_packages(other),
         )
@@ -108,7 +110,7 @@ class Manifest:
         return replace(
             self,
             files={name: other.digest(name) for name in self.files},
-            modules={name: other.resolved(name) for name in self.modules},
+            modules={name: other.resolved(name, self.path) for name in self.modules},
             folders={name: other.names_in(name) for name in self.folders},
             steps=steps,
         )

@@ -38,6 +38,8 @@ class ManifestBuilder:
         self._written: set[str] = set()
         self._ran: set[str] = set()
         self._path: Sequence[str] = used["path"]
+        self._folders: dict[str, None] = {}
+        """Names of the folders of the side's code in which top-level modules are looked for."""
         self.add("", used, seconds)
 
     def add(self, name: str, used: Mapping[str, Any], seconds: float, skipped: str = "") -> None:
@@ -63,7 +65,10 @@ class ManifestBuilder:
             for kind in ("once", "every")
         )
         self._ran |= {*once, *every}
-        resolved = map(tree.resolved, used["asked"])  # without running, as where an import fails
+        folders = [name for name in self._own(used["path"]) if name != "."]
+        self._folders |= dict.fromkeys(folders)
+        # Without running, as where an import fails.
+        resolved = (tree.resolved(name, [*self._folders]) for name in used["asked"])
         unrun = {name for name in resolved if name and not name.endswith(os.sep) and name not in self._ran}
         self._steps.append(
             UsedStep(
@@ -73,7 +78,7 @@ class ManifestBuilder:
                 every,
                 used["asked"],
                 sorted({*self._own(used["read"]), *self._own(used["native"]), *unrun}),
-                [*self._own(used["listed"]), *(one for one in self._own(used["path"]) if one != ".")],
+                [*self._own(used["listed"]), *folders],
                 round(seconds, 3),
             )
         )
@@ -103,7 +108,7 @@ class ManifestBuilder:
         return Manifest(
             self._collected,
             {name: tree.digest(name) for name in sorted(files)},
-            {name: tree.resolved(name) for name in modules},
+            {name: tree.resolved(name, [*self._folders]) for name in modules},
             {name: tree.names_in(name) for step in self._steps for name in step.listed},
             tree.metadata,
             {name: tree.native(name) for name in sorted({file.partition(os.sep)[0] for file in files})},
@@ -111,6 +116,7 @@ class ManifestBuilder:
             {path: names_in(path) for path in sorted(folders | self._suite_folders)},
             {path: searched(path, modules) for path in self._path},
             self._steps,
+            [*self._folders],
         )
 
     def _is_new(self, path: str) -> bool:

@@ -18,6 +18,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ...measure.fingerprint import libraries
+from ...variants.import_roots import Trees
+from .crossings import Crossings
 from .executed import Executed
 
 _IMPORTS = ("<frozen importlib", importlib.metadata.__file__)
@@ -55,9 +57,14 @@ def environment_folders() -> tuple[str, ...]:
 
 
 class Used:
-    """Notes what this process runs and reads from now on; there is one in a process."""
+    """Notes what this process runs and reads from now on; there is one in a process.
 
-    def __init__(self) -> None:
+    Args:
+        trees: from which its side imports.
+    """
+
+    def __init__(self, trees: Trees) -> None:
+        self._trees, self._crossings = trees, Crossings(trees, _OWN)
         self._left = (*environment_folders(), *_SYSTEM, f"{libraries.kept_hashes()}{os.sep}")
         self._codes: list[CodeType] = []
         """Of functions that ran, beside those that `_executed` has."""
@@ -72,6 +79,7 @@ class Used:
         """How many fixtures that several benchmarks share are being set up."""
         self._noting: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
             "open": self._opened,
+            **dict.fromkeys(("sqlite3.connect", "ctypes.dlopen"), self._loaded),
             **dict.fromkeys(_LISTS, self._looked_into),
             **dict.fromkeys(_STARTS, self._started),
             **dict.fromkeys(("sys.settrace", *Executed.disturbing), self._traced),
@@ -109,6 +117,7 @@ class Used:
         path, mode, flags = arguments
         if not isinstance(path, _PATHS):
             return
+        self._crossings.note(os.fsdecode(path))
         name = os.path.abspath(os.fsdecode(path))
         how = flags & os.O_ACCMODE
         if mode is not None:
@@ -117,6 +126,13 @@ class Used:
         if how != os.O_RDONLY:
             self._written.add(name)
         if how != os.O_WRONLY and not (_CACHED in name or (name.endswith(".py") and _is_loaded())):
+            self._read.add(name)
+
+    def _loaded(self, _event: str, arguments: tuple[Any, ...]) -> None:
+        """Note a file that a library written in C opens, as far as it says so."""
+        if isinstance(arguments[0], _PATHS):
+            name = os.path.abspath(os.fsdecode(arguments[0]))
+            self._crossings.note(name)
             self._read.add(name)
 
     def _looked_into(self, _event: str, arguments: tuple[Any, ...]) -> None:
@@ -128,6 +144,8 @@ class Used:
 
     def _started(self, event: str, arguments: tuple[Any, ...]) -> None:
         program = arguments[0] if event == _PROCESS else ""
+        if event == _PROCESS:
+            self._crossings.start(*arguments)
         if not (isinstance(program, str) and os.path.basename(program) in _QUERIES):
             self._unseen = self._unseen or "a process was started"
 
@@ -164,8 +182,9 @@ class Used:
             and of the others; `<module>` is a file that was imported.
             `asked`: names of modules that were looked for. `read`, `written`, `listed`, `native`: files that
             were read or written, folders that were listed, and native libraries that were loaded, without
-            those of Python and of installed packages. `path`: the folders in which modules are searched,
-            without these. `unseen`: why something was not noted; empty: nothing.
+            those of Python and of installed packages. `path`: the folders in which top-level modules are
+            searched or were found, without these. `crossed`: see `Crossings.take`. `unseen`: why something
+            was not noted; empty: nothing.
         """
         once: dict[str, set[str]] = {}
         often: dict[str, set[str]] = {}
@@ -192,12 +211,21 @@ class Used:
             "read": sorted(filter(self._counts, list(self._read))),
             "listed": sorted(filter(self._counts, list(self._listed))),
             "native": sorted(filter(self._counts, native)),
-            "path": [path for path in map(os.path.abspath, sys.path) if self._counts(path)],
+            "path": sorted(filter(self._counts, self._import_folders())),
+            "crossed": self._crossings.take(),
             "unseen": self._unseen,
         }
         self._codes, self._shared = [], []
         self._asked, self._read, self._written, self._listed = set(), set(), set(), set()
         return taken
+
+    def _import_folders(self) -> set[str]:
+        folders = {os.path.abspath(self._trees.moved(folder) or folder) for folder in sys.path}
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if "." not in name and isinstance(file, str):
+                folders.add(os.path.dirname(os.path.dirname(file) if hasattr(module, "__path__") else file))
+        return folders
 
     def _counts(self, file: str) -> bool:
         """Whether a file or folder is neither Python's, nor installed, nor the system's."""

@@ -1,0 +1,31 @@
+"""Gives a Python process that a benchmark starts its side's imports; then what this module hides runs."""
+
+import os
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import module_from_spec, spec_from_file_location
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_ROOTS = os.path.join(os.path.dirname(_HERE), "import_roots.py")
+
+
+def _loaded(spec: ModuleSpec | None) -> "Any":
+    assert spec
+    assert spec.loader
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != _HERE]
+_roots = _loaded(spec_from_file_location("gnnbench_import_roots", _ROOTS))
+if os.path.exists(_file := os.environ.get(_roots.SIDE, "")):
+    _roots.Trees.read(_file).install()
+for _name in os.environ.get(_roots.HIDDEN, "").split():
+    sys.modules[_name] = None  # type: ignore[assignment]
+if _hidden := PathFinder.find_spec("sitecustomize", sys.path):
+    _loaded(_hidden)
