@@ -19,7 +19,6 @@ INSTALL = {
     "torch_sparse": f"{_FROM_SOURCE} torch_scatter torch_sparse",
     **dict.fromkeys(("torch", "torch_geometric", "ogb"), "pip install 'gnnbench[pyg]'"),
     "dgl": "pip install 'gnnbench[dgl]'",
-    "shtab": "pip install 'gnnbench[completion]'",
     **dict.fromkeys(PAGES, "pip install 'gnnbench[report]'"),
 }
 """Package: its install command, if that is not `pip install PACKAGE`."""

@@ -19,7 +19,7 @@ from tests.run_files import save, suite
 from tests.suite import SHORT, environment
 
 PYG = ("torch", "torch_geometric", "torch_scatter", "torch_sparse", "ogb", "dgl")
-EXTRAS = ("altair", "jinja2", "vl_convert", "shtab")
+EXTRAS = ("altair", "jinja2", "vl_convert")
 
 WORDS = """
 def order(text):
@@ -78,7 +78,6 @@ COMMANDS = {
     "--json r.json": (2, "torch and torch_geometric are not installed"),
     "regret --from r.json --against r.json --maps m": (2, PAGE),
     "prune torch --yes": (0, "nothing to remove in"),
-    "completion bash": (2, "shtab is not installed: pip install 'gnnbench[completion]'"),
 }
 """What measures nothing, or says at once what is missing: exit code, and a part of what is said."""
 

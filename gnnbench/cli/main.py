@@ -20,7 +20,6 @@ from . import (
     calibrate,
     comment,
     compare,
-    completion,
     init,
     merge,
     profile,
@@ -55,7 +54,6 @@ _COMMANDS = {
     watch: "look at each new version of a package or repository: watch WHAT --state FOLDER [-- PYTEST ARGS]",
     regret: "compare the ways to compute an operation, on a grid of graphs: regret [OPERATION...]",
     prune: "remove packages that pip installed for variants: prune [WORD...] --yes",
-    completion: "print what makes a shell complete this command: completion SHELL",
 }
 """What each module's subcommand does, in the order of `--help`, below `list` and `doctor`."""
 _REMOVED = {
@@ -156,7 +154,6 @@ def _parser() -> argparse.ArgumentParser:
     for module, text in _COMMANDS.items():
         name = module.__name__.rpartition(".")[2]
         module.add_arguments(commands.add_parser(name, help=text, description=text))
-    parser.set_defaults(parser=parser)  # which completion completes
     return parser
 
 

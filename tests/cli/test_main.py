@@ -24,7 +24,6 @@ HEAD = "run-5.json run-6.json"
 COMMANDS = {
     "--help": 0,
     "--version": 0,
-    "completion bash": 0,
     "list": 0,
     "list spmm": 0,
     "doctor": 0,
