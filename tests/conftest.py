@@ -26,7 +26,7 @@ from gnnbench.workloads.platforms import PLATFORMS
 from gnnbench.workloads.spec import Spec
 from tests.suite import BARE
 
-pytest_plugins = ["pytester", "tests.browser", "tests.slurm"]
+pytest_plugins = ["pytester", "tests.browser"]
 
 HAS_GPU = torch.cuda.is_available()
 """Asked before any test hides the GPUs, as torch asks the driver once."""

@@ -68,7 +68,6 @@ COMMANDS = {
     "comment ab.json --title t --details-url https://x.org -o comment.md": (0, ""),
     "comment ab.json --repository o/n --pull-request 1": (2, "gh"),
     "merge run-0.json run-1.json -o whole.json": (2, "both contain"),
-    "submit --slurm --shards 2 -o w.json --sbatch=--x --wait -- gnnbench ab . .": (2, "sbatch"),
     "report ab.json -o page.html --slides s --effect 5%": (2, PAGE),
     "trend history --json t.json --effect 5% --last 9": (3, "fewer than 12 runs"),
     "trend history -o trend.html": (2, PAGE),

@@ -27,7 +27,6 @@ from . import (
     regret,
     report,
     streams,
-    submit,
     trend,
     watch,
 )
@@ -47,8 +46,6 @@ _COMMANDS = {
     compare: "compare saved runs: compare A.json... -- B.json...",
     comment: "write results as a comment for a pull request: comment RESULT.json...",
     merge: "join the results of shards: merge SHARD.json... -o WHOLE.json",
-    submit: "run shards on the machines of a cluster, and merge them: submit --slurm -o FILE -- "
-    "gnnbench ab ...",
     report: "make an HTML page, and slides: report RUN.json [BASE.json ...]",
     trend: "find changes in a history of runs: trend DIR|GLOB...",
     watch: "look at each new version of a package or repository: watch WHAT --state FOLDER [-- PYTEST ARGS]",
