@@ -1,7 +1,6 @@
 """The kind `instructions`: functions of C, C++ and Python by the instructions that they execute.
 
-Only callgrind knows the functions of C and C++. It must run from the start of the process, which
-`gnnbench profile` sees to; elsewhere there is the processor's counter or nothing.
+Callgrind counts them. It must run from the start of the process, which `gnnbench profile` sees to.
 """
 
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from typing import Any
 from .. import units
 from ..errors import UsageError
 from ..measure.instructions import counting
-from ..measure.instructions.counter import InstructionCounter
+from ..measure.instructions.callgrind import Callgrind
 from ..measure.instructions.counting import Instructions, named
 from . import text
 from .subject import Subject, UnavailableError
@@ -33,9 +32,9 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
         `capability`, the vector extensions that libraries used.
 
     Raises:
-        UnavailableError: nothing counts instructions in this process.
+        UnavailableError: this process does not run under callgrind.
     """
-    # Each counter ceases at once: where callgrind watches, reading its files takes minutes.
+    # Callgrind ceases to watch at once: where it does, reading its files takes minutes.
     with closing(_counter()) as counter:
         answer = counting.take(subject.asked, counter)
     found = Instructions.read(answer)
@@ -48,11 +47,9 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     }
 
 
-def _counter() -> InstructionCounter:
-    try:
-        return counting.here()
-    except UsageError:
-        pass
+def _counter() -> Callgrind:
+    if counter := counting.here():
+        return counter
     try:
         name = counting.counter_name()
     except UsageError as error:
@@ -67,8 +64,6 @@ def table(section: Mapping[str, Any]) -> str:
     """Return the functions of C and C++ and those of Python as two tables, 25 each."""
     found: Instructions = section["counted"]
     native = _rows("Functions of C and C++, without what they call", found.functions, found.total)
-    if not found.functions:
-        native = ["The processor's counter does not know functions of C and C++; callgrind does."]
     if found.frames is None:
         python = ["Python functions: each call runs others, so they were not counted."]
     else:

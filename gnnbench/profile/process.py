@@ -114,7 +114,8 @@ def _profiled(side: ProfiledSide, wanted: Wanted, progress: ProfileProgress) -> 
         log = files / "pytest.log"
         watched = Watched({}, ())
         if "instructions" in wanted.kinds:
-            watched = Watched.by(counter_name(), files)
+            counter_name()  # or it raises
+            watched = Watched.by_callgrind(files)
         with Child(
             wanted.arguments,
             environment={**watched.environment, **side.environment},

@@ -8,10 +8,9 @@ import psutil
 import pytest
 
 from gnnbench.compare import result as results
-from gnnbench.measure.instructions import hardware
 from gnnbench.shard import Shard
 from tests.cli.started import start, workers_of
-from tests.compare.ab.answers import answering, inspected
+from tests.compare.ab.answers import answering, inspected, valgrind
 from tests.compare.ab.workers import write
 from tests.sampling import nightly
 from tests.suite import ROOT, gnnbench
@@ -163,9 +162,9 @@ def test_shards_are_timed_apart_and_merged_into_the_whole(suite):
 
 
 def test_instructions_are_counted_where_the_code_differs(in_process, tmp_path, monkeypatch):
-    monkeypatch.setattr(hardware, "why_not", lambda: "")
+    valgrind(monkeypatch, tmp_path)
     (tmp_path / "test_a.py").touch()
-    more = {"answer": "counted", "totals": [2000, 2000], "files": [], "capability": "avx2"}
+    more = {"answer": "counted", "totals": [2000, 2000], "capability": "avx2"}
     both = {"inspect test_a.py::test_kept": inspected(work="1")}
     names = ["test_a.py::test_kept", "test_a.py::test_changed"]
     answering(monkeypatch, tmp_path, names, base=both, head={**both, "count": more})
@@ -203,9 +202,7 @@ def test_sort(benchmark):
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(
-    bool(hardware.why_not()) and not shutil.which("valgrind"), reason="nothing counts instructions here"
-)
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="needs valgrind")
 def test_what_executes_more_is_named(tmp_path):
     write(tmp_path, COUNTED)
     words = ("--instructions", "--budget", "0.5", "--json", "ab.json")
@@ -222,8 +219,6 @@ def test_what_executes_more_is_named(tmp_path):
 
 
 def test_nothing_is_timed_where_nothing_counts(tmp_path):
-    if not hardware.why_not():
-        pytest.skip("this processor counts instructions")
     elsewhere = os.pathsep.join(
         one for one in os.environ["PATH"].split(os.pathsep) if not Path(one, "valgrind").exists()
     )

@@ -1,4 +1,4 @@
-"""The kind `instructions`: a real run under valgrind where the processor counts nothing."""
+"""The kind `instructions`: a real run under valgrind."""
 
 import re
 import shutil
@@ -8,16 +8,11 @@ import sysconfig
 import pytest
 
 from gnnbench.errors import UsageError
-from gnnbench.measure.instructions import counting, hardware
 from gnnbench.measure.instructions.counting import Instructions
 from gnnbench.profile import instructions, process
 from gnnbench.profile.subject import UnavailableError
 from tests.profile.subjects import Unheard, subject_of, widest
 from tests.suite import gnnbench
-
-named = pytest.mark.skipif(
-    not hardware.why_not() or not shutil.which("valgrind"), reason="only callgrind names functions of C"
-)
 
 BARE = "-p no:hypothesispytest -p no:xdist -p no:rerunfailures"
 """What each import costs is multiplied by ten under valgrind."""
@@ -54,8 +49,8 @@ def test_smooth(benchmark):
 """
 
 
-@named
 @pytest.mark.nightly
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="needs valgrind")
 @pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc")
 def test_functions_of_c_and_of_python(tmp_path):
     (tmp_path / "test_suite.py").write_text(SUITE)
@@ -93,26 +88,6 @@ def test_names_are_cut_and_what_is_not_known_is_said():
     assert note.endswith("What differs: memcpy (libc.so).")
 
 
-def work():
-    return sorted(range(20_000))
-
-
-def test_by_the_processor_there_are_no_functions_of_c(tmp_path, monkeypatch):
-    event = hardware.INSTRUCTIONS if not hardware.why_not() else (1, 1)  # a clock in the place of the counter
-    try:
-        hardware.Hardware(event).close()
-    except OSError as error:
-        pytest.skip(f"perf_event_open: {error}")
-    monkeypatch.setattr(counting, "here", lambda: hardware.Hardware(event))
-    section = instructions.take(subject_of(work, "cpu", 1), tmp_path)
-    assert section["counted"].functions == {}
-    table = instructions.table(section)
-    assert "does not know functions of C" in table
-    assert f"work ({__name__})" in table
-    assert widest(table) <= 80
-
-
-@pytest.mark.skipif(not hardware.why_not(), reason="this processor counts instructions")
 @pytest.mark.parametrize(
     ("valgrind", "message"),
     [

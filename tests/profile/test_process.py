@@ -5,7 +5,6 @@ import os
 import pytest
 
 from gnnbench.errors import UsageError
-from gnnbench.measure.instructions import hardware
 from gnnbench.measure.instructions.callgrind import ARCHITECTURE
 from gnnbench.profile import process, record
 from tests.profile.subjects import Unheard
@@ -73,7 +72,6 @@ def test_instructions_are_counted_under_valgrind_and_a_side_that_refuses_its_arg
     program.write_text('#!/bin/sh\necho "ERROR: gnnbench: no $1"\nexit 4\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    monkeypatch.setattr(hardware, "why_not", lambda: "no counter")
     with pytest.raises(UsageError, match=r"^A: no --tool=callgrind$"):
         run("A", "nowhere.py", kinds=("instructions",))
 

@@ -12,7 +12,7 @@ from ...measure.clock import Block, Clock, ClockError, calibrated_iterations, wa
 from ...measure.conditions import collector_paused
 from ...measure.inspection import Inspection, inspect
 from ...measure.instructions import counting
-from ...measure.instructions.counter import InstructionCounter
+from ...measure.instructions.callgrind import Callgrind
 from ...measure.layouts import Layouts
 from ...measure.seam import FIXED, Pedantic, paused, why_unseen
 
@@ -187,13 +187,13 @@ class Held:
         assert self._compared
         return {"answer": "saved", "files": self._compared.save(command["wanted"], Path(command["folder"]))}
 
-    def _count(
-        self, answer: str, take: Callable[[Pedantic, InstructionCounter], dict[str, Any]]
-    ) -> dict[str, Any]:
+    def _count(self, answer: str, take: Callable[[Pedantic, Callgrind], dict[str, Any]]) -> dict[str, Any]:
         """Count the instructions of a call, or divide them among the Python functions."""
         if self.no_calls:
             return {"answer": "not counted", "reason": self.no_calls}
-        with closing(counting.here()) as counter:
+        counter = counting.here()
+        assert counter
+        with closing(counter):
             return {"answer": answer, **take(self.calls(), counter)}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:

@@ -86,7 +86,7 @@ class Terms:
     known: Known | None = None
     """Asked in the first visit of a run whether a benchmark need not be timed; None: it must be."""
     counter: str = ""
-    """What counts instructions in both, see `counting.counter_name`; empty: nothing."""
+    """What counts instructions in both, see `counting.counter_name`; empty if nothing does."""
     about: str = ""
     """What is measured, before each step of the progress."""
     spared: Collection[str] = ()
@@ -127,10 +127,10 @@ class Processes:
         setting, logs = self.shared.setting, self.shared.logs
         for side in self.order():
             given, watched = self._given[side], Watched({}, ())
-            if counter := self.terms.counter:
+            if self.terms.counter:
                 files = logs / f"{side}-{self.number}"
                 files.mkdir()
-                watched = Watched.by(counter, files)
+                watched = Watched.by_callgrind(files)
             self.children[side] = Child(
                 setting.arguments,
                 environment={_HASH_SEED: self._hash_seed, **watched.environment, **given.environment},
@@ -141,7 +141,7 @@ class Processes:
                 pair=self.number,
                 side=side,
                 under=watched.under,
-                apart=bool(counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
+                apart=bool(self.terms.counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
                 terms={"recorded": self.terms.untimed},
             )
         found = {side: self._answer(side, setting.timeout_seconds) for side in self.order()}

@@ -77,7 +77,7 @@ def command(folder: Path) -> list[str]:
 
 
 class Callgrind:
-    """See `InstructionCounter`.
+    """Counts the instructions that this thread executes in a call.
 
     A request to valgrind is a sequence of instructions that does nothing on a processor. Valgrind recognises
     it, and takes the address of six words from a register: the request, and its arguments. See `valgrind.h`
@@ -87,8 +87,6 @@ class Callgrind:
     Args:
         folder: where `command` let callgrind write.
     """
-
-    emulates = True
 
     def __init__(self, folder: Path) -> None:
         assert platform.machine() == ARCHITECTURE
@@ -135,7 +133,7 @@ class Callgrind:
         return Taken(max(0, total(file) - self._cost), str(file))
 
     def by_frame(self, call: Call, events: Events) -> ByFrame:
-        """Let callgrind write a file at each call and return of a Python function."""
+        """Call once, and let callgrind write a file at each of the events of an earlier call."""
         zero, toggle = map(self._prepared, (ZERO, TOGGLE))
         self._state[0], self._state[1] = 0, events.deepest
         begin, end = partial(self._set_profile, self._hook, None), partial(self._set_profile, None, None)
@@ -146,7 +144,7 @@ class Callgrind:
         call()
         toggle()
         end()
-        return ByFrame(events.names, (), tuple(map(str, self._dumps()[before:])))
+        return ByFrame(events.names, tuple(map(str, self._dumps()[before:])))
 
     def close(self) -> None:
         """Let callgrind watch no longer: what follows runs five times as fast."""

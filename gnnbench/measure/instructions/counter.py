@@ -1,4 +1,4 @@
-"""The protocol of a counter of instructions, and how it divides those of a call among Python functions.
+"""What is counted of a call, and how its instructions are divided among Python functions.
 
 Python calls a profile function at each call and return of a Python function. A first call records which
 functions these are, a second one how many instructions were executed since the event before.
@@ -8,12 +8,12 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 Call = Callable[[], object]
 
 MOST_EVENTS = 600
-"""With callgrind each takes about 10 ms. Of calls with more, functions of deep calls are left out."""
+"""Each takes about 10 ms. Of calls with more, functions of deep calls are left out."""
 OUTSIDE = "(outside Python functions)"
 
 
@@ -21,8 +21,8 @@ class Taken(NamedTuple):
     """Instructions of one call."""
 
     total: int
-    file: str | None = None
-    """Where callgrind wrote those of each function; None: this counter does not know functions."""
+    file: str
+    """Where callgrind wrote those of each function."""
 
 
 class Events(NamedTuple):
@@ -39,34 +39,8 @@ class ByFrame(NamedTuple):
 
     names: Sequence[str | None]
     """As in `Events`."""
-    numbers: Sequence[int]
-    """Instructions before each event, since the event before."""
-    files: Sequence[str] = ()
-    """Files of callgrind in the place of `numbers`."""
-
-
-class InstructionCounter(Protocol):
-    """Counts the instructions that this thread executes in a call."""
-
-    emulates: bool
-    """Whether the call runs on an emulated processor, which may lack extensions of the real one."""
-
-    def begin(self) -> None:
-        """Prepare: everything before runs at full speed."""
-
-    def count(self, call: Call) -> Taken:
-        """Call once and count."""
-
-    def by_frame(self, call: Call, events: Events) -> ByFrame:
-        """Call once, and divide the instructions among the Python functions.
-
-        Args:
-            call: what to call.
-            events: those of an earlier call.
-        """
-
-    def close(self) -> None:
-        """End: everything after runs at full speed."""
+    files: Sequence[str]
+    """Where callgrind wrote the instructions before each event, since the event before."""
 
 
 def record(call: Call) -> Events:
@@ -97,16 +71,20 @@ def record(call: Call) -> Events:
     return Events([name for depth, name in found if depth <= deepest], deepest)
 
 
-def assigned(found: ByFrame) -> Mapping[str, int] | None:
+def assigned(names: Sequence[str | None], numbers: Sequence[int]) -> Mapping[str, int] | None:
     """Return the instructions of each Python function, without those of the Python functions that it calls.
 
-    None: the events were not those that were recorded before, because each call runs other functions.
+    Returns None if the events were not those recorded before, because each call runs other functions.
+
+    Args:
+        names: as in `ByFrame`.
+        numbers: the instructions before each event.
     """
-    if len(found.names) != len(found.numbers):
+    if len(names) != len(numbers):
         return None
     by_name: Counter[str] = Counter()
     stack = [OUTSIDE]
-    for name, number in zip(found.names, found.numbers, strict=True):
+    for name, number in zip(names, numbers, strict=True):
         by_name[stack[-1]] += number
         if name is not None:
             stack.append(name)

@@ -1,4 +1,4 @@
-"""Counts the instructions of warm calls until two agree: by the processor, or else by callgrind around it."""
+"""Counts the instructions of warm calls until two agree, by the callgrind around this process."""
 
 import operator
 import os
@@ -19,8 +19,9 @@ from ...environment import read
 from ...errors import UsageError
 from ..conditions import collector_paused, cpu_threads
 from ..seam import Pedantic
-from . import callgrind, hardware
-from .counter import ByFrame, InstructionCounter, assigned, record
+from . import callgrind
+from .callgrind import Callgrind
+from .counter import assigned, record
 
 _FEWEST, _WARM_UP, _WARM_UP_SECONDS = 2, 20, 5.0
 """Calls before the first that counts, fewer of slow ones. Python 3.11 specialises functions after 8 calls."""
@@ -43,7 +44,7 @@ _HOW = "apt install valgrind, or dnf install valgrind"
 _Found = TypeVar("_Found")
 
 
-def take(calls: Pedantic, counter: InstructionCounter) -> dict[str, Any]:
+def take(calls: Pedantic, counter: Callgrind) -> dict[str, Any]:
     """Call until two calls in a row agree, eight times at most; return what `Instructions.read` takes.
 
     This runs where Python is fifty times slower than usual, and leaves all else to the process that reads it.
@@ -59,12 +60,12 @@ def take(calls: Pedantic, counter: InstructionCounter) -> dict[str, Any]:
             found.append(_once(calls, counter.count))
     return {
         "totals": [one.total for one in found],
-        "files": [one.file for one in found[-2:] if one.file],
-        "capability": capability(counter),
+        "files": [one.file for one in found[-2:]],
+        "capability": capability(),
     }
 
 
-def take_by_frame(calls: Pedantic, counter: InstructionCounter) -> dict[str, Any]:
+def take_by_frame(calls: Pedantic, counter: Callgrind) -> dict[str, Any]:
     """Make two more calls; return what `read_frames` takes."""
     with _ready():
         events = _once(calls, record)
@@ -72,17 +73,11 @@ def take_by_frame(calls: Pedantic, counter: InstructionCounter) -> dict[str, Any
         return _once(calls, lambda run: counter.by_frame(run, events))._asdict()
 
 
-def capability(counter: InstructionCounter) -> str:
-    """Return the processor's vector extensions that libraries use here: `avx512`, `avx2` or `default`.
-
-    Valgrind's emulated processor has no AVX-512.
-    """
+def capability() -> str:
+    """Return the vector extensions that libraries use here; valgrind's emulated processor has no AVX-512."""
     if torch := sys.modules.get("torch"):
         return str(torch.backends.cpu.get_cpu_capability()).lower().replace(" ", "-")
-    flags = (read("proc/cpuinfo") or "").split()
-    if "avx512f" in flags and not counter.emulates:
-        return "avx512"
-    return "avx2" if "avx2" in flags else "default"
+    return "avx2" if "avx2" in (read("proc/cpuinfo") or "").split() else "default"
 
 
 @contextmanager
@@ -125,11 +120,10 @@ class Instructions:
         """Read what `take` returned, and remove its files."""
         totals = answer["totals"]
         files = [Path(file) for file in answer["files"]]
-        found = [callgrind.functions(file) for file in files]
+        before, last = map(callgrind.functions, files)
         _remove_all(files)
         spread = _spread(totals)
-        varying = _varying(*found) if spread > _AGREE and found else ()
-        return cls(totals[-1], spread, varying, _kept(found[-1]) if found else {})
+        return cls(totals[-1], spread, _varying(before, last) if spread > _AGREE else (), _kept(last))
 
 
 def read_frames(answer: Mapping[str, Any]) -> dict[str, int] | None:
@@ -140,9 +134,8 @@ def read_frames(answer: Mapping[str, Any]) -> dict[str, int] | None:
         `module:qualified.name`, the most first, without small ones. None: each call runs other functions.
     """
     files = [Path(file) for file in answer["files"]]
-    numbers = [callgrind.total(file) for file in files] or answer["numbers"]
+    found = assigned(answer["names"], [callgrind.total(file) for file in files])
     _remove_all(files)
-    found = assigned(ByFrame(answer["names"], numbers))
     return None if found is None else _kept(found)
 
 
@@ -187,40 +180,28 @@ class Watched(NamedTuple):
     """The command that runs Python, with its arguments; empty: none."""
 
     @classmethod
-    def by(cls, counter: str, folder: Path) -> "Watched":
-        """Let the counter count that `counter_name` returned; callgrind writes into a folder."""
-        if counter == hardware.Hardware.name:
-            return cls(_SAME_EACH_TIME, ())
+    def by_callgrind(cls, folder: Path) -> "Watched":
+        """Let callgrind count, and write into a folder."""
         return cls(
             {**_SAME_EACH_TIME, **_FAST, FOLDER_VARIABLE: str(folder)}, tuple(callgrind.command(folder))
         )
 
 
 def counter_name() -> str:
-    """Return how instructions are counted here: by the processor, or else by callgrind, with its version.
+    """Return callgrind with its version.
 
     Raises:
-        UsageError: neither is possible; the message says what to install.
+        UsageError: it cannot count here; the message says what to install.
     """
-    reason = hardware.why_not()
-    if not reason:
-        return hardware.Hardware.name
     if not shutil.which("valgrind"):
-        raise UsageError(f"{reason}; without one, valgrind counts instructions, and is not installed: {_HOW}")
+        raise UsageError(f"valgrind counts instructions, and is not installed: {_HOW}")
     if os.uname().machine != callgrind.ARCHITECTURE:
-        raise UsageError(f"{reason}, and gnnbench uses valgrind on {callgrind.ARCHITECTURE} only")
+        raise UsageError(f"valgrind counts instructions on {callgrind.ARCHITECTURE} only")
     version = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S607
     return version.strip().replace("valgrind-", "callgrind ")
 
 
-def here() -> InstructionCounter:
-    """Return the counter of this process.
-
-    Raises:
-        UsageError: there is none.
-    """
-    if folder := os.environ.get(FOLDER_VARIABLE):
-        return callgrind.Callgrind(Path(folder))
-    if reason := hardware.why_not():
-        raise UsageError(reason)
-    return hardware.Hardware()
+def here() -> Callgrind | None:
+    """Return the counter of this process, or None if it does not run under callgrind."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    return Callgrind(Path(folder)) if folder else None

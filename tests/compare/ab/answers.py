@@ -1,12 +1,15 @@
 """Sides that answer what a test says: processes that start in milliseconds, where pytest takes a second."""
 
 import json
+import os
 import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from gnnbench.measure.instructions import callgrind
 
 _PYTHON = sys.executable
 _SCRIPT = """
@@ -28,6 +31,12 @@ while command["command"] != "quit":
     if isinstance(found, str):
         sys.exit(found)
     answer = {"loaded": answers["loaded"], "now": command["now"] + answers["seconds"], **found}
+    if numbers := found.get("numbers", found.get("totals")):
+        folder = os.environ["GNNBENCH_CALLGRIND"]
+        answer["files"] = [f"{folder}/out.{place}" for place in range(len(numbers))]
+        for file, number in zip(answer["files"], numbers):
+            with open(file, "w") as opened:
+                opened.write(f"totals: {number}\\n")
     os.write(terms["write"], f"\\n{token}{json.dumps(answer)}\\n".encode())
     line = next((line for line in commands if line.startswith(token)), None)
     command = json.loads(line.removeprefix(token)) if line else {"command": "quit"}
@@ -60,6 +69,18 @@ def done(text: str = "", *, skipped: bool = False, held: bool = True) -> dict[st
     return {"answer": "done", "failure": failure, "held": held, "fixture": ""}
 
 
+def valgrind(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let valgrind be a script in a folder that runs what it is given; sides that answer write its files."""
+    program = folder / "valgrind"
+    program.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && exec echo valgrind-3\n'
+        'while case $1 in -*) ;; *) false ;; esac; do shift; done\nexec "$@"\n'
+    )
+    program.chmod(0o755)
+    patch.setenv("PATH", str(folder), prepend=os.pathsep)
+    patch.setattr(callgrind, "ARCHITECTURE", os.uname().machine)
+
+
 def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides: dict[str, Any]) -> None:
     """Let each side that is started be a process that answers so, on a simulated machine.
 
@@ -89,8 +110,8 @@ def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides
         "run": {"answer": "ready", "once": False},
         "calibrate": {"answer": "calibrated", "iterations": 1, "round_seconds": 1e-3, "cores": []},
         "block": [block(1.0 + change) for change in (0.0, 1e-3, 2e-3, 1e-3)],
-        "count": {"answer": "counted", "totals": [1000, 1000], "files": [], "capability": "avx2"},
-        "frames": {"answer": "frames", "names": [], "numbers": [], "files": []},
+        "count": {"answer": "counted", "totals": [1000, 1000], "capability": "avx2"},
+        "frames": {"answer": "frames", "names": [], "files": []},
         "next": done(),
     }
     answers = {

@@ -12,12 +12,11 @@ from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.result import Result, Side
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.errors import UsageError
-from gnnbench.measure.instructions import hardware
-from tests.compare.ab.answers import answering, done
+from tests.compare.ab.answers import answering, done, valgrind
 from tests.compare.ab.workers import Watcher, is_gone, prepared
 
-FRAMES = {"answer": "frames", "names": ["a:f", None], "numbers": [100, 900], "files": []}
-COUNTED = {"answer": "counted", "totals": [2000, 2000], "files": [], "capability": "avx2"}
+FRAMES = {"answer": "frames", "names": ["a:f", None], "numbers": [100, 900]}
+COUNTED = {"answer": "counted", "totals": [2000, 2000], "capability": "avx2"}
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def sides(tmp_path, monkeypatch):
     files = tmp_path / "files"
     files.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(files))
-    monkeypatch.setattr(hardware, "why_not", lambda: "")  # the processor counts: no valgrind is started
+    valgrind(monkeypatch, tmp_path)
     yield lambda names, base, head: answering(monkeypatch, tmp_path, names, base=base, head=head)
     assert not list(files.iterdir())
 
@@ -51,7 +50,7 @@ def test_a_benchmark_is_counted_and_why_another_is_not(sides, tmp_path):
     sides(names, answers, {"count twice": COUNTED, "frames twice": FRAMES})
     with (
         Pairs(setting(tmp_path), Watcher()) as pairs,
-        pairs.started(Terms(prepared("."), prepared("."), counter=hardware.Hardware.name)) as workers,
+        pairs.started(Terms(prepared("."), prepared("."), counter="callgrind 3")) as workers,
     ):
         groups = [one.pid for one in workers.children.values()]
         told = {name: workers.count(name) for name in (*dict.fromkeys(names), "unknown")}

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from gnnbench.measure.instructions import counting, hardware
+from gnnbench.measure.instructions import counting
 from gnnbench.measure.instructions.counter import OUTSIDE, Taken
 from gnnbench.measure.instructions.counting import FOLDER_VARIABLE, Instructions, Watched
 from gnnbench.measure.seam import Pedantic
@@ -13,10 +13,8 @@ from gnnbench.measure.seam import Pedantic
 class Series:
     """A counter that says of each call what it is given; it makes the call."""
 
-    emulates = True
-
-    def __init__(self, *totals):
-        self.totals = list(totals)
+    def __init__(self, folder, *totals):
+        self.folder, self.totals = folder, list(totals)
         self.began = 0
 
     def begin(self):
@@ -24,28 +22,44 @@ class Series:
 
     def count(self, call):
         call()
-        return Taken(self.totals.pop(0))
+        total = self.totals.pop(0)
+        return Taken(total, *written(self.folder, f"{len(self.totals)}", total))
 
 
-def take(*totals, calls=None):
-    answer = counting.take(calls or Pedantic(sorted, ([2, 1],), {}), Series(*totals))
-    return answer["totals"], Instructions.read(answer)
+def written(folder, name, *totals):
+    """Write what callgrind does, in a file for each total, and return their paths."""
+    files = [folder / f"out.{name}{number}" for number in range(len(totals))]
+    for file, total in zip(files, totals, strict=True):
+        file.write_text(f"totals: {total}\n")
+    return list(map(str, files))
 
 
-def test_calls_until_two_agree():
+@pytest.fixture
+def take(tmp_path):
+    """Return a function that counts calls by such a counter; on exit, no file is left."""
+
+    def take(*totals, calls=None):
+        answer = counting.take(calls or Pedantic(sorted, ([2, 1],), {}), Series(tmp_path, *totals))
+        return answer["totals"], Instructions.read(answer)
+
+    yield take
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_calls_until_two_agree(take):
     totals, found = take(2000, 1500, 1000, 1000, 7)
     assert totals == [2000, 1500, 1000, 1000]
     assert (found.total, found.is_steady) == (1000, True)
 
 
-def test_calls_that_never_agree():
+def test_calls_that_never_agree(take):
     totals, found = take(*range(1000, 3000, 100))
     assert len(totals) == 8
     assert (found.total, found.is_steady) == (1700, False)
     assert found.spread == 100 / 1700
 
 
-def test_set_up_and_tear_down_of_each_call():
+def test_set_up_and_tear_down_of_each_call(take):
     seen = []
     calls = Pedantic(
         lambda one: seen.append(f"call {one}"),
@@ -72,25 +86,20 @@ def test_small_functions_are_left_out_and_those_that_vary_are_named(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_instructions_belong_to_the_innermost_function():
+def test_instructions_belong_to_the_innermost_function(tmp_path):
     names = ["m:outer", "m:inner", None, "m:inner", None, None]
-    answer = {"names": names, "numbers": [1, 20, 300, 40, 500, 60], "files": []}
-    found = counting.read_frames(answer)
+    found = counting.read_frames({"names": names, "files": written(tmp_path, "", 1, 20, 300, 40, 500, 60)})
     assert list(found.items()) == [("m:inner", 800), ("m:outer", 120), (OUTSIDE, 1)]
-    assert counting.read_frames({**answer, "numbers": [1]}) is None, "other events than before"
-
-
-def test_the_processor_needs_no_other_program(tmp_path):
-    watched = Watched.by(hardware.Hardware.name, tmp_path)
-    assert watched.under == ()
-    assert watched.environment["OMP_NUM_THREADS"] == "1"
-    assert FOLDER_VARIABLE not in watched.environment
+    files = written(tmp_path, "", 1)
+    assert counting.read_frames({"names": names, "files": files}) is None, "other events than before"
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="needs valgrind")
 def test_callgrind_writes_into_the_folder(tmp_path):
-    watched = Watched.by("callgrind 3", tmp_path)
+    watched = Watched.by_callgrind(tmp_path)
     assert watched.environment[FOLDER_VARIABLE] == str(tmp_path)
+    assert watched.environment["OMP_NUM_THREADS"] == "1"
     subprocess.run(
         [*watched.under, sys.executable, "-S", "-c", ""], env=dict(watched.environment), check=True
     )
