@@ -15,8 +15,6 @@ from .errors import UsageError, unknown_name
 from .files import user_path
 from .profile import kinds
 from .shard import Shard
-from .variants import variant
-from .variants.variant import Variant
 from .workloads.graphs.catalog import FORMS, DatasetName
 from .workloads.graphs.locate import data_folder
 from .workloads.platforms import PLATFORMS
@@ -252,11 +250,6 @@ class Options:
     shard: Shard | None = _option(
         Option("shard", "I/N", None, Shard.parse, one_run=True),
         "run only part I of N, as in 1/4. Each test belongs to exactly one part, by a hash of its id.",
-    )
-    affected_by: Variant | None = _option(
-        Option("affected-by", "VARIANT", None, variant.parse, one_run=True),
-        "run only the benchmarks whose executed code differs between VARIANT and the working tree, as in "
-        "git:main; the others are deselected.",
     )
     strict: bool = _option(
         Option("strict", "", False, compares=True),

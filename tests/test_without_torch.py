@@ -127,7 +127,6 @@ OPTIONS = {
 BROKEN = "libc10.so: cannot open shared object file: No such file or directory"
 
 SLOW_OPTIONS = {
-    "--gnn-affected-by git:HEAD~1": (0, "2 deselected"),
     "--benchmark-compare=git:HEAD~1": (0, "2 same"),
 }
 

@@ -111,7 +111,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _take_options(config: pytest.Config) -> None:
     """Check the options, and register what they ask for."""
-    chosen, register = run_of(config).options, config.pluginmanager.register
+    chosen = run_of(config).options
     if chosen.profile and (config.getoption("numprocesses", None) or config.getoption("tx", None)):
         raise UsageError("--gnn-profile cannot profile in parallel processes; leave out -n")
     if chosen.profile and config.getoption("benchmark_compare", None):
@@ -119,11 +119,7 @@ def _take_options(config: pytest.Config) -> None:
     if chosen.profile:
         store = ProfileStore(chosen.profile_folder.absolute())
         store.check()
-        register(Profiling(chosen.profile, chosen.epochs, store), PROFILING)
-    if chosen.affected_by and not config.getoption(choice.AGAIN):
-        from .affected import AffectedOnly
-
-        register(AffectedOnly(config, chosen.affected_by), "gnnbench-affected")
+        config.pluginmanager.register(Profiling(chosen.profile, chosen.epochs, store), PROFILING)
 
 
 def _compare(config: pytest.Config) -> None:

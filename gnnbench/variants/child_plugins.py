@@ -12,7 +12,7 @@ from ..files import real_path
 from .import_roots import HIDDEN, Trees
 
 _ALONE: Mapping[str, Any] = {
-    **dict.fromkeys(("numprocesses", "gnn_affected_by", "gnn_counters")),
+    **dict.fromkeys(("numprocesses", "gnn_counters")),
     **dict.fromkeys(("distload", "looponfail", "forked", "lf", "stepwise", "usepdb", "trace"), False),
     **dict.fromkeys(("benchmark_skip", "benchmark_disable", "codspeed"), False),
     "tx": [],
