@@ -5,14 +5,11 @@ text remains without a link.
 """
 
 import json
-import math
 import posixpath
-import random
 import re
 import subprocess
 import sys
 import tempfile
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -54,8 +51,6 @@ _EXAMPLES = """\
 
 - [A page of `gnnbench report`](examples/report.html): a commit that replaced a SpMM kernel of
   PyTorch, from `experiments/comment/real.json` ([report.md](report.md)).
-- [A page of `gnnbench trend`](examples/trend.html): a simulated history of 60 runs with two steps
-  ([trend.md](trend.md)).
 """
 _SCHEMAS = {
     "run": (parts.RunPart,),
@@ -68,14 +63,6 @@ _SCHEMAS = {
     "regrets": (Regrets,),
 }
 """The types of saved files, by the name of the schema."""
-_RUNS = 60
-_STEPS = {
-    "gcn_norm-forward-pyg": (35, 0.09),
-    "spmm_sum-forward-dgl": (48, -0.12),
-    "spmm_sum-forward-pyg": (_RUNS, 0.0),
-    "conv-forward-pyg": (_RUNS, 0.0),
-}
-"""When the log time of a simulated benchmark changes, and by how much."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -129,9 +116,7 @@ def _examples() -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         _gnnbench("report", str(ROOT / "experiments/comment/real.json"), "-o", str(folder / "report.html"))
-        _history(folder / "runs")
-        _gnnbench("trend", str(folder / "runs"), "-o", str(folder / "trend.html"))
-        return {f"examples/{name}": (folder / name).read_bytes() for name in ("report.html", "trend.html")}
+        return {"examples/report.html": (folder / "report.html").read_bytes()}
 
 
 def _schemas() -> dict[str, str]:
@@ -148,32 +133,3 @@ def _gnnbench(*words: str) -> None:
     )
     if done.returncode not in (0, 1):  # 1: something is worse
         raise RuntimeError(done.stderr)
-
-
-def _history(folder: Path) -> None:
-    """Write run files of pytest-benchmark's form, of simulated times."""
-    folder.mkdir()
-    draw = random.Random(0)
-    for number in range(_RUNS):
-        day = datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(days=number)
-        machine = {
-            "machine": "x86_64",
-            "system": "Linux",
-            "python_version": "3.11.0",
-            "python_implementation": "CPython",
-            "cpu": {"brand_raw": "simulated", "arch": "X86_64", "count": 2},
-        }
-        content = {
-            "machine_info": machine,
-            "commit_info": {"id": f"{number:02x}" * 20, "time": day.isoformat(), "dirty": False},
-            "datetime": day.isoformat(),
-            "benchmarks": [
-                {
-                    "fullname": f"simulated.py::test_graph[{name}-float32-int64-cora-256-cpu]",
-                    "extra_info": {},
-                    "stats": {"median": 2e-3 * math.exp(draw.gauss(size if number >= step else 0.0, 0.01))},
-                }
-                for name, (step, size) in _STEPS.items()
-            ],
-        }
-        (folder / f"{number:02}.json").write_text(json.dumps(content))

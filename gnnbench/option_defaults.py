@@ -19,7 +19,7 @@ from .settings import RULES, Settings, shown
 
 COMMANDS = (
     *("ab", "affected", "baseline", "bisect", "calibrate", "comment", "compare"),
-    *("profile", "report", "trend", "watch"),
+    *("profile", "report", "watch"),
 )
 """Subcommands of gnnbench that may have a table of their own options in a project's settings."""
 ON_COMMAND_LINE = (

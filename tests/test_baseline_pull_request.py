@@ -73,7 +73,7 @@ def test_records_are_pushed_and_proposed_once_and_nothing_new_proposes_nothing(p
     assert BRANCH not in git(remote, "branch", "--list")
 
     _record(project, "0002.json")
-    (project / "trend.html").write_text("not a record")
+    (project / "page.html").write_text("not a record")
     found = _propose(project, github)
     assert found.returncode == 0, found.stderr
     held = [path for path in project.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
@@ -84,7 +84,7 @@ def test_records_are_pushed_and_proposed_once_and_nothing_new_proposes_nothing(p
     assert "https://github.com/owner/name/actions/runs/1" in opened["--body"]
     title = git(remote, "log", "-1", "--format=%an %s", BRANCH)
     assert title == "github-actions[bot] New timings to compare with"
-    assert "trend.html" not in git(remote, "ls-tree", "-r", "--name-only", BRANCH)
+    assert "page.html" not in git(remote, "ls-tree", "-r", "--name-only", BRANCH)
 
     # The next night nobody has merged it: what was proposed is replaced, and its pull request stays.
     git(project, "switch", "--quiet", "main")

@@ -7,7 +7,7 @@ from tests.fuzz.kinds import KINDS
 
 CASES = 20
 """Of each kind in `make test-all`. `make test` has the first few, of which the first runs every command."""
-REFUSED = {"bisection", "compare --by", "trend"}
+REFUSED = {"bisection", "compare --by"}
 """Kinds that are read by no command: each is refused."""
 
 

@@ -48,7 +48,6 @@ WRONG = {
     "[profile]\nseed_table = true": "profile: unknown key 'seed_table'",
     "[profile]\nwith = 'layer'": "profile.with = \"layer\": unknown kind of profile 'layer': choose",
     "[profile]\nhidden = [16, 0]": "profile.hidden = [16, 0]: hidden width '0' must be a whole number",
-    "[trend]\nlast = 0": "trend.last = 0: '0' must be a whole number of runs, as in 1000",
 }
 """Content of gnnbench.toml, and what every command says of it."""
 
@@ -84,7 +83,7 @@ def test_a_table_has_the_defaults_of_its_command(parsed):
 def test_a_key_at_the_top_holds_for_commands_for_which_it_means_the_same(parsed, tmp_path):
     assert parsed("ab", ".", ".").strict
     assert parsed("compare", "a.json").strict
-    assert effect_of(parsed("trend", "runs")) == 0.04
+    assert effect_of(parsed("report", "run.json")) == 0.04
     assert effect_of(parsed("calibrate")) == 0.02
     assert parsed("list").data == str(tmp_path / "data")
     options = parsed("profile", "spmm")

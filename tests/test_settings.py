@@ -154,7 +154,7 @@ def test_patterns_are_about_the_whole_id_and_brackets_stand_for_themselves():
 
 
 def test_what_was_in_force_is_kept_without_other_commands_tables_and_expired_rules():
-    text = f"effect = 0.05\n[ab]\nbudget = 30\n[trend]\nlast = 3\n{RULE}effect = 0.1\nuntil = 2026-01-31\n"
+    text = f"effect = 0.05\n[ab]\nbudget = 30\n[watch]\nlast = 3\n{RULE}effect = 0.1\nuntil = 2026-01-31\n"
     found = settings(f'{text}[[rules]]\nbenchmarks = "*"\nignore = "why"')
     assert found.as_json()["defaults"] == {"effect": 0.05}
     kept = found.as_json("ab")

@@ -13,7 +13,6 @@ from gnnbench.profile import kinds, record
 from gnnbench.results.baseline import FOLDER, RecordStore
 from tests import forks
 from tests.cli import saved
-from tests.compare.trend import runs as histories
 from tests.profile.subjects import recorded, subject_of
 from tests.run_files import save, suite
 from tests.suite import SHORT, environment
@@ -69,8 +68,6 @@ COMMANDS = {
     "comment ab.json --repository o/n --pull-request 1": (2, "gh"),
     "merge run-0.json run-1.json -o whole.json": (2, "both contain"),
     "report ab.json -o page.html --slides s --effect 5%": (2, PAGE),
-    "trend history --json t.json --effect 5% --last 9": (3, "fewer than 12 runs"),
-    "trend history -o trend.html": (2, PAGE),
     "watch --state s --page page.html": (2, PAGE),
     "regret degree --skew rmat --scale 5 --degree 4 --threads 1 --direction forward --dataset rmat:5 "
     "--hidden 8 --dtype float32 --index-dtype int64 --device cpu --data . --budget 5 --effect 5% "
@@ -181,7 +178,6 @@ def original(tmp_path_factory):
     save(made, *contents)
     RecordStore(made / FOLDER).save(contents, "Linux-CPython-3.11-64bit", "name", "a reason")
     saved.ab(made)
-    histories.save(made / "history", [histories.run(number, [1.0]) for number in range(3)])
     sections, _ = kinds.take(["phases", "functions"], subject_of(lambda: None, "cpu", 1), made)
     record.write(recorded("test_a.py::b0", **sections), made)
     return made

@@ -27,7 +27,6 @@ from . import (
     regret,
     report,
     streams,
-    trend,
     watch,
 )
 from .common import INTERRUPTED, NOTHING_SLOWER
@@ -47,7 +46,6 @@ _COMMANDS = {
     comment: "write results as a comment for a pull request: comment RESULT.json...",
     merge: "join the results of shards: merge SHARD.json... -o WHOLE.json",
     report: "make an HTML page, and slides: report RUN.json [BASE.json ...]",
-    trend: "find changes in a history of runs: trend DIR|GLOB...",
     watch: "look at each new version of a package or repository: watch WHAT --state FOLDER [-- PYTEST ARGS]",
     regret: "compare the ways to compute an operation, on a grid of graphs: regret [OPERATION...]",
     prune: "remove packages that pip installed for variants: prune [WORD...] --yes",

@@ -104,15 +104,6 @@ class Progress:
         if self._text and not self.in_terminal and quiet_seconds >= QUIET_SECONDS:
             self.say(self._line())
 
-    def counter(self, what: str) -> Callable[[int, int], None]:
-        """Return a function that shows how many of how many are done."""
-
-        def update(done: int, of: int) -> None:
-            self.show(f"{what}: {done} of {of}")
-            self.tell()
-
-        return update
-
     def below(self, title: str) -> Callable[[str], None]:
         """Show a step; return a function that shows a line of output below it."""
         self.show(title)

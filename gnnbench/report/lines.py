@@ -10,7 +10,7 @@ _NARROWEST = 10
 """Characters per line, at least."""
 _SUBCOMMANDS = (
     "ab|accept|affected|baseline|bisect|calibrate|comment|compare|"
-    "doctor|init|list|merge|profile|prune|regret|report|trend|watch"
+    "doctor|init|list|merge|profile|prune|regret|report|watch"
 )
 _COMMAND = re.compile(
     rf"(?<=: )(?:gnnbench (?:{_SUBCOMMANDS})|pip install|git checkout|pytest (?=[^;]*--benchmark-compare))"

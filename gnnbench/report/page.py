@@ -64,8 +64,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "interval": units.interval,
-        "fraction": units.fraction,
         "level": units.level,
         "size": units.size,
         "count": "{:,}".format,

@@ -5,7 +5,6 @@ import math
 
 import pytest
 
-from gnnbench.compare.trend.run_digests import Digest
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.report import composed
 from tests.run_files import content, entry, plain, save
@@ -93,9 +92,7 @@ def whole_run():
 def read_by_all(folder, whole, call):
     """Read a file by each command; return what stands on standard error, and the benchmarks with times."""
     (path,) = save(folder, whole)
-    digest = Digest.of(path)
-    timed = {one.fullname for one in digest.benchmarks if one.logs}
-    said = ["\n".join(digest.left_out)]
+    said = []
     other = folder / "other.json"
     other.write_text(json.dumps({**whole, "benchmarks": whole_run()["benchmarks"]}))
     for sides in ((path, other), (other, path)):
@@ -106,7 +103,7 @@ def read_by_all(folder, whole, call):
         assert rows.keys() >= OTHERS
         said.append(err)
     view = composed.compose(composed.read([path]), Thresholds(0.03))
-    assert {one.fullname for one in view.benchmarks if one.seconds} == timed
+    timed = {one.fullname for one in view.benchmarks if one.seconds}
     said.append("\n".join(view.notes))
     if "environment" in (whole["gnnbench"] if isinstance(whole["gnnbench"], dict) else {}):
         status, _, err = call("merge", path, "-o", folder / "whole.json")

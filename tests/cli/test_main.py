@@ -15,7 +15,6 @@ from gnnbench.cli.main import main
 from gnnbench.profile import counts, record
 from gnnbench.results.baseline import FOLDER, RecordStore
 from tests.cli import saved
-from tests.compare.trend import runs as histories
 from tests.profile.subjects import recorded, subject_of
 from tests.run_files import content, entry, save, suite
 
@@ -36,7 +35,6 @@ COMMANDS = {
     "comment ab.json": 0,
     "merge run-7.json run-8.json -o whole.json": 0,
     "report ab.json -o page.html": 0,
-    "trend history": 3,
     "profile --diff profile.json profile.json": 0,
 }
 """Commands that print and measure nothing, and their exit codes."""
@@ -58,7 +56,6 @@ def originals(tmp_path_factory):
     for runs in (base, head):
         RecordStore(folder / FOLDER).save(runs, "Linux-CPython-3.11-64bit", "name", "µ is faster")
     saved.ab(folder)
-    histories.save(folder / "history", [histories.run(number, [1.0]) for number in range(3)])
     sections = {"counts": counts.take(subject_of(lambda: None, "cpu", 1), folder)}
     record.write(recorded("test_a.py::b0", **sections), folder)
     return folder
@@ -148,7 +145,7 @@ def test_an_output_that_lacks_characters_gets_others(files, monkeypatch, command
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("command", ["list", "doctor", "trend ~no-such-user/runs"])
+@pytest.mark.parametrize("command", ["list", "doctor"])
 def test_a_home_of_nobody_is_exit_2_and_a_line(monkeypatch, capsys, command):
     monkeypatch.setenv("GNNBENCH_CACHE", "~no-such-user/cache")
     assert run(command) == 2

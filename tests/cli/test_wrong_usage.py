@@ -7,7 +7,6 @@ import pytest
 from tests.cli import saved
 from tests.compare.ab.workers import write
 from tests.compare.bisect import histories
-from tests.compare.trend import runs
 from tests.report import contents
 from tests.run_files import content, entry, save
 
@@ -31,7 +30,6 @@ def folder(tmp_path_factory):
     write(made, "import pytest\n@pytest.mark.benchmark\ndef test_it():\n    pass\n", "test_marked.py")
     save(made, contents.family(0), contents.family(1), content(entry("b"), threads=4))
     saved.ab(made)
-    runs.save(made / "runs", [runs.run(number, [1.0]) for number in range(2)])
     (made / "bad").mkdir()
     for name, text in DAMAGED.items():
         (made / "bad" / name).write_text(text)
@@ -91,10 +89,7 @@ def folder(tmp_path_factory):
         ("compare --by platform run-0.json -- run-1.json", "within one run: name its files without --"),
         ("compare --by platform run-0.json run-0.json", "is named twice"),
         ("compare --by platform run-0.json run-2.json", "not a process of the run of"),
-        ("trend bad", " (and 3 more, none can be used)"),
-        ("trend runs --effect 3", "effect '3' must lie between 0 and 1"),
-        ("trend runs --json /proc/trend.json", "/proc/trend.json cannot be written"),
-        ("trend runs -o /proc/trend.html", "/proc/trend.html cannot be written"),
+        ("report run-0.json -o /proc/page.html", "/proc/page.html cannot be written"),
         ("report bad/cut.json -o x", "bad/cut.json: not JSON, or cut off"),
         ("report bad/list.json -o x", "bad/list.json: unknown format; give a run file"),
         ("report bad/profile.json -o x", "bad/profile.json: there is no page of a profile file"),

@@ -75,5 +75,5 @@ def test_what_fails_or_takes_too_long_is_kept_and_tried_again_only_when_asked(lo
 
 def test_what_a_machine_with_pytorch_and_pyg_lacks_is_packed_and_nothing_else(load):
     lacking = set(load("packages").lacking())
-    assert {"msgspec", "pyelftools", "ruptures", "tomlkit", "ogb", "outdated"} <= lacking
+    assert {"msgspec", "pyelftools", "tomlkit", "ogb", "outdated"} <= lacking
     assert not {"gnnbench", "torch", "torch-geometric", "numpy", "pytest", "dgl"} & lacking

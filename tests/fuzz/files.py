@@ -13,14 +13,12 @@ from gnnbench.measure.counter_changes import CounterChange
 from gnnbench.results.baseline import FOLDER, RecordStore
 from tests.compare.bisect.results import commits, finding, result
 from tests.compare.regret import results
-from tests.compare.trend import runs as history_files
 from tests.report import contents
 from tests.run_files import entry, fingerprint, plain, suite
 
 DATA = Path(__file__).parents[1] / "data" / "5603223"
 FILE, OTHER = "x.json", "y.json"
 """The file that is changed, and another one of its kind or for its commands."""
-_RUNS = 14
 
 GRAPH = {"name": "cora", "synthetic": True, "nodes": 9, "entries": 9, "features": 9, "classes": 9}
 MEMORY = {"verdict": "more memory", "base_bytes": 2**20, "head_bytes": 2**21, "excused": "a reason"}
@@ -252,18 +250,6 @@ def calibrations() -> None:
 def counters() -> None:
     (real,) = DATA.glob("baselines/counters/*.json")
     shutil.copy(real, FILE)
-
-
-def histories() -> None:
-    rows = history_files.factors(1, _RUNS, at=7, size=0.3)
-    history_files.save(Path("runs"), [history_files.run(number, row) for number, row in enumerate(rows)])
-    history_files.save(Path("plain"), [history_files.plain(number, [1e-3]) for number in range(_RUNS)])
-
-
-def results_of_trend() -> None:
-    histories()
-    assert main.main(["trend", "runs", "--json", FILE]) == 1
-    _write(OTHER, suite(1))
 
 
 def results_of_bisect() -> None:

@@ -122,7 +122,6 @@ _OF_RUNS = (
     ("compare", "--by", "platform", FILE, *_JSON),
     ("compare", "--by", "n=1", FILE, "--format", "markdown"),
     ("compare", "--by", "dataset", FILE, OTHER, "--format", "csv"),
-    ("trend", FILE),
     ("accept", FILE, "--reason", "fuzz"),
     ("report", FILE, *_PAGE),
     ("report", OTHER, FILE, *_PAGE),
@@ -145,7 +144,6 @@ KINDS = {
         (
             *(("baseline", word) for word in ("list", "verify", "prune")),
             ("baseline", "show", "--environment", environment.name(ENVIRONMENT)),
-            ("trend", str(FOLDER)),
             _as_benchmark_compare,
         ),
         _VERDICTS,
@@ -186,13 +184,4 @@ KINDS = {
     ),
     "lock file": Kind(files.lock_files, (FILE,), (_as_lock_file,)),
     "counters": Kind(files.counters, (FILE,), (_as_gate_of_counters,)),
-    "history": Kind(
-        files.histories,
-        ("runs/*.json", "plain/*.json"),
-        (("trend", "runs", *_JSON), ("trend", "plain", "runs", *_PAGE)),
-        _VERDICTS,
-    ),
-    "trend": Kind(
-        files.results_of_trend, (FILE,), (*_OF_RESULTS, ("trend", FILE), ("report", OTHER, FILE, *_PAGE))
-    ),
 }

@@ -2,8 +2,6 @@
 
 import pytest
 
-from gnnbench.report import trend_page
-from tests.compare.trend.judged import history, judged, result, step
 from tests.report import contents
 from tests.run_files import content, entry, plain
 
@@ -49,31 +47,11 @@ def another():
     return content(*(entry(name, 1 + number, blocks=20) for number, name in enumerate(names)))
 
 
-def trend(tmp_path):
-    of, there = history(180, name="amd-epyc_torch-2.13.0_9130b22b"), history(30, name="there_2")
-    names = [
-        f"benchmarks/test_{name}.py::test_{name}[{name}-forward_backward-{on}-float32-int64-{graph}-256-cpu]"
-        for name in OPERATIONS[:2]
-        for on, graph in (("pyg", "cora"), ("dgl", "ogbn-arxiv"))
-    ]
-    found = result(
-        judged(of, [step(40, 1.2), step(120, 0.8)], name=names[0]),
-        judged(of, [step(30, 1.06, around=20)], name=names[1]),
-        judged(of, [step(90, 0.5)], name=names[2]),
-        judged(of, name=names[3]),
-        judged(there, [step(20, 1.1)], name="tests/test_a.py::test_something_with_a_long_name[parameters]"),
-    )
-    path = tmp_path / "trend.html"
-    path.write_text(trend_page.html(found, ["/x.json: not JSON"]), encoding="utf-8")
-    return path
-
-
 PAGES = {
     "report": lambda report, _: report(several()),
     "run": lambda report, _: report(contents.family(1)),
     "another": lambda report, _: report(another()),
     "plain": lambda report, _: report(plain(9), *(plain(seed) for seed in range(4))),
-    "trend": lambda _, tmp_path: trend(tmp_path),
 }
 
 
@@ -167,33 +145,10 @@ def an_open_row_is_as_wide_as_its_table(shown):
     shown.locator("#all > tbody > tr > th button").first.click()
 
 
-def trends_table_fits_a_desktop(shown):
-    assert shown.locator("#table").evaluate("one => one.offsetWidth <= one.parentElement.clientWidth")
-
-
-def a_wide_table_is_a_list_on_a_phone(shown):
-    table = shown.locator("#table")
-    assert table.evaluate("one => one.scrollWidth <= one.clientWidth")
-    assert table.evaluate("one => one.parentElement.scrollWidth <= one.parentElement.clientWidth")
-    first = table.locator("tbody tr").first
-    names = first.locator("td").evaluate_all(
-        "cells => cells.map(cell => getComputedStyle(cell, '::before').content)"
-    )
-    expected = ("environment", "change", "interval", "level", "where", "date", "commits")
-    assert names == [f'"{name}"' for name in expected]
-    table.locator("thead button", has_text="change").click()
-    shown.locator("form[data-filters] select").select_option("slower")
-    shown.locator("output", has_text="3 of 5").wait_for()
-    assert table.locator("tbody tr:visible").count() == 3
-    shown.reload()
-
-
 MORE = {
     ("report", 390): headings_of_graphs_name_them_and_labels_are_whole,
     ("report", 1280): charts_use_the_width_of_a_desktop,
     ("report", 1920): charts_use_the_width_of_a_desktop,
     ("another", 390): an_open_row_is_as_wide_as_its_table,
-    ("trend", 390): a_wide_table_is_a_list_on_a_phone,
-    ("trend", 1280): trends_table_fits_a_desktop,
 }
 """What else is asked of a page in a window of a width."""

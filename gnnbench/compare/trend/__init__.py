@@ -1,1 +1,0 @@
-"""Changes in a history of runs: `gnnbench trend`."""
