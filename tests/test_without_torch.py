@@ -9,11 +9,9 @@ import pytest
 
 from gnnbench import options
 from gnnbench.cli import main as cli
-from gnnbench.profile import kinds, record
 from gnnbench.results.baseline import FOLDER, RecordStore
 from tests import forks
 from tests.cli import saved
-from tests.profile.subjects import recorded, subject_of
 from tests.run_files import save, suite
 from tests.suite import SHORT, environment
 
@@ -61,7 +59,6 @@ COMMANDS = {
     "baseline prune --keep 1 --yes": (0, "nothing to remove"),
     "accept ab.json b[ --result --reason why --until 2099-01-31": (2, "unknown benchmark 'b['"),
     "profile order --with phases -- bench": (3, KINDS.removeprefix("gnnbench: ")),
-    "profile --diff profile.json profile.json": (0, "no difference"),
     "compare run-0.json run-1.json --effect 5% --strict --json c.json -- run-2.json": (3, "b0"),
     "compare run-0.json --by times --format csv": (2, "no parameters"),
     "comment ab.json --title t --details-url https://x.org -o comment.md": (0, ""),
@@ -97,7 +94,6 @@ LONG = {
         3,
         "no benchmark could be compared",
     ),
-    "profile order --diff git:HEAD~1 . --with functions -- bench": (0, "no difference"),
     "watch git:HEAD --state s --since HEAD~2 --until HEAD~1 --anchor 0 --clone . --timeout 60 "
     "--no-dependencies --budget 30 --total-budget 60 --search-budget 5 --effect 5% --no-results -- bench": (
         0,
@@ -178,8 +174,6 @@ def original(tmp_path_factory):
     save(made, *contents)
     RecordStore(made / FOLDER).save(contents, "Linux-CPython-3.11-64bit", "name", "a reason")
     saved.ab(made)
-    sections, _ = kinds.take(["phases", "functions"], subject_of(lambda: None, "cpu", 1), made)
-    record.write(recorded("test_a.py::b0", **sections), made)
     return made
 
 

@@ -14,7 +14,7 @@ from .common import NOT_JUDGED, nearest, suite
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from ..profile.process import Ended, ProfiledSide
+    from ..profile.process import Ended
     from ..report.profile import Profile
 
 EPOCH = "benchmarks/test_epoch.py::test_epoch"
@@ -51,38 +51,26 @@ class ProfileSession:
         self._select = options.select
         self._failed = False
 
-    def profile(self, sides: "Sequence[ProfiledSide]") -> "list[dict[str, Profile]]":
-        """Profile on each side, and show the progress.
-
-        Args:
-            sides: how the processes of each side are started.
-
-        Returns:
-            For each side, the profiles by node id of the test.
+    def profile(self) -> "dict[str, Profile]":
+        """Profile, and show the progress; return the profiles by node id of the test.
 
         Raises:
-            UsageError: no benchmark of a side is selected.
+            UsageError: no benchmark is selected.
         """
         from ..profile import process, record
         from ..report.profile import Profile
 
         with _ProfilingProgress() as progress:
-            ended = process.run(sides, self.wanted, progress)
-        for side, found in zip(sides, ended, strict=True):
-            if not found:
-                prefix = f"{side.name}: " if side.name else ""
-                raise UsageError(
-                    f"{prefix}no benchmark is called '{self._select}'; gnnbench list shows all operations"
-                )
-        every = [one for found in ended for one in found]
-        self._failed |= any(one.failed for one in every)
-        for reason in dict.fromkeys(reason for one in every for reason in one.unavailable.values()):
+            ended = process.run(self.wanted, progress)
+        if not ended:
+            raise UsageError(f"no benchmark is called '{self._select}'; gnnbench list shows all operations")
+        self._failed |= any(one.failed for one in ended)
+        for reason in dict.fromkeys(reason for one in ended for reason in one.unavailable.values()):
             self.say(reason)
-        profiles = [
-            {one.id: Profile(shown(one.folder), record.read(one.folder)) for one in found if one.folder}
-            for found in ended
-        ]
-        specs = [one.record.spec for found in profiles for one in found.values()]
+        profiles = {
+            one.id: Profile(shown(one.folder), record.read(one.folder)) for one in ended if one.folder
+        }
+        specs = [one.record.spec for one in profiles.values()]
         graphs = dict.fromkeys(spec.dataset for spec in specs if spec and ":synthetic" in spec.dataset)
         if graphs:
             self.say(f"synthetic data: {', '.join(graphs)}")
@@ -128,27 +116,20 @@ class _ProfilingProgress(Progress):
 
     def __init__(self) -> None:
         super().__init__()
-        self._titles: Sequence[str] = ()
         self.show("starting pytest")
 
-    def step(self, text: str, at_most_seconds: float | None = None) -> None:  # noqa: ARG002
-        """Print the step that begins."""
-        self.say(text)
-
     def collected(self, titles: Sequence[str], notes: Sequence[str]) -> None:
-        """List the benchmarks; those of the second side only if they differ."""
-        if titles != self._titles:
-            for note in notes:
-                self.say(note)
-            if titles:
-                count, names = units.count(len(titles), "benchmark"), units.listed(titles, _MOST_NAMED)
-                text = f"gnnbench: profiling {count}: {names}"
-                self.print(textwrap.fill(text, 80, subsequent_indent="  ", break_on_hyphens=False))
-        self._titles = titles
+        """List the benchmarks."""
+        for note in notes:
+            self.say(note)
+        if titles:
+            count, names = units.count(len(titles), "benchmark"), units.listed(titles, _MOST_NAMED)
+            text = f"gnnbench: profiling {count}: {names}"
+            self.print(textwrap.fill(text, 80, subsequent_indent="  ", break_on_hyphens=False))
 
-    def benchmark(self, side: "ProfiledSide", number: int, count: int, found: "str | Ended") -> None:
+    def benchmark(self, number: int, count: int, found: "str | Ended") -> None:
         """Show that a benchmark begins (`found` is its name), or print how it ended."""
-        place = f"[{number:{len(str(count))}}/{count}]{f' {side.name}:' if side.name else ''}"
+        place = f"[{number:{len(str(count))}}/{count}]"
         if isinstance(found, str):
             self.show(f"{place} {_short(found)} ...")
             return

@@ -1,10 +1,10 @@
-"""Profiles benchmarks in a new process for each side."""
+"""Profiles benchmarks in a new process."""
 
 import math
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -43,18 +43,6 @@ class Ended:
 
 
 @dataclass(frozen=True)
-class ProfiledSide:
-    """The code and variables that a process starts with."""
-
-    name: str = ""
-    """For messages, if there are two sides."""
-    trees: Sequence[Path] = ()
-    """Import roots that precede all others; the first that has a package wins."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables to set in addition to this process's own."""
-
-
-@dataclass(frozen=True)
 class Wanted:
     """What to profile, and how."""
 
@@ -75,24 +63,10 @@ class ProfileProgress(Protocol):
     """Receives progress events."""
 
     def collected(self, titles: Sequence[str], notes: Sequence[str]) -> None:
-        """Receive the titles of the benchmarks that a side will profile, and lines on how it runs them."""
+        """Receive the titles of the benchmarks to profile, and lines on how they run."""
 
-    def benchmark(self, side: ProfiledSide, number: int, count: int, found: str | Ended) -> None:
+    def benchmark(self, number: int, count: int, found: str | Ended) -> None:
         """Receive the id of a benchmark that begins, or its result; its number, from 1, and their count."""
-
-
-def run(sides: Sequence[ProfiledSide], wanted: Wanted, progress: ProfileProgress) -> list[list[Ended]]:
-    """Run pytest in a process for each side, one after the other, and profile what it collects.
-
-    Returns:
-        For each side, how its benchmarks ended; an empty list if it has no selected benchmark. If pytest
-        ended early, the last entry is the benchmark that was running, as failed.
-
-    Raises:
-        UsageError: pytest rejected its arguments, or ended before a benchmark began; or instructions are
-            wanted and nothing counts them here.
-    """
-    return [_profiled(side, wanted, progress) for side in sides]
 
 
 class _FinishedError(Exception):
@@ -103,11 +77,16 @@ class _FinishedError(Exception):
         self.status = status
 
 
-def _profiled(side: ProfiledSide, wanted: Wanted, progress: ProfileProgress) -> list[Ended]:
-    """Run the process of one side to its end.
+def run(wanted: Wanted, progress: ProfileProgress) -> list[Ended]:
+    """Run pytest in a process, and profile what it collects.
+
+    Returns:
+        How the benchmarks ended; an empty list if none is selected. If pytest ended early, the last entry is
+        the benchmark that was running, as failed.
 
     Raises:
-        UsageError: it ended before a benchmark began.
+        UsageError: pytest rejected its arguments, or ended before a benchmark began; or instructions are
+            wanted and nothing counts them here.
     """
     with tempfile.TemporaryDirectory(prefix="gnnbench-profile-") as scratch:
         files = Path(scratch)
@@ -118,8 +97,8 @@ def _profiled(side: ProfiledSide, wanted: Wanted, progress: ProfileProgress) -> 
             watched = Watched.by_callgrind(files)
         with Child(
             wanted.arguments,
-            environment={**watched.environment, **side.environment},
-            trees=side.trees,
+            environment=watched.environment,
+            trees=(),
             folder=Path.cwd(),
             log=log,
             under=watched.under,
@@ -131,17 +110,17 @@ def _profiled(side: ProfiledSide, wanted: Wanted, progress: ProfileProgress) -> 
                 "select": wanted.select,
             },
         ) as child:
-            return _ended(child, side, log, progress)
+            return _ended(child, log, progress)
 
 
-def _ended(child: Child, side: ProfiledSide, log: Path, progress: ProfileProgress) -> list[Ended]:
+def _ended(child: Child, log: Path, progress: ProfileProgress) -> list[Ended]:
     ended: list[Ended] = []
     names: list[str] = []
     running = None
 
     def add(one: Ended) -> None:
         ended.append(one)
-        progress.benchmark(side, len(ended), len(names), one)
+        progress.benchmark(len(ended), len(names), one)
 
     try:
         told = _answer(child)
@@ -149,7 +128,7 @@ def _ended(child: Child, side: ProfiledSide, log: Path, progress: ProfileProgres
         progress.collected(told["titles"], [*told["notes"], *told["marked"]])
         for number, name in enumerate(names, 1):
             running, then = name, names[number] if number < len(names) else None
-            progress.benchmark(side, number, len(names), name)
+            progress.benchmark(number, len(names), name)
             child.send({"command": "run", "name": name, "then": then, "seed": 0})
             answer = _answer(child)
             running = None
@@ -164,8 +143,7 @@ def _ended(child: Child, side: ProfiledSide, log: Path, progress: ProfileProgres
         problem, begun = str(error), running is not None
     why = _why(child.status(), problem, log.read_text(errors="replace"))
     if not ended and not begun:
-        first, *more = why.split("\n")
-        raise UsageError(f"{side.name}: {first}" if side.name else first, *more)
+        raise UsageError(*why.split("\n"))
     add(Ended(running or "pytest", None, {}, why, None))
     return ended
 

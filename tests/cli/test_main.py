@@ -12,10 +12,8 @@ import pytest
 from gnnbench.cli import main as cli
 from gnnbench.cli.common import saving
 from gnnbench.cli.main import main
-from gnnbench.profile import counts, record
 from gnnbench.results.baseline import FOLDER, RecordStore
 from tests.cli import saved
-from tests.profile.subjects import recorded, subject_of
 from tests.run_files import content, entry, save, suite
 
 BASE = " ".join(f"run-{number}.json" for number in range(5))
@@ -35,7 +33,6 @@ COMMANDS = {
     "comment ab.json": 0,
     "merge run-7.json run-8.json -o whole.json": 0,
     "report ab.json -o page.html": 0,
-    "profile --diff profile.json profile.json": 0,
 }
 """Commands that print and measure nothing, and their exit codes."""
 
@@ -56,8 +53,6 @@ def originals(tmp_path_factory):
     for runs in (base, head):
         RecordStore(folder / FOLDER).save(runs, "Linux-CPython-3.11-64bit", "name", "µ is faster")
     saved.ab(folder)
-    sections = {"counts": counts.take(subject_of(lambda: None, "cpu", 1), folder)}
-    record.write(recorded("test_a.py::b0", **sections), folder)
     return folder
 
 

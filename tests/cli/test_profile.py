@@ -12,7 +12,6 @@ from gnnbench.cli.profile_session import _ProfilingProgress
 from gnnbench.profile import process
 from tests.cli.started import start
 from tests.report import contents
-from tests.variants.repositories import commit_all, git
 
 SUITE = """
 import torch
@@ -30,12 +29,6 @@ import time
 def test_slow(benchmark):
     with subprocess.Popen(["sleep", "60"]):
         benchmark(time.sleep, 60)
-"""
-NEWER = """
-def test_newer(benchmark):
-    from kernels import newer
-
-    benchmark(newer)
 """
 OLDER = """
 import torch
@@ -82,30 +75,24 @@ def test_the_reason_that_pytest_gives_is_a_line(line):
 
 @pytest.fixture
 def answered(monkeypatch, tmp_path):
-    """Let no process be started: what is asked is kept, and each side gets profiles of the given kinds."""
-    asked = []
+    """Let no process be started: a benchmark has a profile of the given kinds."""
 
     def answer(kinds, *more, unavailable=None):
-        def run(sides, wanted, progress):
-            asked.append(wanted)
-            found = []
-            for side in sides:
-                place = tmp_path / "profiles" / f"{len(asked)}{side.name}"
-                place.mkdir(parents=True)
-                content = contents.profile("pyg")
-                content["spec"]["dataset"] = "cora:synthetic"
-                content["sections"] = {name: content["sections"][name] for name in ("counts", *kinds)}
-                (place / "profile.json").write_text(json.dumps(content))
-                ended = [process.Ended("test_a", place, unavailable or {}, None, None), *more]
-                progress.collected([one.id for one in ended], [])
-                for one in ended:
-                    progress.benchmark(side, 1, len(ended), one.id)
-                    progress.benchmark(side, 1, len(ended), one)
-                found.append(ended)
-            return found
+        def run(_wanted, progress):
+            place = tmp_path / "profiles" / "1"
+            place.mkdir(parents=True)
+            content = contents.profile("pyg")
+            content["spec"]["dataset"] = "cora:synthetic"
+            content["sections"] = {name: content["sections"][name] for name in ("counts", *kinds)}
+            (place / "profile.json").write_text(json.dumps(content))
+            ended = [process.Ended("test_a", place, unavailable or {}, None, None), *more]
+            progress.collected([one.id for one in ended], [])
+            for one in ended:
+                progress.benchmark(1, len(ended), one.id)
+                progress.benchmark(1, len(ended), one)
+            return ended
 
         monkeypatch.setattr(process, "run", run)
-        return asked
 
     return answer
 
@@ -119,42 +106,9 @@ def test_a_session_says_what_is_synthetic_and_once_what_is_unavailable(in_proces
     assert result.stdout.count("saved in profiles/") == 1
     assert "[1/2] test_b: skipped: it needs a GPU\n" in result.stderr
     assert result.stderr.splitlines()[-2:] == [f"gnnbench: {why['kernels']}", SYNTHETIC]
-    monkeypatch.setattr(process, "run", lambda *_: [[skipped]])
+    monkeypatch.setattr(process, "run", lambda *_: [skipped])
     result = in_process("profile", "epoch", "--with", "kernels")
     assert (result.returncode, result.stdout) == (3, ""), "it has an exit code of its own"
-
-
-def test_of_two_sides_the_counts_are_compared(in_process, answered):
-    asked = answered(["layers"], process.Ended("test_b", None, {}, "E  it failed", None))
-    found = in_process("profile", "pytest", "--diff", ".", "env:A=1", "--", ".")
-    assert found.returncode == 2
-    assert found.stderr.count("profiling 2 benchmarks: test_a, test_b\n") == len(asked) == 1
-    assert "[1/2] before: test_b: failed\nE  it failed\n" in found.stderr
-    assert "counts: no difference" in found.stdout
-    assert "to compare times: gnnbench ab BASE HEAD" in found.stdout
-
-
-@pytest.mark.nightly
-def test_two_commits_differ_by_what_changed_between_them(suite, in_process):
-    (suite / "test_suite.py").write_text(f"{SUITE}\n\n{NEWER}")
-    commit_all(suite, "older")
-    newer = OLDER.replace("torch.sort(x @ x).values", "x @ x\n\n\nnewer = int")
-    (suite / "kernels.py").write_text(newer)
-    words = ("test_suite.py", "--with", "phases", "--epochs", "2", "--folder", "profiles")
-    found = in_process("profile", *words, "--diff", "git:HEAD", ".")
-    assert found.returncode == 2, "a benchmark fails"
-    commit = git(suite, "rev-parse", "HEAD")[:10]
-    lines = found.stdout.splitlines()
-    assert lines[1:4] == [
-        "test_suite.py::test_work",
-        f"before: git:HEAD ({commit})",
-        f"after:  . ({commit}, uncommitted changes)",
-    ]
-    assert "vanished" in lines[5]
-    assert lines[5].endswith("aten::sort in call")
-    assert "gnnbench: test_suite.py::test_newer: profiled on one side only: after" in found.stderr
-    assert found.stderr.count("ImportError: cannot import name 'newer'") == 1
-    assert len(list((suite / "profiles").glob("*/*/profile.json"))) == 3
 
 
 def test_what_is_meant_is_listed_before_it_is_profiled(capsys):

@@ -229,19 +229,6 @@ def _toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def profiles() -> None:
-    (Path("old")).mkdir()
-    shutil.copy(DATA / "profile" / "profile.json", "old/profile.json")
-    for number, platform in enumerate(("pyg", "dgl"), 1):
-        made = contents.profile(platform, scale=number)
-        row = {"path": ["call", "epoch"], "name": "aten::mm", "count": number}
-        made["sections"]["counts"] |= {"operators": [row], "ranges": [{"path": ["call"], "count": number}]}
-        counted = {"total": 100 * number, "spread": 0.0, "varying": [], "functions": {"a:f": 90 * number}}
-        counted["frames"] = {"m:f": 90, "m:g": 10 * number}
-        made["sections"]["instructions"] = {"counted": counted, "counter": "c", "capability": "avx2"}
-        _write(f"p/{number}/profile.json", made)
-
-
 def calibrations() -> None:
     (real,) = DATA.glob("calibration/*.json")
     shutil.copy(real, FILE)

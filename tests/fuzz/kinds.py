@@ -155,15 +155,6 @@ KINDS = {
     "compare --by": Kind(
         files.results_of_compare_by, (FILE,), (*_OF_RESULTS, ("compare", "--by", "n", FILE))
     ),
-    "profile": Kind(
-        files.profiles,
-        ("old/profile.json", "p/1/profile.json"),
-        (
-            ("profile", "--diff", "p/1", "p/2"),
-            ("profile", "--diff", "p/2", "p/1"),
-            ("profile", "--diff", "old", "old"),
-        ),
-    ),
     "calibration": Kind(files.calibrations, (FILE,), (_as_calibrate,)),
     "accepted slowdowns": Kind(files.accepted_slowdowns, (FILE,), (_with_accepted,), _VERDICTS),
     "bisection": Kind(files.results_of_bisect, (FILE,), _OF_RESULTS),

@@ -51,5 +51,5 @@ class Unheard:
     def collected(self, titles, notes):
         pass
 
-    def benchmark(self, side, number, count, found):
+    def benchmark(self, number, count, found):
         pass

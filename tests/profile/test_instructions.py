@@ -107,4 +107,4 @@ def test_where_pytest_runs_as_usual(tmp_path, monkeypatch, valgrind, message):
     if not valgrind:
         wanted = process.Wanted((), ("instructions",), 1, tmp_path)
         with pytest.raises(UsageError, match=message):
-            process.run([process.ProfiledSide()], wanted, Unheard())
+            process.run(wanted, Unheard())

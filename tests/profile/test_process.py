@@ -1,4 +1,4 @@
-"""Real processes that profile, one for each side."""
+"""Real processes that profile."""
 
 import os
 
@@ -14,12 +14,9 @@ SUITE = """
 import os
 from pathlib import Path
 
-HERE = os.environ["SIDE"]
-
-
 def work():
     with Path("calls").open("a") as file:
-        file.write(HERE)
+        file.write(".")
 
 
 def test_work(benchmark):
@@ -27,7 +24,7 @@ def test_work(benchmark):
 
 
 def test_fails(benchmark):
-    benchmark(os._exit if HERE == "B" else int, 1)
+    benchmark(os._exit, 1)
 
 
 def test_more(benchmark):
@@ -37,43 +34,42 @@ def test_more(benchmark):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Profile tests of the suite on some sides; return how they ended."""
+    """Profile tests of the suite; return how they ended."""
     (tmp_path / "test_suite.py").write_text(SUITE)
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
     monkeypatch.chdir(tmp_path)
 
-    def run(sides, *arguments, kinds=("phases",)):
-        started = [process.ProfiledSide(side, environment=environment(SIDE=side)) for side in sides]
+    for name, value in environment().items():
+        monkeypatch.setenv(name, value)
+
+    def run(*arguments, kinds=("phases",)):
         wanted = process.Wanted(arguments, kinds, 3, tmp_path / "profiles")
-        return process.run(started, wanted, Unheard())
+        return process.run(wanted, Unheard())
 
     return run
 
 
 @pytest.mark.nightly
-def test_where_one_side_dies_the_other_is_profiled(run, tmp_path):
-    sides = run("AB", "test_suite.py")
+def test_what_was_profiled_before_it_died_is_kept(run, tmp_path):
+    work, fails = run("test_suite.py")
     # The first, three with ranges and three without; one that counts, and the test's.
-    assert (tmp_path / "calls").read_text() == "A" * 9 + "B" * 9
-    (work, fails, more), others = sides
-    assert [one.failed for one in (work, fails, more, others[0])] == [None] * 4
-    rows = [record.read(one.folder).sections["phases"]["rows"] for one in (work, others[0])]
-    assert [len(row["self_ns"]) for (row,) in rows] == [3, 3]
-    assert [one.id for one in others] == ["test_suite.py::test_work", "test_suite.py::test_fails"]
-    assert others[1].failed.startswith("pytest ended early with exit status 1")
+    assert (tmp_path / "calls").read_text() == "." * 9
+    assert (work.id, work.failed) == ("test_suite.py::test_work", None)
+    (row,) = record.read(work.folder).sections["phases"]["rows"]
+    assert len(row["self_ns"]) == 3
+    assert fails.id == "test_suite.py::test_fails"
+    assert fails.failed.startswith("pytest ended early with exit status 1")
 
 
 @pytest.mark.skipif(os.uname().machine != ARCHITECTURE, reason="valgrind is used there only")
-def test_instructions_are_counted_under_valgrind_and_a_side_that_refuses_its_arguments_is_named(
-    run, tmp_path, monkeypatch
-):
+def test_instructions_are_counted_under_valgrind_and_refused_arguments_are_a_line(run, tmp_path, monkeypatch):
     """Here it is this valgrind that does."""
     program = tmp_path / "valgrind"
     program.write_text('#!/bin/sh\necho "ERROR: gnnbench: no $1"\nexit 4\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    with pytest.raises(UsageError, match=r"^A: no --tool=callgrind$"):
-        run("A", "nowhere.py", kinds=("instructions",))
+    with pytest.raises(UsageError, match=r"^no --tool=callgrind$"):
+        run("nowhere.py", kinds=("instructions",))
 
 
 def test_a_signal_without_a_name_has_its_number():
