@@ -15,5 +15,9 @@ class RealTime:
     """Monotonic."""
     nanoseconds = staticmethod(time.perf_counter_ns)
     """Monotonic."""
+    thread_nanoseconds = staticmethod(time.thread_time_ns)
+    """CPU time of the calling thread."""
+    process_nanoseconds = staticmethod(time.process_time_ns)
+    """CPU time of all threads."""
     sleep = staticmethod(time.sleep)
     """Takes seconds."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from .. import codec
+from .. import codec, units
 from ..codec import Count, NotNegative, Positive
 from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
@@ -60,12 +60,22 @@ class Work:
     """Why a side has no fingerprint; None: both have one, or nothing says why."""
     instructions: InstructionChange | None = None
     """None: they were not counted."""
+    cost: Positive | None = None
+    """How many times as much a call of the head costs, though it runs the same code. None if as much, or if it
+    is not known."""
+
+    @property
+    def cost_sentence(self) -> str:
+        """How the costs differ; empty if they do not."""
+        return f"same code, but a call costs {units.ratio(self.cost, 'less')}" if self.cost else ""
 
     def notes(self) -> tuple[str, ...]:
         """Return the notes on code and counters that changed, if any did."""
         code = (f"code: {self.changed.sentence()}",) if self.changed else ()
         if self.changed is None and self.no_fingerprint:
             code = (f"code not compared, {self.no_fingerprint}",)
+        if self.cost:
+            code = (self.cost_sentence,)
         counters = (f"counters: {', '.join(map(str, self.counters))}",) if self.counters else ()
         moved = self.instructions
         instructions = (f"instructions: {moved.sentence()}",) if moved else ()

@@ -44,7 +44,13 @@ def _other_results(found: AffectedResult) -> list[str]:
 
 def _changed(one: Inspections, width: int) -> str:
     difference = one.work.changed
-    return _fitted(*difference.main(), width) if difference else f"not compared: {one.unknown}"
+    if difference:
+        return _fitted(*difference.main(), width)
+    return _other_cost(one) if one.work.cost else f"not compared: {one.unknown}"
+
+
+def _other_cost(one: Inspections) -> str:
+    return f"{one.work.cost_sentence}: time it"
 
 
 def _fitted(sentence: str, names: Sequence[str], width: int) -> str:
@@ -64,6 +70,8 @@ def summary(found: AffectedResult) -> str:
     text = f"{changed} of {of} {_run(changed)} changed code, {same} {_run(same)} the same code"
     if unknown:
         text += f", {unknown} could not be compared and count{'s' if unknown == 1 else ''} as affected"
+    if costly := sum(one.work.cost is not None for one in found.benchmarks.values()):
+        text += f"; {costly} of the changed run the same code at another cost"
     others = len(_other_results(found))
     return f"{text}; {units.count(others, 'other result')}" if others else text
 
@@ -79,6 +87,8 @@ def explanation(name: str, one: Inspections) -> Iterator[str]:
         yield f"could not be compared, and counts as affected: {one.unknown}"
     elif one.same_code:
         yield "runs the same code on both sides"
+    elif one.work.cost:
+        yield _other_cost(one)
     if difference := one.work.changed:
         yield from _functions(difference)
         for title, names in (

@@ -27,6 +27,7 @@ _DOING = {
     "calibrate": "calibrating",
     "block": "timing",
     "inspect": "inspecting",
+    "cost": "finding out what it costs",
     "return": "comparing its results",
     "save": "comparing its results",
     "count": "counting its instructions",

@@ -7,8 +7,10 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ... import codec
 from ...cpu import Placement
-from ...measure.clock import Block, Clock, ClockError, calibrated_iterations, wanted_seconds
+from ...measure import cost
+from ...measure.clock import Block, Call, Clock, ClockError, calibrated_iterations, wanted_seconds
 from ...measure.conditions import collector_paused
 from ...measure.inspection import Inspection, inspect
 from ...measure.instructions import counting
@@ -113,6 +115,7 @@ class Held:
         """
         obey = {
             "inspect": lambda _command: self._inspect(noting),
+            "cost": lambda _command: self._cost(noting),
             "calibrate": self._calibrate,
             "block": self._block,
             "count": lambda _command: self._count("counted", counting.take),
@@ -167,6 +170,26 @@ class Held:
             found = self.inspect()
         self.codes = found.codes if found.fingerprint else ()
         return {"answer": "inspected", **found.as_json()}
+
+    def _cost(self, noting: Callable[[], AbstractContextManager[None]]) -> dict[str, Any]:
+        """Find out what a call costs, after it was inspected."""
+        try:
+            found, codes = cost.measured(
+                self._fresh, noting, self._clock if "cuda" in self._layouts.devices else None
+            )
+        except Exception as error:  # noqa: BLE001 - a call may have an end, as that of a generator
+            return {
+                "answer": "cost",
+                "cost": None,
+                "unseen": f"it cannot be repeated ({type(error).__name__})",
+            }
+        if self.codes and codes:
+            self.codes = (*self.codes, codes)
+        return {"answer": "cost", "cost": codec.encode(found)}
+
+    def _fresh(self) -> Call:
+        self.renew()
+        return self._layouts.current
 
     def _return(self, scope: Mapping[str, Any], *, fixed: bool) -> dict[str, Any]:
         """Make calls whose results are compared."""

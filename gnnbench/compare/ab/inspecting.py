@@ -145,7 +145,12 @@ class Inspecting:
         """Note what both sides used for a benchmark."""
         skipped = found.text if isinstance(found, NotTimed) and found.kind == "skipped" else ""
         for number, side in enumerate(SIDES):
-            seen = isinstance(found, Inspections) and found.sides[number]["fingerprint"]
+            # What costs something else is inspected each time: the files do not show why.
+            seen = (
+                isinstance(found, Inspections)
+                and found.sides[number]["fingerprint"]
+                and not (found.unknown or found.work.cost)
+            )
             if used := workers.used.get(side):
                 known = name if seen or skipped else ""
                 self._unchanged.add(side, known, used, seconds, skipped)

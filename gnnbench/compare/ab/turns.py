@@ -17,7 +17,7 @@ from ..comparison import Agreement
 from ..instructions import InstructionChange
 from .processes import Processes
 from .returned import agreement
-from .visit import FEWEST_BLOCKS, Inspections, NotTimed, Size, Visit
+from .visit import FEWEST_BLOCKS, Inspections, NotTimed, Size, Visit, lower
 
 SAME_CODE = NotTimed("same code", "runs the same code")
 _NO_CALL = "it never calls `benchmark`"
@@ -25,6 +25,8 @@ _SEED = 0
 """Of the random numbers of a call that is inspected or counted: so those of several pairs are alike."""
 _FAR = 20
 """If a side is faster or slower by more than this factor, its rounds have a number of calls of their own."""
+
+_MORE_COSTS = 2
 
 _Found = TypeVar("_Found")
 
@@ -183,10 +185,31 @@ class Turns:
             if self._ended:
                 raise _EndedError
             found = Inspections.of(*answers)
+            known, time_all = self._processes.terms.known, self._shared.setting.time_all
+            if (found.same_code and not time_all) or (known and not found.unknown):
+                found = self._with_costs(found)
             if self._shared.setting.results and not found.same_code:
                 found = replace(found, results=self._agreement())
             self._inspections[self._name] = found
         return self._inspections[self._name]
+
+    def _with_costs(self, found: Inspections) -> Inspections:
+        """Return inspections with what a call costs on both sides.
+
+        If this differs, both are asked again, one after the other, and the lowest numbers count: those of one
+        batch depend on what else the machine does.
+        """
+        for side in SIDES:
+            self._processes.send(side, command="cost")
+        answers = [self._take(side, ends=False) for side in SIDES]
+        with_costs = found.with_costs(answers)
+        for _ in range(_MORE_COSTS):
+            if not (found.same_code and with_costs.work.cost):
+                break
+            for number, side in enumerate(SIDES):
+                answers[number] = lower(answers[number], self._ask(side, command="cost"))
+            with_costs = found.with_costs(answers)
+        return with_costs
 
     def _agreement(self) -> Agreement:
         """Compare what calls on both sides return."""

@@ -2,8 +2,8 @@
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import geometric_mean
 from typing import Any, Literal, NamedTuple, Self
 
@@ -13,6 +13,7 @@ from scipy import special
 
 from ... import codec
 from ...measure import estimate
+from ...measure.cost import Cost
 from ...measure.counter_changes import between
 from ...measure.fingerprint.difference import Difference
 from ...measure.fingerprint.fingerprint import Fingerprint
@@ -107,8 +108,8 @@ class Inspections:
 
     @property
     def same_code(self) -> bool:
-        """Whether both sides run the same code on the same kind of input with the same settings."""
-        return self.work.changed is not None and not self.work.changed
+        """Whether both sides run the same code, at the same cost, on the same kind of input and settings."""
+        return self.work.changed is not None and not self.work.changed and self.work.cost is None
 
     @property
     def added_work(self) -> float:
@@ -138,10 +139,30 @@ class Inspections:
         changes = between(*counts) if all(counts) else ()
         return cls(Work(difference, changes, unseen), (base, head), memory)
 
+    def with_costs(self, answers: Sequence[Mapping[str, Any]]) -> "Inspections":
+        """Return these inspections with what both workers answered to `cost`."""
+        sides = tuple(
+            {**one, "cost": answer["cost"]} for one, answer in zip(self.sides, answers, strict=True)
+        )
+        if unseen := next((why for answer in answers if (why := answer.get("unseen"))), None):
+            work = replace(self.work, changed=None, no_fingerprint=unseen)
+        else:
+            base, head = (codec.decode(answer["cost"], Cost) for answer in answers)
+            work = replace(self.work, cost=base.change(head) if self.same_code else None)
+        return replace(self, work=work, sides=sides)
+
     def as_json(self) -> dict[str, Any]:
         """Return the fields of a benchmark in saved results, see docs/formats.md."""
         more = {"memory": codec.encode(self.memory), "results": codec.encode(self.results)}
         return {**codec.encode(self.work), **more}
+
+
+def lower(answer: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the lower of two answers of a worker to `cost`; one without numbers if either has none."""
+    if not (answer["cost"] and again["cost"]):
+        return {**answer, **again}
+    costs = (codec.decode(one["cost"], Cost) for one in (answer, again))
+    return {**answer, "cost": codec.encode(next(costs).lower(next(costs)))}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ Each command has one answer:
 
     run        run a test up to its call of `benchmark`                        ready or done
     inspect    count the operations of one call, and take its fingerprint      inspected or done
+    cost       count what calls execute, and take their CPU time               cost or done
     count      count the instructions of one call                              counted or done
     frames     divide them among the Python functions                          frames or done
     calibrate  warm up, choose the iterations of a round, and list the cores   calibrated or done

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ... import codec
+from ...measure.cost import Cost
 from ..ab.schedule import Decision
 from ..ab.visit import Inspections, Pair, Visit, sample
 from ..verdict import Thresholds
@@ -47,13 +49,23 @@ class Seen:
     """Hash of its fingerprint; None: it has none."""
     counts: str
     """What it counts; equal texts are equal counts."""
+    cost: Cost | None = None
+    """What it costs; None if it is not known."""
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> "Seen":
         """Take what a worker answered to `inspect`."""
         fingerprint = answer["fingerprint"]
         code = f"{fingerprint['code']} {fingerprint['settings']}" if fingerprint else None
-        return cls(code, " ".join(f"{name}={number}" for name, number in sorted(answer["counts"].items())))
+        counts = " ".join(f"{name}={number}" for name, number in sorted(answer["counts"].items()))
+        cost = answer.get("cost")
+        return cls(code, counts, cost and codec.decode(cost, Cost))
+
+    def is_same(self, other: "Seen") -> bool:
+        """Tell whether another one is known to run the same code at the same cost."""
+        if not self.code or self.code != other.code:
+            return False
+        return not (self.cost and other.cost and self.cost.change(other.cost))
 
 
 @dataclass(frozen=True)
@@ -151,7 +163,7 @@ class Followed:
         for at, seen in ((0, sides[0]), (position, sides[1])):
             self._seen[name, at] = seen
             search.counters[at] = seen.counts
-        if sides[0].code and sides[0].code == sides[1].code:
+        if sides[0].is_same(sides[1]):
             search.add(Observation(position, 0.0, 0.0))
         for alike in self._alike(name, position, sides[1]):
             search.same(position, alike)
@@ -160,7 +172,7 @@ class Followed:
         return [
             at
             for (other, at), one in self._seen.items()
-            if other == name and at != position and seen.code and one.code == seen.code
+            if other == name and at != position and one.is_same(seen)
         ]
 
     def known(self, position: int, name: str, found: Inspections) -> bool:
