@@ -61,7 +61,7 @@ class Work:
     instructions: InstructionChange | None = None
     """None: they were not counted."""
     cost: Positive | None = None
-    """How many times as much a call of the head costs, though it runs the same code. None if as much, or if it
+    """How many times as much a call of the head costs, though its code is the same. None if as much, or if it
     is not known."""
 
     @property

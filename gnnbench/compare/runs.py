@@ -25,6 +25,10 @@ _MODE_CHANGE = 0.1
 _MODE_ERRORS = 4.0
 """A changed share of slow layouts gets a note from this change and this many standard errors on."""
 
+_FAR, _FAR_ALONE = 2.0, 5.0
+"""Times of the same code are not this many times apart: their interval, or the ratio where there is none. A
+process alone may have a layout in memory that takes 4 times as long as another one."""
+
 NO_ROUNDS = "no rounds in the file: save it with --benchmark-json, or add --benchmark-save-data"
 _RENAMED = 0.75
 """Least similarity (difflib's ratio) of two names for the hint that a benchmark was renamed."""
@@ -42,8 +46,8 @@ def compare(
 ) -> Comparison:
     """Judge the benchmarks of two sides; the rows begin with those of the head.
 
-    If both sides of a benchmark run the same code, it is *same*, whatever its times and the environment. The
-    simultaneous interval covers the other benchmarks.
+    If both sides of a benchmark run the same code, it is *same*, whatever the environment, unless times of one
+    environment are far apart. The simultaneous interval covers the other benchmarks.
 
     Args:
         base: processes of the older side; at least one.
@@ -72,15 +76,17 @@ def compare(
     mismatch = f"different environment: {describe_fields(fields)}" if fields else None
     sides = timings(base, names), timings(head, names)
     same_code = {name for name in shown if _same_code(_found(base, name), _found(head, name))}
-    # These help to estimate the variance too, but need no interval.
-    judged = judge(
-        *sides,
-        thresholds,
-        each=[thresholds.of(name) for name in names],
-        family=len(shown - same_code),
-        confirming=confirming,
-    )
-    found = dict(zip(names, judged, strict=True))
+
+    def judged() -> dict[str, Judgement]:
+        # Those with the same code help to estimate the variance too, but need no interval.
+        each, family = [thresholds.of(name) for name in names], len(shown - same_code)
+        verdicts = judge(*sides, thresholds, each=each, family=family, confirming=confirming)
+        return dict(zip(names, verdicts, strict=True))
+
+    found = judged()
+    if not fields and (far := {name for name in same_code if _is_far(found[name])}):
+        same_code -= far
+        found = judged()
     for name in same_code:
         counts = found[name].base_processes, found[name].head_processes
         found[name] = replace(SAME_CODE, base_processes=counts[0], head_processes=counts[1])
@@ -91,6 +97,14 @@ def compare(
             if name in shown
         ]
     )
+
+
+def _is_far(found: Judgement) -> bool:
+    """Tell whether times are so far apart that something differs which the fingerprints do not have."""
+    low, high = found.own_low, found.own_high
+    if low is not None and high is not None:
+        return low > _FAR or high < 1 / _FAR
+    return found.ratio is not None and not 1 / _FAR_ALONE < found.ratio < _FAR_ALONE
 
 
 def differing_fields(base: Sequence[RunFile], head: Sequence[RunFile]) -> list[tuple[str, Any, Any]]:
@@ -188,7 +202,9 @@ def _row(
             base_processes=judgement.base_processes,
         )
     unseen = next((why for one in base + head if (why := one.part.no_fingerprint)), None)
-    work = Work(_difference(base, head), _counters(base, head), unseen)
+    difference = _difference(base, head)
+    cost = judgement.ratio if difference is not None and not difference else None
+    work = Work(difference, _counters(base, head), unseen, cost=cost)
     return Compared(
         name,
         judgement,
