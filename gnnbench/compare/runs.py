@@ -46,8 +46,8 @@ def compare(
 ) -> Comparison:
     """Judge the benchmarks of two sides; the rows begin with those of the head.
 
-    If both sides of a benchmark run the same code, it is *same*, whatever the environment, unless times of one
-    environment are far apart. The simultaneous interval covers the other benchmarks.
+    If both sides of a benchmark run the same code, it is *same*, whatever the environment, unless times in
+    one environment are far apart. The simultaneous interval covers the other benchmarks.
 
     Args:
         base: processes of the older side; at least one.

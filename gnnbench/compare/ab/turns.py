@@ -196,20 +196,26 @@ class Turns:
     def _with_costs(self, found: Inspections) -> Inspections:
         """Return inspections with what a call costs on both sides.
 
-        If this differs, both are asked again, one after the other, and the lowest numbers count: those of one
-        batch depend on what else the machine does.
+        If this differs, both are asked again: CPU times depend on what else the machine does. They differ if
+        those of each time do, and the lowest of all times.
         """
+        answers = self._costs()
+        checked = found.with_costs(answers)
+        for _ in range(_MORE_COSTS):
+            if not checked.work.cost:
+                break
+            again = self._costs()
+            answers = [lower(*both) for both in zip(answers, again, strict=True)]
+            checked = found.with_costs(again)
+            if checked.work.cost:
+                checked = found.with_costs(answers)
+        return checked
+
+    def _costs(self) -> list[dict[str, Any]]:
+        """Let both sides find out at once what a call costs."""
         for side in SIDES:
             self._processes.send(side, command="cost")
-        answers = [self._take(side, ends=False) for side in SIDES]
-        with_costs = found.with_costs(answers)
-        for _ in range(_MORE_COSTS):
-            if not (found.same_code and with_costs.work.cost):
-                break
-            for number, side in enumerate(SIDES):
-                answers[number] = lower(answers[number], self._ask(side, command="cost"))
-            with_costs = found.with_costs(answers)
-        return with_costs
+        return [self._take(side, ends=False) for side in SIDES]
 
     def _agreement(self) -> Agreement:
         """Compare what calls on both sides return."""

@@ -1,0 +1,180 @@
+"""How often does what a call costs differ where nothing does? Both sides are the same tree.
+
+    python experiments/same_code/witness.py run FOLDER --name quiet [--pairs 8] [--busy 0] [-- PYTEST ARGS]
+    python experiments/same_code/witness.py table FOLDER
+
+Each pair of fresh processes inspects the suite that the arguments name, from the current folder, against the
+last commit's tree, and asks both sides three times what a call costs. FOLDER gets a file with the answers for
+each name. The table has the inspections whose fingerprints differ, those that the second witness would have
+timed, and the ratios of the first answers. It also has a simulation: the same answers are judged with other
+limits, and with a head that takes half, twice or ten times the time.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import secrets
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from gnnbench import codec
+from gnnbench.compare.ab.pairs import Pairs
+from gnnbench.compare.ab.processes import Setting, Terms
+from gnnbench.compare.ab.turns import Turns
+from gnnbench.compare.ab.visit import Inspections
+from gnnbench.measure import cost
+from gnnbench.measure.cost import Cost
+from gnnbench.variants import variant
+from gnnbench.variants.prepare import both
+
+_ASKS = 3
+_LIMITS = 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2.0, 2.5, 3.0
+_FACTORS = 0.5, 2.0, 10.0
+
+
+class Lines:
+    """Writes what happens on stderr."""
+
+    def say(self, text: str) -> None:
+        """Write a line."""
+        print(text, file=sys.stderr, flush=True)
+
+    def step(self, _text: str, _at_most_seconds: float | None = None) -> None:
+        """Write no steps."""
+
+
+def burn() -> None:
+    """Keep a core busy."""
+    while True:
+        pass
+
+
+def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]) -> None:
+    """Inspect the suite in pairs of processes, beside so many busy loops, and keep the answers."""
+    answers: list[Any] = []
+
+    def asked(turns: Turns, found: Inspections) -> Inspections:
+        answers.append([[one["cost"] for one in turns._costs()] for _ in range(_ASKS)])  # noqa: SLF001
+        return found
+
+    Turns._with_costs = asked  # type: ignore[method-assign]  # noqa: SLF001
+    loops = [multiprocessing.Process(target=burn, daemon=True) for _ in range(busy)]
+    for loop in loops:
+        loop.start()
+    setting = Setting(arguments=arguments, folder=Path.cwd(), timeout_seconds=240, seed=secrets.randbits(32))
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{name}.jsonl"
+    sides = map(variant.parse, ("git:HEAD", "."))
+    with both(*sides, Path.cwd(), Lines()) as (base, head), Pairs(setting, Lines()) as made:
+        for number in range(pairs):
+            with made.started(Terms(base, head, untimed=True)) as workers, file.open("a") as kept:
+                for test in workers.suite.benchmarks:
+                    answers.clear()
+                    found = workers.inspect(test)
+                    if isinstance(found, Inspections):
+                        row = {"id": test, "changed": found.status, "why": str(found.work.changed or "")}
+                        kept.write(f"{json.dumps({**row, 'asks': answers[0] if answers else []})}\n")
+                    if workers.broken:
+                        break
+            print(f"pair {number + 1}: {sum(1 for _ in file.open())} inspections", flush=True)
+    for loop in loops:
+        loop.terminate()
+
+
+def judged(asks: Sequence[Sequence[Cost]], change: Callable[[Cost, Cost], object]) -> int:
+    """Return after how many answers the costs agree; 0 if they never do."""
+    base, head = asks[0]
+    for number, (one, other) in enumerate(asks, 1):
+        base, head = base.lower(one), head.lower(other)
+        if not change(base, head) or not change(one, other):
+            return number
+    return 0
+
+
+def slower(one: Cost, factor: float) -> Cost:
+    """Return what a call costs whose CPU time is another."""
+    return Cost(one.counts, one.seconds and one.seconds * factor)
+
+
+def table(folder: Path) -> None:
+    """Print what came out."""
+    for file in sorted(folder.glob("*.jsonl")):
+        rows = [json.loads(line) for line in file.open()]
+        asked = [
+            [[codec.decode(one, Cost) for one in ask] for ask in row["asks"]]
+            for row in rows
+            if row["asks"] and all(all(ask) for ask in row["asks"])
+        ]
+        status = {kind: sum(row["changed"] == kind for row in rows) for kind in ("changed", "unknown")}
+        ends = [judged(asks, Cost.change) for asks in asked]
+        timed = sum(base.seconds is None or head.seconds is None for (base, head), *_ in asked)
+        print(f"{file.stem}: {len(rows)} inspections, {status}, without CPU time {timed}")
+        print(f"  agree at once {ends.count(1)}, later {len(ends) - ends.count(1) - ends.count(0)}", end="")
+        print(f", to be timed {ends.count(0)}")
+        for row, end in zip((row for row in rows if row["asks"]), ends, strict=False):
+            if not end:
+                print(f"    {row['id']}: {json.dumps(row['asks'])}")
+        counts = [
+            max(base.counts[name], head.counts[name]) - min(base.counts[name], head.counts[name])
+            for (base, head), *_ in asked
+            for name in base.counts.keys() & head.counts.keys()
+        ]
+        print(f"  counts: {sum(map(bool, counts))} of {len(counts)} differ: {sorted(counts)[-5:]}")
+        for title, is_short in (("below 10 µs", True), ("others", False)):
+            simulate(title, [asks for asks in asked if _is_short(asks) is is_short])
+
+
+def _is_short(asks: Sequence[Sequence[Cost]]) -> bool | None:
+    seconds = [one.seconds for ask in asks for one in ask]
+    return None if None in seconds else min(filter(None, seconds)) < cost.SHORT_SECONDS
+
+
+def simulate(title: str, asked: Sequence[Sequence[Sequence[Cost]]]) -> None:
+    """Print the ratios of CPU times, and how often they differ with each limit, factor by factor."""
+    ratios = sorted(
+        max(a / b, b / a) for (one, two), *_ in asked if (a := one.seconds) and (b := two.seconds)
+    )
+    if not ratios:
+        return
+    shares = (0.5, 0.9, 0.95, 0.99, 1.0)
+    shown = [f"{ratios[min(int(share * len(ratios)), len(ratios) - 1)]:.2f}" for share in shares]
+    print(f"  {title}: {len(ratios)} ratios of first answers, quantiles {shares}: {shown}")
+    for limit in _LIMITS:
+
+        def change(base: Cost, head: Cost, limit: float = limit) -> bool:
+            a, b = base.seconds or 1.0, head.seconds or 1.0
+            return max(a / b, b / a) > limit
+
+        differ = [
+            sum(not judged([[a, slower(b, factor)] for a, b in asks], change) for asks in asked)
+            for factor in (1.0, *_FACTORS)
+        ]
+        of = len(asked)
+        print(f"    limit {limit}: differ {differ[0]} of {of}; with {_FACTORS} of the time {differ[1:]}")
+
+
+def main() -> None:
+    """Run or print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["run", "table"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--name", default="quiet")
+    parser.add_argument("--pairs", type=int, default=8)
+    parser.add_argument("--busy", type=int, default=0)
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    own, arguments = parser.parse_args(words[:end]), words[end + 1 :]
+    if own.what == "table":
+        table(own.folder)
+    else:
+        os.environ.setdefault("GNNBENCH_CACHE", str(own.folder.resolve() / "cache"))
+        run(own.folder.resolve(), own.name, own.pairs, own.busy, arguments)
+
+
+if __name__ == "__main__":
+    main()
