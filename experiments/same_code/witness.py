@@ -12,6 +12,7 @@ limits, and with a head that takes half, twice or ten times the time.
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import secrets
@@ -84,12 +85,12 @@ def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]
         loop.terminate()
 
 
-def judged(asks: Sequence[Sequence[Cost]], change: Callable[[Cost, Cost], object]) -> int:
+def judged(asks: Sequence[Sequence[Cost]], change: Callable[[Cost, Cost, bool], object]) -> int:
     """Return after how many answers the costs agree; 0 if they never do."""
     base, head = asks[0]
     for number, (one, other) in enumerate(asks, 1):
-        base, head = base.lower(one), head.lower(other)
-        if not change(base, head) or not change(one, other):
+        base, head, is_strict = base.lower(one), head.lower(other), number < len(asks)
+        if not change(base, head, is_strict) or not change(one, other, is_strict):
             return number
     return 0
 
@@ -109,7 +110,7 @@ def table(folder: Path) -> None:
             if row["asks"] and all(all(ask) for ask in row["asks"])
         ]
         status = {kind: sum(row["changed"] == kind for row in rows) for kind in ("changed", "unknown")}
-        ends = [judged(asks, Cost.change) for asks in asked]
+        ends = [judged(asks, lambda a, b, is_strict: a.change(b, is_strict=is_strict)) for asks in asked]
         timed = sum(base.seconds is None or head.seconds is None for (base, head), *_ in asked)
         print(f"{file.stem}: {len(rows)} inspections, {status}, without CPU time {timed}")
         print(f"  agree at once {ends.count(1)}, later {len(ends) - ends.count(1) - ends.count(0)}", end="")
@@ -144,9 +145,9 @@ def simulate(title: str, asked: Sequence[Sequence[Sequence[Cost]]]) -> None:
     print(f"  {title}: {len(ratios)} ratios of first answers, quantiles {shares}: {shown}")
     for limit in _LIMITS:
 
-        def change(base: Cost, head: Cost, limit: float = limit) -> bool:
+        def change(base: Cost, head: Cost, is_strict: bool, limit: float = limit) -> bool:
             a, b = base.seconds or 1.0, head.seconds or 1.0
-            return max(a / b, b / a) > limit
+            return max(a / b, b / a) > (math.sqrt(limit) if is_strict else limit)
 
         differ = [
             sum(not judged([[a, slower(b, factor)] for a, b in asks], change) for asks in asked)

@@ -44,7 +44,7 @@ _BY_DEPTH = (*PASSED_OVER, "pathlib", "genericpath")
 _NAMES = "lines", "Python calls", "C calls"
 
 SHORT_SECONDS = 1e-5
-_SHORT_LIMIT, _LIMIT = 2.5, 1.6
+_SHORT_LIMIT, _LIMIT = 1.8, 1.5
 """CPU times of calls below `SHORT_SECONDS` and of others are alike up to this ratio."""
 _COUNT_LIMIT, _COUNT_SLACK = 1.05, 2.0
 """Counts are alike up to this ratio, with so many more in each call."""
@@ -67,16 +67,21 @@ class Cost:
         counts = {name: min(self.counts[name], other.counts[name]) for name in sorted(names)}
         return Cost(counts, min(known, default=None))
 
-    def change(self, head: "Cost") -> float | None:
+    def change(self, head: "Cost", *, is_strict: bool = False) -> float | None:
         """Return how many times as much a call of the head costs; None if it costs the same.
 
         It is the largest ratio of those that are beyond their limits.
+
+        Args:
+            head: what it costs there.
+            is_strict: whether the limit of the CPU times is its square root: both can be measured again.
         """
         names = self.counts.keys() & head.counts.keys()
         ratios = [_ratio(self.counts[name], head.counts[name], _COUNT_LIMIT, _COUNT_SLACK) for name in names]
         if self.seconds and head.seconds:
             is_short = min(self.seconds, head.seconds) < SHORT_SECONDS
-            ratios.append(_ratio(self.seconds, head.seconds, _SHORT_LIMIT if is_short else _LIMIT, 0.0))
+            limit = _SHORT_LIMIT if is_short else _LIMIT
+            ratios.append(_ratio(self.seconds, head.seconds, math.sqrt(limit) if is_strict else limit, 0.0))
         return max(filter(None, ratios), key=lambda ratio: max(ratio, 1 / ratio), default=None)
 
 

@@ -39,6 +39,19 @@ def second(x):
 def untouched(x):
     return x
 """
+RARE = """
+rows = []
+
+def rebuild():
+    for _ in range(10):
+        pass
+
+def first(x):
+    rows.append(x)
+    if len(rows) % 64 == 0:
+        rebuild()
+    return x
+"""
 
 
 @pytest.fixture
@@ -85,6 +98,7 @@ def test_commits_of_another_repository_are_compared(folder, tmp_path_factory):
     ("one", "lines"),
     [
         (Inspections(Work(Difference())), ["runs the same code on both sides"]),
+        (Inspections(Work(Difference(), cost=12.0)), ["same code, but a call costs 12.0x: time it"]),
         (
             Inspections(Work(no_fingerprint="a reason")),
             ["could not be compared, and counts as affected: a reason"],
@@ -124,6 +138,33 @@ def test_what_cannot_be_compared_counts_as_affected():
     assert report.summary(found).endswith(
         "0 run the same code, 1 could not be compared and counts as affected"
     )
+
+
+def test_what_costs_something_else_counts_as_changed():
+    costly = Inspections(Work(Difference(), cost=1 / 12))
+    found = AffectedResult(None, None, {"test_a.py::test_it": costly}, 1.0)
+    printed = terminal(report.document(found, None), None, colour=False)
+    assert "same code, but a call costs 12.0x less: time it" in printed
+    assert report.summary(found).endswith("; 1 of the changed run the same code at another cost")
+
+
+def test_what_costs_something_else_is_never_known_from_files(folder, tmp_path_factory):
+    """What runs in each 64th call counts for what is known from files, too."""
+    cache = {"GNNBENCH_CACHE": str(tmp_path_factory.mktemp("cache")), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    (folder / "thing.py").write_text(f"{THING}\n{RARE}")
+    commit_all(folder, "a rare rebuild")
+
+    def run():
+        done = gnnbench("affected", "git:main", ".", "--", "test_suite.py", cwd=folder, **cache)
+        assert done.returncode == 0, done.stderr
+        return " ".join(done.stdout.split())
+
+    assert "0 of 3 benchmarks run changed code" in run()
+    (folder / "thing.py").write_text(f"{THING}\n{RARE.replace('range(10)', 'range(10_000)')}")
+    for _ in range(2):
+        found = run()
+        assert "1 of 3 benchmarks runs changed code, 2 run the same code" in found
+        assert "test_thing[first] same code, but a call costs" in found
 
 
 def test_where_every_benchmark_is_skipped_a_line_says_to_name_the_suite(in_process, tmp_path, monkeypatch):

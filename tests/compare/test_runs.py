@@ -144,6 +144,32 @@ def test_the_same_code_is_same_whatever_its_times_and_the_environment(tmp_path):
         assert row.seconds
 
 
+@pytest.mark.parametrize(
+    ("processes", "factor", "verdict", "cost"),
+    [
+        (5, 1.8, "same", None),
+        (5, 4.0, "slower", 4.0),
+        (5, 0.2, "faster", 0.2),
+        (1, 4.0, "same", None),
+        (1, 13.0, "incomparable", 13.0),
+    ],
+)
+def test_times_that_are_far_apart_count_though_the_fingerprints_are_equal(
+    tmp_path, processes, factor, verdict, cost
+):
+    base = runs(tmp_path, *(coded(seed) for seed in range(processes)))
+    head = runs(tmp_path, *(coded(seed, factor=factor) for seed in range(10, 10 + processes)))
+    rows = by_name(base, head)
+    costly = rows.pop("b0")
+    assert costly.judgement.verdict == verdict
+    assert costly.judgement.same_code == (cost is None)
+    assert costly.work.cost == (cost and pytest.approx(cost, rel=0.3))
+    assert [note.startswith("same code, but a call costs") for note in costly.notes] == [True] * bool(cost)
+    assert all(row.judgement.same_code for row in rows.values())
+    elsewhere = runs(tmp_path, coded(9, factor=100, threads=4))
+    assert by_name(base, elsewhere)["b0"].judgement.same_code, "of another environment they do not count"
+
+
 def test_changed_code_is_judged_by_its_times_and_named(tmp_path):
     base = runs(tmp_path, *(coded(seed) for seed in range(5)))
     rows = by_name(base[:1], runs(tmp_path, coded(2, call=2)))

@@ -26,7 +26,8 @@ _SEED = 0
 _FAR = 20
 """If a side is faster or slower by more than this factor, its rounds have a number of calls of their own."""
 
-_MORE_COSTS = 2
+_COSTS = 3
+"""How often is asked at most what a call costs."""
 
 _Found = TypeVar("_Found")
 
@@ -196,19 +197,18 @@ class Turns:
     def _with_costs(self, found: Inspections) -> Inspections:
         """Return inspections with what a call costs on both sides.
 
-        If this differs, both are asked again: CPU times depend on what else the machine does. They differ if
-        those of each time do, and the lowest of all times.
+        While this differs, both are asked again: CPU times depend on what else the machine does. They differ
+        if both those of the last time do and the lowest of all times.
         """
-        answers = self._costs()
-        checked = found.with_costs(answers)
-        for _ in range(_MORE_COSTS):
+        lowest: list[dict[str, Any]] = []
+        for more in reversed(range(_COSTS)):
+            asked = self._costs()
+            lowest = [lower(*both) for both in zip(lowest, asked, strict=True)] if lowest else asked
+            checked = found.with_costs(asked, is_strict=more > 0)
+            if checked.work.cost:
+                checked = found.with_costs(lowest, is_strict=more > 0)
             if not checked.work.cost:
                 break
-            again = self._costs()
-            answers = [lower(*both) for both in zip(answers, again, strict=True)]
-            checked = found.with_costs(again)
-            if checked.work.cost:
-                checked = found.with_costs(answers)
         return checked
 
     def _costs(self) -> list[dict[str, Any]]:

@@ -139,8 +139,8 @@ class Inspections:
         changes = between(*counts) if all(counts) else ()
         return cls(Work(difference, changes, unseen), (base, head), memory)
 
-    def with_costs(self, answers: Sequence[Mapping[str, Any]]) -> "Inspections":
-        """Return these inspections with what both workers answered to `cost`."""
+    def with_costs(self, answers: Sequence[Mapping[str, Any]], *, is_strict: bool) -> "Inspections":
+        """Return these inspections with what both workers answered to `cost`; see `Cost.change`."""
         sides = tuple(
             {**one, "cost": answer["cost"]} for one, answer in zip(self.sides, answers, strict=True)
         )
@@ -148,7 +148,7 @@ class Inspections:
             work = replace(self.work, changed=None, no_fingerprint=unseen)
         else:
             base, head = (codec.decode(answer["cost"], Cost) for answer in answers)
-            work = replace(self.work, cost=base.change(head) if self.same_code else None)
+            work = replace(self.work, cost=base.change(head, is_strict=is_strict) if self.same_code else None)
         return replace(self, work=work, sides=sides)
 
     def as_json(self) -> dict[str, Any]:

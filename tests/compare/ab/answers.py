@@ -58,6 +58,11 @@ def inspected(**functions: str) -> dict[str, Any]:
     return {"answer": "inspected", "counts": {}, "memory": None, "fingerprint": found, "unseen": unseen}
 
 
+def costing(lines: float, seconds: float | None = 1e-3) -> dict[str, Any]:
+    """Return an answer to `cost`."""
+    return {"answer": "cost", "cost": {"counts": {"lines": lines}, "seconds": seconds}}
+
+
 def block(ms: float) -> dict[str, Any]:
     """Return an answer to `block`: so many milliseconds a call."""
     return {"answer": "block", "ns": ms * 1e6, "rounds": 5}
@@ -110,6 +115,7 @@ def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides
         "run": {"answer": "ready", "once": False},
         "calibrate": {"answer": "calibrated", "iterations": 1, "round_seconds": 1e-3, "cores": []},
         "block": [block(1.0 + change) for change in (0.0, 1e-3, 2e-3, 1e-3)],
+        "cost": costing(100),
         "count": {"answer": "counted", "totals": [1000, 1000], "capability": "avx2"},
         "frames": {"answer": "frames", "names": [], "files": []},
         "next": done(),

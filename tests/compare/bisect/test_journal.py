@@ -9,13 +9,14 @@ from gnnbench.compare.bisect.journal import Journal, key
 from gnnbench.compare.bisect.line import Candidate, Line
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
+from gnnbench.measure.cost import Cost
 from tests.compare.bisect.results import setting
 
 PAIR = Measured(
     1.25,
     position=3,
     settled_seconds=0.5,
-    seen={"a": (Seen("x y", "n=1"), Seen(None, ""))},
+    seen={"a": (Seen("x y", "n=1", Cost({"lines": 2.5}, 1e-3)), Seen(None, ""))},
     visits={"a": Visit((1.5, 2.25), (3.0, 4.0), 10, 0.125)},
     failures={"b": NotTimed("failed", "head: raised", ("head",))},
 )

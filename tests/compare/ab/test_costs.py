@@ -1,0 +1,170 @@
+"""Sides with the same fingerprint, of which one costs more."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gnnbench.compare.ab import affected, coordinator
+from gnnbench.compare.ab.coordinator import TimedSetting
+from gnnbench.compare.ab.processes import Setting
+from gnnbench.compare.verdict import Thresholds
+from tests.compare.ab.answers import answering, costing, inspected
+from tests.compare.ab.workers import Watcher, prepared, write
+
+THING = """
+import json
+from array import array
+from pathlib import Path
+
+NUMBERS = array("d", range(SIZE))
+FILE = Path(__file__).with_name("numbers.json")
+
+
+def add_all():
+    total = 0
+    for number in NUMBERS:
+        total += number
+    return total
+
+
+def read():
+    return sum(json.loads(FILE.read_text()))
+
+
+class Table:
+    def __init__(self):
+        self.rows = 0
+
+    def rebuild(self):
+        add_all()
+
+    def insert(self):
+        self.rows += 1
+        if self.rows % 64 == 0:
+            self.rebuild()
+
+
+insert = Table().insert
+
+
+def numbers(size):
+    while True:
+        total = 0
+        for number in range(size):
+            total += number
+        yield total
+
+
+following = numbers(SIZE).__next__
+
+
+def unchanged():
+    return sum(range(1000))
+"""
+SUITE = """
+import pytest
+import thing
+
+@pytest.mark.parametrize("name", ["add_all", "read", "insert", "following", "unchanged"])
+def test_it(benchmark, name):
+    benchmark(getattr(thing, name))
+"""
+
+
+def side(folder, name, size):
+    tree = folder / name
+    tree.mkdir()
+    (tree / "thing.py").write_text(THING.replace("SIZE", str(size)))
+    (tree / "numbers.json").write_text(json.dumps([*range(size)]))
+    return prepared(name, tree)
+
+
+def test_what_costs_ten_times_as_much_is_not_the_same_and_each_side_is_the_same_as_itself(tmp_path):
+    write(tmp_path, SUITE)
+    base, head = side(tmp_path, "base", 1000), side(tmp_path, "head", 20_000)
+    setting = Setting(arguments=("test_suite.py",), folder=tmp_path, timeout_seconds=60)
+
+    def statuses(*sides):
+        found = affected.run(*sides, setting, Watcher()).benchmarks
+        return {name.partition("[")[2][:-1]: one for name, one in found.items()}
+
+    found = statuses(base, head)
+    assert found.pop("unchanged").same_code
+    for name in ("add_all", "insert", "following"):
+        assert found[name].status == "changed", name
+        assert found[name].work.cost is None or found[name].work.cost > 5, name
+    assert found["read"].status == "changed"
+    again = statuses(head, head)
+    assert {one.status for one in again.values()} == {"same"}
+
+
+@pytest.fixture
+def judged(tmp_path, monkeypatch):
+    """Return a function that lets both sides answer, and returns the row and the steps."""
+
+    def judge(base, head, **options):
+        (tmp_path / "test_a.py").touch()
+        answers = {"inspect": inspected(work="same")}
+        answering(
+            monkeypatch,
+            tmp_path,
+            ["test_a.py::test_it"],
+            base={**answers, "cost": base},
+            head={**answers, "cost": head},
+        )
+        setting = TimedSetting(
+            arguments=["test_a.py"],
+            folder=Path(tmp_path),
+            timeout_seconds=60.0,
+            thresholds=Thresholds(0.03),
+            per_benchmark_seconds=1.0,
+            **options,
+        )
+        watcher = Watcher()
+        (row,) = coordinator.run(prepared("."), prepared("path:other"), setting, watcher).rows
+        return row, [text for text, _ in watcher.steps]
+
+    return judge
+
+
+FAST, SLOW = costing(100, 1e-3), costing(100, 2e-3)
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "cost"),
+    [
+        ([FAST], [FAST], None),
+        ([FAST], [SLOW], 2.0),
+        ([SLOW], [FAST], 0.5),
+        ([FAST], [costing(1000, 1e-3)], 10.0),
+        ([costing(100, None)], [costing(300, 1e-2)], 3.0),
+        # Slow for a while: the lowest of all are alike, or those of the same time.
+        ([FAST], [SLOW, FAST], None),
+        ([FAST, SLOW], [SLOW, SLOW, FAST], None),
+        ([FAST, SLOW], [SLOW], None),
+        ([FAST], [SLOW, SLOW, SLOW, FAST], 2.0),
+        ([FAST], [costing(100, 1.3e-3)], None),
+    ],
+)
+def test_costs_that_differ_each_time_are_timed(judged, base, head, cost):
+    row, steps = judged(base, head)
+    assert row.judgement.same_code == (cost is None)
+    assert row.work.cost == (cost and pytest.approx(cost, rel=0.05))
+    assert any("timing benchmark" in step for step in steps) == (cost is not None)
+    if cost == 2.0:
+        assert row.notes == ("same code, but a call costs 2.00x",)
+
+
+def test_a_call_that_cannot_be_repeated_is_not_known_to_be_the_same(judged):
+    unseen = {"answer": "cost", "cost": None, "unseen": "it cannot be repeated (StopIteration)"}
+    for base, head in ((unseen, FAST), (FAST, unseen), (FAST, [SLOW, unseen])):
+        row, _ = judged(base, head)
+        assert not row.judgement.same_code
+        assert row.notes == ("code not compared, it cannot be repeated (StopIteration)",)
+
+
+def test_where_all_is_timed_costs_are_not_asked_for(judged):
+    row, _ = judged("no cost is asked for", "no cost is asked for", time_all=True)
+    assert not row.judgement.same_code
+    assert row.judgement.ratio
