@@ -10,7 +10,7 @@ from gnnbench.compare.bisect.journal import Journal
 from gnnbench.compare.bisect.line import Candidate, Cause, Line, Ready
 from gnnbench.errors import UsageError
 from gnnbench.variants.command import UnbuildableError
-from tests.compare.ab.answers import answering, block, done, inspected
+from tests.compare.ab.answers import answering, block, costing, done, inspected
 from tests.compare.ab.workers import Watcher, prepared
 from tests.compare.bisect.results import setting
 
@@ -115,6 +115,18 @@ def test_a_change_is_found_beside_what_cannot_be_measured_and_after_two_stops(bi
     }
     assert one.inspections["a"].work.changed.functions == ("work",)
     assert 7 not in made.cleaned, "it is skipped"
+
+
+def test_what_costs_more_with_the_same_code_is_timed_and_found(bisection):
+    def costly(ms, lines):
+        return {**times(ms), "inspect": inspected(work="same"), "cost": costing(lines)}
+
+    old, new = costly(1.0, 100), costly(1.3, 400)
+    found = bisection(old, old, old, new, new).run()
+    assert found.decisions["a"].judgement.verdict == "slower"
+    (one,) = found.findings
+    assert (one.before.name, one.after.name) == ("2", "3")
+    assert one.inspections["a"].work.cost == pytest.approx(4, rel=0.05)
 
 
 def test_a_good_end_that_does_not_start_is_tried_twice(bisection):
