@@ -12,12 +12,10 @@ from ...measure.instructions.counting import counter_name
 from ...variants.child import SIDES
 from ...variants.collected import Suite
 from ...variants.command import Listener
-from ...variants.places import differing
 from ...variants.prepare import Prepared
 from ..comparison import Work
 from ..instructions import InstructionChange
 from ..result import Result
-from ..unchanged.crossings import data_read, notes_on, why_incomparable
 from ..unchanged.known import Known, Unchanged
 from .pairs import Pairs, Workers
 from .processes import Setting, Terms
@@ -51,7 +49,6 @@ class Inspecting:
         """By benchmark: what differs, or why it was not inspected."""
         self.known = 0
         """How many of them are known from files."""
-        self._differing = differing(terms.base.places, terms.head.places)
 
     def run(self, at_most_seconds: float = math.inf) -> None:
         """Inspect one call of each benchmark, in one pair of processes if any is needed.
@@ -101,7 +98,7 @@ class Inspecting:
                 break
             self._listener.step(f"inspecting benchmark {number} of {len(self.names)}: {name}")
             start = RealTime.seconds()
-            one = self._checked(workers, name, workers.inspect(name))
+            one = workers.inspect(name)
             if workers.broken and self._pairs.shared.left_seconds() <= 0:
                 break
             self.found[name] = one
@@ -109,27 +106,6 @@ class Inspecting:
                 self._listener.say(f"{name}: {workers.broken}; restarting both sides")
                 break
             self._note(workers, name, one, RealTime.seconds() - start)
-
-    def _checked(self, workers: Workers, name: str, found: Inspections | NotTimed) -> Inspections | NotTimed:
-        """Return what an inspection found; that a side used files of the other, if it did."""
-        collected = {side: answer["used"] for side, answer in workers.collected.items()}
-        crossed = {side: used["crossed"] for side, used in (collected | workers.used).items() if used}
-        if why := why_incomparable(crossed, self._differing):
-            self._terms.inspections.pop(name, None)
-            return NotTimed("incomparable", why, SIDES)
-        if isinstance(found, NotTimed):
-            return found
-        read = (used["crossed"] for used in (*collected.values(), *workers.used.values()) if used)
-        changed, files = found.work.changed, data_read(read, self._differing)
-        if changed is not None and files:
-            changed = replace(changed, values=(*files, *changed.values))
-        found = replace(
-            found,
-            work=replace(found.work, changed=changed),
-            notes=tuple(notes_on(crossed, self._differing, name)),
-        )
-        self._terms.inspections[name] = found
-        return found
 
     @contextmanager
     def _kept(self, workers: Workers) -> Iterator[None]:

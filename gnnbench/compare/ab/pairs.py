@@ -16,6 +16,8 @@ from ...measure.instructions.counting import Instructions
 from ...variants.child import SIDES, DiedError
 from ...variants.collected import Suite
 from ...variants.command import Listener
+from ...variants.places import differing
+from ..unchanged.crossings import data_read, notes_on, why_incomparable
 from .processes import Processes, Setting, Shared, Terms
 from .schedule import Decision, Plan
 from .turns import Turns, joined
@@ -52,6 +54,7 @@ class Workers(Processes):
     def __init__(self, terms: Terms, shared: Shared) -> None:
         self.begin_seconds = RealTime.seconds()
         super().__init__(terms, shared)
+        self._differing = differing(terms.base.places, terms.head.places)
         # Separate from `rng`: the number of draws depends on the machine.
         self._core_rng = random.Random(shared.rng.randrange(2**32))  # noqa: S311 - turns, not secrets
         self.collected: dict[str, dict[str, Any]] = {}
@@ -102,7 +105,22 @@ class Workers(Processes):
 
         After a failure, `broken` says whether more can be inspected.
         """
-        return self._with_turns(name, Turns.inspect)
+        found = self._with_turns(name, Turns.inspect)
+        collected = {side: answer["used"] for side, answer in self.collected.items() if "used" in answer}
+        crossed = {side: used["crossed"] for side, used in (collected | self.used).items() if used}
+        if why := why_incomparable(crossed, self._differing):
+            self.terms.inspections.pop(name, None)
+            return NotTimed("incomparable", why, SIDES)
+        if isinstance(found, NotTimed):
+            return found
+        read = (used["crossed"] for used in (*collected.values(), *self.used.values()) if used)
+        changed, files = found.work.changed, data_read(read, self._differing)
+        if changed is not None and files:
+            changed = replace(changed, values=(*files, *changed.values))
+        notes = tuple(notes_on(crossed, self._differing, name))
+        found = replace(found, work=replace(found.work, changed=changed), notes=notes)
+        self.terms.inspections[name] = found
+        return found
 
     def count(self, name: str) -> list[Instructions] | NotTimed:
         """Count the instructions of a call on both sides, or return why they cannot be counted.

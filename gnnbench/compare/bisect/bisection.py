@@ -220,7 +220,7 @@ class Bisection:
             UsageError: a candidate cannot be built.
         """
         found: dict[str, Inspections] = {}
-        terms = Terms(self._ready.get(low), self._ready.get(high), spared=SIDES)
+        terms = Terms(self._ready.get(low), self._ready.get(high), spared=SIDES, untimed=True)
         with self._pairs.started(terms) as workers:
             for name in names:
                 if workers.broken:
