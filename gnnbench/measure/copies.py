@@ -57,10 +57,10 @@ class _Kind(NamedTuple):
 def tensors(value: Any) -> Iterator[Any]:
     """Yield the strided tensors in a value of a known type; some may occur twice."""
     for tensor in _of_any_layout(value):
-        if tensor.layout == _torch().strided:
+        if tensor.layout == _torch().strided and not tensor.is_nested:
             yield tensor
         else:
-            yield from tensors(sparse_parts(tensor))
+            yield from tensors(strided_parts(tensor))
 
 
 def _torch() -> Any:
@@ -100,7 +100,7 @@ def _copy_tensor(value: Any, copies: Copies) -> Any:
 
 def _copy_sparse(value: Any, copies: Copies) -> Any:
     torch = _torch()
-    parts = [copies.of(part.detach()) for part in sparse_parts(value)]
+    parts = [copies.of(part.detach()) for part in strided_parts(value)]
     with torch.sparse.check_sparse_tensor_invariants(enable=False):
         if value.layout == torch.sparse_coo:
             return torch.sparse_coo_tensor(*parts, size=value.shape, is_coalesced=value.is_coalesced())
@@ -127,9 +127,12 @@ def _why_not(value: Any) -> str | None:
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def sparse_parts(value: Any) -> tuple[Any, ...]:
-    """Return the strided tensors of a sparse tensor, in the order of its constructor's arguments."""
+def strided_parts(value: Any) -> tuple[Any, ...]:
+    """Return the strided tensors of a nested tensor, or of a sparse one in its constructor's order."""
     torch = _torch()
+    if value.is_nested:
+        strided = value.layout == torch.strided
+        return value.values(), value._nested_tensor_size() if strided else value.offsets()  # noqa: SLF001
     if value.layout not in _sparse_layouts():
         return ()
     if value.layout == torch.sparse_coo:
@@ -150,8 +153,7 @@ def _of_any_layout(value: Any) -> Iterator[Any]:
     """Yield the tensors in a value of a known type; a sparse one as itself, not as its parts."""
     kind = _kind(value)
     if kind is _STRIDED:
-        if not value.is_nested:  # nested tensors have no storage
-            yield value
+        yield value
     elif kind is not None:
         for part in kind.tensors(value):
             yield from _of_any_layout(part)
@@ -203,7 +205,7 @@ def _copy_dgl(graph: Any, copies: Copies) -> Any:
 
 
 _PLAIN = _Kind(lambda _: (), lambda value, _: value)
-_STRIDED = _Kind(sparse_parts, _copy_tensor, subclasses=False)
+_STRIDED = _Kind(strided_parts, _copy_tensor, subclasses=False)
 
 _KINDS: dict[str, _Kind] = {
     **dict.fromkeys(
@@ -236,6 +238,7 @@ _KINDS: dict[str, _Kind] = {
     ),
     "torch.Tensor": _STRIDED,
     "torch.nn.parameter.Parameter": _STRIDED,
+    "torch.nested._internal.nested_tensor.NestedTensor": _STRIDED,
     "torch.nn.modules.module.Module": _Kind(
         lambda module: (*module.parameters(), *module.buffers()), _copy_whole
     ),

@@ -3,6 +3,8 @@
 import ctypes
 import multiprocessing
 import os
+import sys
+import traceback
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from .. import codec
+from ..errors import one_line
 from .clock import Call
 from .conditions import collector_paused
 from .fingerprint.fingerprint import Fingerprint, Watch
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from .counter_changes import Counters
 
 _TRIES = 3
+_OWN = f"{Path(__file__).parent}{os.sep}"
+_LONGEST = 200
+"""Characters of an error's text."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,22 @@ def inspect(call: Call, devices: Collection[str], *, is_warm: bool = False) -> I
                 break
         return Inspection(counters, watch.fingerprint(), watch.unseen, watch.codes)
     except Exception as error:  # noqa: BLE001 - some calls cannot run under a dispatch mode
-        return Inspection(counters, unseen=f"it cannot be inspected ({type(error).__name__})")
+        return Inspection(counters, unseen=f"it cannot be inspected ({_described(error)})")
+
+
+def _described(error: Exception) -> str:
+    """Return an error in a line, with the innermost place that is neither of this package nor of torch."""
+    text = ": ".join(filter(None, (type(error).__name__, *str(error).strip().splitlines()[:1])))
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [frame for frame in frames if not frame.filename.startswith((_OWN, *_folder_of("torch")))]
+    place = f", {Path(places[-1].filename).name}:{places[-1].lineno}" if places else ""
+    return f"{one_line(text)[:_LONGEST]}{place}"
+
+
+def _folder_of(package: str) -> tuple[str, ...]:
+    """Return the folder of a package with a separator at the end, if it is loaded."""
+    file = getattr(sys.modules.get(package), "__file__", None)
+    return (f"{Path(file).parent}{os.sep}",) if file else ()
 
 
 _PROC = Path("/proc")

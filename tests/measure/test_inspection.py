@@ -1,15 +1,19 @@
 import cProfile
 import functools
 import gc
+import logging
 import os
 import queue
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from logging.handlers import QueueListener
 
 import pytest
 import torch
+from tqdm import TMonitor, tqdm
 
 from gnnbench import codec
 from gnnbench.measure.clock import Call
@@ -36,7 +40,16 @@ def test_tensors_are_counted_and_without_them_there_is_a_fingerprint_alone():
 def test_a_call_that_cannot_be_inspected_says_why():
     found = inspected({}.__getitem__, 1).as_json()
     nothing = {"counts": {}, "memory": None, "fingerprint": None}
-    assert found == {**nothing, "unseen": "it cannot be inspected (KeyError)"}
+    assert found == {**nothing, "unseen": "it cannot be inspected (KeyError: 1)"}
+
+    def multiplies(x):
+        return x @ x  # in torch
+
+    line = multiplies.__code__.co_firstlineno + 1
+    why = inspected(multiplies, torch.ones(2, 3), devices=["cpu"]).unseen
+    assert why.startswith("it cannot be inspected (RuntimeError: mat1 and mat2 shapes")
+    assert why.endswith(f", test_inspection.py:{line})")
+    assert "\n" not in why
 
 
 class Number:
@@ -99,6 +112,27 @@ def test_a_pool_that_waited_for_work_matters_and_a_thread_that_waits_all_the_tim
     finally:
         waiting.put(None)
         thread.join()
+
+
+def test_a_thread_of_a_library_that_the_call_does_not_notify_does_not_matter():
+    monitor = TMonitor(tqdm, 0.01)  # that of progress bars, which wakes up now and then
+    try:
+        assert inspected(time.sleep, 0.1).unseen is None
+    finally:
+        monitor.exit()
+    records: queue.Queue = queue.Queue()
+    listener = QueueListener(records)
+    listener.start()
+    try:
+        assert inspected(sorted, [2, 1]).unseen is None
+
+        def call():
+            records.put(logging.makeLogRecord({}))
+            records.join()
+
+        assert inspected(call).unseen.endswith(" runs meanwhile")
+    finally:
+        listener.stop()
 
 
 def test_in_a_fork():

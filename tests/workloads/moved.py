@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from gnnbench.measure.copies import sparse_parts
+from gnnbench.measure.copies import strided_parts
 from gnnbench.workloads.roofline import least
 from gnnbench.workloads.spec import TRAIN
 from gnnbench.workloads.verify import leaves
@@ -38,7 +38,7 @@ def require_least_work(timed, output):
 def arrays(item):
     """Yield the arrays of what a kernel takes or gives: of a structure in two forms, those of the smaller."""
     if isinstance(item, Tensor) and item.layout != torch.strided:
-        yield from sparse_parts(item)
+        yield from strided_parts(item)
     elif isinstance(item, Tensor):
         yield item
     elif isinstance(item, (tuple, list, dict)):

@@ -129,6 +129,8 @@ class Inspections:
         """Compare what both workers answered to `inspect`."""
         counts = base["counts"], head["counts"]
         unseen = base["unseen"] or head["unseen"]
+        if base["unseen"] != head["unseen"]:
+            unseen = f"{'base' if base['unseen'] else 'head'}: {unseen}"
         difference = None
         if not unseen:
             prints = (codec.decode(one["fingerprint"], Fingerprint) for one in (base, head))

@@ -170,16 +170,20 @@ class Contents:
 
     def _of_tensor(self, value: Any) -> str:
         torch = sys.modules["torch"]
-        kind = f"{value.dtype} {tuple(value.shape)} {value.device} {value.requires_grad}"
+        # The shape of a nested tensor is another tensor, or has numbers of this process.
+        shape = "nested" if value.is_nested else tuple(value.shape)
+        kind = f"{value.dtype} {shape} {value.device} {value.requires_grad}"
         if value.layout != torch.strided or value.is_nested:
-            from ..copies import sparse_parts
+            from ..copies import strided_parts
 
-            return f"{kind} {value.layout} {', '.join(map(self._of_tensor, sparse_parts(value)))}"
+            return f"{kind} {value.layout} {', '.join(map(self._of_tensor, strided_parts(value)))}"
         integers = not (value.dtype.is_floating_point or value.dtype.is_complex)
         return f"{kind} {value.stride()} {value.storage_offset()} {self._content(value) if integers else ''}"
 
     def _content(self, value: Any) -> str:
-        """Return a hash of a tensor's content; empty if the call made the tensor from others."""
+        """Return a hash of a tensor's content; empty if it has none, or the call made it from others."""
+        if value.is_meta:
+            return ""
         try:
             address = value.untyped_storage().data_ptr()
             version = 0 if value.is_inference() else value._version  # noqa: SLF001 - as autograd checks tensors

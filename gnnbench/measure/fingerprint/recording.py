@@ -2,6 +2,7 @@
 
 import os
 import sys
+import sysconfig
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -34,6 +35,16 @@ PASSED_OVER = _WRAPPERS + _PATHS
 """Modules whose functions are not counted. The first wrap PyTorch's functions after a compilation or an
 import of PyG, so whether they run depends on what the process did before. The others are `os.path`: how often
 it calls its own functions depends on the depth of the folder."""
+_PACKAGE = __name__.partition(".")[0]
+_UNRECORDED = (
+    *(*PASSED_OVER, "_pytest."),
+    *(f"{_PACKAGE}.{part}." for part in ("compare", "measure", "plugin", "variants")),
+)
+"""Modules whose functions are not recorded: also those of pytest, and of what measures."""
+_IMPORT = "<frozen importlib"
+"""Beginning of the files of Python's import. The finders and loaders that it calls are not recorded."""
+_MODULE = "<module>"
+_INSTALLED = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 Profile = Callable[[FrameType, str, Any], None]
 """A profile function, as `sys.setprofile` takes it."""
 _DEEPEST = 2
@@ -53,6 +64,8 @@ class Recording:
 
     def __init__(self, contents: Contents) -> None:
         self._contents = contents
+        self._imports: list[FrameType] = []
+        """The import that runs, the module that it executes, an import in this, and so on."""
         self._passed_over: set[int] = set()
         """Identities of the codes of functions that do not count, nor the C functions that these call."""
         self.functions: dict[int, tuple[CodeType, Mapping[str, Any]]] = {}
@@ -81,24 +94,45 @@ class Recording:
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
         """Note a call; a profile function as `sys.setprofile` takes it."""
         if event == "call":
-            self._called(frame, frame.f_code)
-        elif event == "c_call":
+            if not self._is_passed_over(frame, frame.f_code):
+                self._called(frame, frame.f_code)
+        elif event == "return":
+            if self._imports and self._imports[-1] is frame:
+                self._imports.pop()
+        elif event == "c_call" and not self._is_importing():
             key = argument.__module__ or type(argument.__self__).__module__, argument.__qualname__
             if key not in self.c_functions and identity(frame.f_code) not in self._passed_over:
                 self.c_functions.add(key)
                 if frame.f_code is not python_calls.__code__:
                     self.unseen = self.unseen or _UNSEEN.get(key)
 
-    def _called(self, frame: FrameType, code: CodeType) -> None:
+    def _is_importing(self) -> bool:
+        """Tell whether finders and loaders run, not a module."""
+        return len(self._imports) % 2 > 0
+
+    def _is_passed_over(self, frame: FrameType, code: CodeType) -> bool:
         key = identity(code)
         if code is _OWN or key in self._passed_over:
-            return
+            return True
+        if self._is_importing():
+            if code.co_name == _MODULE:
+                self._imports.append(frame)
+            return code.co_name != _MODULE
+        if code.co_filename.startswith(_IMPORT):
+            if code.co_name != "_handle_fromlist":  # which may call a module's `__getattr__`
+                self._imports.append(frame)
+            return True
+        if key not in self.functions and str(frame.f_globals.get("__name__")).startswith(_UNRECORDED):
+            self._passed_over.add(key)
+        return key in self._passed_over
+
+    def _called(self, frame: FrameType, code: CodeType) -> None:
+        key = identity(code)
         if key not in self.functions:
-            if str(frame.f_globals.get("__name__")).startswith(PASSED_OVER):
-                self._passed_over.add(key)
-                return
             self.functions[key] = code, frame.f_globals
         self.calls[key] += 1
+        if code.co_name == _MODULE:  # its names are global
+            return
         local = frame.f_locals
         if code is _READS_VARIABLE:
             self.variables.add(str(local["key"]))
@@ -133,14 +167,37 @@ def watched_threads(recording: Recording) -> Iterator[None]:
     """Note in the recording whether another Python thread runs meanwhile: its code is not recorded.
 
     Linux counts how often a thread has run (proc_pid_schedstat). Where it is not counted, any other Python
-    thread is taken to run.
+    thread is taken to run. But one in installed code may wake up from a condition, as the monitor of a
+    progress bar does, if this is none that the call has notified.
     """
-    before = _runs()
+    before, waiting = _runs(), _waiting()
     yield
-    after = _runs()
+    after, still = _runs(), _waiting()
     # One that is in one of them only has begun or ended.
     ran = (one for one in before | after if after.get(one) is None or before.get(one) != after[one])
-    recording.disturbed = next((thread.name for thread in ran), None)
+    recording.disturbed = next(
+        (
+            thread.name
+            for thread in ran
+            if (condition := waiting.get(thread)) is None
+            or still.get(thread) is not condition
+            or identity(condition) in recording.objects
+        ),
+        None,
+    )
+
+
+def _waiting() -> dict[threading.Thread, threading.Condition]:
+    """Return the conditions for which other Python threads wait, of those that run installed code alone."""
+    frames = sys._current_frames()  # noqa: SLF001 - documented
+    found = {}
+    for thread in threading.enumerate():
+        innermost = inner = frames.get(thread.ident or 0)
+        while inner and inner.f_code.co_filename.startswith(_INSTALLED):
+            inner = inner.f_back
+        if innermost and not inner and innermost.f_code is threading.Condition.wait.__code__:
+            found[thread] = innermost.f_locals["self"]
+    return found
 
 
 def _runs() -> dict[threading.Thread, str | None]:

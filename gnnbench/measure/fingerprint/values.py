@@ -37,8 +37,12 @@ _DEEPEST_MODULE = 3
 _MOST = 50_000
 """Objects that are looked at; more would take seconds."""
 _CACHED = type(functools.lru_cache(lambda: None))
-_COMPILER = ("torch._inductor", "torch._functorch", "torch._dynamo", "torch._guards", "torch.fx")
-"""Modules of torch.compile. Their objects hold numbers and keys of this process; compiled code counts."""
+_OF_PROCESS = (
+    *("torch._inductor", "torch._functorch", "torch._dynamo", "torch._guards", "torch.fx"),
+    *("torch.nested._internal", "torch.utils.weak"),
+)
+"""Modules of torch.compile, and of nested tensors. Their objects hold numbers and keys of this process;
+compiled code counts, and so do the parts of a nested tensor."""
 _GUARD = "___make_guard_fn."
 """Beginning of the names of functions in which torch.compile checks sizes. Their global `G` has all globals
 of the compiled function's module, under names with addresses and random numbers; compiled code counts."""
@@ -153,7 +157,7 @@ class Values:
         self.types.add(kind)
         if isinstance(value, _LEFT) or self._contents.is_leaf(value):
             return
-        if str(getattr(value, "__module__", None) or kind.__module__).startswith(_COMPILER):
+        if str(getattr(value, "__module__", None) or kind.__module__).startswith(_OF_PROCESS):
             return
         if kind is _CACHED:
             self._memoised(value, "")

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..copies import sparse_parts
+from ..copies import strided_parts
 from ..fingerprint import digest
 
 TEXT = "text"
@@ -94,7 +94,7 @@ def _of_tensor(place: str, value: Any) -> Iterator[tuple[str, Portable]]:
     value = value.detach()
     if value.layout != torch.strided:
         entries = value if value.layout == torch.sparse_coo else value.to_sparse_coo()
-        indices, values = sparse_parts(entries.coalesce())
+        indices, values = strided_parts(entries.coalesce())
         yield f"{place}.shape", Portable(TEXT, repr(tuple(value.shape)))
         yield f"{place}.indices", Portable("int64", indices.cpu().numpy())
         yield from _of_tensor(f"{place}.values", values)

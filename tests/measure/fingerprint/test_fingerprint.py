@@ -383,3 +383,56 @@ def test_the_globals_of_the_compiler_s_guards_do_not_count():
 
     assert taken("___make_guard_fn", 1) == taken("___make_guard_fn", 2)
     assert taken("another", 1) != taken("another", 2)
+
+
+IMPORTS = "import sys\ndef run():\n    sys.modules.pop('other', None)\n    import other\n    return other.N\n"
+
+
+def test_an_import_runs_the_module_alone(taken):
+    """Neither Python's import, nor the finders and loaders that it calls, such as pytest's and gnnbench's."""
+    found = taken(IMPORTS, other="def f():\n    return 1\nN = f()")
+    assert found.functions.keys() == {"made:run", "other:<module>", "other:f"}
+    assert not [name for name in found.values if name.startswith(("_pytest.", "importlib."))]
+    assert found.same_code(taken(IMPORTS, other="def f():\n    return 1\nN = f()"))
+    for other in ("def f():\n    return 2\nN = f()", "def f():\n    return 1\nN = f() + f()"):
+        assert not found.same_code(taken(IMPORTS, other=other))
+
+
+def test_what_a_module_does_for_a_missing_attribute_is_seen(taken):
+    source = "def run():\n    from other import missing\n    return missing\n"
+    found = [taken(source, other=f"def __getattr__(name):\n    return name * {n}") for n in (1, 1, 2)]
+    assert found[0].same_code(found[1])
+    assert not found[0].same_code(found[2])
+    assert found[0].functions.keys() == {"made:run", "other:__getattr__"}
+
+
+def test_what_measures_is_not_recorded_and_an_operation_of_the_suite_is(taken):
+    source = (
+        "import torch\nfrom gnnbench.measure.copies import tensors\nfrom gnnbench.workloads.definitions import sums\n"
+        "def run(index, x):\n    list(tensors(x))\n    return sums(index, x[:, 0].double(), 3)\n"
+    )
+    names = taken(source, INDEX, X, devices=["cpu"]).functions
+    assert "gnnbench.workloads.definitions:sums" in names
+    assert not [name for name in names if name.startswith("gnnbench.measure.")]
+
+
+def test_nested_tensors(taken):
+    source = (
+        "import torch\ndef run(a, b):\n    return torch.nested.nested_tensor([a, b], layout=torch.{}) * 2\n"
+    )
+    parts = torch.ones(2, 3), torch.ones(4, 3)
+    found = [
+        taken(source.format(layout), *given, devices=["cpu"])
+        for layout in ("strided", "jagged")
+        for given in (parts, parts, parts[::-1])
+    ]
+    assert len({one.code for one in found}) == 4
+    for layout in (torch.strided, torch.jagged):
+        inputs = [
+            torch.nested.nested_tensor([*given], layout=layout) for given in (parts, parts, parts[::-1])
+        ]
+        first, same, other = (
+            taken("def run(x):\n    return x * 2\n", one, devices=["cpu"]) for one in inputs
+        )
+        assert first.same_code(same)
+        assert not first.same_code(other)
