@@ -57,10 +57,14 @@ else:
 
         def __call__(self, frame: FrameType, _event: str, _argument: Any) -> None:
             """Go on where a program has given `sys.setprofile` what `sys.getprofile` returned before."""
-            self._others.append(frame.f_code)
+            self.note(frame.f_code)
             if sys.getprofile() is self:  # and not called by another profile function
                 self.disable()  # counts what has not ended: other ends would be taken for its end
                 self.enable()
+
+        def note(self, code: CodeType) -> None:
+            """Note what ran and is not profiled."""
+            self._others.append(code)
 
         def codes(self) -> list[CodeType]:
             """Return the code of what ran."""
@@ -79,7 +83,7 @@ else:
 
         def __init__(self) -> None:
             self._main = _Profile()
-            self._threads: list[_Profile] = []
+            self._threads: list[tuple[threading.Thread, _Profile]] = []
             self._is_replaced = False
             set_profile = threading.setprofile
             set_profile(self._began)
@@ -98,15 +102,19 @@ else:
                 return "another function profiles threads"
             return "greenlets switch between functions" if "greenlet" in sys.modules else ""
 
-        def _began(self, frame: FrameType, event: str, argument: Any) -> None:
-            """Take the first event of a new thread."""
-            self._threads.append(_Profile())
-            self._threads[-1](frame, event, argument)
+        def _began(self, frame: FrameType, _event: str, _argument: Any) -> None:
+            """Take the first event of a new thread, and leave the others to a profiler."""
+            profile = _Profile()
+            self._threads.append((threading.current_thread(), profile))
+            profile.note(frame.f_code)
+            profile.enable()
 
         def take(self) -> list[CodeType]:
-            """Return the code of what ran since the last time; in other threads, since they began."""
+            """Return the code of what ran since the last time; in threads that go on, since they began."""
             self._main.disable()  # counts what has not ended
-            found = [*self._main.codes(), *(code for one in self._threads for code in one.codes())]
+            threads, self._threads = self._threads, []
+            found = [*self._main.codes(), *(code for _, profile in threads for code in profile.codes())]
+            self._threads += [(thread, profile) for thread, profile in threads if thread.is_alive()]
             for frame in sys._current_frames().values():  # noqa: SLF001 - documented, as those below
                 inner: FrameType | None = frame
                 while inner:

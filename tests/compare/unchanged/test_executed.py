@@ -51,6 +51,17 @@ CASES = {
         ),
         "['around', 'one']",
     ),
+    "in threads, each with a profiler that is dropped after its end": (
+        (
+            "def run():\n"
+            "    threads = [threading.Thread(target=around, args=(one,)) for _ in range(3)]\n"
+            "    for thread in threads: thread.start()\n"
+            "    for thread in threads: thread.join()\n"
+            "run(); made = len(getattr(noted, '_threads', range(3)))\n"
+            "print(made, sorted(names()), names(), len(getattr(noted, '_threads', ())))"
+        ),
+        "3 ['around', 'one'] set() 0",
+    ),
     "where a profiler is paused, as pytest-benchmark does": (
         (
             "def pause():\n"
