@@ -74,8 +74,6 @@ def fingerprint(*, threads="2", **functions):
         "libraries": {"python": "0" * 16},
         "work": {"calls": "0" * 16},
         "set_to": {"threads": threads},
-        "closures": {},
-        "modules": {},
     }
 
 

@@ -14,9 +14,9 @@ from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
 from .comparison import Compared, Work
 
-Kind = Literal["functions", "values", "compiled", "captured", "libraries", "settings", "counters"]
+Kind = Literal["functions", "values", "libraries", "settings", "counters"]
 
-_KINDS: tuple[Kind, ...] = ("functions", "values", "compiled", "captured", "libraries", "settings")
+_KINDS: tuple[Kind, ...] = ("functions", "values", "libraries", "settings")
 """Parts of a fingerprint that can be a cause, the likeliest first."""
 _ALONE = 2
 """What one benchmark alone has comes last."""

@@ -71,7 +71,8 @@ def count(
         is_warm: whether the function was called before, so that its caches are filled.
     """
     with collector_paused():  # finalisers would be counted
-        memory, compiled = _from_cold(run, device, is_warm=is_warm)
+        with watch.timing() if watch else nullcontext():
+            memory, compiled = _from_cold(run, device, is_warm=is_warm)
         first, second = _pass(run, device, watch), _pass(run, device, watch)
         peaks = memory.peak_bytes, trace(run, device).peak_bytes
     names = {(kind, name) for counts in (first, second) for kind in counts for name in counts[kind]}

@@ -13,6 +13,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from .. import codec
+from ..clocks import RealTime
 from ..errors import one_line
 from .clock import Call
 from .conditions import collector_paused
@@ -51,7 +52,13 @@ class Inspection:
         }
 
 
-def inspect(call: Call, devices: Collection[str], *, is_warm: bool = False) -> Inspection:
+def inspect(
+    call: Call,
+    devices: Collection[str],
+    *,
+    is_warm: bool = False,
+    now: Callable[[], float] = RealTime.seconds,
+) -> Inspection:
     """Call a function several times, count what it does, and take its fingerprint.
 
     If another Python thread runs meanwhile, this is tried again: it may be one that wakes up now and then, as
@@ -61,11 +68,12 @@ def inspect(call: Call, devices: Collection[str], *, is_warm: bool = False) -> I
         call: the function with its inputs.
         devices: types of the devices of the tensors among the inputs.
         is_warm: whether it was called before, so that its caches are filled.
+        now: the time in seconds; a recording that takes too long is given up.
     """
     counters = None
     try:
         for _ in range(_TRIES):
-            watch = Watch(call)
+            watch = Watch(call, now)
             if devices:
                 from .counters import count
 
@@ -73,7 +81,8 @@ def inspect(call: Call, devices: Collection[str], *, is_warm: bool = False) -> I
                 counters = count(call.__call__, device, watch, is_warm=is_warm)
             else:
                 with collector_paused():  # finalisers would be recorded
-                    call()
+                    with watch.timing():
+                        call()
                     for _ in range(2):
                         if not watch.unseen:
                             with watch.recording() as recording:

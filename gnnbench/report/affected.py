@@ -93,8 +93,6 @@ def explanation(name: str, one: Inspections) -> Iterator[str]:
         yield from _functions(difference)
         for title, names in (
             ("values that they may read", difference.values),
-            ("functions that captured other values", difference.captured),
-            ("compiled modules", difference.compiled),
             ("native libraries", difference.libraries),
             ("what they do", difference.work),
             ("settings", difference.settings),

@@ -41,7 +41,7 @@ class Told:
         counters = units.listed([write(one) for one in cause.counters], _PARTS)
         if cause.kind == "counters":
             return f"{count} slower with {counters}"
-        names = short_names(cause.names) if cause.kind in ("functions", "captured") else cause.names
+        names = short_names(cause.names) if cause.kind == "functions" else cause.names
         parts = [write(one) for one in names]
         if cause.kind == "functions":
             parts = [run_by(*one) for one in zip(parts, map(cause.side_of, cause.names), strict=True)]

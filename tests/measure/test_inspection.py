@@ -1,6 +1,7 @@
 import cProfile
 import functools
 import gc
+import itertools
 import logging
 import os
 import queue
@@ -11,6 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from logging.handlers import QueueListener
 
+import numpy as np
 import pytest
 import torch
 from tqdm import TMonitor, tqdm
@@ -133,6 +135,31 @@ def test_a_thread_of_a_library_that_the_call_does_not_notify_does_not_matter():
         assert inspected(call).unseen.endswith(" runs meanwhile")
     finally:
         listener.stop()
+
+
+@pytest.mark.parametrize("devices", [(), ("cpu",)])
+def test_a_call_that_is_recorded_too_long_is_given_up_and_counted_all_the_same(devices):
+    """In a time in which a look at the clock takes a second."""
+
+    def call(tensor, count):
+        return tensor + sum(abs(Number(number)) for number in range(count))
+
+    why = "inspection given up: it takes more than 50 times as long as the call"
+    for count, unseen in ((100, None), (20_000, why)):
+        now = itertools.count().__next__
+        found = inspect(Call(call, (torch.ones(1), count), {}), devices, now=now)
+        assert found.unseen == unseen
+        if devices:
+            assert found.counters.counts["python_calls"]["Python calls"] == 3 * count + 3
+
+
+def test_numbers_that_take_too_long_to_hash_are_given_up(monkeypatch):
+    monkeypatch.setattr(Contents, "most_bytes", 1 << 20)
+    why = "inspection given up: numbers of more than 1 MiB"
+    for size, found in (((1 << 17), None), ((1 << 17) + 1, why)):
+        assert inspected(len, torch.ones(size, dtype=torch.int64), devices=["cpu"]).unseen == found
+        assert inspected(len, np.ones(size, dtype=np.int64)).unseen == found
+    assert inspected(len, np.ones((1 << 17) + 1)).unseen is None, "which are not hashed"
 
 
 def test_in_a_fork():

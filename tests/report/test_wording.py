@@ -120,11 +120,7 @@ def changed(name, **kinds):
     [
         ({"functions": (F,)}, "`Thing.f`"),
         ({"functions": (F,), "head_only": (F,)}, "`Thing.f` (run only by head)"),
-        ({"captured": (F,)}, "other values captured by `Thing.f`"),
-        (
-            {"captured": (F,), "compiled": ("library._io",), "libraries": ("libm.so",)},
-            "other compiled code (`library._io`)",
-        ),
+        ({"libraries": ("libm.so",), "settings": ("threads",)}, "other libraries (`libm.so`)"),
         ({"values": ("library.{N}",)}, "other values (`library.{N}`)"),
     ],
 )

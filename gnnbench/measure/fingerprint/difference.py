@@ -13,8 +13,6 @@ _SHOWN = 3
 FRAMES = {
     "functions": "{}",
     "values": "other values ({})",
-    "compiled": "other compiled code ({})",
-    "captured": "other values captured by {}",
     "libraries": "other libraries ({})",
     "settings": "other settings ({})",
     "work": "other data ({})",
@@ -31,7 +29,7 @@ class Difference:
     values: tuple[str, ...] = ()
     """Globals and attributes that the functions may read."""
     libraries: tuple[str, ...] = ()
-    """Native libraries, by file name, without `compiled`."""
+    """Native libraries, by file name."""
     work: tuple[str, ...] = ()
     """What the functions do, and on what: names in `Fingerprint.work`."""
     settings: tuple[str, ...] = ()
@@ -39,24 +37,15 @@ class Difference:
     base_only: tuple[str, ...] = ()
     """Those of all these names that only the base has."""
     head_only: tuple[str, ...] = ()
-    captured: tuple[str, ...] = ()
-    """Python functions with the same code that captured other values."""
-    compiled: tuple[str, ...] = ()
-    """Extension modules of Python packages."""
 
     @classmethod
     def between(cls, base: Fingerprint, head: Fingerprint) -> Self:
         """Compare two fingerprints."""
-        modules = {**head.modules, **base.modules}
-        ours, theirs = _parts(base, modules), _parts(head, modules)
+        ours, theirs = _parts(base), _parts(head)
         names = {kind: _differing(ours[kind], theirs[kind]) for kind in ours}
-        captured = tuple(
-            name for name in names["functions"] if base.closures.get(name, "") == head.closures.get(name)
-        )
-        names["functions"] = tuple(name for name in names["functions"] if name not in captured)
         base_only = tuple(name for kind in ours for name in ours[kind] if name not in theirs[kind])
         head_only = tuple(name for kind in ours for name in theirs[kind] if name not in ours[kind])
-        return cls(**names, captured=captured, base_only=base_only, head_only=head_only)
+        return cls(**names, base_only=base_only, head_only=head_only)
 
     def __bool__(self) -> bool:
         """Tell whether anything differs."""
@@ -80,8 +69,7 @@ class Difference:
             ordered = sorted(named, key=lambda one: ("", "head", "base").index(one[0]))
             return "{}", tuple(run_by(name, side) for side, name in ordered)
         kind = next(kind for kind in FRAMES if getattr(self, kind))
-        names = getattr(self, kind)
-        return f"same functions, {FRAMES[kind]}", short_names(names) if kind == "captured" else names
+        return f"same functions, {FRAMES[kind]}", getattr(self, kind)
 
     def sentence(self) -> str:
         """Return what differs in a line.
@@ -109,19 +97,12 @@ def _differing(base: Mapping[str, str], head: Mapping[str, str]) -> tuple[str, .
     return (*one_sided, *(name for name in head if name in base and base[name] != head[name]))
 
 
-def _parts(one: Fingerprint, modules: Mapping[str, str]) -> dict[str, Mapping[str, str]]:
-    """Return the hashes of the parts of each kind, by name.
-
-    Args:
-        one: a fingerprint.
-        modules: file name of each extension module of both sides.
-    """
-    hashes, files = one.libraries, {*modules.values()}
+def _parts(one: Fingerprint) -> dict[str, Mapping[str, str]]:
+    """Return the hashes of the parts of each kind, by name."""
     return {
         "functions": one.functions,
         "values": one.values,
-        "compiled": {name: hashes[file] for name, file in modules.items() if file in hashes},
-        "libraries": {file: content for file, content in hashes.items() if file not in files},
+        "libraries": one.libraries,
         "work": one.work,
         "settings": one.set_to,
     }

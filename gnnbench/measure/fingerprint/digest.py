@@ -1,5 +1,6 @@
 """Short hashes, and values, tensors and arrays as text that does not depend on the folder or the process."""
 
+import copyreg
 import hashlib
 import marshal
 import os
@@ -7,11 +8,12 @@ import re
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from enum import Enum
 from functools import cache
 from pathlib import Path, PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
-from types import EllipsisType, NoneType
+from types import EllipsisType, FunctionType, NoneType
 from typing import Any
 
 LENGTH = 16
@@ -21,16 +23,10 @@ ATOMS = frozenset({bool, int, float, complex, str, bytes, NoneType, EllipsisType
 """Types of values without parts."""
 _NAMED = (
     *("torch.dtype", "torch.device", "torch.layout", "torch.memory_format", "torch.Size"),
-    *(
-        "operator.itemgetter",
-        "operator.attrgetter",
-        "operator.methodcaller",
-        "numpy.ufunc",
-        "builtins.bytearray",
-    ),
-    *("numpy.dtype", "decimal.Decimal", "fractions.Fraction", "datetime.timedelta", "re.Pattern"),
+    *("numpy.ufunc", "numpy.dtype"),
 )
 """Further types whose `repr` is the same in each process."""
+_LIBRARY = sys.stdlib_module_names - {"itertools"}  # whose objects warn of it
 _PATHS = (PurePosixPath, PureWindowsPath, PosixPath, WindowsPath)
 _CONTAINERS = (tuple, list, set, frozenset, dict)
 _TOO_DEEP = 6
@@ -99,7 +95,34 @@ def plain(value: Any) -> str | None:
             return f"{kind.__qualname__} {base.__repr__(value)}"
     named = f"{kind.__module__}.{kind.__qualname__}" in _NAMED or kind.__module__ == "numpy.dtypes"
     is_number = kind.__module__ == "numpy" and not hasattr(value, "__len__") and hasattr(value, "item")
-    return repr(value) if named or is_number else None
+    return repr(value) if named or is_number else _in_c(value)
+
+
+def _in_c(value: Any) -> str | None:
+    """Return an object of a type written in C as text, by its buffer, or as pickle takes it."""
+    name = type(value).__qualname__
+    with suppress(TypeError), memoryview(value) as content:
+        return f"{name} {content.format} {content.shape} {of_bytes(content.tobytes())}"
+    parts = reduced(value)
+    text = parts and _container(parts)
+    return f"{name} {text}" if text else None
+
+
+def reduced(value: Any) -> tuple[Any, ...]:
+    """Return what pickle takes of an object without attributes, of one of Python's types written in C.
+
+    Empty for other objects, and for those that cannot be pickled. No code under test runs for it.
+    """
+    kind = type(value)
+    if hasattr(value, "__dict__") or str(kind.__module__).partition(".")[0] not in _LIBRARY:
+        return ()
+    if not any(isinstance(own, FunctionType) for own in vars(kind).values()):
+        with suppress(Exception):  # many cannot be pickled
+            reduce: Any = copyreg.dispatch_table.get(kind)
+            parts = reduce(value) if reduce else value.__reduce_ex__(2)
+            if isinstance(parts, tuple):
+                return tuple(list(part) if isinstance(part, Iterator) else part for part in parts[1:])
+    return ()
 
 
 def _container(value: Any) -> str | None:
@@ -127,7 +150,12 @@ class Contents:
         inputs: tensors that are kept as long as this object; each is hashed once.
     """
 
+    most_bytes = 1 << 29
+    """Larger tensors and arrays are not hashed."""
+
     def __init__(self, inputs: Iterable[Any] = ()) -> None:
+        self.too_large = False
+        """Whether there was such."""
         torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
         self.tensors: tuple[type[Any], ...] = (torch.Tensor,) if torch else ()
         self._array: tuple[type[Any], ...] = (numpy.ndarray,) if numpy else ()
@@ -152,7 +180,8 @@ class Contents:
         if isinstance(value, self.tensors):
             return self._of_tensor(value)
         if isinstance(value, self._array):
-            content = "" if value.dtype.kind in "fcO" else of_bytes(value.tobytes())
+            self.too_large |= value.dtype.kind not in "fcO" and value.nbytes > self.most_bytes
+            content = "" if value.dtype.kind in "fcO" or self.too_large else of_bytes(value.tobytes())
             return f"array {value.dtype} {value.shape} {value.strides} {content}"
         return plain(value)
 
@@ -195,6 +224,9 @@ class Contents:
             return ""
         if key in self._known:
             return self._known[key]
+        self.too_large |= value.nbytes > self.most_bytes
+        if self.too_large:
+            return ""
         raw = value.detach().cpu().contiguous().numpy()
         content = of_bytes(raw.data if raw.size else b"")
         if address in self._addresses:  # another address may be reused

@@ -5,30 +5,34 @@ settings, and does not time them. docs/same-code.md lists what this assumes.
 """
 
 import ast
+import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+from ...clocks import RealTime
 from ..clock import Call
 from ..copies import tensors
 from . import digest
 from .bytecode import Bytecodes, defaults
 from .digest import Contents
-from .libraries import extension_modules, libraries, settings
+from .libraries import libraries, settings
 from .recording import Recording, watched_threads
 from .values import Values, module_of
 
+TIMES_AS_LONG = 50
+"""How many times as long as the call its recording may take, and a second more."""
 _bytecodes = Bytecodes()
 _GENERATED_NAME = re.compile(r"\bc[a-z2-7]{50,}\b")
 """Names of torch.compile's files and kernels: hashes of their content and of the machine."""
 
 
-METHOD = 3
+METHOD = 4
 """How hashes are computed: increase it whenever unchanged code would get other hashes."""
 
 
@@ -43,7 +47,7 @@ class Fingerprint:
     functions: Mapping[str, str]
     """Hash of each Python function that runs, by module and qualified name."""
     values: Mapping[str, str]
-    """Hash of each global and attribute that these may read, by place."""
+    """Hash of each global, attribute and captured value that these may read, by place."""
     libraries: Mapping[str, str]
     """Hash of each native library, by file name; `python` is the interpreter."""
     work: Mapping[str, str]
@@ -51,11 +55,6 @@ class Fingerprint:
     `calls` of Python functions, and the names of `C functions`."""
     set_to: Mapping[str, str]
     """The settings by name; environment variables begin with `$`, and have hashes as values."""
-    closures: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """Hash of each function that captures values, without these; names what differs. Empty in older ones."""
-    modules: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """File name, as in `libraries`, of each extension module by name, those that the call uses first; names
-    what differs. Empty in older ones."""
     method: int = 1
     """How hashes were computed: only those of METHOD can be compared."""
 
@@ -79,18 +78,27 @@ class Watch:
     the call changes them itself.
     """
 
-    def __init__(self, call: Call) -> None:
-        """Take the call; the caller runs it, inside of `recording`."""
-        self._call = call
+    def __init__(self, call: Call, now: Callable[[], float] = RealTime.seconds) -> None:
+        """Take the call, and the time in seconds; the caller runs the call, inside of `recording`."""
+        self._call, self._now = call, now
+        self._most_seconds = math.inf
         self._contents = Contents(list(tensors(tuple(call))))
         self._recordings: list[Recording] = []
         self._values: list[Values] = []
 
     @contextmanager
+    def timing(self) -> Iterator[None]:
+        """Take the time of the call, which the caller runs meanwhile: it limits that of recordings."""
+        start = self._now()
+        yield
+        self._most_seconds = TIMES_AS_LONG * (self._now() - start) + 1
+
+    @contextmanager
     def recording(self) -> Iterator[Recording]:
         """Return a recording of what the caller runs meanwhile."""
         self._contents.begin()
-        found = Recording(self._contents)
+        end = self._now() + self._most_seconds
+        found = Recording(self._contents, lambda: self._now() > end)
         with watched_threads(found):
             yield found
         self._recordings.append(found)
@@ -119,6 +127,10 @@ class Watch:
     def unseen(self) -> str | None:
         """Why there is no fingerprint; None if there is one."""
         unseen = next((one.unseen for one in self._recordings if one.unseen), None)
+        if any(one.given_up for one in self._recordings):
+            return f"inspection given up: it takes more than {TIMES_AS_LONG} times as long as the call"
+        if self._contents.too_large:
+            return f"inspection given up: numbers of more than {self._contents.most_bytes >> 20:,} MiB"
         if any(values.too_many for values in self._values):
             return "it may read too many objects"
         return f"thread {self.disturbed} runs meanwhile" if self.disturbed and not unseen else unseen
@@ -143,7 +155,8 @@ class Watch:
             for place, texts in last.found.items()
             if first.found.get(place) == texts
         }
-        functions, closures = self._functions()
+        functions = self._functions()
+        values |= self._captured()
         names = set.intersection(*(one.c_functions for one in self._recordings))
         work = {
             "operators": digest.short(*self._operators()),
@@ -155,8 +168,6 @@ class Watch:
         modules = self._modules(functions)
         packages = {name.partition(".")[0] for name in modules}
         found = libraries(packages)
-        types = {base for values in self._values for kind in values.types for base in kind.__mro__}
-        used = modules | {str(kind.__module__) for kind in types}
         parts = (functions, values, found, work)
         variables = {name for one in self._recordings for name in one.variables}
         set_to = settings(variables)
@@ -165,34 +176,31 @@ class Watch:
             digest.short(*(f"{name} {value}" for name, value in set_to.items())),
             *parts,
             set_to,
-            closures,
-            extension_modules(packages, used),
             METHOD,
         )
 
-    def _functions(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the hashes of functions, and of those that capture values, without these."""
+    def _functions(self) -> dict[str, str]:
+        """Return the hashes of functions."""
+        cached = (function for values in self._values for function in values.cached.values())
         found: dict[str, set[str]] = {}
-        alone: dict[str, set[str]] = {}
-        capturing: set[str] = set()
+        for code, scope in (
+            *(ran for one in self._recordings for ran in one.functions.values()),
+            *((function.__code__, function.__globals__) for function in cached),
+        ):
+            name, text = _function(code, scope)
+            found.setdefault(name, set()).add(text)
+        return {name: digest.combined(texts) for name, texts in found.items()}
+
+    def _captured(self) -> dict[str, str]:
+        """Return the hashes of what functions captured, by their names."""
+        found: dict[str, set[str]] = {}
         for recording in self._recordings:
-            for key, (code, scope) in recording.functions.items():
-                name, text = _function(code, scope)
-                captured = {
-                    " ".join(filter(None, map(self._contents.plain, values)))
-                    for values in recording.captured.get(key, {}).values()
-                }
-                found.setdefault(name, set()).add(f"{text} {sorted(captured)}")
-                alone.setdefault(name, set()).add(text)
-                if captured:
-                    capturing.add(name)
-        for values in self._values:
-            for function in values.cached.values():
-                name, text = _function(function.__code__, function.__globals__)
-                found.setdefault(name, set()).add(text)
-                alone.setdefault(name, set()).add(text)
-        hashes = {name: digest.combined(texts) for name, texts in found.items()}
-        return hashes, {name: digest.combined(alone[name]) for name in found if name in capturing}
+            for key, captured in recording.captured.items():
+                code, scope = recording.functions[key]
+                texts = found.setdefault(f"{module_of(code, scope)}.{code.co_qualname} captures", set())
+                for values in captured.values():
+                    texts.add(" ".join(filter(None, map(self._contents.plain, values))))
+        return {name: digest.combined(texts) for name, texts in found.items()}
 
     def _operators(self) -> list[str]:
         """Return the operators in order, without arguments that differ between the recordings."""

@@ -1,11 +1,13 @@
 """What a process has beside Python code: hashes of native libraries and of what they link to; settings."""
 
+import decimal
 import gc
 import hashlib
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping
+import tracemalloc
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -30,8 +32,8 @@ PREFIXES = (
 def libraries(packages: Iterable[str]) -> Mapping[str, str]:
     """Return the hashes of libraries by file name, for some top-level packages and modules.
 
-    All native files in a package's folder count, and what they link to, as far as it is loaded. `python` is
-    the version text and the file of the interpreter.
+    All native files in a package's folder count, and what they link to, as far as it is loaded. So does
+    loaded code in files that have another ending. `python` is the version text and the interpreter's file.
 
     Args:
         packages: names of imported packages and modules.
@@ -39,7 +41,8 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
     interpreter, _ = _examined(Path(sys.executable).resolve())
     found = {"python": digest.short(sys.version, interpreter)}
     linked = {path.name: path for path in loaded(len(sys.modules))}
-    waiting = sorted({file for package in packages for file in _files(package)})
+    unnamed = (path for path in linked.values() if not NATIVE.search(path.name))
+    waiting = sorted({*unnamed, *(file for package in packages for file in _files(package))})
     seen = set(waiting)
     while waiting:
         file = waiting.pop()
@@ -53,35 +56,24 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
     return dict(sorted(found.items()))
 
 
-def extension_modules(packages: Collection[str], used: Collection[str]) -> dict[str, str]:
-    """Return the file name of each extension module that is loaded, by the module's name.
-
-    Args:
-        packages: names of top-level packages and modules, whose modules count.
-        used: modules that come first.
-    """
-    own = {*packages} - sys.stdlib_module_names
-    files = {
-        name: Path(file).name
-        for name, module in list(sys.modules.items())
-        if name.partition(".")[0] in own and NATIVE.search(file := str(getattr(module, "__file__", "")))
-    }
-    return {name: files[name] for name in sorted(files, key=lambda name: (name not in used, name))}
-
-
 @cache
 def loaded(_modules: int) -> tuple[Path, ...]:
-    """Return the native libraries that this process has loaded; without Linux, only extension modules.
+    """Return the files with native code that this process has loaded, without the interpreter.
+
+    Without Linux, only extension modules.
 
     Args:
         _modules: number of imported modules: importing one may load libraries.
     """
     try:
-        lines = _MAPPED.read_text(encoding="utf-8").splitlines()
-        paths = {line.split(maxsplit=5)[-1] for line in lines}
+        mapped = (line.split(maxsplit=5) for line in _MAPPED.read_text(encoding="utf-8").splitlines())
+        paths = {line[-1] for line in mapped if "x" in line[1] or NATIVE.search(line[-1])}
     except OSError:
-        paths = {str(getattr(module, "__file__", "")) for module in list(sys.modules.values())}
-    return tuple(Path(path) for path in sorted(paths) if NATIVE.search(path))
+        files = {str(getattr(module, "__file__", "")) for module in list(sys.modules.values())}
+        paths = set(filter(NATIVE.search, files))
+    others = {os.path.realpath(sys.executable), *(path for path in paths if not path.startswith(os.sep))}
+    found = map(Path, sorted(paths - others))
+    return tuple(path for path in found if NATIVE.search(path.name) or path.is_file())
 
 
 @cache
@@ -152,7 +144,13 @@ def settings(read: Iterable[str]) -> Mapping[str, str]:
     """
     names = {*read, *(name for name in os.environ if name.startswith(PREFIXES))}
     found = {f"${name}": digest.short(digest.without_folders(os.environ.get(name, ""))) for name in names}
-    found["garbage collector"] = f"{gc.isenabled()} {gc.get_threshold()}"
+    called = (getattr(one, "__qualname__", type(one).__qualname__) for one in gc.callbacks)
+    found["garbage collector"] = f"{gc.isenabled()} {gc.get_threshold()} {' '.join(called)}"
+    number = decimal.getcontext()
+    traps = sorted(trap.__name__ for trap, is_set in number.traps.items() if is_set)
+    found["decimal"] = f"{number.prec} {number.rounding} {number.Emin} {number.Emax} {traps}"
+    found["interpreter"] = f"{sys.getrecursionlimit()} {sys.getswitchinterval()}"
+    found["tracing"] = f"{tracemalloc.is_tracing()} {type(sys.gettrace()).__qualname__}"
     torch = sys.modules.get("torch")
     if torch:
         found |= {

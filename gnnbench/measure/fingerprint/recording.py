@@ -47,6 +47,8 @@ _MODULE = "<module>"
 _INSTALLED = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 Profile = Callable[[FrameType, str, Any], None]
 """A profile function, as `sys.setprofile` takes it."""
+_CHECKED = 1000
+"""Events between two looks at the time."""
 _DEEPEST = 2
 """Containers among the arguments are searched for objects up to this level."""
 _READS_VARIABLE = type(os.environ).__getitem__.__code__
@@ -62,8 +64,10 @@ class Recording:
     Objects that the functions got as arguments are kept until the recording is dropped, but no tensors.
     """
 
-    def __init__(self, contents: Contents) -> None:
-        self._contents = contents
+    def __init__(self, contents: Contents, expired: Callable[[], bool] = lambda: False) -> None:
+        """Take what describes values, and what tells whether the call has been recorded for too long."""
+        self._contents, self._expired = contents, expired
+        self._events = 0
         self._imports: list[FrameType] = []
         """The import that runs, the module that it executes, an import in this, and so on."""
         self._passed_over: set[int] = set()
@@ -88,12 +92,17 @@ class Recording:
         """Those of the operators: `aten`, `torch_sparse`."""
         self.unseen: str | None = None
         """Why a part of the call is not recorded."""
+        self.given_up = False
+        """Whether recording the call took too long: then it went on without."""
         self.disturbed: str | None = None
         """Another Python thread that ran meanwhile; whether for the call is not known."""
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
         """Note a call; a profile function as `sys.setprofile` takes it."""
-        if event == "call":
+        self._events += 1
+        if self.given_up or (self._events % _CHECKED == 0 and self._expired()):
+            self.given_up = True
+        elif event == "call":
             if not self._is_passed_over(frame, frame.f_code):
                 self._called(frame, frame.f_code)
         elif event == "return":
@@ -156,6 +165,9 @@ class Recording:
 
     def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Note an operator that was dispatched."""
+        if self.given_up or self._expired():
+            self.given_up = True
+            return
         self.namespaces.add(name.partition("::")[0])
         given = f"{self._contents.text(args)} {self._contents.text(kwargs) if kwargs else ''}"
         self.operators.append((name, given))

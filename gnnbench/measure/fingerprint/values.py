@@ -13,11 +13,13 @@ import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
     CodeType,
     FunctionType,
+    GeneratorType,
     GetSetDescriptorType,
     MappingProxyType,
     MemberDescriptorType,
@@ -31,12 +33,11 @@ from . import digest
 from .bytecode import imports, nested
 from .digest import Contents
 
-_DEEPEST = 8
+_DEEPEST = 32
 _DEEPEST_MODULE = 3
 """Modules inside of modules, as in `torch.nn.functional.relu`."""
 _MOST = 50_000
 """Objects that are looked at; more would take seconds."""
-_CACHED = type(functools.lru_cache(lambda: None))
 _OF_PROCESS = (
     *("torch._inductor", "torch._functorch", "torch._dynamo", "torch._guards", "torch.fx"),
     *("torch.nested._internal", "torch.utils.weak"),
@@ -58,6 +59,11 @@ _FUNCTIONS = (
     *(FunctionType, property, staticmethod, classmethod),
     *(MethodDescriptorType, GetSetDescriptorType, ClassMethodDescriptorType),
 )
+_PYTHONS = {
+    *(name for thing in (ModuleType, FunctionType, type) for name in dir(thing)),
+    *("__builtins__", "__cached__", "__file__", "__path__", "__slots__", "__weakref__", "__wrapped__"),
+}
+"""Attributes of modules, functions and classes that Python itself sets."""
 
 
 def module_of(code: CodeType, scope: Mapping[str, Any]) -> str:
@@ -108,7 +114,7 @@ class Values:
         """
         if code.co_qualname.startswith(_GUARD):
             return
-        names = [name for name in _names(code) if not name.startswith("__")]
+        names = [name for name in _names(code) if name not in _PYTHONS]
         module = module_of(code, scope)
         for imported in _imports(code, str(scope.get("__package__") or "")) & sys.modules.keys():
             self._module(imported, vars(sys.modules[imported]), names, 0)
@@ -159,8 +165,9 @@ class Values:
             return
         if str(getattr(value, "__module__", None) or kind.__module__).startswith(_OF_PROCESS):
             return
-        if kind is _CACHED:
-            self._memoised(value, "")
+        own = getattr(value, "__dict__", None)
+        if isinstance(own, dict) and "__wrapped__" in own and kind is not FunctionType:
+            self._memoised(value, "")  # functools.cache, or numba's
         elif isinstance(value, ModuleType):
             if value.__name__ not in sys.stdlib_module_names:
                 own = {name: item for name, item in vars(value).items() if type(item) is not ModuleType}
@@ -175,7 +182,7 @@ class Values:
             for at, (name, item) in enumerate(_elements(value)):
                 ordered = "" if isinstance(value, set | frozenset) else at
                 self.look(f"{place}{name}", item, depth, f"{path}[{ordered}]")
-            self._instance(value, kind, depth, path)
+            self._instance(kind, own if isinstance(own, dict) else {}, value, depth, path)
 
     def _memoised(self, function: Any, package: str) -> None:
         """Note a function whose result was kept, or that such a function calls."""
@@ -188,9 +195,7 @@ class Values:
         ):
             self.cached[id(function.__code__)] = function
 
-    def _instance(self, value: Any, kind: type, depth: int, path: str) -> None:
-        own = getattr(value, "__dict__", None)
-        own = own if isinstance(own, dict) else {}
+    def _instance(self, kind: type, own: Mapping[str, Any], value: Any, depth: int, path: str) -> None:
         self._attributes_in(_name(kind), own, depth, path)
         inherited = {}
         for name, item in self._attributes_of(kind).items():
@@ -202,28 +207,41 @@ class Values:
         self._attributes_in(_name(kind), inherited, depth, path)
 
     def _attributes_in(self, owner: str, attributes: Mapping[str, Any], depth: int, path: str) -> None:
-        found = [name for name in attributes.keys() & self._names if not name.startswith("__")]
-        for name in sorted(found):
+        for name in sorted((attributes.keys() & self._names) - _PYTHONS):
             self.look(f"{owner}.{name}", attributes[name], depth, f"{path}.{name}")
 
     def _attributes_of(self, kind: type) -> Mapping[str, Any]:
-        """Return a class's attributes that are no functions, with those of its bases, by name."""
+        """Return a class's attributes, with those of its bases and metaclass, by name.
+
+        Of functions only those that were made by others: these are not found by their name, see `defaults`.
+        """
         if kind not in self._attributes:
             found: dict[str, Any] = {}
-            for base in reversed(kind.__mro__):
+            meta: type = type(kind)
+            for base in (*reversed(meta.__mro__), *reversed(kind.__mro__)):
                 own = vars(base)
-                named = ((name, own[name]) for name in own.keys() & self._names)
-                found |= {name: item for name, item in named if not isinstance(item, _FUNCTIONS)}
+                for name in own.keys() & self._names:
+                    item = own[name]
+                    item = item.__func__ if isinstance(item, staticmethod | classmethod) else item
+                    made = isinstance(item, FunctionType) and "<locals>" in item.__code__.co_qualname
+                    if made or not isinstance(item, _FUNCTIONS):
+                        found[name] = item
             self._attributes[kind] = found
         return self._attributes[kind]
 
 
 def _elements(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the elements of a container, and what a partial or a bound method holds, with their places."""
+    """Yield the elements of a container with their places, and what other objects hold."""
     if isinstance(value, functools.partial):
         value = [value.func, value.args, value.keywords]
     elif isinstance(value, MethodType):
-        value = [value.__self__]
+        value = [value.__self__, value.__func__]
+    elif isinstance(value, GeneratorType):
+        value = value.gi_frame and value.gi_frame.f_locals
+    elif isinstance(value, ContextVar):
+        value = [value.get(None)]
+    elif not isinstance(value, (dict, *_SEQUENCES)):
+        value = digest.reduced(value) or value
     if isinstance(value, dict | MappingProxyType):
         for key, item in list(value.items()):
             yield f"[{key}]" if type(key) is str else "[]", item
