@@ -195,12 +195,14 @@ class Held:
         """Make calls whose results are compared."""
         if self.no_calls:
             return {"answer": "nothing returned", "reason": self.no_calls}
-        from ...measure.returned.calls import ComparedCalls
+        from ...measure.returned.calls import ComparedCalls, TooMuchError
 
         self.renew()
         calls = self._compared = ComparedCalls(self.calls(), scope, fixed=fixed)
         try:
             calls.make_first()
+        except TooMuchError as error:
+            return {"answer": "nothing returned", "reason": str(error)}
         except Exception as error:  # noqa: BLE001 - inputs and outputs may be anything
             return {"answer": "nothing returned", "reason": f"{type(error).__name__}: {error}"}
         return {"answer": "returned", **calls.as_json()}

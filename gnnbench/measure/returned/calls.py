@@ -47,6 +47,8 @@ _UNITS = {**MOVED[GIVEN], **MOVED[NEW]}
 _MOST_LINES = 2_000_000
 """After so many lines of Python, counting ends: it is slow."""
 _MOST_PARTS = 10_000
+_MOST_BYTES = 192 << 20
+"""Of inputs, and of the output of a call: several calls have copies, and those are hashed."""
 _SHOWN = 60
 """Characters of a text that are shown."""
 _CHANGED = "{} after the call"
@@ -66,6 +68,10 @@ class Returned:
     """Type and message of what it raised; empty: nothing."""
     differentiable: bool = False
     """Whether its output has gradients, and not by a graph that it has freed."""
+
+
+class TooMuchError(Exception):
+    """Inputs or outputs are not compared, because there are too many; the message is a line."""
 
 
 class ComparedCalls:
@@ -119,11 +125,13 @@ class ComparedCalls:
 
         Raises:
             MemoryError: there is no room for copies of the inputs.
+            TooMuchError: the inputs or the output are too large.
             Exception: what an input or an output raises when it is read.
         """
         found = self.made[number] = Returned()
         call = self._calls.inputs()
         reach = Reachable(call, self._scope)
+        _check_size("inputs", reach.arrays.values())
         self._given.keep(reach.arrays.values())
         if number == GIVEN:
             known = {**reach.arrays, **reach.plain}
@@ -241,9 +249,15 @@ class ComparedCalls:
         """Look at an output, and keep copies: it may lie in the memory of an input."""
         opened = {} if output is None else parts(output, found.left)
         if len(opened) > _MOST_PARTS:
-            raise ValueError(f"the output has {len(opened):,} parts, more than {_MOST_PARTS:,}")
+            raise TooMuchError(f"the output has {len(opened):,} parts, more than {_MOST_PARTS:,}")
+        _check_size("the output", opened.values())
         for place, part in portable(opened, found.left).items():
             found.parts[f"output{place}"] = part.copied()
+
+
+def _check_size(what: str, values: Iterable[Any]) -> None:
+    if sum(getattr(value, "nbytes", 0) for value in values) > _MOST_BYTES:
+        raise TooMuchError(f"{what} larger than {_MOST_BYTES >> 20:,} MiB")
 
 
 def _copy(call: Call) -> Call | None:

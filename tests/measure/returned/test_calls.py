@@ -13,7 +13,16 @@ import torch
 from torch_geometric import EdgeIndex
 
 from gnnbench.measure.clock import Call
-from gnnbench.measure.returned.calls import AGAIN, GIVEN, GIVEN_MOVED, NEW, NEW_MOVED, ComparedCalls
+from gnnbench.measure.returned import calls as module
+from gnnbench.measure.returned.calls import (
+    AGAIN,
+    GIVEN,
+    GIVEN_MOVED,
+    NEW,
+    NEW_MOVED,
+    ComparedCalls,
+    TooMuchError,
+)
 from gnnbench.measure.returned.portable import portable
 from gnnbench.measure.returned.reachable import Reachable
 from gnnbench.measure.seam import Pedantic
@@ -202,5 +211,17 @@ def test_lists_of_many_numbers_are_one_part_and_outputs_of_very_many_are_refused
     found = made(lambda x: {"many": x.tolist()}, np.arange(1e5) / 3).made[GIVEN]
     assert found.parts.keys() == {"output['many']"}
     assert found.parts["output['many']"].kind == "float64"
-    with pytest.raises(ValueError, match="20,000 parts, more than 10,000"):
+    with pytest.raises(TooMuchError, match="20,000 parts, more than 10,000"):
         made(lambda _: [{"a": one} for one in range(20_000)], np.arange(3.0))
+
+
+def test_what_is_too_large_is_not_copied(monkeypatch):
+    ran = []
+    monkeypatch.setattr(module, "_MOST_BYTES", 1 << 20)
+    made(ran.append, np.ones(1 << 17))
+    with pytest.raises(TooMuchError, match="inputs larger than 1 MiB"):
+        made(ran.append, np.ones((1 << 17) + 1))
+    count = len(ran)
+    with pytest.raises(TooMuchError, match="the output larger than 1 MiB"):
+        made(lambda: ran.append(1) or np.ones((1 << 17) + 1))
+    assert len(ran) == count + 1
