@@ -4,6 +4,7 @@ A trace function in Python would double the time of an import of torch. From Pyt
 (PEP 669) reports each function once. Before, the profiler of `cProfile`, written in C, collects them.
 """
 
+import atexit
 import cProfile
 import sys
 import threading
@@ -94,6 +95,7 @@ else:
 
             vars(threading)["setprofile"] = replaced  # which causes no audit event
             self._main.enable()
+            atexit.register(self._main.disable)
 
         @property
         def unseen(self) -> str:
@@ -114,7 +116,11 @@ else:
             self._main.disable()  # counts what has not ended
             threads, self._threads = self._threads, []
             found = [*self._main.codes(), *(code for _, profile in threads for code in profile.codes())]
-            self._threads += [(thread, profile) for thread, profile in threads if thread.is_alive()]
+            for thread, profile in threads:
+                if thread.is_alive():
+                    self._threads.append((thread, profile))
+                else:
+                    profile.disable()  # here, or it would end that of this thread when it is dropped
             for frame in sys._current_frames().values():  # noqa: SLF001 - documented, as those below
                 inner: FrameType | None = frame
                 while inner:

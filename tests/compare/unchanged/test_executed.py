@@ -58,9 +58,10 @@ CASES = {
             "    for thread in threads: thread.start()\n"
             "    for thread in threads: thread.join()\n"
             "run(); made = len(getattr(noted, '_threads', range(3)))\n"
-            "print(made, sorted(names()), names(), len(getattr(noted, '_threads', ())))"
+            "print(made, sorted(names()), names(), len(getattr(noted, '_threads', ())),\n"
+            "two() or names())"
         ),
-        "3 ['around', 'one'] set() 0",
+        "3 ['around', 'one'] set() 0 {'two'}",
     ),
     "where a profiler is paused, as pytest-benchmark does": (
         (
