@@ -18,6 +18,8 @@ from ...variants.prepare import Prepared
 from .visit import Inspections, Size
 
 _HASH_SEED = "PYTHONHASHSEED"
+_OWN_VARIABLES = "GNNBENCH_"
+"""Their beginning; what they set is another part of a fingerprint."""
 Known = Callable[[str, Inspections], bool]
 """Tells whether a benchmark that was just inspected need not be timed, although its sides differ."""
 
@@ -113,6 +115,16 @@ class Processes:
         self.children: dict[str, Child] = {}
         self.loaded: dict[str, tuple[str, ...]] = dict.fromkeys(SIDES, ())
         """By side, the top-level packages and modules that it has imported from its trees so far."""
+
+    def differing_variables(self) -> list[str]:
+        """Return the environment variables to which the variants give other values."""
+        base, head = (self._given[side].environment for side in SIDES)
+        return sorted(
+            name
+            for name in {**base, **head}
+            if not name.startswith(_OWN_VARIABLES)
+            and base.get(name, os.environ.get(name)) != head.get(name, os.environ.get(name))
+        )
 
     def order(self) -> list[str]:
         """Draw the order of the sides."""

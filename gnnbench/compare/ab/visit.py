@@ -125,8 +125,10 @@ class Inspections:
         return (head - base) / base
 
     @classmethod
-    def of(cls, base: Mapping[str, Any], head: Mapping[str, Any]) -> "Inspections":
-        """Compare what both workers answered to `inspect`."""
+    def of(
+        cls, base: Mapping[str, Any], head: Mapping[str, Any], variables: Iterable[str] = ()
+    ) -> "Inspections":
+        """Compare what both workers answered to `inspect`; `variables` of the environment differ."""
         counts = base["counts"], head["counts"]
         unseen = base["unseen"] or head["unseen"]
         if base["unseen"] != head["unseen"]:
@@ -135,6 +137,8 @@ class Inspections:
         if not unseen:
             prints = (codec.decode(one["fingerprint"], Fingerprint) for one in (base, head))
             difference = Difference.between(*prints)
+            settings = (*difference.settings, *(f"${name}" for name in variables))
+            difference = replace(difference, settings=tuple(dict.fromkeys(settings)))
         memory = MemoryChange.between(*(Peaks.of(one.get("memory")) for one in (base, head)))
         if difference is not None and not difference:
             memory = None

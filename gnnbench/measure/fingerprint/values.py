@@ -239,7 +239,8 @@ def _elements(value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, GeneratorType):
         value = value.gi_frame and value.gi_frame.f_locals
     elif isinstance(value, ContextVar):
-        value = [value.get(None)]
+        with suppress(LookupError):
+            value = [value.get()]
     elif not isinstance(value, (dict, *_SEQUENCES)):
         value = digest.reduced(value) or value
     if isinstance(value, dict | MappingProxyType):

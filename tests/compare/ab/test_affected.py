@@ -11,6 +11,7 @@ from gnnbench.errors import UsageError
 from tests.compare.ab.workers import Watcher, prepared, write
 
 OLD = """
+SIDE = "base"
 LIMIT = 3
 
 def changed(x):
@@ -29,6 +30,7 @@ def limited(x):
     return x < LIMIT
 """
 CHANGES = {
+    '"base"': '"head"',
     "LIMIT = 3": "LIMIT = 4",
     "x + 1": "x + 2",
     "removed": "added",
@@ -39,8 +41,7 @@ SUITE = """
 import os
 import pytest
 import thing
-
-SIDE = os.environ.get("SIDE")
+from thing import SIDE
 
 @pytest.mark.parametrize("name", ["changed", "calls", "same", "limited"])
 def test_thing(benchmark, name):
@@ -88,7 +89,7 @@ def run(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "thing.py").write_text(text)
     write(tmp_path, SUITE)
-    base, head = (prepared(name, tmp_path / name, SIDE=name) for name in ("base", "head"))
+    base, head = (prepared(name, tmp_path / name) for name in ("base", "head"))
     watcher = Watcher()
 
     def inspect():
@@ -144,3 +145,16 @@ def test_one_benchmark_is_chosen_by_a_part_of_its_id():
         affected._chosen(names, "test_b")
     with pytest.raises(UsageError, match="'nowhere' is in no benchmark's id"):
         affected._chosen(names, "nowhere")
+
+
+def test_a_variable_that_the_variants_set_to_other_values_counts_whoever_reads_it(tmp_path, monkeypatch):
+    write(tmp_path, "def test_good(benchmark):\n    benchmark(sum, [1])\n")
+    monkeypatch.setenv("ALIKE", "1")
+    setting = Setting(arguments=("test_suite.py",), folder=tmp_path, timeout_seconds=60)
+    for base, head, differing in (
+        ({"ALIKE": "1", "X": "1"}, {"X": "1"}, ()),
+        ({"X": "1"}, {"X": "2", "Y": "1"}, ("$X", "$Y")),
+    ):
+        found = affected.run(prepared("base", **base), prepared("head", **head), setting, Watcher())
+        ((_, one),) = found.named("changed" if differing else "same").items()
+        assert one.work.changed.settings == differing

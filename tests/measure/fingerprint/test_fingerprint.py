@@ -87,6 +87,7 @@ PAIRS = {
     "a method of a pattern": "import re\nm = re.compile(str({})).match\ndef run():\n    return m('a')\n",
     "a default dictionary": "from collections import defaultdict\nD = defaultdict(list, a={})\ndef run():\n    return D['a']\n",
     "a context variable": "from contextvars import ContextVar\nC = ContextVar('c')\nC.set({})\ndef run():\n    return C.get()\n",
+    "a default of a context variable": "from contextvars import ContextVar\nC = ContextVar('c', default={})\ndef run():\n    return C.get()\n",
     "a default of a method that a function made": "def make(n):\n    def f(self, k=n):\n        return k\n    return f\nclass A:\n    f = make({})\na = A()\ndef run():\n    return a.f()\n",
     "a default of a bound method": "def make(n):\n    def f(self, k=n):\n        return k\n    return f\nclass A:\n    f = make({})\nrun = A().f\n",
     "an attribute of a metaclass": "class M(type):\n    n = {}\nclass A(metaclass=M):\n    pass\na = A()\ndef run():\n    return type(a).n\n",
