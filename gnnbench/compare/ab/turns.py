@@ -185,7 +185,7 @@ class Turns:
                     answers.append(self._take(side, ends=False))
             if self._ended:
                 raise _EndedError
-            found = Inspections.of(*answers, variables=self._processes.differing_variables())
+            found = Inspections.of(answers[0], answers[1], self._processes.differing_variables())
             known, time_all = self._processes.terms.known, self._shared.setting.time_all
             if (found.same_code and not time_all) or (known and not found.unknown):
                 found = self._with_costs(found)

@@ -131,12 +131,7 @@ def nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def imports(code: CodeType, package: str) -> Iterator[str]:
-    """Yield full names of the modules that a function may import, and of attributes imported from packages.
-
-    Args:
-        code: the function's code.
-        package: the package that its module is in.
-    """
+    """Yield full names of the modules that a function may import, and of attributes of packages."""
     if _IMPORT not in code.co_code[::2]:
         return
     names = {
@@ -158,10 +153,6 @@ def defaults(code: CodeType, scope: Mapping[str, Any]) -> str:
     A frame has its function's code, but not the function, which is looked up by name, once. The default
     values of functions that are defined inside others are found with the values that the call may read: see
     `Values`.
-
-    Args:
-        code: the code.
-        scope: the function's global names.
     """
     found = _known_defaults.get(id(code))
     if found is None:

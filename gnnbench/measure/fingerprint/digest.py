@@ -145,9 +145,7 @@ class Contents:
     """Describes what a call works on, and remembers what it made itself.
 
     The content of floating-point tensors is left out: it hardly ever decides which code runs or how long.
-
-    Args:
-        inputs: tensors that are kept as long as this object; each is hashed once.
+    Each of the inputs is hashed once.
     """
 
     most_bytes = 1 << 29

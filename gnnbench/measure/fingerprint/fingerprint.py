@@ -118,6 +118,10 @@ class Watch:
                 values.globals_of(code, scope, cached=id(code) in cached)
             for found in recording.objects.values():
                 values.look(type(found).__qualname__, found)
+            for key, captured in recording.captured.items():
+                code, scope = recording.functions[key]
+                for each in captured.values():
+                    values.look(f"{module_of(code, scope)}.{code.co_qualname} captures", each)
             if values.too_many or values.cached.keys() <= cached.keys():
                 recording.objects.clear()
                 return values
@@ -156,7 +160,6 @@ class Watch:
             if first.found.get(place) == texts
         }
         functions = self._functions()
-        values |= self._captured()
         names = set.intersection(*(one.c_functions for one in self._recordings))
         work = {
             "operators": digest.short(*self._operators()),
@@ -189,17 +192,6 @@ class Watch:
         ):
             name, text = _function(code, scope)
             found.setdefault(name, set()).add(text)
-        return {name: digest.combined(texts) for name, texts in found.items()}
-
-    def _captured(self) -> dict[str, str]:
-        """Return the hashes of what functions captured, by their names."""
-        found: dict[str, set[str]] = {}
-        for recording in self._recordings:
-            for key, captured in recording.captured.items():
-                code, scope = recording.functions[key]
-                texts = found.setdefault(f"{module_of(code, scope)}.{code.co_qualname} captures", set())
-                for values in captured.values():
-                    texts.add(" ".join(filter(None, map(self._contents.plain, values))))
         return {name: digest.combined(texts) for name, texts in found.items()}
 
     def _operators(self) -> list[str]:

@@ -30,13 +30,10 @@ PREFIXES = (
 
 
 def libraries(packages: Iterable[str]) -> Mapping[str, str]:
-    """Return the hashes of libraries by file name, for some top-level packages and modules.
+    """Return the hashes of libraries by file name, for some top-level packages and modules that are imported.
 
     All native files in a package's folder count, and what they link to, as far as it is loaded. So does
     loaded code in files that have another ending. `python` is the version text and the interpreter's file.
-
-    Args:
-        packages: names of imported packages and modules.
     """
     interpreter, _ = _examined(Path(sys.executable).resolve())
     found = {"python": digest.short(sys.version, interpreter)}
@@ -60,10 +57,7 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
 def loaded(_modules: int) -> tuple[Path, ...]:
     """Return the files with native code that this process has loaded, without the interpreter.
 
-    Without Linux, only extension modules.
-
-    Args:
-        _modules: number of imported modules: importing one may load libraries.
+    Without Linux, only extension modules. The argument is the number of modules: importing one may load more.
     """
     try:
         mapped = (line.split(maxsplit=5) for line in _MAPPED.read_text(encoding="utf-8").splitlines())
@@ -137,10 +131,9 @@ def _needed(file: Path) -> list[str]:
 
 
 def settings(read: Iterable[str]) -> Mapping[str, str]:
-    """Return the settings that decide how fast code runs; of variables, which may hold secrets, hashes.
+    """Return the settings that decide how fast code runs, with the environment variables that the call reads.
 
-    Args:
-        read: environment variables that the call reads.
+    Of variables, which may hold secrets, only hashes.
     """
     names = {*read, *(name for name in os.environ if name.startswith(PREFIXES))}
     found = {f"${name}": digest.short(digest.without_folders(os.environ.get(name, ""))) for name in names}

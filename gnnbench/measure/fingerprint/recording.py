@@ -182,55 +182,43 @@ def watched_threads(recording: Recording) -> Iterator[None]:
     thread is taken to run. But one in installed code may wake up from a condition, as the monitor of a
     progress bar does, if this is none that the call has notified.
     """
-    before, waiting = _runs(), _waiting()
+    before = _threads()
     yield
-    after, still = _runs(), _waiting()
-    # One that is in one of them only has begun or ended.
-    ran = (one for one in before | after if after.get(one) is None or before.get(one) != after[one])
-    recording.disturbed = next(
-        (
-            thread.name
-            for thread in ran
-            if (condition := waiting.get(thread)) is None
-            or still.get(thread) is not condition
-            or identity(condition) in recording.objects
-        ),
-        None,
-    )
+    after = _threads()
+    for thread in before | after:  # one that is in one of them only has begun or ended
+        runs, condition = after.get(thread, (None, None))
+        is_idle = runs is not None and before.get(thread, (None, None))[0] == runs
+        waits = condition is not None and before.get(thread, (None, None))[1] is condition
+        if not is_idle and (not waits or identity(condition) in recording.objects):
+            recording.disturbed = thread.name
 
 
-def _waiting() -> dict[threading.Thread, threading.Condition]:
-    """Return the conditions for which other Python threads wait, of those that run installed code alone."""
+def _threads() -> dict[threading.Thread, tuple[str | None, Any]]:
+    """Return how often each other Python thread has run, and for which condition it waits in installed code.
+
+    Both are None if unknown.
+    """
     frames = sys._current_frames()  # noqa: SLF001 - documented
-    found = {}
-    for thread in threading.enumerate():
+    found: dict[threading.Thread, tuple[str | None, Any]] = {}
+    for thread in {*threading.enumerate()} - {threading.current_thread()}:
         innermost = inner = frames.get(thread.ident or 0)
         while inner and inner.f_code.co_filename.startswith(_INSTALLED):
             inner = inner.f_back
-        if innermost and not inner and innermost.f_code is threading.Condition.wait.__code__:
-            found[thread] = innermost.f_locals["self"]
-    return found
-
-
-def _runs() -> dict[threading.Thread, str | None]:
-    """Return how often each other Python thread has run; None: unknown."""
-    found: dict[threading.Thread, str | None] = {}
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread():
-            found[thread] = None
-            with suppress(OSError):
-                text = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text(encoding="ascii")
-                found[thread] = text.split()[-1]
+        waits = innermost and not inner and innermost.f_code is threading.Condition.wait.__code__
+        condition = innermost.f_locals["self"] if innermost and waits else None
+        runs = None
+        with suppress(OSError):
+            text = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text(encoding="ascii")
+            runs = text.split()[-1]
+        found[thread] = runs, condition
     return found
 
 
 def python_calls(run: Callable[[], object], also: Profile | None = None) -> int:
-    """Count calls of Python functions, without those of PASSED_OVER.
+    """Count calls of Python functions, without those of PASSED_OVER; `also` gets all events.
 
-    Args:
-        run: the function, called just before, so that its caches are filled: Python clears its cache of
-            `isinstance` checks when a module registers a class with an abstract base class.
-        also: gets all events of the counted call.
+    The function was called just before, so that its caches are filled: Python clears its cache of
+    `isinstance` checks when a module registers a class with an abstract base class.
     """
     calls = 0
 

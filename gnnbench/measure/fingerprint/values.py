@@ -79,11 +79,9 @@ def module_of(code: CodeType, scope: Mapping[str, Any]) -> str:
 
 
 class Values:
-    """Finds the values that functions may read.
+    """Finds the values that functions may read, whose code is given.
 
-    Args:
-        codes: the functions' code; each name in it, also a text, may be an attribute that is read.
-        contents: describes arrays.
+    Each name in it, also a text, may be an attribute that is read.
     """
 
     def __init__(self, codes: Iterable[CodeType], contents: Contents) -> None:
@@ -107,10 +105,7 @@ class Values:
     def globals_of(self, code: CodeType, scope: Mapping[str, Any], *, cached: bool = False) -> None:
         """Look at the globals that a function names, and at what it names inside of modules.
 
-        Args:
-            code: the function's code.
-            scope: its global names.
-            cached: whether it ran before only. Then the functions of its package that it names count.
+        If its result was `cached`, the functions of its package that it names count: they ran before.
         """
         if code.co_qualname.startswith(_GUARD):
             return
@@ -138,13 +133,9 @@ class Values:
                 self.look(f"{module}.{name}", item)
 
     def look(self, place: str, value: Any, depth: int = 0, path: str = "") -> None:
-        """Look at a value and its parts.
+        """Look at a value that was found in a place, and at its parts.
 
-        Args:
-            place: where it was found.
-            value: anything.
-            depth: number of steps from a global or an argument.
-            path: these steps. They tell objects of one class apart, which share a place.
+        Objects of one class share a place; `path`, the steps from a global or an argument, tells them apart.
         """
         if self.too_many or value is sys.modules or type(value).__module__ == _OPERATORS:
             return
@@ -250,27 +241,16 @@ def _elements(value: Any) -> Iterator[tuple[str, Any]]:
         yield from (("[]", item) for item in list(value))
 
 
+@functools.cache
 def _names(code: CodeType) -> Sequence[str]:
     """Return the names in bytecode: of attributes, and texts that may be one: `getattr(self, "dim")`."""
-    found = _known_names.get(id(code))
-    if found is None:
-        names = {name for one in nested(code) for name in (*one.co_names, *_texts(one))}
-        found = _known_names[id(code)] = code, sorted(names)
-    return found[1]
+    return sorted({name for one in nested(code) for name in (*one.co_names, *_texts(one))})
 
 
+@functools.cache
 def _imports(code: CodeType, package: str) -> frozenset[str]:
     """Return what a function of a package, and those defined in it, may import."""
-    found = _known_imports.get((id(code), package))
-    if found is None:
-        names = frozenset(name for one in nested(code) for name in imports(one, package))
-        found = _known_imports[id(code), package] = code, names
-    return found[1]
-
-
-# By the id of the code, which is kept so that its id stays taken.
-_known_names: dict[int, tuple[CodeType, Sequence[str]]] = {}
-_known_imports: dict[tuple[int, str], tuple[CodeType, frozenset[str]]] = {}
+    return frozenset(name for one in nested(code) for name in imports(one, package))
 
 
 def _texts(code: CodeType) -> Iterator[str]:
