@@ -32,7 +32,7 @@ from ...outputs import parts
 from .. import compilation
 from ..clock import Call
 from ..conditions import collector_paused, seed
-from ..copies import Copies
+from ..copies import Copies, strided_parts
 from ..seam import Pedantic
 from . import given
 from .given import Given, equal, write
@@ -256,8 +256,14 @@ class ComparedCalls:
 
 
 def _check_size(what: str, values: Iterable[Any]) -> None:
-    if sum(getattr(value, "nbytes", 0) for value in values) > _MOST_BYTES:
+    strided = (part for value in values for part in _strided(value))
+    if sum(getattr(part, "nbytes", 0) for part in strided) > _MOST_BYTES:
         raise TooMuchError(f"{what} larger than {_MOST_BYTES >> 20:,} MiB")
+
+
+def _strided(value: Any) -> tuple[Any, ...]:
+    """Return the parts of a sparse or nested tensor, or the value itself."""
+    return (strided_parts(value) if hasattr(value, "layout") else ()) or (value,)
 
 
 def _copy(call: Call) -> Call | None:

@@ -219,6 +219,7 @@ def test_what_is_too_large_is_not_copied(monkeypatch):
     ran = []
     monkeypatch.setattr(module, "_MOST_BYTES", 1 << 20)
     made(ran.append, np.ones(1 << 17))
+    made(len, torch.eye(3).to_sparse())
     with pytest.raises(TooMuchError, match="inputs larger than 1 MiB"):
         made(ran.append, np.ones((1 << 17) + 1))
     count = len(ran)
