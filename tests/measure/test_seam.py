@@ -210,7 +210,7 @@ def test_what_is_timed_is_inspected_afterwards_without_torch(tmp_path, fake):
     assert {name: ours.get("no_fingerprint") for name, ours in found.items()} == {
         "test_plain": None,
         "test_pedantic": "benchmark.pedantic fixes the calls",
-        "test_fails": "it cannot be inspected (ValueError)",
+        "test_fails": "it cannot be inspected (ValueError: not while it is inspected, test_suite.py:12)",
         **dict.fromkeys(("test_whole", "test_workers"), "its calls are timed whole: marked whole_call"),
     }
     assert list(found["test_plain"].pop("fingerprint")["functions"]) == ["test_suite:work"]
