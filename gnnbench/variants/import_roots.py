@@ -4,23 +4,20 @@ Processes that a benchmark starts load this file alone, see `site/sitecustomize.
 be what is measured. So it imports only what is there when Python starts, or nearly so.
 """
 
+from __future__ import annotations
+
 import marshal
 import os
 import sys
-from collections.abc import Collection, Iterable, Sequence
-from importlib.machinery import (
-    BYTECODE_SUFFIXES,
-    EXTENSION_SUFFIXES,
-    SOURCE_SUFFIXES,
-    BuiltinImporter,
-    FrozenImporter,
-    ModuleSpec,
-    PathFinder,
-)
+from _frozen_importlib import BuiltinImporter, FrozenImporter
+from _frozen_importlib_external import BYTECODE_SUFFIXES, SOURCE_SUFFIXES, PathFinder
+from _imp import extension_suffixes
 
 TYPE_CHECKING = False  # that of `typing`, which takes long to import
 if TYPE_CHECKING:
     import importlib.metadata
+    from collections.abc import Collection, Iterable, Sequence
+    from importlib.machinery import ModuleSpec
     from pathlib import Path
     from types import ModuleType
     from typing import Any
@@ -33,13 +30,13 @@ SIDE = "GNNBENCH_SIDE"
 """Variable with the file from which processes that a benchmark starts read their trees."""
 SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
 """Folder that these processes have first in their path; its `sitecustomize` installs the trees."""
-SUFFIXES = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
+SUFFIXES = (*extension_suffixes(), *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
 """Of modules, in the order in which Python looks for them."""
 _SOURCES = ("src", "lib", "python")
 """Folders of code: what is named as the place of tests is not a folder of tests if it has such a name."""
 
 
-def left(path: "Path", root: "Path") -> set[str]:
+def left(path: Path, root: Path) -> set[str]:
     """Return the top-level names that contain a test file or folder, whose rootdir is `root`."""
     top = path.with_suffix("")
     while (top.parent / "__init__.py").exists():
@@ -170,7 +167,7 @@ class Trees:
         """Those of `loaded` whose modules all come from one folder."""
 
     @classmethod
-    def read(cls, file: str) -> "Trees":
+    def read(cls, file: str) -> Trees:
         """Return what `save` has written."""
         with open(file, "rb") as opened:
             roots, project, places, tests = marshal.load(opened)  # noqa: S302 - our own file, just written
@@ -215,7 +212,7 @@ class Trees:
         if (self._roots or self._places) and hasattr(AssertionRewritingHook, "_find_spec"):
             AssertionRewritingHook._find_spec = staticmethod(self._find_anywhere)  # type: ignore[assignment] # noqa: SLF001
 
-    def leave(self, paths: "Iterable[Path]", root: "Path") -> None:
+    def leave(self, paths: Iterable[Path], root: Path) -> None:
         """Import what contains these test files or folders from the caller's tree, whose top is `root`."""
         for path in paths:
             self.tests.add(os.path.realpath(path))
@@ -228,7 +225,7 @@ class Trees:
             self.save(self._file)
 
     def find_spec(
-        self, name: str, path: Sequence[str] | None = None, _target: "ModuleType | None" = None
+        self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Find a module in the side's folders."""
         if path is not None:
@@ -370,7 +367,7 @@ class Trees:
                 return PathFinder.find_spec(name, [os.path.dirname(path)]) if place.borrows else None
         return None
 
-    def find_distributions(self, context: "Any" = None) -> "Iterable[importlib.metadata.Distribution]":
+    def find_distributions(self, context: Any = None) -> Iterable[importlib.metadata.Distribution]:
         """Find the metadata, such as versions, of packages installed in the trees."""
         import importlib.metadata
 
@@ -393,11 +390,11 @@ class _Mapped:
         packages: top-level names that it does not get; what is added later counts, too.
     """
 
-    def __init__(self, finder: "Any", trees: Trees, packages: Collection[str]) -> None:
+    def __init__(self, finder: Any, trees: Trees, packages: Collection[str]) -> None:
         self._finder, self._trees, self._packages = finder, trees, packages
 
     def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: "ModuleType | None" = None
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if self._finder is PathFinder:
             return self._trees.search(name, sys.path if path is None else path)
@@ -407,5 +404,5 @@ class _Mapped:
             return spec
         return self._trees.corrected(name, self._finder.find_spec(name, path, target))
 
-    def __getattr__(self, name: str) -> "Any":
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._finder, name)

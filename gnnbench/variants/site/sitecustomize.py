@@ -1,19 +1,22 @@
 """Gives a Python process that a benchmark starts its side's imports; then what this module hides runs."""
 
+from __future__ import annotations
+
 import os
 import sys
-from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import module_from_spec, spec_from_file_location
+from _frozen_importlib import module_from_spec
+from _frozen_importlib_external import PathFinder, spec_from_file_location
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
     from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _ROOTS = os.path.join(os.path.dirname(_HERE), "import_roots.py")
 
 
-def _loaded(spec: ModuleSpec | None) -> "Any":
+def _loaded(spec: ModuleSpec | None) -> Any:
     assert spec
     assert spec.loader
     module = sys.modules[spec.name] = module_from_spec(spec)
