@@ -13,11 +13,13 @@ from gnnbench.measure.instructions import callgrind
 
 _PYTHON = sys.executable
 _SCRIPT = """
-import json, os, sys
+import json, marshal, os, sys
 terms = json.loads(sys.argv[4])
 side = ("base", "head")[terms["side"]]
-if terms["trees"] and os.path.exists(terms["trees"][0] + "/SIDE"):
-    with open(terms["trees"][0] + "/SIDE") as file:
+with open(terms["trees"], "rb") as file:
+    roots = marshal.load(file)[0]
+if roots and os.path.exists(roots[0] + "/SIDE"):
+    with open(roots[0] + "/SIDE") as file:
         side = file.read()
 with open(__file__.removesuffix("py") + "json") as file:
     answers = json.load(file)[side]

@@ -324,7 +324,7 @@ def test_a_suite_with_options_against_it(tmp_path, monkeypatch):
         assert suite.failure("test_raises") == "raised: KeyError: 'missing'"
         assert suite.failure("test_marked") is None
     left = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
-    assert left == {"pytest.ini", "test_suite.py", "worker.log"}
+    assert left == {"pytest.ini", "test_suite.py", "worker.log", "worker.trees"}
 
 
 def test_a_tree_comes_before_the_caller_s_and_may_have_another_gnnbench(tmp_path):
