@@ -58,7 +58,7 @@ def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]
     answers: list[Any] = []
 
     def asked(turns: Turns, found: Inspections) -> Inspections:
-        answers.append([[one["cost"] for one in turns._costs()] for _ in range(_ASKS)])  # noqa: SLF001
+        answers.append([[one["cost"] for one in turns.costs(number)] for number in range(_ASKS)])
         return found
 
     Turns._with_costs = asked  # type: ignore[method-assign]  # noqa: SLF001

@@ -44,7 +44,7 @@ _BY_DEPTH = (*PASSED_OVER, "pathlib", "genericpath")
 _NAMES = "lines", "Python calls", "C calls"
 
 SHORT_SECONDS = 1e-5
-_SHORT_LIMIT, _LIMIT = 1.8, 1.5
+_SHORT_LIMIT, _LIMIT = 1.6, 1.5
 """CPU times of calls below `SHORT_SECONDS` and of others are alike up to this ratio."""
 _COUNT_LIMIT, _COUNT_SLACK = 1.05, 2.0
 """Counts are alike up to this ratio, with so many more in each call."""

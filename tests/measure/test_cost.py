@@ -134,7 +134,7 @@ def test_calls_on_a_gpu_are_timed_by_its_clock():
         (Cost({"lines": 100}, 1e-3), Cost({"lines": 100}, 1.4e-3), None),
         (Cost({"lines": 100}, 1e-3), Cost({"lines": 100}, 2e-3), 2.0),
         (Cost({"lines": 100}, 10e-3), Cost({"lines": 100}, 1e-3), 0.1),
-        (Cost({"lines": 100}, 1e-6), Cost({"lines": 100}, 1.7e-6), None),
+        (Cost({"lines": 100}, 1e-6), Cost({"lines": 100}, 1.55e-6), None),
         (Cost({"lines": 100}, 1e-6), Cost({"lines": 100}, 1e-5), 10.0),
         (Cost({"lines": 1000}, None), Cost({"lines": 1050}, None), None),
         (Cost({"lines": 1000}, None), Cost({"lines": 1100}, None), 1.1),

@@ -115,7 +115,7 @@ class Held:
         """
         obey = {
             "inspect": lambda _command: self._inspect(noting),
-            "cost": lambda _command: self._cost(noting),
+            "cost": lambda command: self._cost(command.get("core"), noting),
             "calibrate": self._calibrate,
             "block": self._block,
             "count": lambda _command: self._count("counted", counting.take),
@@ -171,12 +171,12 @@ class Held:
         self.codes = found.codes if found.fingerprint else ()
         return {"answer": "inspected", **found.as_json()}
 
-    def _cost(self, noting: Callable[[], AbstractContextManager[None]]) -> dict[str, Any]:
-        """Find out what a call costs, after it was inspected."""
+    def _cost(self, core: int | None, noting: Callable[[], AbstractContextManager[None]]) -> dict[str, Any]:
+        """Find out what a call costs, after it was inspected; on a core, if one is given."""
+        clock = self._clock if "cuda" in self._layouts.devices else None
         try:
-            found, codes = cost.measured(
-                self._fresh, noting, self._clock if "cuda" in self._layouts.devices else None
-            )
+            with self._placement.on(core):
+                found, codes = cost.measured(self._fresh, noting, clock)
         except Exception as error:  # noqa: BLE001 - a call may have an end, as that of a generator
             return {
                 "answer": "cost",

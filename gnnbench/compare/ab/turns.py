@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...cpu import cores
 from ...measure.instructions.counting import Instructions, read_frames
 from ...variants.child import SIDES
 from ..comparison import Agreement
@@ -154,7 +155,7 @@ class Turns:
 
     def _timed(self, seconds: float, end: float) -> Visit:
         """Calibrate both sides, and let them take turns."""
-        sizes, cores = (dict.fromkeys(SIDES, Size(1, 1)), []) if self.once else self._calibrated()
+        sizes, shared = (dict.fromkeys(SIDES, Size(1, 1)), []) if self.once else self._calibrated()
         blocks: dict[str, list[float]] = {side: [] for side in SIDES}
         rounds = turns = 0
         start, passed = self._shared.now(), 0.0
@@ -163,7 +164,7 @@ class Turns:
             or passed < seconds
             or (turns < FEWEST_BLOCKS and start + passed * (turns + 1) / turns < end)
         ):
-            core = self._core_rng.choice(cores) if cores else None
+            core = self._core_rng.choice(shared) if shared else None
             for side in self._processes.order():
                 answer = self._ask(side, command="block", **sizes[side]._asdict(), core=core)
                 blocks[side].append(answer["ns"])
@@ -197,25 +198,35 @@ class Turns:
     def _with_costs(self, found: Inspections) -> Inspections:
         """Return inspections with what a call costs on both sides.
 
-        While this differs, both are asked again: CPU times depend on what else the machine does. They differ
-        if both those of the last time do and the lowest of all times.
+        While this differs, both are asked again: CPU times depend on what else the machine does, and on the
+        core. They differ if both those of the last time do and the lowest of all times.
         """
         lowest: list[dict[str, Any]] = []
-        for more in reversed(range(_COSTS)):
-            asked = self._costs()
+        for number in range(_COSTS):
+            asked = self.costs(number)
             lowest = [lower(*both) for both in zip(lowest, asked, strict=True)] if lowest else asked
-            checked = found.with_costs(asked, is_strict=more > 0)
+            is_strict = number < _COSTS - 1
+            checked = found.with_costs(asked, is_strict=is_strict)
             if checked.work.cost:
-                checked = found.with_costs(lowest, is_strict=more > 0)
+                checked = found.with_costs(lowest, is_strict=is_strict)
             if not checked.work.cost:
                 break
         return checked
 
-    def _costs(self) -> list[dict[str, Any]]:
-        """Let both sides find out at once what a call costs."""
-        for side in SIDES:
-            self._processes.send(side, command="cost")
-        return [self._take(side, ends=False) for side in SIDES]
+    def costs(self, number: int) -> list[dict[str, Any]]:
+        """Let both sides find out what a call costs: first at once, then one after the other on one core.
+
+        Args:
+            number: how often they were asked before; each further time is on another core.
+        """
+        if not number:
+            for side in SIDES:
+                self._processes.send(side, command="cost")
+            return [self._take(side, ends=False) for side in SIDES]
+        own = cores()
+        core = own[number % len(own)] if own else None
+        answers = {side: self._ask(side, command="cost", core=core) for side in self._processes.order()}
+        return [answers[side] for side in SIDES]
 
     def _agreement(self) -> Agreement:
         """Compare what calls on both sides return."""
