@@ -30,6 +30,8 @@ class Crossings:
         self._data: set[str] = set()
         self._shared: set[str] = set()
         self._built: set[str] = set()
+        self._seen: set[str] = set()
+        """Paths of modules and libraries that were noted."""
         self._unreached = ""
 
     def note(self, path: str) -> None:
@@ -65,9 +67,11 @@ class Crossings:
         if not os.path.basename(name).startswith(_PYTHON):
             return
         is_other = os.path.realpath(shutil.which(name) or name) != os.path.realpath(sys.executable)
-        options = "".join(
-            word[1:] for word in words[1:] if word[:1] == "-" and word[1:2] not in ("-", "c", "m")
-        )
+        options = ""
+        for word in words[1:]:
+            if word[:1] != "-" or {"c", "m"} & set(options):  # a script, or arguments of code or a module
+                break
+            options += word[1:] if word[1:2] != "-" else ""
         inherited = os.environ if variables is None else variables
         lacks = inherited.get(SIDE) is None or not str(inherited.get("PYTHONPATH", "")).startswith(SITE)
         if is_other or lacks or any(option in options for option in _ALONE):
@@ -78,14 +82,14 @@ class Crossings:
 
         Of data, what was noted since the last time.
         """
-        for module in list(sys.modules.values()):
-            file = getattr(module, "__file__", None)
-            if isinstance(file, str):
-                self.note(file)
-                self._note_built(file)
-        for path in {*_mapped(), *_opened()}:
+        files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+        for path in {file for file in files if isinstance(file, str)}.union(_mapped()) - self._seen:
+            self._seen.add(path)
             self.note(path)
-            self._note_built(path)
+            if not path.startswith(self._own) and (file := self._trees.built(path)):
+                self._built.add(file)
+        for path in _opened():
+            self.note(path)
         data, self._data = self._data, set()
         return {
             "foreign": sorted(self._foreign),
@@ -97,10 +101,6 @@ class Crossings:
             "borrowed": sorted(self._trees.borrowed),
             "unreached": self._unreached,
         }
-
-    def _note_built(self, path: str) -> None:
-        if not path.startswith(self._own) and (file := self._trees.built(path)):
-            self._built.add(file)
 
 
 def _mapped() -> list[str]:
