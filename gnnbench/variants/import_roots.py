@@ -400,9 +400,14 @@ class _Mapped:
             return self._trees.search(name, sys.path if path is None else path)
         if name.partition(".")[0] in self._packages:
             return None
-        if path is None and not self._trees.search(name, sys.path) and (spec := self._trees.guessed(name)):
-            return spec
+        if path is None and self._lists(name) and not self._trees.search(name, sys.path):
+            return self._trees.guessed(name) or self._trees.corrected(name, self._finder.find_spec(name))
         return self._trees.corrected(name, self._finder.find_spec(name, path, target))
+
+    def _lists(self, name: str) -> bool:
+        """Tell whether the finder has a list with this module, as that of an editable installation has."""
+        values = getattr(self._finder, "__dict__", {}).values()
+        return any(name in value for value in values if isinstance(value, list | tuple | set | dict))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._finder, name)
