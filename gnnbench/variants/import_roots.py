@@ -100,7 +100,7 @@ class Place:
 
     Args:
         source: the caller's folder, without symbolic links.
-        tree: the side's folder.
+        tree: the side's folder, without symbolic links too.
         tracked: names of the files that git tracks, in the commit of either; without git, those in `tree`.
         ignored: names of modules that git ignores in the caller's folder, which a build may have made; the
             names of folders end with a slash.
@@ -156,6 +156,8 @@ class Trees:
         """What both sides run."""
         self._left = set(LEFT)
         self._moved: dict[str, str | None] = {}
+        self._folders: dict[str, str] = {}
+        """Folders without symbolic links, by path."""
         self._file = ""
         self.loaded: dict[str, None] = {}
         """Top-level names that were imported from the trees; the values are not used."""
@@ -311,22 +313,30 @@ class Trees:
             self._moved[path] = os.path.join(place.tree, name).rstrip(os.sep) if is_moved else None  # type: ignore[union-attr,arg-type]
         return self._moved[path]
 
+    def _real(self, path: str) -> str:
+        """Return a file's path without symbolic links; `os.path.realpath` looks at each folder again."""
+        folder, name = os.path.split(path)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        whole = os.path.join(self._folders[folder], name)
+        return os.path.realpath(whole) if os.path.islink(whole) else whole
+
     def callers(self, path: str) -> tuple[str, bool] | None:
         """Return the caller's path of a tracked file of either tree, and whether this side has it elsewhere.
 
         Returns None if it is another file.
         """
-        real = os.path.realpath(path)
+        real = self._real(path)
         for place in self._places:
             if place.name(real):
                 return real, place.tree != place.source
-            if (name := below(real, os.path.realpath(place.tree))) in place.tracked:
+            if (name := below(real, place.tree)) in place.tracked:
                 return os.path.join(place.source, name or ""), False
         return None
 
     def built(self, path: str) -> str | None:
         """Return the caller's file that a path is, if git ignores it and this side cannot borrow it."""
-        real = os.path.realpath(path)
+        real = self._real(path)
         for place in self._places:
             name = below(real, place.source)
             if not name or place.borrows or "site-packages" in real:
@@ -344,7 +354,7 @@ class Trees:
         """Return the caller's folder that a folder of either tree corresponds to; None if it has no place."""
         real = os.path.realpath(folder or os.getcwd())
         for place in self._places:
-            name = below(real, os.path.realpath(place.tree))
+            name = below(real, place.tree)
             if name is not None:
                 return os.path.join(place.source, name).rstrip(os.sep)
             if place.name(real) is not None:
