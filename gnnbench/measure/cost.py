@@ -25,12 +25,12 @@ _FAST_SECONDS = 1e-3
 FEWEST_CALLS = 130
 """Each 64th call is in it twice."""
 _TRIES = 3
-_SLOW_SECONDS = 0.1
+_SLOW_SECONDS = _BATCH_SECONDS
 """A call that takes longer is not repeated to learn how long it takes."""
 _SHORTEST = 1e-7
 """Any call is taken to last so many seconds at least."""
-_BATCHES, _FEWEST_BATCHES = 5, 3
-_MOST_SECONDS = 0.3
+_BATCHES, _FEWEST_BATCHES = 5, 2
+_MOST_SECONDS = 0.1
 """After so many seconds no batch is begun, except the fewest."""
 _LONGEST_BATCH = 5
 """A batch ends early after so many times its usual length: a rare call may be slow."""
