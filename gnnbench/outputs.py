@@ -1,22 +1,116 @@
 """The parts of what a function returns, by their place in it."""
 
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections import deque
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import is_dataclass
 from numbers import Integral
+from types import FunctionType
 from typing import Any
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+from . import parts as walker
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
 """Types that are compared by their values."""
 _FEW = 16
 """So many plain values of a list are parts of their own."""
+MOST = 10_000
+"""Parts of an output."""
+_DEEPEST = 30
 
 
 class UncomparableError(TypeError):
     """A part of an output has a type that cannot be compared."""
 
 
-def parts(value: Any, left: dict[str, str] | None = None) -> dict[str, Any]:
+class TooMuchError(Exception):
+    """Inputs or outputs are not compared, because there is too much of them; the message is a line."""
+
+
+class Opened:
+    """An output, opened.
+
+    Args:
+        value: what the function returned.
+        tested: packages under test: their functions, which may differ between the sides, do not run.
+        plain: returns an object of another type as text; None if it has none. Without it, such are an error.
+
+    Raises:
+        UncomparableError: there is one; the message names it and its place.
+        TooMuchError: there are too many parts.
+    """
+
+    def __init__(
+        self,
+        value: Any,
+        tested: Collection[str] = (),
+        plain: Callable[[Any], str | None] | None = None,
+    ) -> None:
+        self._tested, self._plain = tested, plain
+        self.parts: dict[str, Any] = {}
+        """Tensors, arrays and plain values by place: `""` for the whole, `['paper'][0].mean`."""
+        self.left: dict[str, str] = {}
+        """Types of parts that cannot be compared, by place."""
+        self.kinds: dict[str, str] = {}
+        """Types of containers and objects, by place."""
+        self.orders: dict[str, str] = {}
+        """Keys of dictionaries in their order, by place."""
+        self._open("", value, ())
+
+    def _open(self, place: str, value: Any, path: tuple[int, ...]) -> None:
+        if id(value) in path:
+            return
+        if _is_array(value):
+            self._add(place, value)
+            return
+        if isinstance(value, list | tuple | deque) and is_plain_list(value):
+            self.kinds[place] = type(value).__qualname__
+            self._add(place, tuple(value))
+            return
+        content = walker.content_of(value, self._tested)
+        if content is None and not self._is_leaf(value) and (self._plain or is_dataclass(value)):
+            content = walker.attributes_of(value)
+        if content is None or len(path) > _DEEPEST:
+            self._add_leaf(place, value)
+            return
+        inside = list(content)
+        self.kinds[place] = type(value).__qualname__
+        if isinstance(value, Mapping):
+            self.orders[place] = " ".join(name for name, _ in inside)
+        for name, item in inside:
+            self._open(place + name, item, (*path, id(value)))
+        if not inside:
+            self._add(place, ())
+
+    def _add(self, place: str, value: Any) -> None:
+        self.parts[place] = value
+        if len(self.parts) > MOST:
+            raise TooMuchError(f"the output has more than {MOST:,} parts")
+
+    def _is_leaf(self, value: Any) -> bool:
+        return isinstance(value, PLAIN) or self._becomes_array(value)
+
+    def _becomes_array(self, value: Any) -> bool:
+        if "numpy" not in sys.modules:
+            return False
+        own = getattr(type(value), "__array__", None)
+        is_tested = type(value).__module__.partition(".")[0] in self._tested and isinstance(own, FunctionType)
+        return (own is not None and not is_tested) or type(value).__qualname__ == "array"
+
+    def _add_leaf(self, place: str, value: Any) -> None:
+        if isinstance(value, PLAIN):
+            self._add(place, value)
+        elif self._becomes_array(value):
+            self._add(place, sys.modules["numpy"].asarray(value))
+        elif self._plain is None:
+            raise UncomparableError(f"output{place} is a {_name(value)}")
+        elif self._plain(value) is None:
+            self.left[place] = _name(value)
+        else:
+            self._add(place, value)
+
+
+def parts(value: Any) -> dict[str, Any]:
     """Return tensors, arrays and plain values by place: `""` for the whole, `['paper'][0].mean`.
 
     Dictionaries, lists, tuples, named tuples, sets and dataclasses are opened, and so are PyG's Data, DGL's
@@ -25,97 +119,29 @@ def parts(value: Any, left: dict[str, str] | None = None) -> dict[str, Any]:
     NumPy. A list or tuple of many floats, whole numbers, or other plain values is one part, a tuple; an empty
     container is `()`.
 
-    Args:
-        value: what the function returned.
-        left: receives the types of parts that cannot be compared, by place; None: they are an error.
-
     Raises:
         UncomparableError: a part has another type; the message names it and its place.
+        TooMuchError: there are too many parts.
     """
-    return dict(_parts("", value, left))
+    return Opened(value).parts
 
 
-def _parts(place: str, value: Any, left: dict[str, str] | None) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, list | tuple) and len(value) > _FEW:
-        types = {type(one) for one in value}
-        if types <= {*_PLAIN} - {float} or any(
-            all(issubclass(one, kind) for one in types) for kind in (float, Integral)
-        ):
-            yield place, tuple(value)
-            return
-    found = inside(value)
-    if found is not None:
-        for name, one in found.items():
-            yield from _parts(place + name, one, left)
-        if not found:
-            yield place, ()
-    elif (
-        isinstance(value, _PLAIN)
-        or _is(value, "torch", "Tensor")
-        or _is(value, "numpy", "ndarray", "generic")
-    ):
-        yield place, value
-    elif _is(value, "torch_sparse", "SparseTensor"):
-        yield place, value.to_torch_sparse_coo_tensor()
-    elif "numpy" in sys.modules and (hasattr(type(value), "__array__") or _is(value, "array", "array")):
-        yield place, sys.modules["numpy"].asarray(value)
-    else:
-        kind = f"{type(value).__module__}.{type(value).__qualname__}"
-        if left is None:
-            raise UncomparableError(f"output{place} is a {kind}")
-        left[place] = kind
+def _is_array(value: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return walker.is_tensor(value) or (
+        numpy is not None
+        and isinstance(value, numpy.ndarray | numpy.generic)
+        and not isinstance(value, numpy.ma.MaskedArray)
+    )
 
 
-def inside(value: Any) -> dict[str, Any] | None:
-    """Return what a container has, by the end of its place; None: it is none."""
-    if isinstance(value, Mapping):
-        return {f"[{key!r}]": one for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return {f"[{number}]": one for number, one in enumerate(value)}
-    if isinstance(value, set | frozenset) and all(isinstance(one, _PLAIN) for one in value):
-        return {f"{{{number}}}": one for number, one in enumerate(sorted(value, key=repr))}
-    if is_dataclass(value) and not isinstance(value, type):
-        return {f".{one.name}": getattr(value, one.name) for one in fields(value)}
-    if _is(value, "numpy.ma", "MaskedArray"):
-        return {".mask": value.mask, ".data": value.filled(value.dtype.type())}
-    return _graph(value) or _table(value)
+def is_plain_list(value: Collection[Any]) -> bool:
+    """Tell whether a list has so many numbers or texts that they are one part."""
+    types = {type(item) for item in value} if len(value) > _FEW else {object}
+    return types <= {*PLAIN} - {float} or any(
+        all(issubclass(kind, base) for kind in types) for base in (float, Integral)
+    )
 
 
-def _graph(value: Any) -> dict[str, Any] | None:
-    """Return what a graph or a sparse matrix has; None: it is neither."""
-    if _is(value, "torch_geometric.data.data", "BaseData"):
-        return {f"[{key!r}]": one for key, one in value.to_dict().items()}
-    if _is(value, "dgl", "DGLGraph"):
-        kinds = {one: value.edges(etype=one) for one in value.canonical_etypes}
-        edges = {f".edges({'-'.join(kind)})": list(ends) for kind, ends in kinds.items()}
-        return {**edges, ".ndata": dict(value.ndata), ".edata": dict(value.edata)}
-    if _is(value, "networkx", "Graph"):
-        return {".nodes": dict(value.nodes(data=True)), ".edges": list(value.edges(data=True))}
-    if _is(value, "scipy.sparse", "sparray", "spmatrix"):
-        rows = value.tocsr()
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()  # it sorts, too
-        found = rows.tocoo(copy=False)
-        ends = {".row": found.row.astype("int64"), ".col": found.col.astype("int64")}
-        return {".shape": found.shape, **ends, ".data": found.data}
-    return None
-
-
-def _table(value: Any) -> dict[str, Any] | None:
-    """Return the columns of a DataFrame or a Series; None: it is neither."""
-    if _is(value, "pandas", "DataFrame"):
-        columns = {f"[{name!r}]": value[name].to_numpy() for name in value.columns}
-        return {**columns, ".index": value.index.to_numpy()}
-    if _is(value, "pandas", "Series"):
-        return {"": value.to_numpy(), ".index": value.index.to_numpy()}
-    if _is(value, "polars", "DataFrame"):
-        return {f"[{one.name!r}]": one.to_numpy() for one in value.get_columns()}
-    return None
-
-
-def _is(value: Any, module: str, *names: str) -> bool:
-    """Tell whether a value has one of a module's types, without importing the module."""
-    found = sys.modules.get(module)
-    types = tuple(one for one in (getattr(found, name, None) for name in names) if isinstance(one, type))
-    return isinstance(value, types)
+def _name(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"

@@ -1,15 +1,15 @@
 """How far two results are from each other, against what rounding may change."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-_BLOCK = 1 << 20
-"""Numbers that are compared at once."""
+_SAMPLED = 512
+"""Numbers of a row or column that its median is of."""
 _DIGITS = {"bfloat16": 8, "float8_e4m3fn": 4, "float8_e4m3fnuz": 4, "float8_e5m2": 3, "float8_e5m2fnuz": 3}
 """Binary digits of types that NumPy lacks, the leading one included."""
 _MOVES = 16.0
@@ -26,12 +26,14 @@ _KEPT = 2.0
 class Closeness:
     """The differences of a head's numbers from a base's.
 
-    Errors are in units in the last place of the base's largest value, in the type of the base. Where terms
-    cancel so that it has only zeros, the unit is how much they change when the inputs move.
+    Errors are in units in the last place of the base's number, or of a typical one of its row or column, in
+    the type of the base. Where terms cancel so that all are zeros, the unit is how much they change when the
+    inputs move.
     """
 
     error: float
-    """The largest one; infinity: other numbers are finite, or their type has no such unit, as integers."""
+    """The one that is farthest beyond what is allowed; infinity: other numbers are finite, or their type has
+    no such unit, as integers."""
     allowed: float
     """What rounding may change."""
     share: float
@@ -76,6 +78,11 @@ def compare(
     n. If they cancel, n is not known, but rounding the partial sums changes the sum by about sqrt(n) times as
     much as moving the terms. n is at most the number of inputs, and half of the digits must stay.
 
+    Each number has its own change and its own unit. The change is that of a typical number of its row or
+    column if that is larger, as its own may be small by chance; the unit likewise, as terms of the usual size
+    may cancel. The one of the two that is smaller counts, so that a mask of -1e9, a column of large numbers
+    or an outlier does not decide for the others.
+
     Args:
         base: the base's numbers.
         head: the head's.
@@ -85,74 +92,109 @@ def compare(
         inputs: number of numbers among the inputs.
     """
     places = digits(kind)
-    largest = max((_finite(one) for one in _blocks(base)), default=0.0)
-    changes = (_largest(*both)[0] / units for other, units in others for both in _pairs(base, other))
-    moved = max(changes, default=0.0)
-    unit = math.ldexp(largest, 1 - places) if places else 0.0
-    if places and not largest and moved < math.inf:
-        unit = moved
-    worst, where, differing, start = -1.0, 0, 0, 0
-    for left, right in _pairs(base, head):
-        error, at = _largest(left, right)
-        differing += int(np.count_nonzero(_differs(left, right)))
-        if error > worst:
-            worst, where = error, start + at
-        start += len(left)
-    if worst > 0 and not unit:
-        worst = math.inf
-    most = 2 ** ((places or 0) / 2 - _KEPT)
-    terms = min((unit / moved) ** 2 if moved else math.inf, inputs, most)
-    moves = (_MOVES + min(math.sqrt(inputs), most / 2)) * (1 + _FEW / math.sqrt(max(base.size, 1)))
-    place = tuple(int(one) for one in np.unravel_index(where, base.shape)) if base.size else ()
-    return Closeness(
-        error=max(worst, 0.0) / unit if unit else max(worst, 0.0),
-        allowed=moves * moved / unit + _ROUNDINGS + terms if unit else 0.0,
-        share=differing / max(base.size, 1),
-        place=place,
-        base=base[place] if base.size else None,
-        head=head[place] if base.size else None,
-        relative=max(worst, 0.0) / largest if largest else math.inf,
+    if not base.ndim:
+        flat = ((other.reshape(1), units) for other, units in others)
+        found = compare(base.reshape(1), head.reshape(1), kind, others=list(flat), inputs=inputs)
+        return replace(found, place=())
+    if places is None:
+        differs = _differs(base, head).reshape(-1)
+        at = int(np.argmax(differs)) if base.size else 0
+        return _closeness(base, head, at, math.inf if differs.any() else 0.0, 0.0)
+    changes = np.zeros(base.shape)
+    for other, units in others:
+        changes = np.maximum(changes, _errors(base, other) / units)
+    changes = np.maximum(changes, _typical(changes))
+    sizes = _sizes(base)
+    unit = np.ldexp(np.maximum(sizes, _typical(sizes)), 1 - places)
+    most = 2 ** (places / 2 - _KEPT)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        terms = np.fmin((unit / changes) ** 2, min(inputs, most))
+        moves = (_MOVES + min(math.sqrt(inputs), most / 2)) * (1 + _FEW / math.sqrt(max(base.size, 1)))
+        allowed = moves * changes + (_ROUNDINGS + terms) * unit
+        errors = _errors(base, head)
+        excess = np.where(errors > 0, errors / allowed, 0.0)
+        excess[np.isnan(excess)] = math.inf  # where nothing, or anything, is allowed
+        # Of those that are equally far beyond it, the largest error.
+        at = int(np.argmax(np.where(excess == excess.max(initial=0.0), errors, -1.0))) if base.size else 0
+        own_unit = unit.reshape(-1)[at] if base.size else 0.0
+        own_unit = own_unit or (changes.reshape(-1)[at] if base.size else 0.0)
+    error = errors.reshape(-1)[at] if base.size else 0.0
+    return _closeness(
+        base,
+        head,
+        at,
+        float(error / own_unit) if own_unit else (math.inf if error else 0.0),
+        float(allowed.reshape(-1)[at] / own_unit) if own_unit else 0.0,
     )
 
 
-def _blocks(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    flat = values.reshape(-1)
-    for start in range(0, flat.size, _BLOCK):
-        block = flat[start : start + _BLOCK]
-        yield (
-            block.astype(np.complex128 if block.dtype.kind == "c" else np.float64)
-            if (
-                block.dtype.kind in "fc" and block.dtype.itemsize < 16  # noqa: PLR2004 - not longer types
-            )
-            else block
-        )
+def _closeness(base: NDArray[Any], head: NDArray[Any], at: int, error: float, allowed: float) -> Closeness:
+    place = tuple(int(index) for index in np.unravel_index(at, base.shape)) if base.size else ()
+    largest = float(np.max(_sizes(base), initial=0.0))
+    absolute = float(np.max(_errors(base, head), initial=0.0)) if base.dtype.kind in "fc" else math.inf
+    return Closeness(
+        error=error,
+        allowed=allowed,
+        share=int(np.count_nonzero(_differs(base, head))) / max(base.size, 1),
+        place=place,
+        base=base[place] if base.size else None,
+        head=head[place] if base.size else None,
+        relative=absolute / largest if largest else math.inf,
+    )
 
 
-def _pairs(left: NDArray[Any], right: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    return zip(_blocks(left), _blocks(right), strict=True)
+def _typical(values: NDArray[Any]) -> NDArray[Any]:
+    """Return for each number a typical one of its row or its column, or of all if there is one of these only.
+
+    Of more dimensions, it is the smallest of the medians of all slices in which the number is. Zeros do not
+    count.
+    """
+    axes = [axis for axis, size in enumerate(values.shape) if 1 < size < values.size]
+    if not axes:
+        return np.broadcast_to(_median(values.reshape(1, -1)), (1,) * values.ndim)
+    medians = []
+    for axis in axes:
+        slices = np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
+        step = -(-slices.shape[1] // _SAMPLED)
+        shape = [values.shape[axis] if other == axis else 1 for other in range(values.ndim)]
+        medians.append(_median(slices[:, ::step]).reshape(shape))
+    typical = medians[0]
+    for median in medians[1:]:
+        typical = np.minimum(typical, median)
+    return typical
 
 
-def _finite(values: NDArray[Any]) -> float:
-    """Return the largest absolute value that is finite."""
-    sizes = np.abs(values.astype(np.float64) if values.dtype.kind in "biu" else values)
-    return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
+def _median(rows: NDArray[Any]) -> NDArray[Any]:
+    """Return the lower median of the finite numbers but zeros of each row; 0 if it has none."""
+    ordered = np.sort(np.where((rows > 0) & np.isfinite(rows), rows, np.inf), axis=1)
+    counts = np.count_nonzero(np.isfinite(ordered), axis=1)
+    middle = ordered[np.arange(len(ordered)), np.maximum(counts - 1, 0) // 2] if ordered.size else counts
+    return np.where(counts > 0, middle, 0.0)
+
+
+def _errors(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """Return the absolute differences; infinity where one of both is not finite."""
+    left, right = _wide(left), _wide(right)
+    differs = _differs(left, right)
+    with np.errstate(invalid="ignore", over="ignore"):
+        errors = np.where(differs, np.abs(left - right), 0.0)
+    errors[differs & ~np.isfinite(errors)] = np.inf
+    return np.asarray(errors)
+
+
+def _sizes(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the absolute values, and zero where they are not finite."""
+    sizes = np.abs(_wide(values))
+    return np.where(np.isfinite(sizes), sizes, 0.0)
+
+
+def _wide(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.itemsize >= 16:  # noqa: PLR2004 - long ones stay
+        return values
+    return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
 
 
 def _differs(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
     if left.dtype.kind not in "fc":
         return np.asarray(left != right)
     return np.asarray((left != right) & ~(np.isnan(left) & np.isnan(right)))
-
-
-def _largest(left: NDArray[Any], right: NDArray[Any]) -> tuple[float, int]:
-    """Return the largest absolute difference and its index; infinity where one is not finite."""
-    differs = _differs(left, right)
-    if not differs.any():
-        return 0.0, 0
-    if left.dtype.kind in "biu":
-        return 1.0, int(np.argmax(differs))
-    with np.errstate(invalid="ignore", over="ignore"):
-        errors = np.where(differs, np.abs(left - right), 0.0)
-    errors[differs & ~np.isfinite(errors)] = np.inf
-    at = int(np.argmax(errors))
-    return float(errors[at]), at

@@ -30,6 +30,8 @@ class Agreement:
     only_repeated: bool = False
     """Whether the head does less for inputs that it has seen, and the base does not: its time says nothing
     about new ones."""
+    reservation: str = ""
+    """What was not compared of an output that is equal or close, or is another, as a type; empty: nothing."""
     excused: str | None = None
     """Why another result does not fail: it is accepted; None: nothing excuses it."""
 

@@ -9,7 +9,7 @@ from ..compare.ab.visit import Inspections
 from ..measure.fingerprint.difference import Difference
 from .document import Column, Document, Note, Table, table
 from .names import groups, specs_in
-from .wording import memory_notes
+from .wording import memory_notes, result_notes
 
 _FEWEST_CHARACTERS = 24
 """Width of the column of functions, at least."""
@@ -30,7 +30,9 @@ def document(found: AffectedResult, width: int | None) -> Document:
         widths = [max(map(len, column)) for column in zip(names.columns, *names.cells.values(), strict=True)]
         left = max((width or _WIDTH_IN_A_PIPE) - sum(widths) - len(widths), _FEWEST_CHARACTERS)
         blocks.append(table(names, [Column("changed", "text", partial(_changed, width=left))], shown))
-    return [*blocks, Note(""), *map(Note, _other_results(found))] if blocks else []
+    return (
+        [*blocks, Note(""), *map(Note, (*_other_results(found), *_partly_compared(found)))] if blocks else []
+    )
 
 
 def _other_results(found: AffectedResult) -> list[str]:
@@ -39,6 +41,16 @@ def _other_results(found: AffectedResult) -> list[str]:
         f"another result: {name}: {results.reason}"
         for name, one in found.benchmarks.items()
         if (results := one.results) and results.is_other
+    ]
+
+
+def _partly_compared(found: AffectedResult) -> list[str]:
+    """Return a line for each benchmark of whose output a part was not compared."""
+    return [
+        f"{name}: {note}"
+        for name, one in found.benchmarks.items()
+        if one.results and one.results.reservation and not one.results.is_other
+        for note in result_notes(one.results)
     ]
 
 
@@ -104,7 +116,8 @@ def explanation(name: str, one: Inspections) -> Iterator[str]:
     for note in memory_notes(one.memory):
         yield f"\n{note}"
     if results := one.results:
-        yield f"\nresults: {results.status}{f', {results.reason}' if results.reason else ''}"
+        reason = results.reason or results.reservation
+        yield f"\nresults: {results.status}{f', {reason}' if reason else ''}"
 
 
 def _functions(difference: Difference) -> Iterator[str]:

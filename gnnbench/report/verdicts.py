@@ -78,10 +78,11 @@ def _spread(row: Any) -> Shown | None:
 def _results(row: Any) -> Shown | None:
     """Return how the results agree; None: they are equal, or there is nothing to say."""
     found = row.results
-    if found is None or (found.status == "equal" and not found.only_repeated):
+    if found is None or (found.status == "equal" and not found.only_repeated and not found.reservation):
         return None
     style = ("slower" if found.fails else "ignored") if found.is_other else ""
-    return Shown("kept" if found.only_repeated else found.status, None, style)
+    status = "partly compared" if found.reservation else found.status
+    return Shown("kept" if found.only_repeated else status, None, style)
 
 
 _TABLES = ("terminal", "markdown", "page")

@@ -14,9 +14,11 @@ from .document import effect
 CHANGED = ("slower", "accepted", "faster")
 """Verdicts on a changed time, in the order in which they are shown."""
 ORDER = ("slower", "accepted", "faster", "same", "undecided", "incomparable", "ignored")
-_SELDOM = ("accepted", "ignored")
+_PARTLY = "faster, outputs partly compared"
+_SELDOM = ("accepted", "ignored", _PARTLY)
 """Verdicts that are counted only if there are any."""
-_DECIDED = ("accepted", "faster", "same")
+_COUNTED = (*ORDER[:3], _PARTLY, *ORDER[3:])
+_DECIDED = ("accepted", "faster", _PARTLY, "same")
 _OTHERS = (*_DECIDED, "undecided", "incomparable", "ignored")
 """All verdicts but slower, in the order of a sentence."""
 
@@ -35,6 +37,12 @@ class Judged(Protocol):
     @property
     def results(self) -> Agreement | None:
         """None: results were not compared, because both sides run the same code or nobody asked."""
+
+
+def word(judgement: Judgement, results: Agreement | None) -> str:
+    """Return a verdict as it is counted: a faster one apart, if its output was only partly compared."""
+    is_partly = judgement.verdict == "faster" and results is not None and results.reservation
+    return _PARTLY if is_partly else judgement.verdict
 
 
 def is_changed(row: Judged) -> bool:
@@ -66,7 +74,7 @@ def headline(rows: Sequence[Judged], effect: float | None = None) -> Headline:
         rows: the benchmarks; those without a verdict are not counted.
         effect: minimum effect of interest, to name it.
     """
-    words = [one.judgement.verdict for one in rows if one.judgement]
+    words = [word(row.judgement, row.results) for row in rows if row.judgement]
     if not words:
         return Headline("No benchmark in the result", "")
     counts: Counter[str] = Counter(words)
@@ -164,15 +172,17 @@ def memory_notes(found: MemoryChange | None) -> tuple[str, ...]:
 
 
 def result_notes(found: Agreement | None) -> tuple[str, ...]:
-    """Return the note of verdict tables on results that were not compared, or whose difference is accepted.
+    """Return the note of verdict tables on outputs that were not or partly compared, or are accepted.
 
-    One that is not accepted is the reason of the verdict.
+    A different one that is not accepted is the reason of the verdict.
     """
-    if found is None or not (found.excused or found.status == "not compared"):
+    if found is None:
         return ()
     if found.excused:
         return (f"another result, {found.excused}: {found.reason}",)
-    return (f"results not compared: {found.reason}",)
+    if found.reservation:
+        return (f"outputs partly compared: {found.reservation}",)
+    return (f"results not compared: {found.reason}",) if found.status == "not compared" else ()
 
 
 def sees(found: Judgement) -> float | None:
@@ -199,9 +209,9 @@ def effects(thresholds: Thresholds, names: Iterable[str]) -> str:
 
 def count(rows: Sequence[Compared]) -> str:
     """Count the verdicts: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable; 2 more memory`."""
-    found: Counter[str] = Counter(row.judgement.verdict for row in rows)
+    found = Counter(word(row.judgement, row.results) for row in rows)
     times = ", ".join(
-        f"{found[verdict]} {verdict}" for verdict in ORDER if found[verdict] or verdict not in _SELDOM
+        f"{found[verdict]} {verdict}" for verdict in _COUNTED if found[verdict] or verdict not in _SELDOM
     )
     words = [row.memory.verdict for row in rows if row.memory]
     memory = ", ".join(
@@ -228,7 +238,7 @@ def sentence(row: Compared, *, in_turns: bool = False) -> str:
         in_turns: whether both sides were timed in pairs of processes.
     """
     found = row.judgement
-    text: str = found.verdict
+    text = word(found, row.results)
     if found.low is not None and found.ratio is not None:
         ratio = units.ratio(found.ratio, "less", 3, changed=found.changed)
         text += f": {ratio} the baseline's time ({units.interval(found.low, found.high, 3)})"

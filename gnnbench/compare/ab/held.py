@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from ...measure.returned.calls import ComparedCalls  # it imports numpy
+    from ...measure.returned.given import Given
 
 _SLOW_SECONDS = 0.1
 """A calibration round that takes longer is not repeated."""
 _TRIES = 4
+ALL_NEW, NONE_NEW = 2, 0
+"""Which inputs get new values where outputs are compared; see measure/returned/calls.py."""
 
 
 class Held:
@@ -58,6 +61,7 @@ class Held:
         self._placement = Placement()
         self._cost_seconds = 0.0
         self._compared: ComparedCalls | None = None
+        self._inputs: Given | None = None
         self.codes: Sequence[Sequence[CodeType]] = ()
         """By recorded call, the code of the functions that ran; empty: it is not known."""
 
@@ -95,6 +99,7 @@ class Held:
         again: bool = False,
         scope: Mapping[str, Any] | None = None,
         fixed: bool = False,
+        tested: Collection[str] = (),
         noting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> bool:
         """Answer the coordinator's commands until the benchmark may go on.
@@ -104,6 +109,7 @@ class Held:
             again: whether the test has called `benchmark` before.
             scope: the globals of the test's module.
             fixed: whether the inputs must keep their values when results are compared.
+            tested: packages under test.
             noting: a context in which is noted what an inspection uses.
 
         Returns:
@@ -120,7 +126,9 @@ class Held:
             "block": self._block,
             "count": lambda _command: self._count("counted", counting.take),
             "frames": lambda _command: self._count("frames", counting.take_by_frame),
-            "return": lambda _command: self._return(scope or {}, fixed=fixed),
+            "return": lambda command: self._return(
+                scope or {}, NONE_NEW if fixed else command.get("level", ALL_NEW), tested
+            ),
             "save": self._save,
         }
         command = ask({"answer": "ready", "once": self.once, "again": again, "inspects": self.inspects})
@@ -191,14 +199,24 @@ class Held:
         self.renew()
         return self._layouts.current
 
-    def _return(self, scope: Mapping[str, Any], *, fixed: bool) -> dict[str, Any]:
-        """Make calls whose results are compared."""
+    def keep_inputs(self) -> None:
+        """Keep what the inputs hold: the calls before those whose outputs are compared may change them."""
+        from ...measure.returned.calls import kept_inputs
+
+        if not self.no_calls:
+            self._inputs = kept_inputs(self.calls())
+
+    def _return(self, scope: Mapping[str, Any], level: int, tested: Collection[str]) -> dict[str, Any]:
+        """Make calls whose outputs are compared."""
         if self.no_calls:
             return {"answer": "nothing returned", "reason": self.no_calls}
-        from ...measure.returned.calls import ComparedCalls, TooMuchError
+        from ...measure.returned.calls import ComparedCalls
+        from ...outputs import TooMuchError
 
+        if self._inputs:
+            self._inputs.restore()
         self.renew()
-        calls = self._compared = ComparedCalls(self.calls(), scope, fixed=fixed)
+        calls = self._compared = ComparedCalls(self.calls(), scope, level=level, tested=tested)
         try:
             calls.make_first()
         except TooMuchError as error:

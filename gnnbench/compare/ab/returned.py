@@ -1,11 +1,13 @@
 """Compares what both sides of a pair return for the same inputs."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ... import units
 from ...measure.returned.calls import AGAIN, GIVEN, MOVED, NEW
 from ...measure.returned.portable import TEXT
 from ...variants.child import SIDES
@@ -30,26 +32,34 @@ _UNSTEADY = "the base does not repeat itself: random numbers, a state that it ke
 _VALUES = "other values: unseeded random numbers, the time, a file, or a benchmark before has changed it"
 _REPEATED = "for inputs that it has seen the head runs fewer lines of Python, and the base does not"
 _TIE = "{} changes when the inputs move by units in the last place"
+_KEEPS = "the head keeps {} more with each call"
+_LEAST_KEPT_BYTES = 1 << 16
+_ATTRIBUTE = re.compile(r"^output.*\.\w+$")
+_PRIVATE = "._"
+"""In the place of an attribute whose name begins with an underscore: it may be another without any harm."""
 
 
 class _DifferError(Exception):
     """The results differ; the message says how."""
 
 
-def agreement(base: Mapping[str, Any], head: Mapping[str, Any], fetch: Fetch) -> Agreement:
+def agreement(
+    base: Mapping[str, Any], head: Mapping[str, Any], fetch: Fetch, unsteady: Collection[str] = ()
+) -> Agreement:
     """Compare results.
 
     Args:
         base: what the base's worker answered to `return`.
         head: what the head's answered.
         fetch: gets parts from the workers.
+        unsteady: places that are not compared: two processes of the base differ there.
     """
-    for side, one in zip(SIDES, (base, head), strict=True):
-        if one["answer"] != "returned":
-            return not_compared(one["reason"])
-        if side == "base" and (failure := one["calls"][GIVEN]["failure"]):
+    for side, answer in zip(SIDES, (base, head), strict=True):
+        if answer["answer"] != "returned":
+            return not_compared(answer["reason"])
+        if side == "base" and (failure := answer["calls"][GIVEN]["failure"]):
             return not_compared(f"base: a further call raises {failure}")
-    if reason := _other_inputs(base["inputs"], head["inputs"]):
+    if reason := _other_inputs(base["inputs"], head["inputs"], unsteady):
         return not_compared(reason)
     head, names = as_in_base(base, head)
 
@@ -57,12 +67,33 @@ def agreement(base: Mapping[str, Any], head: Mapping[str, Any], fetch: Fetch) ->
         own = names if side == _HEAD else {}
         return fetch(side, [(number, own.get(part, part)) for number, part in wanted])
 
-    return _Comparing((base, head), fetch_renamed).agreement()
+    return _Comparing((base, head), fetch_renamed, unsteady).agreement()
 
 
-def _other_inputs(base: Mapping[str, Any], head: Mapping[str, Any]) -> str:
+def head_refuses(base: Mapping[str, Any], head: Mapping[str, Any]) -> bool:
+    """Tell whether the head raises something for new values that the base takes."""
+    return bool(head.get("refused")) and not head["is_too_long"] and head["level"] < base.get("level", 0)
+
+
+def unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any]) -> frozenset[str]:
+    """Return the places of inputs and outputs in which two processes of the base differ."""
+    if base["answer"] != "returned" or again["answer"] != "returned":
+        return frozenset()
+    pairs = [(base["inputs"], again["inputs"])]
+    pairs += [
+        (one["parts"], other["parts"]) for one, other in zip(base["calls"], again["calls"], strict=False)
+    ]
+    return frozenset(
+        place
+        for one, other in pairs
+        for place in one.keys() | other.keys()
+        if list(one.get(place, ())) != list(other.get(place, ()))
+    )
+
+
+def _other_inputs(base: Mapping[str, Any], head: Mapping[str, Any], unsteady: Collection[str]) -> str:
     """Return how the inputs of both sides differ; empty: they do not, as far as both have them."""
-    for place in base.keys() & head.keys():
+    for place in (base.keys() & head.keys()).difference(unsteady):
         (kind, shape, content), (own_kind, own_shape, own_content) = base[place], head[place]
         if (kind, shape) != (own_kind, own_shape):
             there, here = _typed(kind, shape), _typed(own_kind, own_shape)
@@ -79,15 +110,15 @@ def _typed(kind: str, shape: Sequence[int]) -> str:
 class _Comparing:
     """The comparison of one benchmark."""
 
-    def __init__(self, sides: tuple[Mapping[str, Any], Mapping[str, Any]], fetch: Fetch) -> None:
-        self._inputs, self._calls, self._kept, self._refused = (
-            [one[name] for one in sides] for name in ("inputs", "calls", "kept", "refused")
-        )
-        self._elements, self._fetch = sides[_BASE]["elements"], fetch
-        self._writable = [set(one["writable"]) for one in sides]
+    def __init__(
+        self, sides: tuple[Mapping[str, Any], Mapping[str, Any]], fetch: Fetch, unsteady: Collection[str]
+    ) -> None:
+        self._sides, self._fetch, self._unsteady = sides, fetch, unsteady
+        self._inputs, self._calls = ([side[name] for side in sides] for name in ("inputs", "calls"))
+        self._elements = sides[_BASE]["elements"]
+        self._writable = [set(side["writable"]) for side in sides]
         self._get_the_same = self._writable[_BASE] == self._writable[_HEAD]
         """Whether the same inputs of both sides get new values."""
-        self._have_new = self._get_the_same and bool(self._writable[_BASE])
         self._left: list[str] = []
         """What could not be compared."""
         self._others: list[str] = []
@@ -102,33 +133,56 @@ class _Comparing:
             self._compare_all()
         except _DifferError as error:
             return Agreement("differ", str(error))
-        repeated = self._get_the_same and self._kept[_HEAD] and not self._kept[_BASE]
+        repeated = self._get_the_same and self._sides[_HEAD]["kept"] and not self._sides[_BASE]["kept"]
         if self._others:
             return not_compared(_OTHERS.format(self._others[0]))
+        left = "; ".join(dict.fromkeys(self._left))
         if not self._compared:
-            left = "; ".join(dict.fromkeys(self._left))
             return not_compared(left or _NOTHING)
         reason, worst = _REPEATED if repeated else "", self._worst or None
-        return Agreement("close" if worst else "equal", reason, worst, only_repeated=repeated)
+        return Agreement(
+            "close" if worst else "equal", reason, worst, only_repeated=repeated, reservation=left
+        )
 
     def _compare_all(self) -> None:
+        """Compare what the calls returned, and what they do beside that.
+
+        Raises:
+            _DifferError: the head does something else.
+        """
+        base, head = self._sides
         self._compare(GIVEN)
-        if self._have_new:
-            self._compare(NEW)
-        elif self._refused[_HEAD] and not self._refused[_BASE]:
-            raise _DifferError(f"the head raises {self._refused[_HEAD]} for new values, the base does not")
-        elif not any(self._refused):
-            for side, other in ((_BASE, _HEAD), (_HEAD, _BASE)):
-                only = sorted(self._writable[side] - self._writable[other])
-                self._others += [f"{SIDES[side]} has {place}" for place in only]
+        self._compare_shared()
+        if head_refuses(base, head):
+            raise _DifferError(f"the head raises {head['refused']} for new values, the base does not")
+        if self._get_the_same:
+            if self._writable[_BASE]:
+                self._compare(NEW)
+            self._compare_overwritten()
+        for side, other in ((_BASE, _HEAD), (_HEAD, _BASE)):
+            only = sorted(self._writable[side] - self._writable[other])
+            self._others += [f"{SIDES[side]} has {place}" for place in only]
         if not self._repeats(_HEAD):
             raise _DifferError(self._how_not_repeated())
+        kept = head["kept_bytes"] - base["kept_bytes"]
+        if kept > _LEAST_KEPT_BYTES:
+            raise _DifferError(_KEEPS.format(units.size(kept)))
+
+    def _compare_shared(self) -> None:
+        base, head = (calls[GIVEN]["shared"] for calls in self._calls)
+        for place in (place for place in head if place not in base):
+            self._left.append(f"output{place} shares memory with an input, and that of the base does not")
+
+    def _compare_overwritten(self) -> None:
+        base, head = (calls[NEW]["overwritten"] for calls in self._calls)
+        for place in (place for place in head if place not in base):
+            raise _DifferError(f"the next call of the head changes output{place}, which it returned")
 
     def _repeats(self, side: int) -> bool:
         """Whether a side returns the same for the same inputs, but for rounding."""
         new, again = (self._calls[side][number]["parts"] for number in (NEW, AGAIN))
-        for place in new.keys() & again.keys():
-            if new[place] == again[place]:
+        for place in (new.keys() & again.keys()).difference(self._unsteady):
+            if new[place] == again[place] or _PRIVATE in place:
                 continue
             kind = new[place][0]
             if new[place][:2] != again[place][:2] or kind == TEXT or not digits(kind):
@@ -140,7 +194,9 @@ class _Comparing:
 
     def _how_not_repeated(self) -> str:
         given, again = (self._calls[_HEAD][number]["parts"] for number in (GIVEN, AGAIN))
-        if self._have_new and any(given[place] == again[place] for place in given.keys() & again.keys()):
+        if self._writable[_BASE] and any(
+            given[place] == again[place] for place in given.keys() & again.keys()
+        ):
             return "the head computes its result only when it is looked at, from what its inputs are then"
         return "the head does not repeat itself, and the base does"
 
@@ -159,17 +215,20 @@ class _Comparing:
             there, here = base["parts"].get(place), head["parts"].get(place)
             if place.endswith(" by the output") and not base["differentiable"]:
                 continue
-            if there is None or here is None:
-                lacking = _BASE if there is None else _HEAD
-                if self._may_lack(lacking, number, place):
-                    continue
-                raise _DifferError(_only(place, 1 - lacking, head["left"] if lacking == _HEAD else {}))
-            if there == here:
+            if place in self._unsteady:
+                self._left.append(f"{place} differs between two processes of the base")
+            elif there == here:
                 self._compared += 1
-                continue
-            if there[:2] != here[:2]:
+            elif there is None or here is None:
+                lacking = _BASE if there is None else _HEAD
+                if not self._may_lack(lacking, number, place):
+                    raise _DifferError(self._only(number, place, 1 - lacking))
+            elif harmless := _harmless(place):
+                self._left.append(harmless)
+            elif there[:2] != here[:2]:
                 raise _DifferError(f"{place} is {_typed(*here[:2])} instead of {_typed(*there[:2])}")
-            self._compare_part(number, place, there[0])
+            else:
+                self._compare_part(number, place, there[0])
 
     def _may_lack(self, side: int, number: int, part: str) -> bool:
         """Tell whether a side lacks a part for a reason: it has no such input, or ran backward itself.
@@ -177,33 +236,77 @@ class _Comparing:
         Of an output, what the base has cannot be read where it has a type that cannot be compared.
         """
         call = self._calls[side][number]
+        if harmless := _harmless(part, is_new=side == _BASE):
+            self._left.append(harmless)
+            return True
         if part.startswith("output"):
             return side == _BASE and any(part.startswith(f"output{one}") for one in call["left"])
-        if (place := input_of(part)) not in self._inputs[side]:
+        if part.startswith("file "):
+            return False
+        place = input_of(part)
+        if place in self._inputs[1 - side] and place not in self._inputs[side]:
             self._others += [f"base has {place}"] if side == _HEAD else []
             return True
         return part.endswith(" by the output") and not call["differentiable"]
 
+    def _only(self, number: int, part: str, side: int) -> str:
+        """Say that only one side has a part; the head may have something else there."""
+        if part.endswith("after the call"):
+            changed = part.removesuffix(" after the call")
+            return f"the {SIDES[side]} changes {changed}, and the {SIDES[1 - side]} does not"
+        head = self._calls[_HEAD][number]
+        if side == _BASE and f"{part} type" in head["parts"]:
+            (kind,) = self._fetch(_HEAD, [(number, f"{part} type")])
+            return f"{part} is a {kind} in the head"
+        for place, kind in head["left"].items() if side == _BASE else ():
+            if part.startswith(f"output{place}"):
+                return f"output{place} is a {kind} in the head"
+        return f"only the {SIDES[side]} has {part}"
+
     def _compare_part(self, number: int, place: str, kind: str) -> None:
+        """Compare a part that is not equal, bit by bit, with what moved inputs change in the base's.
+
+        Raises:
+            _DifferError: they differ.
+        """
         (base,), (head,) = (self._fetch(side, [(number, place)]) for side in (_BASE, _HEAD))
-        is_exact, how = kind == TEXT or not digits(kind), f"{place} is {head} instead of {base}"
-        others: list[tuple[Values, int]] = []
-        for call, units in {**({AGAIN: 1} if number == NEW else {}), **MOVED[number]}.items():
-            (other,) = self._fetch(_BASE, [(call, place)])
-            if other is not None and is_exact and not np.array_equal(base, other):
-                self._left.append(_TIE.format(place))
-                return
-            if kind != TEXT:
-                if other is not None and other.shape == base.shape:
-                    others.append((other, units))
-                found = compare(base, head, kind, others=others, inputs=self._elements)
-                how = _how(place, found)
-                if found.is_close and call != AGAIN:
-                    break
+        if kind != TEXT and digits(kind):
+            self._worst = max(self._worst, self._compare_real(number, place, kind, base, head))
+            self._compared += 1
+            return
+        others = [other for _, _, other in self._moved(number, place)]
+        if kind == TEXT:
+            is_tie, how = any(other != base for other in others), f"{place} is {head} instead of {base}"
         else:
+            same_shape = [other for other in others if other.shape == base.shape]
+            moves = np.logical_or.reduce(
+                [np.zeros(base.shape, bool), *(other != base for other in same_shape)]
+            )
+            is_tie = bool(np.all(moves | (base == head))) or len(same_shape) < len(others)
+            self._compared += bool(np.any(~moves))
+            how = _how(place, compare(base, np.asarray(np.where(moves, base, head)), kind))
+        if not is_tie:
             raise _DifferError(self._known(number, place) or how)
-        self._compared += 1
-        self._worst = max(self._worst, found.error)
+        self._left.append(_TIE.format(place))
+
+    def _compare_real(self, number: int, place: str, kind: str, base: Values, head: Values) -> float:
+        """Return the largest error in floating-point numbers that are close, see `Closeness`."""
+        others: list[tuple[Values, int]] = []
+        for call, units_in_place, other in self._moved(number, place):
+            if other.shape == base.shape:
+                others.append((other, units_in_place))
+            found = compare(base, head, kind, others=others, inputs=self._elements)
+            if found.is_close and call != AGAIN:
+                return found.error
+        found = compare(base, head, kind, others=others, inputs=self._elements)
+        raise _DifferError(self._known(number, place) or _how(place, found))
+
+    def _moved(self, number: int, place: str) -> Iterator[tuple[int, int, Values]]:
+        """Yield calls of the base with inputs that moved: the call, by how many units, and the part."""
+        for call, units_in_place in {**({AGAIN: 1} if number == NEW else {}), **MOVED[number]}.items():
+            (other,) = self._fetch(_BASE, [(call, place)])
+            if other is not None:
+                yield call, units_in_place, other
 
     def _known(self, number: int, place: str) -> str:
         """Return what explains that a call with new values has another result; empty: nothing does."""
@@ -217,15 +320,19 @@ class _Comparing:
         return f"{place} is right only for the values that the benchmark uses"
 
 
-def _only(part: str, side: int, left: Mapping[str, str]) -> str:
-    """Say that only one side has a part; the head may have a type there that cannot be compared."""
-    if part.endswith("after the call"):
-        changed = part.removesuffix(" after the call")
-        return f"the {SIDES[side]} changes {changed}, and the {SIDES[1 - side]} does not"
-    for place, kind in left.items():
-        if part.startswith(f"output{place}"):
-            return f"output{place} is a {kind} in the head"
-    return f"only the {SIDES[side]} has {part}"
+def _harmless(part: str, *, is_new: bool = False) -> str:
+    """Return what is said of a part that may be another without harm; empty: it may not.
+
+    Args:
+        part: its place.
+        is_new: whether only the head has it.
+    """
+    place, _, what = part.rpartition(" ")
+    if what in ("type", "order"):
+        return f"the {what if what == 'type' else 'order of the keys'} of {place} is another"
+    if _PRIVATE in part or (is_new and _ATTRIBUTE.search(part)):
+        return f"{part} is another"
+    return ""
 
 
 def _how(place: str, found: Closeness) -> str:

@@ -17,7 +17,7 @@ from ...variants.child import SIDES
 from ..comparison import Agreement
 from ..instructions import InstructionChange
 from .processes import Processes
-from .returned import agreement
+from .returned import agreement, head_refuses
 from .visit import FEWEST_BLOCKS, Inspections, NotTimed, Size, Visit, lower
 
 SAME_CODE = NotTimed("same code", "runs the same code")
@@ -110,7 +110,12 @@ class Turns:
         drawn, known = self._shared.rng.randrange(2**32), self._name in self._inspections
         seed = drawn if known else _SEED
         answers = self._untimed(
-            self._processes.order(), command="run", name=self._name, seed=seed, checked=known
+            self._processes.order(),
+            command="run",
+            name=self._name,
+            seed=seed,
+            checked=known,
+            compared=self._shared.setting.results and not known,
         )
         self.once = any(answer.get("once") for answer in answers)
         if not self._ended:
@@ -230,9 +235,13 @@ class Turns:
 
     def _agreement(self) -> Agreement:
         """Compare what calls on both sides return."""
-        for side in SIDES:
-            self._processes.send(side, command="return")
-        base, head = (self._take(side, ends=False) for side in SIDES)
+        answers = self._returned(SIDES)
+        levels = [answer.get("level", 0) for answer in answers]
+        if levels[0] != levels[1] and not head_refuses(*answers):
+            # A side refused new values: the other gets the same again.
+            side = int(levels[1] > levels[0])
+            answers[side] = self._returned([SIDES[side]], min(levels))[0]
+        base, head = answers
         with TemporaryDirectory(dir=self._shared.logs) as folder:
 
             def fetch(side: int, wanted: Sequence[tuple[int, str]]) -> list[Any]:
@@ -240,6 +249,13 @@ class Turns:
                 return [_loaded(Path(folder), one) for one in answer["files"]]
 
             return agreement(base, head, fetch)
+
+    def _returned(self, sides: Sequence[str], level: int | None = None) -> list[dict[str, Any]]:
+        """Let sides make calls whose outputs are compared, with no more new values than of a level."""
+        for side in sides:
+            more = {} if level is None else {"level": level}
+            self._processes.send(side, command="return", **more)
+        return [self._take(side, ends=False) for side in sides]
 
     def _calibrated(self) -> tuple[dict[str, Size], list[int]]:
         """Warm both sides up; return the sizes of their blocks, and the cores that both can use."""

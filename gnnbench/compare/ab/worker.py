@@ -109,6 +109,8 @@ class Worker(Overrides):
         self._refused: dict[str, str] = {}
         self._is_whole = True
         self._seed = self._pair
+        self._keeps = False
+        """Whether outputs may be compared, for which the inputs are kept."""
         conditions.seed(self._pair)
         conditions.seed_imports(self._pair)
 
@@ -183,6 +185,7 @@ class Worker(Overrides):
                     then = items.get(command["then"]) if "then" in command else item.parent
                     run_it = self._run_apart if self._apart else self._run
                     setattr(config.option, CHECKED, command.get("checked", False))
+                    self._keeps = command.get("compared", False)
                     command = self._ask(run_it(session, item, then, command["seed"]))
             finally:
                 if not self.summarises:
@@ -297,7 +300,11 @@ class Worker(Overrides):
         scope = vars(getattr(self._item, "module", None) or object)
         fixed = marked(self._item, FIXED_INPUTS) is not None
         noting = self._used.resumed if self._used else nullcontext
-        if held.serve(self._ask, again=again, scope=scope, fixed=fixed, noting=noting):
+        if self._keeps:
+            with seam.paused():
+                held.keep_inputs()
+        tested = self._trees.loaded
+        if held.serve(self._ask, again=again, scope=scope, fixed=fixed, tested=tested, noting=noting):
             pytest.skip("it is only inspected")
         self._codes = held.codes
         return held.result()

@@ -201,7 +201,7 @@ class Contents:
         shape = "nested" if value.is_nested else tuple(value.shape)
         kind = f"{value.dtype} {shape} {value.device} {value.requires_grad}"
         if value.layout != torch.strided or value.is_nested:
-            from ..copies import strided_parts
+            from ...parts import strided_parts
 
             return f"{kind} {value.layout} {', '.join(map(self._of_tensor, strided_parts(value)))}"
         integers = not (value.dtype.is_floating_point or value.dtype.is_complex)

@@ -2,24 +2,24 @@
 
     0  with the given inputs
     1  with new values of the same types and shapes, written to where the given ones were
-    2  the same again; its result is read only after the given values were written back
-    3  with the given inputs, moved by one unit in the last place
-    4  with the new values, moved likewise
-    5 to 10  in turn as 3 and 4, moved by 4, 16 and 64 such units
+    2  the same again; its output is read only after the given values were written back
+    3  with copies of the inputs of call 2
+    4  with the given inputs, moved by one unit in the last place
+    5  with the new values, moved likewise
+    6 to 11  in turn as 4 and 5, moved by 4, 16 and 64 such units
 
-The calls from 3 on are made only where results differ: they show how much rounding may change. A call with
-new values finds results that are kept by address or by identity; the repeated call finds those that are kept
-by content, those that are computed only when they are looked at, and random numbers. Call 4 is also made if
-call 2 ran fewer lines of Python than call 1: where results are kept by content, it runs as many as call 1.
-
-Indices get no new values. Where no input does, two calls get copies of the inputs: what is kept by address or
-by identity runs more lines of Python there than in call 2.
+The calls from 4 on are made only where outputs differ: they show how much rounding may change. A call with
+new values finds outputs that are kept by address, identity or shape; the repeated call finds those that are
+computed only when they are looked at, and random numbers. What is kept by content, or for the same objects,
+executes less in call 2 than in call 1, or in call 3; then a further call of each kind tells whether
+these numbers repeat themselves.
 """
 
+import gc
 import os
-import sys
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
@@ -28,30 +28,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...outputs import parts
+from ...clocks import RealTime
+from ...outputs import Opened, TooMuchError
+from ...parts import strided_parts
 from .. import compilation
 from ..clock import Call
 from ..conditions import collector_paused, seed
-from ..copies import Copies, strided_parts
+from ..copies import Copies
+from ..fingerprint import digest
 from ..seam import Pedantic
-from . import given
+from . import given, heap, written
 from .given import Given, equal, write
-from .portable import Portable, array_of, portable
-from .reachable import Reachable, gradients_by_output, gradients_left, shares_memory
+from .portable import TEXT, Portable, array_of, portable
+from .reachable import Reachable, gradients_by_output, gradients_left, is_array, shares_memory
+from .work import TooLongError, Work, limited
 
-GIVEN, NEW, AGAIN, GIVEN_MOVED, NEW_MOVED = range(5)
+GIVEN, NEW, AGAIN, COPIED, GIVEN_MOVED, NEW_MOVED = range(6)
 """The calls."""
-MOVED = {GIVEN: {GIVEN_MOVED: 1, 5: 4, 7: 16, 9: 64}, NEW: {NEW_MOVED: 1, 6: 4, 8: 16, 10: 64}}
+MOVED = {GIVEN: {GIVEN_MOVED: 1, 6: 4, 8: 16, 10: 64}, NEW: {NEW_MOVED: 1, 7: 4, 9: 16, 11: 64}}
 """By how many units inputs are moved in a call, by the call with the same inputs."""
 _UNITS = {**MOVED[GIVEN], **MOVED[NEW]}
-_MOST_LINES = 2_000_000
-"""After so many lines of Python, counting ends: it is slow."""
-_MOST_PARTS = 10_000
+ALL_NEW, NUMBERS_NEW, NONE_NEW = 2, 1, 0
+"""Which inputs get new values: also indices, masks and other whole numbers; floating-point numbers; none."""
 _MOST_BYTES = 192 << 20
 """Of inputs, and of the output of a call: several calls have copies, and those are hashed."""
+_LEAST_KEPT_BYTES = 1 << 16
+"""A call that keeps less is not taken for one that leaks memory."""
+_TIMES_AS_LONG, _SECONDS_MORE = 20, 1.0
 _SHOWN = 60
 """Characters of a text that are shown."""
 _CHANGED = "{} after the call"
+_TOO_LONG = f"more than {_TIMES_AS_LONG} times as long as for the given values"
 
 
 @dataclass
@@ -59,19 +66,21 @@ class Returned:
     """What one call returned and changed."""
 
     parts: dict[str, Portable] = field(default_factory=dict)
-    """By place: of the output, of the arguments that it changed, and of gradients."""
+    """By place: of the output, of the arguments that it changed, of gradients, and of files."""
     left: dict[str, str] = field(default_factory=dict)
-    """Types of parts that cannot be compared, by place."""
-    lines: int | None = None
-    """Lines of Python that it executed; None: they were not counted."""
+    """Types of parts of the output that cannot be compared, by place; and attributes that it added."""
+    work: int | None = None
+    """How much it executed, see `Work`; None: it was not counted."""
     failure: str = ""
     """Type and message of what it raised; empty: nothing."""
     differentiable: bool = False
     """Whether its output has gradients, and not by a graph that it has freed."""
-
-
-class TooMuchError(Exception):
-    """Inputs or outputs are not compared, because there are too many; the message is a line."""
+    shared: list[str] = field(default_factory=list)
+    """Places of the output that lie in the memory of an input."""
+    overwritten: list[str] = field(default_factory=list)
+    """Places of the output of the call before that this one changed, though not by changing its inputs."""
+    kept_bytes: int = 0
+    """How much more memory is allocated after the call, without its output."""
 
 
 class ComparedCalls:
@@ -80,110 +89,148 @@ class ComparedCalls:
     Args:
         calls: the calls, with the given inputs.
         scope: the globals of the test's module.
-        fixed: whether the inputs must keep their values.
+        level: which inputs may get new values: `ALL_NEW`, `NUMBERS_NEW` or `NONE_NEW`.
+        tested: packages under test; see `outputs.Opened`.
     """
 
-    def __init__(self, calls: Pedantic, scope: Mapping[str, Any], *, fixed: bool) -> None:
-        self._calls, self._scope, self._fixed = calls, scope, fixed
+    def __init__(
+        self, calls: Pedantic, scope: Mapping[str, Any], *, level: int = ALL_NEW, tested: Collection[str] = ()
+    ) -> None:
+        self._calls, self._scope, self._tested = calls, scope, tested
         self._given = Given()
-        self._aliases = False
-        """Whether an output lies in the memory of an input."""
+        self._limit_seconds: float | None = None
+        self._before: dict[str, Any] = {}
+        """Arrays and tensors of the first output, by place."""
+        self._copies: list[Call | None] = []
+        """Kept, so that no address of a copy is that of another."""
+        self.level = level
         self.made: dict[int, Returned] = {}
         self.inputs: dict[str, Portable] = {}
         """The inputs of the first call, by place."""
         self.writable: list[str] = []
         """Places of the inputs that get new values."""
+        self._writable: set[str] = set()
+        """Places of those that may."""
         self.kept = False
-        """Whether a call executes fewer lines of Python for inputs that it has seen."""
+        """Whether a call executes less for inputs that it has seen."""
         self.refused = ""
-        """What the call with new values raised; empty: nothing, or the given values are used again."""
+        """What the call with more new values raised; empty: nothing."""
+        self.is_too_long = False
+        """Whether it did not end in time."""
 
     def make_first(self) -> None:
         """Make the calls that do not depend on what the other side returned.
 
         Raises:
             MemoryError: there is no room for copies of the inputs.
+            TooMuchError: there is too much to compare.
             Exception: what an input or an output raises when it is read.
         """
+        start = RealTime.seconds()
         self.make(GIVEN)
-        if failure := self.make(NEW).failure:
-            # The function may not take such values: see whether it repeats itself for the given ones.
-            self.refused, self.writable = failure, []
-            self.make(NEW)
+        self._limit_seconds = _TIMES_AS_LONG * (RealTime.seconds() - start) + _SECONDS_MORE
+        while (failure := self.make(NEW).failure) and self.level and not self.made[GIVEN].failure:
+            # The function may not take such values.
+            self.refused, self.is_too_long = failure, failure == _TOO_LONG
+            self.level -= 1
+        self._before = {}
         self.make(AGAIN)
-        given, new, again = (self.made[number].lines or 0 for number in (GIVEN, NEW, AGAIN))
-        if self.writable and 0 < again < new and again <= given:
-            # A first warning, random numbers, or waiting for other threads and processes may have made the
-            # call with new values longer: then the next one with such values executes another number.
-            self.kept = self.make(NEW_MOVED).lines == new
-        elif not self.writable and 0 < again <= given:
-            first, second = self._lines_on_copies()
-            self.kept = first is not None and again < first == second
+        self.make(COPIED)
+        again, given_work = self.made[AGAIN].work, self.made[GIVEN].work
+        if again and given_work and again <= given_work:
+            self.kept = self._repeats_more(again)
+
+    def _repeats_more(self, again: int) -> bool:
+        """Tell whether calls with other inputs execute more than `again`, and these numbers repeat."""
+        new, copied = self.made[NEW].work, self.made[COPIED].work
+        is_new = bool(self.writable) and new is not None and new > again and self.make(NEW_MOVED).work == new
+        is_copied = copied is not None and copied > again and self._made(COPIED).work == copied
+        return (is_new or is_copied) and self._made(AGAIN).work == again
 
     def make(self, number: int) -> Returned:
         """Make a call, and keep what it returned and changed; the inputs have the given values afterwards.
 
         Raises:
             MemoryError: there is no room for copies of the inputs.
-            TooMuchError: the inputs or the output are too large.
+            TooMuchError: there is too much to compare.
             Exception: what an input or an output raises when it is read.
         """
-        found = self.made[number] = Returned()
+        self.made[number] = self._made(number)
+        return self.made[number]
+
+    def _made(self, number: int) -> Returned:
         call = self._calls.inputs()
         reach = Reachable(call, self._scope)
-        _check_size("inputs", reach.arrays.values())
-        self._given.keep(reach.arrays.values())
+        arrays = reach.arrays.values()
+        _check_size("inputs", arrays)
+        self._given.keep(arrays, reach.containers)
         if number == GIVEN:
-            known = {**reach.arrays, **reach.plain}
-            self.inputs = portable(known, {})
-            self.writable = [] if self._fixed else list(reach.writable)
-        for value in reach.arrays.values():
+            self.inputs = portable({**reach.arrays, **reach.plain}, {})
+        # What only later calls reach was kept by the first.
+        known = reach.writable if number == GIVEN else self._writable
+        numbers = {
+            place: value
+            for place, value in reach.writable.items()
+            if place in known and self._gets_new(value)
+        }
+        if number in (GIVEN, NEW):
+            self.writable, self._writable = list(numbers), set(known)
+        for value in arrays:
             write(value, self._given.of(value))
-        for value in () if self._fixed else reach.writable.values():
+        for value in numbers.values():
             write(value, self._target(number, value))
-        before = {place: self._given.now(value) for place, value in reach.arrays.items()}
-        seed(min(number, AGAIN))
         try:
-            try:
-                with collector_paused():
-                    output, found.lines = (
-                        _counted(call) if number in (GIVEN, NEW, AGAIN, NEW_MOVED) else (call(), None)
-                    )
-            except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
-                found.failure = f"{type(error).__name__}: {error}"
-                return found
-            after = self._changed(reach, before)
-            if number == AGAIN and self.writable and not self._aliases:
-                self._given.restore()
-            self._read(found, output)
-            if number != AGAIN:
-                opened = parts(output, {}).values()
-                self._aliases |= any(shares_memory(one, reach.arrays) for one in opened)
-                by_output, found.differentiable = gradients_by_output(opened, reach.arrays)
-                found.parts |= portable(by_output, found.left)
-            found.parts |= after
+            if number == COPIED:
+                copied = _copy(call)
+                self._copies.append(copied)
+                if copied is None:
+                    return Returned()
+                reach = Reachable(copied, self._scope)
+                return self._returned(number, copied, reach)
+            return self._returned(number, call, reach)
         finally:
             self._given.restore()
             self._calls.tear_down(call)
-        return found
 
-    def _lines_on_copies(self) -> list[int | None]:
-        """Return how many lines of Python two calls execute, each with copies of the given inputs.
+    def _gets_new(self, value: Any) -> bool:
+        return self.level == ALL_NEW or (self.level == NUMBERS_NEW and array_of(value).dtype.kind == "f")
 
-        None: they were not counted, the call raised, or its inputs cannot be copied.
-        """
-        calls = [self._calls.inputs() for _ in range(2)]
-        copied = [_copy(call) for call in calls]  # both exist at once, so their addresses differ
-        seed(AGAIN)
+    def _returned(self, number: int, call: Call, reach: Reachable) -> Returned:
+        """Make a call whose inputs are as it wants them, and keep what it returned and changed."""
+        found = Returned()
+        before = {place: self._given.now(value) for place, value in reach.arrays.items()}
+        state = portable(reach.state, {})
+        seed(min(number, AGAIN))
+        work = None if number > NEW_MOVED or number == GIVEN_MOVED or compilation.counts() else Work()
+        allocated = heap.allocated_bytes()
         try:
-            with collector_paused():
-                return [_counted(one)[1] if one else None for one in copied]
-        except Exception:  # noqa: BLE001 - a benchmark may raise anything
-            return [None, None]
-        finally:
+            with collector_paused(), limited(self._limit_seconds), written.watched() as paths:
+                output = work.call(call) if work else call()
+        except TooLongError:
+            found.failure = _TOO_LONG
+            return found
+        except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
+            found.failure = f"{type(error).__name__}: {error}"
+            return found
+        found.work = work.count if work else None
+        if number == NEW:
+            first = self.made[GIVEN].parts
+            found.overwritten = [
+                place
+                for place, now in portable(self._before, {}).items()
+                if now.signature != first[f"output{place}"].signature
+            ]
+        after = self._changed(reach, before) | self._changed_state(call, state, found.left)
+        if number == AGAIN and self.writable and not self.made[GIVEN].shared:
             self._given.restore()
-            for call in calls:
-                self._calls.tear_down(call)
+        if number != COPIED:
+            self._read(number, found, output, reach)
+        found.parts |= after
+        found.parts |= {place: Portable(TEXT, text) for place, text in written.contents(paths).items()}
+        if number in (AGAIN, COPIED):
+            del output
+            found.kept_bytes = _growth(allocated, found)
+        return found
 
     def save(self, wanted: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
         """Write numbers as `.npy` files; return the name of each file, or the beginning of a text.
@@ -211,14 +258,19 @@ class ComparedCalls:
                 part.content.size for part in self.inputs.values() if not isinstance(part.content, str)
             ),
             "writable": self.writable,
+            "level": self.level,
             "kept": self.kept,
+            "kept_bytes": min(self.made[number].kept_bytes for number in (AGAIN, COPIED)),
             "refused": self.refused,
+            "is_too_long": self.is_too_long,
             "calls": [
                 {
                     "parts": {place: part.signature for place, part in one.parts.items()},
                     "left": one.left,
                     "failure": one.failure,
                     "differentiable": one.differentiable,
+                    "shared": one.shared,
+                    "overwritten": one.overwritten,
                 }
                 for one in self.made.values()
             ],
@@ -228,9 +280,12 @@ class ComparedCalls:
         """Return the values that an input which may get others has in a call: equal inputs get equal ones."""
         values = self._given.of(value)
         content = zlib.crc32(np.ascontiguousarray(values).view(np.uint8).data)
-        if number in (NEW, AGAIN, *MOVED[NEW]) and not self.refused:
+        is_new = number in (NEW, AGAIN, COPIED, *MOVED[NEW])
+        if values.dtype.kind in "iub":
+            return given.mirrored(values) if is_new else values
+        if is_new:
             values = given.new(values, np.random.default_rng(content))
-        if number > AGAIN:
+        if number in _UNITS:
             rng = np.random.default_rng([content, number])
             values = given.moved(values, str(value.dtype), rng, _UNITS[number])
         return values
@@ -245,14 +300,67 @@ class ComparedCalls:
         found |= gradients_left(reach.arrays)
         return {name: one.copied() for name, one in portable(found, {}).items()}
 
-    def _read(self, found: Returned, output: Any) -> None:
+    def _changed_state(
+        self, call: Call, before: Mapping[str, Portable], left: dict[str, str]
+    ) -> dict[str, Portable]:
+        """Return the numbers and texts in lists, dictionaries and objects that the call changed."""
+        after = portable(Reachable(call, self._scope).state, {})
+        changed = {}
+        for place in dict.fromkeys((*before, *after)):
+            value = after.get(place, Portable(TEXT, "nothing"))
+            if place not in before and "." in place:
+                left[place] = "new attribute"
+            elif place not in before or value.signature != before[place].signature:
+                changed[_CHANGED.format(place)] = value
+        return changed
+
+    def _read(self, number: int, found: Returned, output: Any, reach: Reachable) -> None:
         """Look at an output, and keep copies: it may lie in the memory of an input."""
-        opened = {} if output is None else parts(output, found.left)
-        if len(opened) > _MOST_PARTS:
-            raise TooMuchError(f"the output has {len(opened):,} parts, more than {_MOST_PARTS:,}")
-        _check_size("the output", opened.values())
-        for place, part in portable(opened, found.left).items():
+        if output is None:
+            return
+        opened = Opened(output, self._tested, digest.plain)
+        _check_size("the output", opened.parts.values())
+        found.left |= opened.left
+        for texts, what in ((opened.kinds, "type"), (opened.orders, "order")):
+            found.parts |= {f"output{place} {what}": Portable(TEXT, text) for place, text in texts.items()}
+        for place, part in portable(opened.parts, found.left).items():
             found.parts[f"output{place}"] = part.copied()
+        arrays = {place: _strided(value) for place, value in opened.parts.items()}
+        inputs = list(reach.arrays.values())
+        found.shared = [
+            place for place, values in arrays.items() if any(shares_memory(value, inputs) for value in values)
+        ]
+        if number == GIVEN:
+            self._before = {
+                place: value
+                for place, value in opened.parts.items()
+                if is_array(value) and place not in found.shared
+            }
+        if number != AGAIN:
+            by_output, found.differentiable = gradients_by_output(opened.parts.values(), reach.arrays)
+            found.parts |= portable(by_output, found.left)
+
+
+def kept_inputs(calls: Pedantic) -> Given | None:
+    """Return what the inputs hold; None: there is too much, or set-up makes them."""
+    if calls.setup:
+        return None
+    reach, kept = Reachable(calls.inputs(), {}), Given()
+    with suppress(TooMuchError, MemoryError):
+        _check_size("inputs", reach.arrays.values())
+        kept.keep(reach.arrays.values(), reach.containers)
+        return kept
+    return None
+
+
+def _growth(allocated_bytes: int, returned: Returned) -> int:
+    """Return how much more is allocated than before a call, without what is kept here to be compared."""
+    copies = sum(part.content.nbytes for part in returned.parts.values() if not isinstance(part.content, str))
+    grown = heap.allocated_bytes() - allocated_bytes - copies
+    if grown < _LEAST_KEPT_BYTES:
+        return 0
+    gc.collect()
+    return max(heap.allocated_bytes() - allocated_bytes - copies, 0)
 
 
 def _check_size(what: str, values: Iterable[Any]) -> None:
@@ -280,29 +388,3 @@ def _copy(call: Call) -> Call | None:
     args = tuple(map(of, call.args))
     function = call.function if isinstance(call.function, FunctionType) else copies.of(call.function)
     return None if copies.torn else Call(function, args, keywords)
-
-
-def _counted(call: Call) -> tuple[Any, int | None]:
-    """Make a call; return its result, and the lines of Python that it executed in this thread.
-
-    They are not counted where code was compiled, which runs no Python, and where there are very many.
-    """
-    if compilation.counts():
-        return call(), None
-    lines = 0
-
-    def trace(_frame: Any, event: str, _argument: Any) -> Any:
-        nonlocal lines
-        lines += event == "line"
-        if lines > _MOST_LINES:
-            sys.settrace(None)
-            return None
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        result = call()
-    finally:
-        sys.settrace(before)
-    return result, lines if lines <= _MOST_LINES else None

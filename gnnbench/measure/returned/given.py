@@ -1,6 +1,7 @@
 """The inputs of a benchmark as they were given, and other numbers to write to them until these come back."""
 
 import sys
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,19 +15,23 @@ from .reachable import is_expanded, is_leaf
 
 
 class Given:
-    """Copies of what arrays and tensors held when they were first seen, and of their gradients."""
+    """What arrays, tensors and containers held when they were first seen, and the gradients of tensors."""
 
     def __init__(self) -> None:
         self._contents: dict[int, tuple[Any, NDArray[Any]]] = {}
         """The values and the copies, by id: a value is kept, so that its id stays taken."""
         self._gradients: dict[int, Any] = {}
+        self._containers: dict[int, tuple[Any, Any]] = {}
+        """The same; the copies have the same elements."""
 
-    def keep(self, values: Iterable[Any]) -> None:
+    def keep(self, values: Iterable[Any], containers: Iterable[Any] = ()) -> None:
         """Copy what has not been seen.
 
         Raises:
             MemoryError: there is no room for the copies.
         """
+        for container in containers:
+            self._containers.setdefault(id(container), (container, container.copy()))
         unseen = [one for one in values if id(one) not in self._contents]
         needed = sum(one.nbytes for one in unseen)
         if needed > MEMORY_SHARE * psutil.virtual_memory().available:
@@ -42,8 +47,8 @@ class Given:
 
     def now(self, value: Any) -> NDArray[Any]:
         """Return what a value holds, as a copy: a view has new values where what it is a view of has."""
-        given = self.of(value)
-        return given if equal(array_of(value), given) else np.array(array_of(value))
+        _, given = self._contents.get(id(value), (None, None))
+        return given if given is not None and equal(array_of(value), given) else np.array(array_of(value))
 
     def restore(self) -> None:
         """Write back what all values held, and their gradients."""
@@ -52,6 +57,12 @@ class Given:
             if id(value) in self._gradients:
                 gradient = self._gradients[id(value)]
                 value.grad = None if gradient is None else gradient.clone()
+        for container, content in self._containers.values():
+            if isinstance(container, list | bytearray):
+                container[:] = content
+            else:
+                container.clear()
+                (container.extend if isinstance(container, deque) else container.update)(content)
 
 
 def equal(left: NDArray[Any], right: NDArray[Any]) -> bool:
@@ -74,6 +85,22 @@ def write(value: Any, content: NDArray[Any]) -> None:
         torch = sys.modules["torch"]
         with torch.no_grad():
             value.detach().copy_(torch.from_numpy(np.array(content, order="C")))
+
+
+def mirrored(values: NDArray[Any]) -> NDArray[Any]:
+    """Return other indices of the same range: those of the same graph with its nodes in reverse order.
+
+    They are mirrored within their range and reversed, along the longest axis. So what is sorted stays so,
+    pairs that differ still do, self-loops and symmetric graphs stay, and pointers fit their indices. Where
+    all are 0 or 1, or true or false, they are only reversed.
+    """
+    axis = int(np.argmax(values.shape))
+    if values.dtype.kind == "b":
+        return np.flip(values, axis)
+    wide = values.astype(np.int64)
+    least, most = wide.min(axis, keepdims=True), wide.max(axis, keepdims=True)
+    other = np.where(most - least > 1, least + most - wide, wide)
+    return np.flip(other, axis).astype(values.dtype)
 
 
 def new(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:

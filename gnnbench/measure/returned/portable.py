@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..copies import strided_parts
+from ...parts import strided_parts
 from ..fingerprint import digest
 
 TEXT = "text"
@@ -49,7 +49,7 @@ def portable(found: Mapping[str, Any], left: dict[str, str]) -> dict[str, Portab
     """Return parts of an output in this form.
 
     Args:
-        found: those of `outputs.parts`.
+        found: those of `outputs.Opened`.
         left: receives the types of parts that have no such form, by place.
     """
     return {place: one for name, value in found.items() for place, one in _each(name, value, left)}
@@ -59,7 +59,8 @@ def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, P
     torch = sys.modules.get("torch")
     if torch and isinstance(value, torch.Tensor):
         try:
-            yield from _of_tensor(place, value)
+            with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - those of a subclass may be under test
+                yield from _of_tensor(place, value)
         except (RuntimeError, TypeError, NotImplementedError):  # quantized, nested, without content
             left[place] = f"torch.Tensor of {value.dtype} and layout {value.layout}"
     elif isinstance(value, np.ndarray | np.generic):
@@ -77,7 +78,8 @@ def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, P
     elif isinstance(value, bool | float | complex) or (type(value) is int and abs(value) < 2**63):
         yield place, Portable(str(np.asarray(value).dtype), np.asarray(value))
     else:
-        yield place, Portable(TEXT, _ADDRESS.sub(">", repr(value)))
+        text = repr(value) if isinstance(value, tuple) else digest.plain(value)
+        yield place, Portable(TEXT, _ADDRESS.sub(">", text or type(value).__qualname__))
 
 
 def _numbers(values: tuple[Any, ...]) -> NDArray[Any] | None:

@@ -1,24 +1,28 @@
-"""The tensors and arrays that a call works on: arguments, what its functions hold, and gradients."""
+"""What a call works on: arguments, what its functions hold, and gradients."""
 
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
-from functools import partial
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from ... import outputs
+from ...outputs import PLAIN, is_plain_list
+from ...parts import Kind, attributes_of, captured, is_tensor, kind_of, sparse_layouts, strided_parts
 from ..clock import Call
 
 _DEEPEST = 6
 _OF = "gradient of {}"
 _MOST = 20_000
 """Objects that are looked at."""
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _LEFT = (type, ModuleType, BuiltinFunctionType)
 """Types of objects whose attributes are no inputs."""
+_CONTAINERS = (list, dict, set, deque, bytearray)
+_LARGEST_INDEX = 1 << 32
+"""Larger whole numbers may be addresses."""
+_MAPS = Path("/proc/self/maps")
 
 
 class Reachable:
@@ -34,61 +38,75 @@ class Reachable:
         self.arrays: dict[str, Any] = {}
         """Strided tensors and arrays by place, each once."""
         self.writable: dict[str, Any] = {}
-        """Those of floating-point numbers that may get other values: not parts of other objects, such as
-        sparse matrices, whose parts may have to fit each other."""
+        """Those that may get other values: not parts of other objects, which may have to fit each other."""
         self.plain: dict[str, Any] = {}
         """Numbers and texts among the arguments, by place."""
-        for number, one in enumerate(call.args):
-            self._look(f"argument {number + 1}", one, 0, free=True)
-        for name, one in call.kwargs.items():
-            self._look(f"argument {name}", one, 0, free=True)
-        self._look("", call.function, 0, free=True)
+        self.state: dict[str, Any] = {}
+        """Numbers and texts in the arguments, but in attributes whose names begin with an underscore."""
+        self.containers: list[Any] = []
+        """Lists, dictionaries and sets in the arguments."""
+        for number, argument in enumerate(call.args):
+            self._look(f"argument {number + 1}", argument, 0, is_free=True)
+        for name, argument in call.kwargs.items():
+            self._look(f"argument {name}", argument, 0, is_free=True)
+        self._arguments = False  # what a function holds may be a cache
+        self._look("", call.function, 0, is_free=True)
+        shared = _shared_memory() if self.writable else ()
+        for place, value in list(self.writable.items()):
+            start, end = memory_of(value)
+            if any(start < its_end and its_start < end for its_start, its_end in shared):
+                del self.writable[place]
 
-    def _look(self, place: str, value: Any, depth: int, *, free: bool) -> None:
+    _arguments = True
+    """Whether arguments are looked at."""
+
+    def _look(self, place: str, value: Any, depth: int, *, is_free: bool) -> None:
         """Note a value, or what is in it.
 
         Args:
             place: where it was found.
             value: anything.
             depth: number of steps from the call.
-            free: whether it may get other values.
+            is_free: whether it may get other values.
         """
         if id(value) in self._seen or depth > _DEEPEST or len(self._seen) > _MOST:
             return
-        if isinstance(value, _PLAIN):
-            if free:
+        if isinstance(value, list | tuple) and is_plain_list(value):
+            self._keep(value)
+            value = tuple(value)
+        if isinstance(value, PLAIN) or (type(value) is tuple and is_plain_list(value)):
+            if is_free:
                 self.plain[place] = value
+            if self._arguments and "._" not in place:
+                self.state[place] = value
             return
         self._seen[id(value)] = value  # keeps it, so that its id stays taken
-        if _is_array(value):
+        if is_array(value):
             self.arrays[place] = value
-            if free and _may_change(value):
+            if is_free and _may_change(value):
                 self.writable[place] = value
             return
-        for name, one, inside in self._inside(value):
-            self._look(f"{place}{name}", one, depth + 1, free=free and inside)
+        self._keep(value)
+        for name, item, inside in self._inside(value):
+            self._look(f"{place}{name}", item, depth + 1, is_free=is_free and inside)
+
+    def _keep(self, value: Any) -> None:
+        if self._arguments and type(value) in _CONTAINERS:
+            self.containers.append(value)
 
     def _inside(self, value: Any) -> Iterator[tuple[str, Any, bool]]:
         """Yield what is in a value: the end of its place, itself, and whether it may get other values."""
-        torch = sys.modules.get("torch")
+        kind = kind_of(value)
         if isinstance(value, FunctionType):
             yield from self._held_by(value)
-        elif isinstance(value, MethodType):
-            yield from (("", one, True) for one in (value.__self__, value.__func__))
-        elif isinstance(value, partial):
-            yield from (("", one, True) for one in (value.func, value.args, value.keywords))
-        elif torch and isinstance(value, torch.nn.Module):
-            yield from ((f".{name}", one, True) for name, one in value.named_parameters())
-            yield from ((f".{name}", one, False) for name, one in value.named_buffers())
-        elif is_tensor(value):  # of another layout, or a subclass
-            return
-        elif isinstance(value, list | tuple | dict) or type(value).__name__ in ("Data", "HeteroData"):
-            found = outputs.inside(value) or {}
-            yield from ((name, one, True) for name, one in found.items())
-        else:
-            own = getattr(value, "__dict__", None)
-            items = own.items() if isinstance(own, dict) and not isinstance(value, _LEFT) else ()
-            yield from ((f".{name}", one, False) for name, one in list(items))
+        elif is_tensor(value):
+            parts = strided_parts(value.detach()) if value.layout in sparse_layouts() else ()
+            yield from ((f".part {number}", part, _is_real(part)) for number, part in enumerate(parts))
+        elif kind and kind.is_free:
+            for name, item in kind.parts(value):
+                yield name, item, not _is_buffer(kind, name, value)
+        elif not isinstance(value, _LEFT):
+            yield from ((name, item, False) for name, item in attributes_of(value) or ())
 
     def _held_by(self, function: FunctionType) -> Iterator[tuple[str, Any, bool]]:
         """Yield what a function captured, and the globals that it names if it is of the test's module.
@@ -96,19 +114,21 @@ class Reachable:
         Numbers and texts that a function of another module captured are no inputs, but a part of its code.
         """
         is_own = function.__globals__ is self._scope
-        names, cells = function.__code__.co_freevars, function.__closure__ or ()
-        held = [("", one) for one in function.__defaults__ or ()]
-        for name, cell in zip(names, cells, strict=True):
-            with suppress(ValueError):  # not assigned yet
-                held.append((name, cell.cell_contents))
-        yield from ((name, one, True) for name, one in held if is_own or not isinstance(one, _PLAIN))
+        held = [("", value) for value in function.__defaults__ or ()]
+        held += captured(function)
+        yield from ((name, value, True) for name, value in held if is_own or not isinstance(value, PLAIN))
         if is_own:
             for name in function.__code__.co_names:
                 if name in self._scope:
                     yield name, self._scope[name], True
 
 
-def _is_array(value: Any) -> bool:
+def _is_buffer(_kind: Kind, name: str, value: Any) -> bool:
+    return name.removeprefix(".") in getattr(value, "_buffers", ())
+
+
+def is_array(value: Any) -> bool:
+    """Tell whether a value is an array of numbers, or a strided tensor."""
     if is_tensor(value):
         return bool(
             value.layout == sys.modules["torch"].strided and not value.is_nested and not value.is_quantized
@@ -116,16 +136,39 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
 
 
+def _is_real(value: Any) -> bool:
+    """Tell whether a value has floating-point numbers; complex ones get no others."""
+    return value.dtype.kind == "f" if isinstance(value, np.ndarray) else value.is_floating_point()
+
+
 def _may_change(value: Any) -> bool:
-    """Tell whether other floating-point numbers can be written to a tensor or an array, and make sense."""
+    """Tell whether other numbers can be written to a tensor or an array, and make sense."""
     if isinstance(value, np.ndarray):
-        return value.dtype.kind == "f" and value.size > 1 and value.flags.writeable
+        if value.dtype.kind not in "fiub" or value.size < 2 or not value.flags.writeable:  # noqa: PLR2004
+            return False
+        return value.dtype.kind in "fb" or int(np.abs(value).max()) < _LARGEST_INDEX
     torch = sys.modules["torch"]
-    if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.is_inference():
+    if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.is_inference() or value.is_complex():
         return False
-    if value.numel() < 2 or value.device.type == "meta" or not value.is_floating_point():  # noqa: PLR2004
+    if value.numel() < 2 or value.device.type == "meta" or is_expanded(value):  # noqa: PLR2004
         return False
-    return not is_expanded(value)
+    is_index = not value.is_floating_point() and value.dtype != torch.bool
+    return not is_index or int(value.abs().max()) < _LARGEST_INDEX
+
+
+def _shared_memory() -> list[tuple[int, int]]:
+    """Return the addresses of memory that files or other processes share, as far as the system tells."""
+    try:
+        lines = _MAPS.read_text().splitlines()
+    except OSError:
+        return []
+    ranges = (line.split(" ", 2) for line in lines)
+    return [
+        (int(start, 16), int(end, 16))
+        for place, rights, _ in ranges
+        if rights[3] == "s"
+        for start, _, end in [place.partition("-")]
+    ]
 
 
 def is_expanded(value: Any) -> bool:
@@ -133,17 +176,15 @@ def is_expanded(value: Any) -> bool:
     return any(not stride and size > 1 for stride, size in zip(value.stride(), value.shape, strict=True))
 
 
-def shares_memory(value: Any, arrays: Mapping[str, Any]) -> bool:
-    """Tell whether a part of an output lies in the memory of one of the inputs, or may do so."""
-    if not is_tensor(value) and not isinstance(value, np.ndarray):
+def shares_memory(value: Any, others: Iterable[Any]) -> bool:
+    """Tell whether a part of an output lies in the memory of one of other arrays and tensors."""
+    if not is_array(value):
         return False
-    if is_tensor(value) and value.layout != sys.modules["torch"].strided:
-        return True
-    start, end = _memory(value)
-    return any(start < its_end and its_start < end for its_start, its_end in map(_memory, arrays.values()))
+    start, end = memory_of(value)
+    return any(start < its_end and its_start < end for its_start, its_end in map(memory_of, others))
 
 
-def _memory(value: Any) -> tuple[int, int]:
+def memory_of(value: Any) -> tuple[int, int]:
     """Return the first address of an array's or a tensor's memory, and the one after the last.
 
     A subclass of tensors, as EdgeIndex, has it from another tensor.
@@ -152,15 +193,9 @@ def _memory(value: Any) -> tuple[int, int]:
         start: int = value.__array_interface__["data"][0]
         steps = [(size - 1) * stride for size, stride in zip(value.shape, value.strides, strict=True)]
         below, above = (sum(change(step, 0) for step in steps) for change in (min, max))
-        return start + below, start + above + value.itemsize
+        return start + below, start + above + (value.itemsize if value.size else 0)
     storage = sys.modules["torch"].Tensor.detach(value).untyped_storage()
     return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
-
-
-def is_tensor(value: Any) -> bool:
-    """Tell whether a value is a tensor of torch."""
-    torch = sys.modules.get("torch")
-    return bool(torch) and isinstance(value, torch.Tensor)  # type: ignore[union-attr]
 
 
 def is_leaf(value: Any) -> bool:
@@ -196,7 +231,8 @@ def gradients_by_output(opened: Iterable[Any], inputs: Mapping[str, Any]) -> tup
         return {}, False
     torch = sys.modules["torch"]
     ends = [one for one in tensors if one.requires_grad]
-    directions = [torch.linspace(1, 2, one.numel()).to(one).reshape(one.shape) for one in ends]
+    rng = np.random.default_rng(0)  # of one sign, terms would cancel in the gradient of a softmax
+    directions = [torch.tensor(rng.uniform(-1, 1, one.shape)).to(one) for one in ends]
     found = [None] * len(leaves)
     try:
         if ends:

@@ -18,8 +18,8 @@ ONE = "output is right only for the values that the benchmark uses"
 DIFFER = {
     "kept_by_address": EARLIER,
     "replayed": EARLIER,
-    "lazy": "the head computes its result only when it is looked at, from what its inputs are then",
-    "half_precision": "less precise by 2^12: output[",
+    "lazy": "output is a _Later in the head",
+    "half_precision": "less precise by 2^13: output[",
     "part_skipped": "of its numbers differ",
     "right_for_these_values": ONE,
     "in_place": "the head changes argument 1, and the base does not",
@@ -85,7 +85,9 @@ def test_an_honest_change_is_equal_or_close(found, kernel):
 
 def answer(**changes):
     call = {"parts": {"output": ["float64", [], "1"]}, "left": {}, "failure": "", "differentiable": False}
+    call |= {"shared": [], "overwritten": []}
     both = {"inputs": {}, "elements": 0, "writable": ["x"], "kept": False, "refused": "", "calls": [call] * 3}
+    both |= {"level": 2, "is_too_long": False, "kept_bytes": 0}
     return {"answer": "returned", **both, **changes}
 
 
@@ -103,7 +105,7 @@ def never(_side, _wanted):
             "argument 1 is int64 [2]",
         ),
         (
-            {"writable": [], "refused": "ValueError: low"},
+            {"writable": [], "refused": "ValueError: low", "level": 0},
             "differ",
             "the head raises ValueError: low",
         ),

@@ -1,0 +1,306 @@
+"""What values consist of: one registry of types, for all that walks through objects.
+
+Copying, searching for inputs, comparing outputs and finding the values that code reads are visitors of it.
+Types are found by name, so that only packages are imported that the measured code imports itself. Parts are
+read from where they are stored: no function of the code under test runs.
+"""
+
+import sys
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from types import MappingProxyType, MemberDescriptorType, MethodType
+from typing import Any, NamedTuple
+
+Parts = Iterable[tuple[str, Any]]
+"""What is in a value, each with the end of its place: `[0]`, `['x']`, `.weight`."""
+
+_FEW = 60
+"""Characters of a key that are a part of a place."""
+
+
+class Kind(NamedTuple):
+    """How a type is read, and made again."""
+
+    parts: Callable[[Any], Parts]
+    """All that may be, or contain, a tensor or an array."""
+    rebuild: Callable[[Any, list[Any]], Any] | None = None
+    """The inverse: returns a value with other parts, in their order. None: only deepcopy can."""
+    content: Callable[[Any], Parts] | None = None
+    """What equal values have alike, if that is something else: not in which layout they are stored."""
+    subclasses: bool = True
+    """Whether subclasses are treated alike."""
+    is_free: bool = False
+    """Whether its parts may get other values: they need not fit each other."""
+
+
+def kind_of(value: Any) -> Kind | None:
+    """Return how a value is read; None if its type is unknown."""
+    for base in type(value).__mro__[:-1]:
+        kind = _KINDS.get(f"{base.__module__}.{base.__qualname__}")
+        if kind is not None:
+            return kind if kind.subclasses or base is type(value) else None
+    return None
+
+
+def content_of(value: Any, tested: Collection[str] = ()) -> Parts | None:
+    """Return what is compared of a container, a graph or a table; None if it is none of these.
+
+    Args:
+        value: anything.
+        tested: packages under test: their functions, which may differ between the sides, do not run.
+    """
+    kind = kind_of(value)
+    if kind is None:
+        kinds = (kind for base, kind in _CONTAINERS.items() if isinstance(value, base))
+        kind = next(kinds, None) or _library_kind(value, tested)
+    if kind is None or kind is LEAF or kind is TENSOR:
+        return None
+    return (kind.content or kind.parts)(value)
+
+
+def _library_kind(value: Any, tested: Collection[str]) -> Kind | None:
+    for (module, name), kind in _LIBRARIES.items():
+        type_ = getattr(sys.modules.get(module), name, None)
+        if isinstance(type_, type) and isinstance(value, type_) and module.partition(".")[0] not in tested:
+            return kind
+    return None
+
+
+def attributes_of(value: Any) -> Parts | None:
+    """Return the attributes of an object and its slots, as they are stored; None if it may have more."""
+    bases = type(value).__mro__[:-1]
+    if (
+        not bases
+        or isinstance(value, type)
+        or not all(base.__flags__ & _HEAP_OR_FIXED == _HEAP for base in bases)
+    ):
+        return None
+    attributes = dict[str, Any]()
+    with suppress(AttributeError):  # it has slots only
+        attributes |= object.__getattribute__(value, "__dict__")
+    for slot in (item for base in bases for item in vars(base).values()):
+        if isinstance(slot, MemberDescriptorType):
+            with suppress(AttributeError):  # it is empty
+                attributes[slot.__name__] = slot.__get__(value)
+    return ((f".{name}", item) for name, item in attributes.items())
+
+
+def is_tensor(value: Any) -> bool:
+    """Tell whether a value is a tensor of torch."""
+    torch = sys.modules.get("torch")
+    return bool(torch) and isinstance(value, torch.Tensor)  # type: ignore[union-attr]
+
+
+def strided_parts(value: Any) -> tuple[Any, ...]:
+    """Return the strided tensors of a nested tensor, or of a sparse one in its constructor's order."""
+    torch = sys.modules["torch"]
+    if value.is_nested:
+        strided = value.layout == torch.strided
+        return value.values(), value._nested_tensor_size() if strided else value.offsets()  # noqa: SLF001
+    if value.layout not in sparse_layouts():
+        return ()
+    if value.layout == torch.sparse_coo:
+        return value._indices(), value._values()  # noqa: SLF001 - the public ones need a coalesced tensor
+    if value.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return value.crow_indices(), value.col_indices(), value.values()
+    return value.ccol_indices(), value.row_indices(), value.values()
+
+
+def sparse_layouts() -> tuple[Any, ...]:
+    """Return the layouts of sparse tensors."""
+    torch = sys.modules["torch"]
+    return torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc
+
+
+def captured(function: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what a function captured, by name."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+
+
+def _items(value: Any) -> Parts:
+    """Return the items of a dictionary; a key that is an object has its type and number as its place."""
+    for number, (key, item) in enumerate(dict.items(value) if isinstance(value, dict) else value.items()):
+        yield f"[{_key(number, key)}]", item
+
+
+def _key(number: int, key: Any) -> str:
+    if isinstance(key, tuple):
+        return f"({', '.join(_key(number, item) for item in key)})"
+    is_plain = type(key) in _PLAIN_KEYS or type(key).__module__ in ("numpy", "enum")
+    return repr(key)[:_FEW] if is_plain else f"{type(key).__qualname__} {number}"
+
+
+def _numbered(value: Any) -> Parts:
+    kind = next(base for base in (list, tuple, deque) if isinstance(value, base))
+    return ((f"[{number}]", item) for number, item in enumerate(kind.__iter__(value)))
+
+
+def _members(value: Any) -> Parts:
+    """Return what a set has, in an order that does not depend on the process; objects keep theirs."""
+    kind = next(base for base in (set, frozenset) if isinstance(value, base))
+    items = list(kind.__iter__(value))
+    if all(type(item) in _PLAIN_KEYS for item in items):
+        items.sort(key=repr)
+    return ((f"{{{number}}}", item) for number, item in enumerate(items))
+
+
+def _stored(*names: str) -> Callable[[Any], Parts]:
+    """Return a function that returns what attributes hold, without a place of their own."""
+    return lambda value: (("", vars(value)[name]) for name in names if name in vars(value))
+
+
+def _attributes(value: Any) -> Parts:
+    return ((f".{name}", item) for name, item in vars(value).items())
+
+
+def _module(value: Any) -> Parts:
+    for name in ("_parameters", "_buffers", "_modules"):
+        for key, item in vars(value)[name].items():
+            if item is not None:
+                yield f".{key}", item
+
+
+def _optimizer(value: Any) -> Parts:
+    yield ".param_groups", [group["params"] for group in value.param_groups]
+    yield ".state", [list(state.values()) for state in value.state.values()]
+
+
+def _sparse_tensor(value: Any) -> Parts:
+    """Return torch_sparse's matrix as torch's; which of its indices are kept depends on earlier calls."""
+    kept, torch = vars(vars(value)["storage"]), sys.modules["torch"]
+    row, values = kept["_row"], kept["_value"]
+    if row is None:
+        degrees = kept["_rowptr"].diff()
+        row = torch.arange(len(degrees), device=degrees.device).repeat_interleave(degrees)
+    if values is None:
+        values = torch.ones(len(row), device=row.device)
+    size = (*kept["_sparse_sizes"], *values.shape[1:])
+    yield "", torch.sparse_coo_tensor(torch.stack((row, kept["_col"])), values, size)
+
+
+def _scipy(value: Any) -> Parts:
+    rows = value.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()  # it sorts, too
+    entries = rows.tocoo(copy=False)
+    yield from ((".row", entries.row.astype("int64")), (".col", entries.col.astype("int64")))
+    yield from ((".data", entries.data), (".shape", entries.shape))
+
+
+def _frame(value: Any) -> Parts:
+    columns = [value.iloc[:, number] for number in range(value.shape[1])]
+    yield from ((f"[{column.name!r}]", column.to_numpy()) for column in columns)
+    yield ".index", value.index.to_numpy()
+
+
+def _dgl(graph: Any) -> Parts:
+    for relation in graph.canonical_etypes:
+        formats = graph[relation].formats()["created"]
+        yield from (("", graph.adj_tensors(form, etype=relation)) for form in formats)
+    yield "", dgl_features(graph)
+
+
+def dgl_features(graph: Any) -> list[Any]:
+    """Return the features of a graph of DGL, of all its nodes and edges."""
+    frames = (*graph._node_frames, *graph._edge_frames)  # noqa: SLF001 - its features by relation
+    return [frame[name] for frame in frames for name in frame]
+
+
+def _dgl_content(graph: Any) -> Parts:
+    for relation in graph.canonical_etypes:
+        yield f".edges({'-'.join(relation)})", list(graph.edges(etype=relation))
+    yield from ((".ndata", dict(graph.ndata)), (".edata", dict(graph.edata)))
+
+
+_HEAP = 1 << 9
+_HEAP_OR_FIXED = _HEAP | 1 << 8
+"""Flags of types: classes of Python can be changed, and are not written in C."""
+_PLAIN_KEYS = frozenset({bool, int, float, complex, str, bytes, type(None)})
+
+LEAF = Kind(lambda _: ())
+TENSOR = Kind(lambda value: (("", part) for part in strided_parts(value)), subclasses=False)
+_WHOLE = Kind(_attributes)
+
+_KINDS: dict[str, Kind] = {
+    **dict.fromkeys(
+        (
+            *("builtins.NoneType", "builtins.int", "builtins.float", "builtins.complex", "builtins.str"),
+            *("builtins.bytes", "builtins.range", "builtins.slice", "builtins.type", "builtins.module"),
+            *("builtins.builtin_function_or_method", "enum.Enum", "torch.dtype", "torch.device"),
+            *("torch._ops.OpOverload", "torch._ops.OpOverloadPacket", "torch._C.Generator"),
+            "gnnbench.workloads.mhaug.settings.Settings",
+        ),
+        LEAF,
+    ),
+    "builtins.function": Kind(captured, lambda value, _: value, is_free=True),
+    "builtins.method": Kind(
+        lambda method: (("", method.__self__), ("", method.__func__)),
+        lambda method, parts: MethodType(method.__func__, parts[0]),
+        is_free=True,
+    ),
+    "functools.partial": Kind(
+        lambda call: (("", call.func), ("", call.args), ("", call.keywords)),
+        lambda _, parts: partial(parts[0], *parts[1], **parts[2]),
+        is_free=True,
+    ),
+    "builtins.list": Kind(_numbered, lambda _, parts: parts, subclasses=False, is_free=True),
+    "builtins.tuple": Kind(
+        _numbered,
+        lambda value, parts: type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts),
+        is_free=True,
+    ),
+    "builtins.dict": Kind(
+        _items, lambda value, parts: dict(zip(value, parts, strict=True)), subclasses=False, is_free=True
+    ),
+    "torch.Tensor": TENSOR,
+    "torch.nn.parameter.Parameter": TENSOR,
+    "torch.nested._internal.nested_tensor.NestedTensor": TENSOR,
+    "torch.nn.modules.module.Module": Kind(_module, is_free=True),
+    "torch.optim.optimizer.Optimizer": Kind(_optimizer),
+    "torch_geometric.edge_index.EdgeIndex": _WHOLE,
+    "torch_geometric.data.data.Data": Kind(_stored("_store"), is_free=True),
+    "torch_geometric.data.hetero_data.HeteroData": Kind(
+        _stored("_global_store", "_node_store_dict", "_edge_store_dict"), is_free=True
+    ),
+    "torch_geometric.data.storage.BaseStorage": Kind(
+        lambda store: _items(vars(store)["_mapping"]), is_free=True
+    ),
+    "torch_geometric.sampler.neighbor_sampler.NeighborSampler": _WHOLE,
+    "torch_geometric.loader.graph_saint.GraphSAINTSampler": Kind(_stored("adj", "data")),
+    "torch_sparse.tensor.SparseTensor": Kind(
+        lambda matrix: _attributes(vars(matrix)["storage"]), content=_sparse_tensor
+    ),
+    "dgl.heterograph.DGLGraph": Kind(_dgl, content=_dgl_content),
+    # Keeps the graph that it sampled last, and an array for its nodes.
+    "dgl.dataloading.neighbor_sampler.NeighborSampler": Kind(_stored("g", "mapping")),
+}
+"""By the full name of a type; a subclass is looked up by its nearest base."""
+
+_CONTAINERS: Mapping[type, Kind] = {
+    **dict.fromkeys((dict, MappingProxyType), Kind(_items)),
+    **dict.fromkeys((list, tuple, deque), Kind(_numbered)),
+    **dict.fromkeys((set, frozenset), Kind(_members)),
+}
+"""Also of their subclasses."""
+
+_LIBRARIES: Mapping[tuple[str, str], Kind] = {
+    ("networkx", "Graph"): Kind(_stored("_node", "_adj")),
+    ("scipy.sparse", "sparray"): Kind(_scipy),
+    ("scipy.sparse", "spmatrix"): Kind(_scipy),
+    ("pandas", "DataFrame"): Kind(_frame),
+    ("pandas", "Series"): Kind(lambda value: (("", value.to_numpy()), (".index", value.index.to_numpy()))),
+    ("polars", "DataFrame"): Kind(
+        lambda value: ((f"[{column.name!r}]", column.to_numpy()) for column in value.get_columns())
+    ),
+    ("numpy.ma", "MaskedArray"): Kind(
+        lambda value: ((".mask", value.mask), (".data", value.filled(value.dtype.type())))
+    ),
+}
+"""By the name under which a library has a type; functions of the library read them."""
