@@ -12,11 +12,13 @@ from typing import Any
 from ...clocks import RealTime
 from ...devices import why_no_cuda
 from ...measure.instructions.counting import Watched
-from ...variants.child import SIDES, Child
+from ...variants.child import SIDES, Child, DiedError
 from ...variants.import_roots import Place
 from ...variants.prepare import Prepared
 from .visit import Inspections, Size
 
+BASE_AGAIN = "a second process of the base"
+"""In place of a side: what differs between it and the base is no difference of the head."""
 _HASH_SEED = "PYTHONHASHSEED"
 _OWN_VARIABLES = "GNNBENCH_"
 """Their beginning; what they set is another part of a fingerprint."""
@@ -136,28 +138,47 @@ class Processes:
         Raises:
             DiedError: a side did not start.
         """
-        setting, logs = self.shared.setting, self.shared.logs
         for side in self.order():
-            given, watched = self._given[side], Watched({}, ())
-            if self.terms.counter:
-                files = logs / f"{side}-{self.number}"
-                files.mkdir()
-                watched = Watched.by_callgrind(files)
-            self.children[side] = Child(
-                setting.arguments,
-                environment={_HASH_SEED: self._hash_seed, **watched.environment, **given.environment},
-                trees=given.trees,
-                places=given.places or self._in_place(),
-                folder=setting.folder,
-                log=logs / f"{side}-{self.number}.log",
-                pair=self.number,
-                side=side,
-                under=watched.under,
-                apart=bool(self.terms.counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
-                terms={"recorded": self.terms.untimed},
-            )
-        found = {side: self._answer(side, setting.timeout_seconds) for side in self.order()}
+            self._launch(side, self._given[side])
+        seconds = self.shared.setting.timeout_seconds
+        found = {side: self._answer(side, seconds) for side in self.order()}
         return {side: found[side] for side in SIDES}
+
+    def _launch(self, side: str, given: Prepared) -> None:
+        setting, logs, watched = self.shared.setting, self.shared.logs, Watched({}, ())
+        if self.terms.counter:
+            files = logs / f"{side}-{self.number}"
+            files.mkdir()
+            watched = Watched.by_callgrind(files)
+        self.children[side] = Child(
+            setting.arguments,
+            environment={_HASH_SEED: self._hash_seed, **watched.environment, **given.environment},
+            trees=given.trees,
+            places=given.places or self._in_place(),
+            folder=setting.folder,
+            log=logs / f"{side}-{self.number}.log",
+            pair=self.number,
+            side=side,
+            under=watched.under,
+            apart=bool(self.terms.counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
+            terms={"recorded": self.terms.untimed},
+        )
+
+    def ask_again(self, **command: Any) -> dict[str, Any]:
+        """Let a second process of the base obey a command; it is started if none runs.
+
+        Raises:
+            DiedError: there is no answer; the next command starts another one.
+        """
+        try:
+            if BASE_AGAIN not in self.children:
+                self._launch(BASE_AGAIN, self.terms.base)
+                self.answer(BASE_AGAIN)
+            self.send(BASE_AGAIN, **command)
+            return self.answer(BASE_AGAIN)
+        except DiedError:
+            self.children.pop(BASE_AGAIN).stop()
+            raise
 
     def _in_place(self) -> list[Place]:
         """Return places that move nothing: with them, imports take as long as those of the other side."""

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,18 +14,14 @@ from ...variants.child import SIDES
 from ..closeness import Closeness, compare, digits
 from ..comparison import Agreement, not_compared
 from .renamed import as_in_base, input_of
-
-Values = Any
-"""A NumPy array, a text, or None."""
-Fetch = Callable[[int, Sequence[tuple[int, str]]], list[Values]]
-"""Returns parts of calls, given the number of the side, and of each part the number of the call and the
-place; None: the call has no such part."""
+from .unsteady import Fetch, Unsteady, Values
 
 _BASE, _HEAD = range(2)
 _SMALL = 2.0**-6
 """A larger error, relative to the largest value, is none of precision."""
 _MANY = 0.25
 """Fraction of the numbers that less precision changes at least."""
+_INPUTS = "the inputs differ: "
 _NOTHING = "it returns nothing, and changes nothing that it gets"
 _OTHERS = "the sides have other inputs: only the {}"
 _UNSTEADY = "the base does not repeat itself: random numbers, a state that it keeps, or a changing order"
@@ -43,8 +39,16 @@ class _DifferError(Exception):
     """The results differ; the message says how."""
 
 
+_STEADY = Unsteady()
+
+
+def depends_on_process(found: Agreement) -> bool:
+    """Tell whether results may look different because they were computed in two processes."""
+    return found.is_other or found.reason == _UNSTEADY or found.reason.startswith(_INPUTS)
+
+
 def agreement(
-    base: Mapping[str, Any], head: Mapping[str, Any], fetch: Fetch, unsteady: Collection[str] = ()
+    base: Mapping[str, Any], head: Mapping[str, Any], fetch: Fetch, unsteady: Unsteady = _STEADY
 ) -> Agreement:
     """Compare results.
 
@@ -52,22 +56,25 @@ def agreement(
         base: what the base's worker answered to `return`.
         head: what the head's answered.
         fetch: gets parts from the workers.
-        unsteady: places that are not compared: two processes of the base differ there.
+        unsteady: what is left out.
     """
     for side, answer in zip(SIDES, (base, head), strict=True):
         if answer["answer"] != "returned":
             return not_compared(answer["reason"])
         if side == "base" and (failure := answer["calls"][GIVEN]["failure"]):
             return not_compared(f"base: a further call raises {failure}")
-    if reason := _other_inputs(base["inputs"], head["inputs"], unsteady):
-        return not_compared(reason)
+    if unsteady.failure:
+        return not_compared(unsteady.failure)
     head, names = as_in_base(base, head)
+    base, head = map(unsteady.left_out, (base, head))
+    if reason := _other_inputs(base["inputs"], head["inputs"]):
+        return not_compared(reason)
 
     def fetch_renamed(side: int, wanted: Sequence[tuple[int, str]]) -> list[Values]:
         own = names if side == _HEAD else {}
         return fetch(side, [(number, own.get(part, part)) for number, part in wanted])
 
-    return _Comparing((base, head), fetch_renamed, unsteady).agreement()
+    return _Comparing((base, head), fetch_renamed, unsteady.note).agreement()
 
 
 def head_refuses(base: Mapping[str, Any], head: Mapping[str, Any]) -> bool:
@@ -75,31 +82,15 @@ def head_refuses(base: Mapping[str, Any], head: Mapping[str, Any]) -> bool:
     return bool(head.get("refused")) and not head["is_too_long"] and head["level"] < base.get("level", 0)
 
 
-def unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any]) -> frozenset[str]:
-    """Return the places of inputs and outputs in which two processes of the base differ."""
-    if base["answer"] != "returned" or again["answer"] != "returned":
-        return frozenset()
-    pairs = [(base["inputs"], again["inputs"])]
-    pairs += [
-        (one["parts"], other["parts"]) for one, other in zip(base["calls"], again["calls"], strict=False)
-    ]
-    return frozenset(
-        place
-        for one, other in pairs
-        for place in one.keys() | other.keys()
-        if list(one.get(place, ())) != list(other.get(place, ()))
-    )
-
-
-def _other_inputs(base: Mapping[str, Any], head: Mapping[str, Any], unsteady: Collection[str]) -> str:
+def _other_inputs(base: Mapping[str, Any], head: Mapping[str, Any]) -> str:
     """Return how the inputs of both sides differ; empty: they do not, as far as both have them."""
-    for place in (base.keys() & head.keys()).difference(unsteady):
+    for place in base.keys() & head.keys():
         (kind, shape, content), (own_kind, own_shape, own_content) = base[place], head[place]
         if (kind, shape) != (own_kind, own_shape):
             there, here = _typed(kind, shape), _typed(own_kind, own_shape)
-            return f"the inputs differ: {place} is {here} in the head and {there} in the base"
+            return f"{_INPUTS}{place} is {here} in the head and {there} in the base"
         if content != own_content:
-            return f"the inputs differ: {place} has {_VALUES}"
+            return f"{_INPUTS}{place} has {_VALUES}"
     return ""
 
 
@@ -110,16 +101,14 @@ def _typed(kind: str, shape: Sequence[int]) -> str:
 class _Comparing:
     """The comparison of one benchmark."""
 
-    def __init__(
-        self, sides: tuple[Mapping[str, Any], Mapping[str, Any]], fetch: Fetch, unsteady: Collection[str]
-    ) -> None:
-        self._sides, self._fetch, self._unsteady = sides, fetch, unsteady
+    def __init__(self, sides: tuple[Mapping[str, Any], Mapping[str, Any]], fetch: Fetch, left: str) -> None:
+        self._sides, self._fetch = sides, fetch
         self._inputs, self._calls = ([side[name] for side in sides] for name in ("inputs", "calls"))
         self._elements = sides[_BASE]["elements"]
         self._writable = [set(side["writable"]) for side in sides]
         self._get_the_same = self._writable[_BASE] == self._writable[_HEAD]
         """Whether the same inputs of both sides get new values."""
-        self._left: list[str] = []
+        self._left = [left] if left else []
         """What could not be compared."""
         self._others: list[str] = []
         """Inputs that only one side has, and whose parts the base has."""
@@ -181,7 +170,7 @@ class _Comparing:
     def _repeats(self, side: int) -> bool:
         """Whether a side returns the same for the same inputs, but for rounding."""
         new, again = (self._calls[side][number]["parts"] for number in (NEW, AGAIN))
-        for place in (new.keys() & again.keys()).difference(self._unsteady):
+        for place in new.keys() & again.keys():
             if new[place] == again[place] or _PRIVATE in place:
                 continue
             kind = new[place][0]
@@ -215,9 +204,7 @@ class _Comparing:
             there, here = base["parts"].get(place), head["parts"].get(place)
             if place.endswith(" by the output") and not base["differentiable"]:
                 continue
-            if place in self._unsteady:
-                self._left.append(f"{place} differs between two processes of the base")
-            elif there == here:
+            if there == here:
                 self._compared += 1
             elif there is None or here is None:
                 lacking = _BASE if there is None else _HEAD

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeVar
@@ -13,11 +14,12 @@ from numpy.typing import NDArray
 
 from ...cpu import cores
 from ...measure.instructions.counting import Instructions, read_frames
-from ...variants.child import SIDES
-from ..comparison import Agreement
+from ...variants.child import SIDES, DiedError
+from ..comparison import Agreement, not_compared
 from ..instructions import InstructionChange
-from .processes import Processes
-from .returned import agreement, head_refuses
+from .processes import BASE_AGAIN, Processes
+from .returned import agreement, depends_on_process, head_refuses
+from .unsteady import unsteady_places
 from .visit import FEWEST_BLOCKS, Inspections, NotTimed, Size, Visit, lower
 
 SAME_CODE = NotTimed("same code", "runs the same code")
@@ -236,6 +238,8 @@ class Turns:
     def _agreement(self) -> Agreement:
         """Compare what calls on both sides return."""
         answers = self._returned(SIDES)
+        if any(call["failure"] for call in answers[1].get("calls", ())):
+            answers[1:] = self._returned(SIDES[1:])  # both sides may use one place at once, as a port
         levels = [answer.get("level", 0) for answer in answers]
         if levels[0] != levels[1] and not head_refuses(*answers):
             # A side refused new values: the other gets the same again.
@@ -244,11 +248,40 @@ class Turns:
         base, head = answers
         with TemporaryDirectory(dir=self._shared.logs) as folder:
 
-            def fetch(side: int, wanted: Sequence[tuple[int, str]]) -> list[Any]:
-                answer = self._ask(SIDES[side], command="save", wanted=wanted, folder=folder)
+            def fetch(sides: Sequence[str], side: int, wanted: Sequence[tuple[int, str]]) -> list[Any]:
+                ask = self._ask_again if sides[side] == BASE_AGAIN else partial(self._ask, sides[side])
+                answer = ask(command="save", wanted=wanted, folder=folder)
                 return [_loaded(Path(folder), one) for one in answer["files"]]
 
-            return agreement(base, head, fetch)
+            of_sides = partial(fetch, SIDES)
+            found = agreement(base, head, of_sides)
+            if not depends_on_process(found):
+                return found
+            try:
+                again = self._returned_again(base["level"])
+                unsteady = unsteady_places(base, again, partial(fetch, (SIDES[0], BASE_AGAIN)))
+                self._processes.ask_again(command="next", leave=True)
+            except DiedError as error:
+                if error.side in SIDES:
+                    raise
+                return not_compared(str(error))
+            return agreement(base, head, of_sides, unsteady)
+
+    def _returned_again(self, level: int) -> dict[str, Any]:
+        """Return what a second process of the base answers to `return`, after the calls of the first.
+
+        Raises:
+            DiedError: it does not come so far.
+        """
+        self._ask_again(command="run", name=self._name, seed=_SEED, checked=False, compared=True)
+        self._ask_again(command="inspect")
+        return self._ask_again(command="return", level=level)
+
+    def _ask_again(self, **command: Any) -> dict[str, Any]:
+        answer = self._processes.ask_again(**command)
+        if answer["answer"] == "done":
+            raise DiedError(BASE_AGAIN, answer["failure"]["text"] if answer["failure"] else _NO_CALL)
+        return answer
 
     def _returned(self, sides: Sequence[str], level: int | None = None) -> list[dict[str, Any]]:
         """Let sides make calls whose outputs are compared, with no more new values than of a level."""
