@@ -179,6 +179,7 @@ def _refusing(row: Compared) -> Compared:
     before = row.judgement
     code = Reason.OTHER_RESULT if row.results.status == "differ" else Reason.ONLY_REPEATED
     untimed = f"; {before.reason}" if before.verdict == "incomparable" else ""
+    untimed = "" if before.reason == row.results.reason else untimed
     reason = f"{code.value}: {row.results.reason}{untimed}"
     return replace(row, judgement=replace(before, verdict="incomparable", reason=reason, code=code))
 

@@ -41,7 +41,9 @@ def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:
             return Failure(f"failed, as expected (xfail{reason})", skipped=False)
         if report.skipped:
             return Failure(line(report), skipped=True)
-        return Failure(f"raised{_PLACES.get(when, '')}: {line(report)}", skipped=False)
+        crash = getattr(report.longrepr, "reprcrash", None)
+        where = f", {Path(crash.path).name}:{crash.lineno}" if crash else ""
+        return Failure(f"raised{_PLACES.get(when, '')}: {line(report)}{where}", skipped=False)
     return None
 
 

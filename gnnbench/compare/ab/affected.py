@@ -86,7 +86,7 @@ def run(
     benchmarks = {
         name: Inspections(failed=one.text) if isinstance(one, NotTimed) else one
         for name, one in found.items()
-        if not isinstance(one, NotTimed) or one.kind in ("died", "incomparable", "failed")
+        if not isinstance(one, NotTimed) or one.kind in ("died", "incomparable", "head fails", "failed")
     }
     notes = [*inspecting.suite.notes(all_named=only is not None), *inspecting.notes()]
     notes += dict.fromkeys(note for one in benchmarks.values() for note in one.notes)

@@ -21,6 +21,7 @@ from ..repeat import Repeat, ends_of
 from ..result import Result, Side
 from ..settle import allowed
 from ..verdict import Judgement, Thresholds
+from .alone import confirmed
 from .inspecting import Inspecting
 from .pairs import NotStartedError, Pairs, Watcher
 from .processes import Setting, Terms
@@ -28,8 +29,6 @@ from .schedule import SAME_CODE as UNTIMED
 from .schedule import Decision, Schedule
 from .turns import SAME_CODE
 from .visit import Inspections, NotTimed, Pair, Visit, sample
-
-_HEAD_FAILS = Agreement("differ", "the head fails, the base does not")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +88,7 @@ class Judging:
         """By benchmark that was timed, the log of the newer side's time in each pair."""
         self.skipped = 0
         """Number of benchmarks that both sides skip."""
-        self._incomparable: dict[str, Decision] = {}
+        self._untimed: dict[str, Decision] = {}
         self._names, self._settled = list(names), set[str]()
 
     def take(self, name: str, found: Visit | NotTimed) -> bool:
@@ -98,8 +97,9 @@ class Judging:
             self.head_logs[name].append(sample(found).head)
             return False
         skipped = found.kind == "skipped" and name not in self.head_logs
-        if found.kind == "incomparable":
-            self._incomparable[name] = replace(UNTIMED, judgement=Judgement("incomparable", found.text))
+        if found.kind in ("incomparable", "head fails"):
+            judgement, head_fails = Judgement("incomparable", found.text), found.kind == "head fails"
+            self._untimed[name] = replace(UNTIMED, judgement=judgement, head_fails=head_fails)
         elif not skipped and found.kind != "same code":
             return False
         self._settled.add(name)
@@ -123,7 +123,7 @@ class Judging:
 
     def decisions(self) -> dict[str, Decision]:
         """Return the state of each benchmark, without those that both sides skip."""
-        known = self._incomparable | self.schedule.decisions()
+        known = self._untimed | self.schedule.decisions()
         return {name: known.get(name, UNTIMED) for name in self._names}
 
     def notes(self) -> list[str]:
@@ -269,7 +269,12 @@ class _Session:
         except NotStartedError as error:
             self.notes.append(f"ended early: {error}")
             return False
+        start, logs = RealTime.seconds(), self.judging.head_logs
+        alone = {name: why for name, why in found.failures.items() if name not in logs}
+        for name, why in confirmed(self._terms, self._pairs.shared, self._watcher, alone).items():
+            self.judging.take(name, why)
         self.judging.add(found)
+        self.judging.schedule.spend(RealTime.seconds() - start)
         self._update()
         return True
 
@@ -283,8 +288,8 @@ class _Session:
         for name, decision in self.judging.decisions().items():
             inspected = self._terms.inspections.get(name, Inspections())
             logs, results = self.judging.head_logs.get(name), inspected.results
-            if decision.head_fails and not (results and results.is_other):
-                results = _HEAD_FAILS
+            if decision.head_fails:
+                results = Agreement("differ", decision.judgement.reason)
             rows.append(
                 Compared(
                     name,

@@ -17,6 +17,7 @@ from ..comparison import Work
 from ..instructions import InstructionChange
 from ..result import Result
 from ..unchanged.known import Known, Unchanged
+from .alone import confirmed
 from .pairs import Pairs, Workers
 from .processes import Setting, Terms
 from .visit import Inspections, NotTimed
@@ -74,6 +75,7 @@ class Inspecting:
             broken = workers.broken is not None and self._pairs.shared.left_seconds() > 0
             if self.names:
                 workers.check_trees()
+        self.found |= confirmed(self._terms, self._pairs.shared, self._listener, self.found)
 
     def take_known(self) -> Known:
         """Take the benchmarks that run the same code as files show."""

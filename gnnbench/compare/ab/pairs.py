@@ -133,7 +133,8 @@ class Workers(Processes):
         self.used = {}
         if missing := self.suite.missing(name):
             without = {side: NotTimed("failed", f"has no such test{why}") for side, why in missing.items()}
-            return replace(joined(without), head_fails="base" not in missing and bool(missing["head"]))
+            head_fails = "base" not in missing and bool(missing["head"])
+            return replace(joined(without), head_fails=head_fails, base_fails=False)
         if name in self._visited_once:
             return NotTimed(
                 "failed", "its single round was timed in these processes before: fresh ones are needed"

@@ -58,7 +58,7 @@ class Decision:
     counts: PairCounts
     """How much it was timed."""
     head_fails: bool = False
-    """Whether the head alone failed each time."""
+    """Whether the head fails, alone too, and the base does not."""
 
 
 SAME_CODE = Decision(SAME, PairCounts(0, 0, 0, 0, 0.0))
@@ -87,8 +87,6 @@ class _Benchmark:
     asked: float = 0.0
     """Seconds that were planned for the turns of its visits."""
     failures: int = 0
-    head_fails: bool = False
-    """Whether the head alone failed the last time."""
 
     @property
     def counts(self) -> PairCounts:
@@ -162,8 +160,7 @@ class Schedule:
         """Return the state of each benchmark."""
         needed = math.ceil(self.needed_seconds)
         return {
-            name: Decision(self._advised(one, needed), one.counts, one.head_fails and not one.pairs)
-            for name, one in self._benchmarks.items()
+            name: Decision(self._advised(one, needed), one.counts) for name, one in self._benchmarks.items()
         }
 
     def _advised(self, one: _Benchmark, needed: int) -> Judgement:
@@ -320,8 +317,6 @@ class Schedule:
             one = self._benchmarks[name]
             one.failures += 1
             one.decided |= one.failures >= FAILURES
-            # That a process dies once may have other reasons, such as the machine's memory.
-            one.head_fails = why.head_fails and (one.decided or why.kind != "died")
             if one.decided or not one.pairs:
                 one.judgement = Judgement("incomparable", why.text)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from ..instructions import InstructionChange
 from .processes import BASE_AGAIN, Processes
 from .returned import agreement, depends_on_process, head_refuses
 from .unsteady import unsteady_places
-from .visit import FEWEST_BLOCKS, Inspections, NotTimed, Size, Visit, lower
+from .visit import FEWEST_BLOCKS, Inspections, Kind, NotTimed, Size, Visit, lower
 
 SAME_CODE = NotTimed("same code", "runs the same code")
 _NO_CALL = "it never calls `benchmark`"
@@ -328,7 +328,8 @@ class Turns:
             return answer
         self.used[side] = answer.get("used", {})
         if (failure := answer["failure"]) and not (self._leaves and failure["skipped"]):
-            self._ended[side] = NotTimed("skipped" if failure["skipped"] else "failed", failure["text"])
+            kind: Kind = "skipped" if failure["skipped"] else "failed"
+            self._ended[side] = NotTimed(kind, failure["text"])
         elif not answer["held"]:
             self._ended[side] = no_benchmark(answer["fixture"])
         else:
@@ -364,8 +365,6 @@ def joined(found: Mapping[str, NotTimed]) -> NotTimed:
     if len(set(texts.values())) == 1:
         texts = {" and ".join(texts): next(iter(texts.values()))}
     text = "; ".join(f"{sides}: {text}" for sides, text in texts.items())
-    kind: Literal["skipped", "failed"] = (
-        "skipped" if kinds == {"skipped"} and len(found) == len(SIDES) else "failed"
-    )
-    head_fails = "base" not in found and found["head"].kind == "failed"
-    return NotTimed(kind, text, tuple(side for side in SIDES if side in found), head_fails)
+    kind: Kind = "skipped" if kinds == {"skipped"} and len(found) == len(SIDES) else "failed"
+    fails = [len(found) == 1 and side in found and found[side].kind == "failed" for side in SIDES]
+    return NotTimed(kind, text, tuple(side for side in SIDES if side in found), *reversed(fails))

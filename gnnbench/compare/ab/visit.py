@@ -22,6 +22,7 @@ from ..memory import MemoryChange, Peaks
 
 Array = NDArray[np.float64]
 Status = Literal["changed", "same", "unknown"]
+Kind = Literal["same code", "skipped", "no benchmark", "died", "incomparable", "head fails", "failed"]
 
 FEWEST_BLOCKS = 5
 """With fewer blocks the noise within a visit is not estimated."""
@@ -66,15 +67,17 @@ class Visit:
 class NotTimed:
     """Why a benchmark was not timed in a pair."""
 
-    kind: Literal["same code", "skipped", "no benchmark", "died", "incomparable", "failed"]
+    kind: Kind
     """Both sides run the same code, both skip it, neither calls `benchmark`, a process died or did not
-    answer, a side used files of the other, or anything else ("failed")."""
+    answer, the sides disturb each other, the head fails alone too, or anything else ("failed")."""
     text: str
     """One line; of a failure, it names the side."""
     sides: tuple[str, ...] = field(default=(), compare=False)
     """The sides that failed, skipped, or have no benchmark."""
     head_fails: bool = field(default=False, compare=False)
-    """Whether the head raised, died or cannot be collected, and the base can be timed."""
+    """Whether the head raised, died or cannot be collected beside the base, which can be timed."""
+    base_fails: bool = field(default=False, compare=False)
+    """Whether the base raised beside the head, which can be timed."""
 
 
 @dataclass(frozen=True)

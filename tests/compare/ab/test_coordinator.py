@@ -121,8 +121,8 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     found = ab(FAULTS, head_variables={"FAULT": "1"}, test_more=1.3, test_odd=1 / 1.3)
     judgements = {row.fullname.partition("::")[2]: row.judgement for row in found.rows}
     for test, text in {
-        "test_crashes": "head: ended with exit status 3",
-        "test_raises": "head: raised: AssertionError: too",
+        "test_crashes": "the head fails, the base does not: ended with exit status 3",
+        "test_raises": "the head fails, the base does not: raised: AssertionError: too, test_suite.py:",
         "test_skips": "head: skipped: not here",
         "test_skips_later": "skipped: no more",
         "test_only_in_base": "head: has no such test",
@@ -152,7 +152,7 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
         "skipped on both sides, and left out: 1 benchmark",
         f"{several}test_suite.py::test_more",
     )
-    assert len(watcher.said) == 3, "inspected, and timed twice"
+    assert len(watcher.said) == 1, "inspected; alone it ends again, and is not timed"
     assert all("test_crashes: head: ended" in line for line in watcher.said)
 
     assert watcher.steps[0] == ("starting both sides, and collecting", 120.0)
@@ -161,14 +161,15 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     assert [number for number, _, _ in inspected] == [
         f"inspecting benchmark {number} of 10" for number in range(1, 11)
     ]
-    *timing, end = watcher.steps[begin + 1 : begin + 7]
-    assert [text.partition(": ")[2].partition("::")[2] for text, _ in timing] == [*judgements, "test_crashes"]
+    *timing, end = watcher.steps[begin + 1 : begin + 9]
+    others = ["test_skips", "test_skips_later", "test_only_in_base"]
+    assert [text.partition(": ")[2].partition("::")[2] for text, _ in timing] == [*judgements, *others]
     assert [text.partition(": ")[0] for text, _ in timing] == [
-        f"timing benchmark {number} of 9 in pair 1, for 0.5 s after its set-up" for number in range(1, 6)
+        f"timing benchmark {number} of 7 in pair 1, for 0.5 s after its set-up" for number in range(1, 8)
     ]
     assert end == ("ending the processes of pair 1", None)
     decisions, spent, left = watcher.updates[0]
-    assert (len(decisions), left) == (9, 540.0), "what there is to time is known after the inspection"
+    assert (len(decisions), left) == (9, 420.0), "what there is to time is known after the inspection"
     decisions, spent, left = watcher.updates[-1]
     assert all(one.counts.decided for one in decisions.values())
     assert spent > 0

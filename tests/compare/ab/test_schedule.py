@@ -58,15 +58,6 @@ def run(one, bench):
     return plans
 
 
-@pytest.mark.parametrize(("kind", "pairs"), [("failed", 1), ("died", 2)])
-def test_a_head_fails_that_raises_once_or_dies_twice(kind, pairs):
-    one = schedule(NAMES[:1])
-    for number in range(1, pairs + 1):
-        one.next()
-        one.add(Pair(1.0, {}, {NAMES[0]: NotTimed(kind, "head: why", ("head",), head_fails=True)}))
-        assert one.decisions()[NAMES[0]].head_fails == (number == pairs)
-
-
 def test_what_is_left_out_has_no_part_of_time_and_error():
     one, alone = schedule(), schedule(NAMES[:1])
     for name in NAMES[1:]:

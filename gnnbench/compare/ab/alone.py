@@ -1,0 +1,96 @@
+"""Tries benchmarks that fail beside the other side again, in a process of that side alone."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from ... import units
+from ...variants.child import SIDES, DiedError
+from ...variants.collected import Suite
+from ...variants.command import Listener
+from .processes import Processes, Shared, Terms
+from .visit import NotTimed
+
+_QUIT_SECONDS = 20.0
+_ONE_PLACE = "both sides use one place, such as a port or a file"
+_COMMANDS = ("inspect", "calibrate")
+"""Those that call the benchmark, in the order in which both sides get them."""
+
+
+def confirmed(
+    terms: Terms, shared: Shared, listener: Listener, found: Mapping[str, object]
+) -> dict[str, NotTimed]:
+    """Run benchmarks again that one side has failed; return which the head fails, or cannot be compared.
+
+    Nothing is known, and so they are left out, where the time of the run has ended, where the base fails
+    again, or where a process that has died does not die again.
+
+    Args:
+        terms: what is compared; none of its processes runs.
+        shared: what all processes of the run have in common.
+        listener: receives the progress.
+        found: by benchmark, what was found in both.
+    """
+    failing = {
+        name: one
+        for name, one in found.items()
+        if isinstance(one, NotTimed) and (one.head_fails or one.base_fails)
+    }
+    if not failing:
+        return {}
+    listener.step(f"running {units.count(len(failing), 'benchmark')} again, in one side alone")
+    again: dict[str, str] = {}
+    for side in SIDES:
+        own = [name for name, one in failing.items() if one.sides == (side,)]
+        again |= _failures(side, own, terms, shared)
+    of_head = [name for name, why in again.items() if why and failing[name].head_fails]
+    in_base = _failures(SIDES[0], of_head, terms, shared)
+    known = {}
+    for name, why in again.items():
+        one = failing[name]
+        if not why and one.kind != "died":
+            text = f"the {one.sides[0]} passes alone, and not beside the other side: {one.text}"
+            known[name] = NotTimed("incomparable", f"{_ONE_PLACE}: {text}", SIDES)
+        elif in_base.get(name):
+            known[name] = NotTimed("incomparable", f"fails on both sides: {why}", SIDES)
+        elif name in in_base:
+            known[name] = NotTimed("head fails", f"the head fails, the base does not: {why}", SIDES[1:])
+    return known
+
+
+def _failures(side: str, names: Iterable[str], terms: Terms, shared: Shared) -> dict[str, str]:
+    """Return why benchmarks fail on a side, by name; empty: they pass. What cannot be tried is left out."""
+    found: dict[str, str] = {}
+    waiting = list(names)
+    while waiting and shared.left_seconds() > 0:
+        processes, quit_seconds, suite = Processes(replace(terms, untimed=True), shared), 0.0, None
+        try:
+            suite = Suite(*processes.start([side]).values())
+            while waiting:
+                found[waiting[0]] = _failure(processes, side, waiting[0], suite)
+                del waiting[0]
+            quit_seconds = _QUIT_SECONDS
+        except DiedError as error:
+            if suite is None or shared.left_seconds() <= 0:
+                break
+            found[waiting.pop(0)] = str(error).removeprefix(f"{side}: ")
+        finally:
+            processes.stop(quit_seconds)
+    return found
+
+
+def _failure(processes: Processes, side: str, name: str, suite: Suite) -> str:
+    """Run a benchmark with some calls; return why it fails, or an empty text.
+
+    Raises:
+        DiedError: the process cannot be used any more.
+    """
+    if name not in (*suite.names, *suite.left_out):
+        return f"has no such test{suite.missing(name)[SIDES[0]]}"
+    processes.send(side, command="run", name=name, seed=0, checked=False)
+    answer = processes.answer(side)
+    commands = [] if answer.get("once") else list(_COMMANDS)
+    while answer["answer"] != "done":
+        processes.send(side, command=commands.pop(0) if commands else "next", leave=False)
+        answer = processes.answer(side)
+    failure = answer["failure"]
+    return str(failure["text"]) if failure and not failure["skipped"] else ""
