@@ -59,6 +59,7 @@ from ...variants.pipe import ClosedError, Link
 from ...variants.startup import end_group, run
 from ..unchanged.used import Used
 from . import slowdown
+from .forks import RETURN, Forks
 from .held import Held, Once, Repeated, Whole
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class Worker(Overrides):
         self._held = False
         self._refused: dict[str, str] = {}
         self._is_whole = True
+        self._forks, self._splits = Forks(), False
         self._seed = self._pair
         self._keeps = False
         """Whether outputs may be compared, for which the inputs are kept."""
@@ -205,12 +207,16 @@ class Worker(Overrides):
         conditions.seed(seed)
         self._seed = seed
         self._reports, self._held, self._item, self._codes = {}, False, item, ()
+        self._splits, self._forks.follows = False, True
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=then)
-        self._item = None
+        self._item, self._forks.follows = None, False
+        self._forks.leave()
         theirs = getattr(item.config, "_benchmarksession", None)
         if theirs is not None:
             theirs.benchmarks.clear()  # the list would grow with each visit
         failure = outcome.failure(self._reports)
+        if self._forks.have_returned() or self._splits:
+            failure = outcome.Failure(RETURN, skipped=False)
         setup = self._reports.get("setup")
         if failure and setup is not None and setup.failed and item.get_closest_marker(_OPERATIONS):
             failure = failure._replace(text=f"{failure.text}{outcome.fixtures(item.config)}")
@@ -227,6 +233,7 @@ class Worker(Overrides):
         sys.stdout.flush()
         child = os.fork()
         if not child:
+            self._forks.stay()
             try:
                 os.write(write, json.dumps(self._run(session, item, then, seed)).encode())
             finally:
@@ -247,6 +254,10 @@ class Worker(Overrides):
 
         The time of the simulated machine is passed along, because both sides run on one machine.
         """
+        self._forks.leave()
+        if answer["answer"] != "done" and self._forks.have_returned():
+            self._splits = True
+            pytest.skip(RETURN)
         now = self._machine.now_seconds if self._machine else None
         try:
             self._link.send({**answer, "now": now, "loaded": list(self._trees.loaded)})
@@ -304,10 +315,13 @@ class Worker(Overrides):
             with seam.paused():
                 held.keep_inputs()
         tested = self._trees.loaded
-        if held.serve(self._ask, again=again, scope=scope, fixed=fixed, tested=tested, noting=noting):
-            pytest.skip("it is only inspected")
-        self._codes = held.codes
-        return held.result()
+        try:
+            if held.serve(self._ask, again=again, scope=scope, fixed=fixed, tested=tested, noting=noting):
+                pytest.skip("it is only inspected")
+            self._codes = held.codes
+            return held.result()
+        finally:
+            self._forks.leave()
 
 
 def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
