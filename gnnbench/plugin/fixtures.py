@@ -5,7 +5,7 @@ of the same name replaces the one here.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from ..results import counter_baseline
 from ..variants.collected import CHECKED, WHOLE_CALL, marked
 from ..workloads import operations, platforms
 from ..workloads.platforms import Kernel, Result
-from ..workloads.spec import FORWARD_BACKWARD, Spec
+from ..workloads.spec import FORWARD, FORWARD_BACKWARD, Spec
 from .session import COUNTED, here, run_of, settings_of, stop
 
 if TYPE_CHECKING:
@@ -156,6 +156,25 @@ def _judge_counters(request: pytest.FixtureRequest, spec: Spec, found: "Counters
         pytest.fail(f"{spec.id}: {', '.join(changed)}", pytrace=False)
 
 
+def _why_not(benchmark: Any, spec: Spec, reference: "Reference | None") -> str | None:
+    if "gnnbench" in benchmark.extra_info:
+        return f"{spec.id}: measure was called before in this test: write a test for each kernel"
+    if reference is None:
+        return f"operation '{spec.operation}' has no reference: call measure(..., reference=function)"
+    return None
+
+
+@contextmanager
+def _failing(when: str = "") -> Iterator[None]:
+    """Let the test fail with a line if a result is wrong."""
+    from ..workloads.verify import MismatchError
+
+    try:
+        yield
+    except MismatchError as error:
+        raise pytest.fail.Exception(f"{when}{error}", pytrace=False) from None
+
+
 @pytest.fixture
 def measure(
     request: pytest.FixtureRequest,
@@ -170,6 +189,7 @@ def measure(
     `measure(run, *inputs, reference=function)` calls `run(*inputs)`, and its backward pass if the test's
     direction has one. The reference gets the graph and float64 copies of the floating-point tensors among the
     inputs; for a module, its weights [in, out] and then its biases. The default is the operation's reference.
+    A call after the timing is checked too.
     `result=function` takes the output and `inputs`, and returns what is compared: see `Kernel.result`.
     """
     from ..measure.clock import Call
@@ -178,7 +198,7 @@ def measure(
     from ..measure.seam import why_unseen
     from ..results import parts
     from ..workloads import roofline
-    from ..workloads.verify import MismatchError, verify, with_backward
+    from ..workloads.verify import verify, with_backward
 
     options = run_of(request.config).options
 
@@ -191,9 +211,9 @@ def measure(
         spec = case.spec
         own = None if reference else operations.OPERATIONS.get(spec.operation)
         expected = own.reference if own else reference
-        if expected is None:
-            why = f"operation '{spec.operation}' has no reference: call measure(..., reference=function)"
+        if why := _why_not(benchmark, spec, expected):
             pytest.fail(why, pytrace=False)
+        assert expected is not None
         folders = (request.path.parent, Path(operations.__file__).parent, Path(platforms.__file__).parent)
         definition = (request.function, expected)
         ours = benchmark.extra_info["gnnbench"] = parts.identity(
@@ -201,21 +221,30 @@ def measure(
         )
         benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
         run = case.call(run)
+        checked = not (options.counters or getattr(request.config.option, CHECKED, False))
+
+        def check() -> None:
+            view, kept = kept_reference.view(case.graph, spec.hidden, own), kept_reference
+            verify(case, library, run, inputs, expected, result=result, view=view, kept=kept)
+
         with cpu_threads(own.threads if own else None):
-            try:
+            with _failing():
                 if spec.direction == FORWARD_BACKWARD:
                     run, inputs = with_backward(library, run, inputs)
-                if not (options.counters or getattr(request.config.option, CHECKED, False)):
-                    view, kept = kept_reference.view(case.graph, spec.hidden, own), kept_reference
-                    verify(case, library, run, inputs, expected, result=result, view=view, kept=kept)
-            except MismatchError as error:
-                raise pytest.fail.Exception(str(error), pytrace=False) from None
+                if checked:
+                    check()
             if options.counters:
                 if whole := marked(request.node, WHOLE_CALL):
                     pytest.skip(f"no counters: {why_unseen(whole)}")
                 found = count(Call(run, inputs, {}).__call__, spec.device)
                 return _judge_counters(request, spec, found, options)
             output = benchmark(run, *inputs)
+            # A step of training depends on the steps before.
+            if checked and benchmark.stats and spec.direction in (FORWARD, FORWARD_BACKWARD):
+                benchmark.has_error = True  # so that the times are not saved
+                with _failing("a call after the timing: "):
+                    check()
+                benchmark.has_error = False
         if "measurement" in ours:
             seconds = ours["measurement"]["location_ns"] / 1e9
             ours["limit"] = codec.encode(roofline.limit(case, seconds, rates))

@@ -42,10 +42,13 @@ def gradient_for(values: Tensor, entries: Tensor | None = None) -> Tensor:
         entries: a graph's entries, int64 [2, M]. Each weight's gradient depends on its entry only, because
             libraries differ in the order of entries.
     """
+    if values.is_complex():
+        real = gradient_for(values.real, entries)
+        return torch.complex(real, real.flip(0) / 2 if entries is None and real.dim() else real / 2)
     if entries is not None:
-        target, source = entries
-        integers = (target * _BASE + source * (_BASE // 2)) % _PRIME
-        return (integers.double() / _PRIME + 0.5).to(values)
+        integers = (entries[0] * _BASE + entries[-1] * (_BASE // 2)) % _PRIME
+        weights = (integers.double() / _PRIME + 0.5).to(values)
+        return weights.view(-1, *(1,) * (values.dim() - 1)).expand_as(values)
     if values.dim() == 0:
         return torch.ones_like(values)
     return pattern(len(values), values[:1].numel(), values.dtype).reshape(values.shape).to(values.device)

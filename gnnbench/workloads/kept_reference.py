@@ -1,18 +1,22 @@
 """Keeps the results of the last reference, for all platforms and directions of an operation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_flatten
 
-from ..outputs import parts
+from ..outputs import UncomparableError, parts
 from .definitions import Reference
 from .graphs.graph import Graph
 from .inputs import gradient_for
 from .operation import Operation
 from .view import View, view_of
+
+Upstream = Mapping[str, Tensor]
+"""Gradients of an output's parts, by place."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,8 @@ class KeptReference:
         self._view: View | None = None
         self._view_of: tuple[object, ...] = ()
         self._viewed: View | None = None
-        self._arguments: list[Tensor] = []
-        self._upstream: Sequence[Tensor] | None = None
+        self._arguments: Sequence[Any] = []
+        self._upstream: Upstream | None = None
         self._expected: Expected | None = None
 
     def view(self, graph: Graph, width: int, operation: Operation | None) -> View:
@@ -53,20 +57,21 @@ class KeptReference:
         self,
         reference: Reference,
         view: View,
-        arguments: list[Tensor],
-        upstream: Sequence[Tensor] | None,
+        arguments: Sequence[Any],
+        upstream: Upstream | None,
         *,
         differentiate: bool,
+        check: Callable[[Mapping[str, Any]], None] = lambda _: None,
     ) -> Expected:
         """Return the results for these arguments, computed now if they are others than before.
 
         Args:
             reference: called with the view's graph and the arguments.
             view: what the reference gets.
-            arguments: float64, as the view has them.
-            upstream: gradients of the first outputs that need one, as the view has them; None: `gradient_for`
-                the first.
+            arguments: float64, as the view has them; or containers of such tensors.
+            upstream: gradients of the outputs, as the view has them; None: `gradient_for` the first.
             differentiate: whether gradients are needed.
+            check: gets the outputs before gradients are made of them; what it raises, `of` raises.
         """
         kept = self._expected
         if (
@@ -77,42 +82,91 @@ class KeptReference:
             or (differentiate and (kept.gradients is None or not _equal(upstream, self._upstream)))
         ):
             self._expected = None  # frees it before the next is made
-            kept = _compute(reference, view, arguments, upstream, differentiate=differentiate)
+            kept = compute(reference, view, arguments, upstream, differentiate=differentiate, check=check)
             self._reference, self._viewed, self._arguments = reference, view, arguments
             self._upstream, self._expected = upstream, kept
+        else:
+            check(kept.outputs)
         return kept
 
 
-def _compute(
+def compute(
     reference: Reference,
     view: View,
-    arguments: Sequence[Tensor],
-    upstream: Sequence[Tensor] | None,
+    arguments: Sequence[Any],
+    upstream: Upstream | None,
     *,
     differentiate: bool,
+    check: Callable[[Mapping[str, Any]], None] = lambda _: None,
 ) -> Expected:
+    """Return the reference's results, as `KeptReference.of` does."""
     with torch.set_grad_enabled(differentiate):
-        result = reference(view.graph, *arguments)
-    outputs = parts(result)
+        outputs = opened(reference(view.graph, *arguments))
+    check(outputs)
     gradients = None
     if differentiate:
-        starts = differentiable(outputs)
-        if upstream is None or starts[0].is_sparse:
-            entries = starts[0].coalesce().indices() if starts[0].is_sparse else None
-            starts = [starts[0].coalesce().values() if starts[0].is_sparse else starts[0]]
-            upstream = [gradient_for(starts[0], entries)]
-        wanted = [argument for argument in arguments if argument.requires_grad]
-        gradients = torch.autograd.grad(starts[: len(upstream)], wanted, upstream, materialize_grads=True)
+        places = list(upstream or [""])
+        if not outputs.keys() >= {*places}:
+            places = differentiable(outputs)[: len(places)]
+        given = list(upstream.values()) if upstream else [None]
+        starts, ends = [], []
+        for place, gradient in zip(places, given, strict=False):
+            entries, values = stored(outputs[place])
+            starts.append(values)
+            ends.append(
+                gradient_for(values, entries) if gradient is None or entries is not None else gradient
+            )
+        if len(starts) < len(given) or not all(one.requires_grad for one in starts):
+            raise UncomparableError("the output needs no gradient, and that of the kernel does")
+        wanted = [one for one in numbers(arguments) if one.requires_grad]
+        gradients = torch.autograd.grad(starts, wanted, ends, materialize_grads=True)
     kept = {place: one.detach() if isinstance(one, Tensor) else one for place, one in outputs.items()}
     return Expected(kept, gradients)
 
 
-def differentiable(outputs: Mapping[str, Any]) -> list[Tensor]:
-    """Return the tensors that need a gradient, in the order of their places."""
-    return [one for _, one in sorted(outputs.items()) if isinstance(one, Tensor) and one.requires_grad]
+def opened(output: Any) -> dict[str, Any]:
+    """Return an output's parts by place; those of a nested tensor are its rows."""
+    found: dict[str, Any] = {}
+    for place, one in parts(output).items():
+        if isinstance(one, Tensor) and one.is_nested:
+            found |= {f"{place}[{row}]": values for row, values in enumerate(one.unbind())}
+        else:
+            found[place] = one
+    return found
 
 
-def _equal(some: Sequence[Tensor] | None, others: Sequence[Tensor] | None) -> bool:
-    if some is None or others is None:
-        return some is others
-    return len(some) == len(others) and all(map(torch.equal, some, others))
+def differentiable(outputs: Mapping[str, Any]) -> list[str]:
+    """Return the places of tensors that need a gradient, in order."""
+    return sorted(place for place, one in outputs.items() if isinstance(one, Tensor) and one.requires_grad)
+
+
+def numbers(inputs: Any) -> list[Tensor]:
+    """Return the tensors with floating-point or complex numbers in a container, in order."""
+    tensors = (one for one in tree_flatten(inputs)[0] if isinstance(one, Tensor))
+    return [one for one in tensors if one.is_floating_point() or one.is_complex()]
+
+
+def stored(tensor: Tensor) -> tuple[Tensor | None, Tensor]:
+    """Return the entries of a sparse tensor, and its values; of another one None, and itself."""
+    if tensor.layout in (torch.strided, torch.jagged):
+        return None, tensor
+    if tensor.layout == torch.sparse_coo:
+        tensor = tensor.coalesce()
+        return tensor.indices(), tensor.values()
+    return tensor.detach().to_sparse_coo()._indices(), tensor.values()  # noqa: SLF001 - CSC is not coalesced
+
+
+def _equal(some: Any, others: Any) -> bool:
+    (some, form), (others, other_form) = tree_flatten(some), tree_flatten(others)
+    return form == other_form and all(map(_same, some, others))
+
+
+def _same(value: Any, other: Any) -> bool:
+    if not isinstance(value, Tensor) or value.is_nested:
+        return value is other
+    if value.layout != other.layout:
+        return False
+    (entries, values), (other_entries, other_values) = stored(value), stored(other)
+    if entries is not None and other_entries is not None and not torch.equal(entries, other_entries):
+        return False
+    return torch.equal(values, other_values)

@@ -266,7 +266,7 @@ def test_outputs_of_several_parts_are_compared_by_place(make_case, make, directi
         ([1.0], [1.1], r"output\[0\] is 1.0, and the reference is 1.1$"),
         ([100_000], [100_001], r"output\[0\] is 100000, and the reference is 100001$"),
         ({"a": []}, {"a": None}, r"output\['a'\] is \(\), and the reference is None$"),
-        ([np.ones(3)], [np.ones((3, 3))], r"output\[0\] is array"),
+        ([np.ones(3)], [np.ones((3, 3))], r"output\[0\] is an array \[3\] of float64, and"),
         (
             [torch.ones(3)],
             [torch.ones(3).to_sparse()],
@@ -297,3 +297,208 @@ def test_graphs_and_arrays_are_opened(make_case):
     check(case, graphs, expected=lambda _, x: graphs(x))
     with pytest.raises(MismatchError, match=r"output\['dgl'\]\[0\].edata\['w'\] is wrong"):
         check(case, graphs, expected=lambda _, x: graphs(x, 1))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "pack", [lambda *two: two, lambda x, y: [x, {"y": y}], Pair], ids=["tuple", "nested", "named"]
+)
+def test_containers_of_tensors_reach_a_reference_that_has_a_place_for_them(make_case, pack, direction):
+    """With other types as they are; a view of a tensor becomes a leaf."""
+    case = make_case(direction=direction)
+    source, target = case.edge_index()
+
+    def run(pair):
+        x, y = (pair[0], pair[1]["y"]) if isinstance(pair, list) else pair
+        return torch.cat((y, y)).index_add(0, target % 40, x[source])
+
+    def expected(_graph, pair):
+        assert {one.dtype for one in torch.utils._pytree.tree_leaves(pair)} == {torch.float64}
+        return run(pair)
+
+    check(case, run, pack(case.features(), case.features()[:20]), expected=expected)
+    with pytest.raises(MismatchError, match=r"output is wrong|gradient of input tensor 0 is wrong"):
+        check(case, run, pack(case.features(), case.features()[:20]), expected=lambda _, pair: 2 * run(pair))
+
+
+@BOTH
+@pytest.mark.parametrize("layout", [torch.sparse_csr, torch.sparse_csc, torch.sparse_coo])
+def test_sparse_inputs_reach_a_reference_that_has_a_place_for_them(make_case, layout, direction):
+    case = make_case(direction=direction)
+    pointer, column, values = case.csr()
+    matrix = torch.sparse_csr_tensor(pointer.int(), column.int(), values, (60, 60))
+    if layout == torch.sparse_csc and case.requires_grad:
+        pytest.skip("PyTorch keeps no gradient in this layout")
+    inputs = matrix.to_sparse(layout=layout).requires_grad_(case.requires_grad), case.features()
+
+    def product(matrix, x):
+        return matrix @ x if layout != torch.sparse_csc else matrix.to_dense() @ x
+
+    def expected(_graph, matrix, x):
+        assert (matrix.dtype, matrix.layout) == (torch.float64, layout)
+        return matrix.to_dense() @ x
+
+    check(case, product, *inputs, expected=expected)
+    check(case, lambda a, x: product(a.detach(), x), *inputs, expected=REFERENCES.spmm_sum)
+    with pytest.raises(MismatchError, match="output is wrong"):
+        check(case, product, *inputs, expected=lambda _, matrix, x: 1.01 * (matrix.to_dense() @ x))
+    if case.requires_grad:
+        with pytest.raises(MismatchError, match="gradient of input tensor 0 is wrong"):
+            check(case, lambda a, x: product(a * 2, x) - product(a.detach(), x), *inputs, expected=expected)
+
+
+@BOTH
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+def test_nested_tensors_are_inputs_and_outputs(make_case, layout, direction):
+    case = make_case(direction=direction)
+    rows = list(case.features().detach().split([10, 20, 30]))
+
+    def inputs():
+        return torch.nested.nested_tensor(rows, layout=layout, requires_grad=case.requires_grad)
+
+    check(case, lambda x: x * 2, inputs(), expected=lambda _, x: x * 2)
+    with pytest.raises(MismatchError, match=r"output\[0\] is wrong"):
+        check(case, lambda x: x * 2, inputs(), expected=lambda _, x: x * 3)
+    if direction == FORWARD_BACKWARD:
+        with pytest.raises(MismatchError, match="gradient of input tensor 0 is wrong"):
+            check(case, lambda x: x * 1 + x.detach(), inputs(), expected=lambda _, x: x * 2)
+
+
+@BOTH
+@pytest.mark.parametrize("layout", [torch.sparse_csr, torch.sparse_coo])
+def test_sparse_outputs_are_compared_with_sparse_references(make_case, layout, direction):
+    case = make_case(direction=direction)
+
+    def run(x):
+        return x.relu().to_sparse(layout=layout)
+
+    check(case, run, expected=lambda _, x: run(x))
+    check(case, lambda x: [run(x), 2 * x], expected=lambda _, x: [run(x), 2 * x])
+    with pytest.raises(MismatchError, match="output is wrong"):
+        check(case, run, expected=lambda _, x: run(2 * x))
+    name = str(layout).removeprefix("torch.")
+    with pytest.raises(
+        MismatchError, match=f"output is {name}, and the reference is strided: return the same"
+    ):
+        check(case, run, expected=lambda _, x: x.relu())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@BOTH
+def test_complex_numbers_are_compared_in_both_parts(make_case, direction, dtype):
+    case = make_case(direction=direction, dtype=dtype)
+    kind = case.dtype.to_complex()
+
+    def inputs():
+        return torch.complex(*case.features().detach().split(4, dim=1)).requires_grad_(case.requires_grad)
+
+    def run(x):
+        return torch.fft.fft(x, dim=0)
+
+    check(case, run, expected=lambda _, x: run(x))
+    check(case, run, inputs(), expected=lambda _, x: run(x))
+    for wrong in (lambda x: x.conj(), lambda x: x + 0.1j, lambda x: x.real.to(kind)):
+        with pytest.raises(MismatchError, match=r"output is wrong: .* where it is \S+j and the reference"):
+            check(case, lambda x, wrong=wrong: wrong(run(x)), inputs(), expected=lambda _, x: run(x))
+    with pytest.raises(MismatchError, match=rf"the output is torch.{dtype}, not {kind}"):
+        check(case, lambda x: run(x).real.clone(), expected=lambda _, x: run(x))
+    with pytest.raises(MismatchError, match=rf"the output is {kind}, not torch.{dtype}"):
+        check(case, run, expected=lambda _, x: x)
+    if direction == FORWARD_BACKWARD:
+        with pytest.raises(MismatchError, match="gradient of input tensor 0 is wrong"):
+            check(case, lambda x: x.real + 1j * x.imag.detach(), inputs(), expected=lambda _, x: x * 1)
+
+
+def test_numbers_are_no_integers(make_case):
+    check(make_case(), lambda x: x > 0, expected=lambda _, x: x > 0)
+    with pytest.raises(MismatchError, match=r"the output is torch\.float32, not torch\.bool"):
+        check(make_case(), lambda x: (x > 0).float(), expected=lambda _, x: x > 0)
+
+
+@pytest.mark.parametrize("run", [torch.no_grad()(lambda x: x * 2), lambda x: x > 0, lambda x: [x.detach()]])
+def test_an_output_without_a_gradient_has_no_backward_pass(make_case, run):
+    with pytest.raises(MismatchError, match=r"no part of the output needs a gradient: .* directions="):
+        check(make_case(direction=FORWARD_BACKWARD), run)
+
+
+@pytest.mark.parametrize(
+    ("run", "expected", "told"),
+    [
+        (
+            lambda x: x.sum(0),
+            lambda x: x.sum(0, keepdim=True),
+            r"output has shape \(8,\), the reference \(1, 8\)",
+        ),
+        (lambda x: [x + 1, x], lambda x: [x + 1], r"the reference lacks output\[1\]"),
+        (lambda x: {"a": x * 2}, lambda x: {"a": x[1:]}, r"output\['a'\] has shape \(60, 8\), the"),
+        (
+            lambda x: (x * 2, None),
+            lambda x: (x * 2, x),
+            r"output\[1\] is None, and the reference is a tensor \[60, 8\]",
+        ),
+        (lambda x: x * 2, lambda x: x.detach() * 2, "of the reference, the output needs no gradient"),
+        (lambda x: x * 2, lambda _: object(), "of the reference, output is a builtins.object"),
+    ],
+)
+def test_outputs_are_compared_before_gradients_are_made(make_case, run, expected, told):
+    with pytest.raises(MismatchError, match=told) as caught:
+        check(make_case(direction=FORWARD_BACKWARD), run, expected=lambda _, x: expected(x))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_part_that_only_the_reference_can_differentiate_gets_no_gradient(make_case):
+    case = make_case(direction=FORWARD_BACKWARD)
+    check(case, lambda x: (x.detach() * 3, x * 2), expected=lambda _, x: (x * 3, x * 2))
+
+
+def test_a_reference_of_other_arguments_is_told_what_it_gets(make_case):
+    with pytest.raises(MismatchError, match=r"the reference must take the graph and the 1 inputs that .*'y'"):
+        check(make_case(), lambda x: x, expected=lambda _graph, x, y: x + y)
+
+
+def test_a_call_that_draws_random_numbers_is_told_so(make_case):
+    with pytest.raises(MismatchError, match=r"is wrong.*; the call draws random numbers: seed them"):
+        check(make_case(), torch.nn.functional.dropout, expected=lambda _, x: x)
+
+
+class Greatest(torch.autograd.Function):
+    """A maximum over rows whose gradient goes to the last of equal ones, or to the row after that."""
+
+    @staticmethod
+    def forward(context, x, shift):
+        last = len(x) - 1 - x.flip(0).argmax(0)
+        context.save_for_backward(last.add(shift) % len(x))
+        context.size = x.shape
+        return x.amax(0)
+
+    @staticmethod
+    def backward(context, gradient):
+        (last,) = context.saved_tensors
+        return gradient.new_zeros(context.size).scatter_(0, last.unsqueeze(0), gradient.unsqueeze(0)), None
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "reference", [lambda x: x.amax(0), lambda x: x.max(0)[0], lambda x: -((-x).min(0)[0])]
+)
+def test_the_gradient_of_a_maximum_may_go_to_any_of_equal_entries(make_case, dtype, reference):
+    case = make_case(direction=FORWARD_BACKWARD, dtype=dtype)
+    x = case.tensor((case.features().detach() * 2).round())
+    assert ((x == x.amax(0)).sum(0) > 1).all()
+    for run in (lambda x: Greatest.apply(x, 0), lambda x: x.amax(0), lambda x: x.max(0)[0]):
+        check(
+            case,
+            lambda x, run=run: torch.cat((run(x), run(-x))),
+            x,
+            expected=lambda _, x: torch.cat((reference(x), reference(-x))),
+        )
+    distinct = case.tensor(torch.arange(480.0).view(60, 8) % 61)
+    for wrong in (lambda x: Greatest.apply(x, 1), lambda x: x.amax(0) * 2 - x.amax(0).detach()):
+        with pytest.raises(MismatchError, match="gradient of input tensor 1 is wrong"):
+            check(
+                case,
+                lambda x, y, wrong=wrong: Greatest.apply(x, 0) + wrong(y),
+                x,
+                distinct,
+                expected=lambda _, x, y: reference(x) + reference(y),
+            )
