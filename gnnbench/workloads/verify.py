@@ -162,7 +162,8 @@ def verify(
         # The first input is the output's gradient, which is no argument of the reference.
         first = tuple(map(view.upstream, _several(inputs[0])))
         inputs = [first if isinstance(inputs[0], tuple) else first[0], *inputs[1:]]
-        gradients = tuple(_precise(view.inside(one)) for one in _several(own.pop(0)))
+        gradients = tuple(_precise(view.inside(one)) for one in first)
+        own = own[1:]
     given = _given(case, own, module, reference)
     arguments = [_argument(item, transposed, view) for item, transposed in given]
     random = _random_states(case)
@@ -287,10 +288,8 @@ def _check_type(case: Case, values: Tensor, expected: Tensor) -> None:
     right = [case.dtype, *([torch.bfloat16] if case.spec.dtype == AUTOCAST else [])]
     if expected.is_complex():
         right = [one.to_complex() for one in right]
-    inexact = expected.is_floating_point() or expected.is_complex()
-    if values.dtype not in right if inexact else values.is_floating_point() or values.is_complex():
-        wanted = right[0] if inexact else expected.dtype
-        raise MismatchError(f"{case.spec.id}: the output is {values.dtype}, not {wanted}")
+    if (expected.is_floating_point() or expected.is_complex()) and values.dtype not in right:
+        raise MismatchError(f"{case.spec.id}: the output is {values.dtype}, not {right[0]}")
 
 
 def _verify_gradients(
@@ -552,7 +551,8 @@ def _gradient_terms(argument: Tensor, outputs: Mapping[str, Any], upstream: Sequ
 
 
 def _compare_exactly(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
-    different = (found.long() != expected.long()).nonzero()
+    inexact = found.is_floating_point() or found.is_complex()
+    different = (_precise(found) != expected if inexact else found.long() != expected.long()).nonzero()
     if len(different):
         place = tuple(different[0].tolist())
         raise MismatchError(

@@ -409,10 +409,12 @@ def test_complex_numbers_are_compared_in_both_parts(make_case, direction, dtype)
             check(case, lambda x: x.real + 1j * x.imag.detach(), inputs(), expected=lambda _, x: x * 1)
 
 
-def test_numbers_are_no_integers(make_case):
+def test_integers_are_compared_exactly_also_with_other_numbers(make_case):
     check(make_case(), lambda x: x > 0, expected=lambda _, x: x > 0)
-    with pytest.raises(MismatchError, match=r"the output is torch\.float32, not torch\.bool"):
-        check(make_case(), lambda x: (x > 0).float(), expected=lambda _, x: x > 0)
+    check(make_case(), lambda x: (x > 0).float(), expected=lambda _, x: x > 0)
+    for wrong in (0.5, 1 + 1j):
+        with pytest.raises(MismatchError, match=r"output is wrong at .*; \d+ of 480 values differ"):
+            check(make_case(), lambda x, wrong=wrong: (x > 0) * wrong, expected=lambda _, x: x > 0)
 
 
 @pytest.mark.parametrize("run", [torch.no_grad()(lambda x: x * 2), lambda x: x > 0, lambda x: [x.detach()]])

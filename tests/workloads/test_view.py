@@ -163,7 +163,8 @@ def test_a_reference_is_computed_once_for_equal_inputs(graph):
 
     def calls_after(more=0, gradient=None):
         given = (x + more).requires_grad_(gradient is not None)
-        kept.of(reference, view, [given], gradient, differentiate=gradient is not None)
+        upstream = None if gradient is None else {"": gradient}
+        kept.of(reference, view, [given], upstream, differentiate=gradient is not None)
         return len(calls)
 
     assert [calls_after() for _ in range(2)] == [1, 1]
