@@ -321,7 +321,7 @@ def test_a_suite_with_options_against_it(tmp_path, monkeypatch):
     with process(tmp_path, "--benchmark-compare", "--benchmark-histogram") as worker:
         suite = Suite(worker)
         assert suite.collected["notes"] == ["overridden: pytest's -n, --lf, --benchmark-skip, --maxfail"]
-        assert suite.failure("test_raises") == "raised: KeyError: 'missing'"
+        assert suite.failure("test_raises").startswith("raised: KeyError: 'missing', test_suite.py:")
         assert suite.failure("test_marked") is None
     left = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
     assert left == {"pytest.ini", "test_suite.py", "worker.log", "worker.trees"}
@@ -376,7 +376,7 @@ def test_our_own_benchmarks_run_also_those_that_are_not_default(pytester):
 def test_a_set_up_of_ours_that_fails_says_whose_fixtures_it_has(pytester):
     pytester.makeconftest("def pytest_configure(config):\n    config.pluginmanager.register(1, 'gnnbench')\n")
     (run, _) = visits("test_of_ours", blocks=0)
-    why = f"raised in set-up: OSError: no disk (gnnbench in {ROOT} is older and brings no fixtures)"
+    why = f"raised in set-up: OSError: no disk, test_suite.py:5 (gnnbench in {ROOT} is older and brings no fixtures)"
     assert failures(here(pytester, OURS, [run])) == [why]
 
 
