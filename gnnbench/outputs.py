@@ -63,7 +63,7 @@ class Opened:
         if _is_array(value):
             self._add(place, value)
             return
-        if isinstance(value, list | tuple | deque) and is_plain_list(value):
+        if issubclass(type(value), list | tuple | deque) and is_plain_list(value):
             self.kinds[place] = type(value).__qualname__
             self._add(place, tuple(value))
             return
@@ -75,7 +75,7 @@ class Opened:
             return
         inside = list(content)
         self.kinds[place] = type(value).__qualname__
-        if isinstance(value, Mapping):
+        if issubclass(type(value), Mapping):
             self.orders[place] = " ".join(name for name, _ in inside)
         for name, item in inside:
             self._open(place + name, item, (*path, id(value)))
@@ -88,7 +88,7 @@ class Opened:
             raise TooMuchError(f"the output has more than {MOST:,} parts")
 
     def _is_leaf(self, value: Any) -> bool:
-        return isinstance(value, PLAIN) or self._becomes_array(value)
+        return issubclass(type(value), PLAIN) or self._becomes_array(value)
 
     def _becomes_array(self, value: Any) -> bool:
         if "numpy" not in sys.modules:
@@ -98,7 +98,7 @@ class Opened:
         return (own is not None and not is_tested) or type(value).__qualname__ == "array"
 
     def _add_leaf(self, place: str, value: Any) -> None:
-        if isinstance(value, PLAIN):
+        if issubclass(type(value), PLAIN):
             self._add(place, value)
         elif self._becomes_array(value):
             self._add(place, sys.modules["numpy"].asarray(value))
@@ -130,8 +130,8 @@ def _is_array(value: Any) -> bool:
     numpy = sys.modules.get("numpy")
     return walker.is_tensor(value) or (
         numpy is not None
-        and isinstance(value, numpy.ndarray | numpy.generic)
-        and not isinstance(value, numpy.ma.MaskedArray)
+        and issubclass(type(value), numpy.ndarray | numpy.generic)
+        and not issubclass(type(value), numpy.ma.MaskedArray)
     )
 
 

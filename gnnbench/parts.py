@@ -53,7 +53,7 @@ def content_of(value: Any, tested: Collection[str] = ()) -> Parts | None:
     """
     kind = kind_of(value)
     if kind is None:
-        kinds = (kind for base, kind in _CONTAINERS.items() if isinstance(value, base))
+        kinds = (kind for base, kind in _CONTAINERS.items() if issubclass(type(value), base))
         kind = next(kinds, None) or _library_kind(value, tested)
     if kind is None or kind is LEAF or kind is TENSOR:
         return None
@@ -63,7 +63,11 @@ def content_of(value: Any, tested: Collection[str] = ()) -> Parts | None:
 def _library_kind(value: Any, tested: Collection[str]) -> Kind | None:
     for (module, name), kind in _LIBRARIES.items():
         type_ = getattr(sys.modules.get(module), name, None)
-        if isinstance(type_, type) and isinstance(value, type_) and module.partition(".")[0] not in tested:
+        if (
+            isinstance(type_, type)
+            and issubclass(type(value), type_)
+            and module.partition(".")[0] not in tested
+        ):
             return kind
     return None
 
@@ -73,7 +77,7 @@ def attributes_of(value: Any) -> Parts | None:
     bases = type(value).__mro__[:-1]
     if (
         not bases
-        or isinstance(value, type)
+        or issubclass(type(value), type)
         or not all(base.__flags__ & _HEAP_OR_FIXED == _HEAP for base in bases)
     ):
         return None
@@ -90,7 +94,7 @@ def attributes_of(value: Any) -> Parts | None:
 def is_tensor(value: Any) -> bool:
     """Tell whether a value is a tensor of torch."""
     torch = sys.modules.get("torch")
-    return bool(torch) and isinstance(value, torch.Tensor)  # type: ignore[union-attr]
+    return bool(torch) and issubclass(type(value), torch.Tensor)  # type: ignore[union-attr]
 
 
 def strided_parts(value: Any) -> tuple[Any, ...]:
@@ -125,7 +129,9 @@ def captured(function: Any) -> Iterator[tuple[str, Any]]:
 
 def _items(value: Any) -> Parts:
     """Return the items of a dictionary; a key that is an object has its type and number as its place."""
-    for number, (key, item) in enumerate(dict.items(value) if isinstance(value, dict) else value.items()):
+    for number, (key, item) in enumerate(
+        dict.items(value) if issubclass(type(value), dict) else value.items()
+    ):
         yield f"[{_key(number, key)}]", item
 
 
@@ -137,13 +143,13 @@ def _key(number: int, key: Any) -> str:
 
 
 def _numbered(value: Any) -> Parts:
-    kind = next(base for base in (list, tuple, deque) if isinstance(value, base))
+    kind = next(base for base in (list, tuple, deque) if issubclass(type(value), base))
     return ((f"[{number}]", item) for number, item in enumerate(kind.__iter__(value)))
 
 
 def _members(value: Any) -> Parts:
     """Return what a set has, in an order that does not depend on the process; objects keep theirs."""
-    kind = next(base for base in (set, frozenset) if isinstance(value, base))
+    kind = next(base for base in (set, frozenset) if issubclass(type(value), base))
     items = list(kind.__iter__(value))
     if all(type(item) in _PLAIN_KEYS for item in items):
         items.sort(key=repr)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import units
-from ...measure.returned.calls import AGAIN, GIVEN, MOVED, NEW
+from ...measure.returned.calls import AGAIN, COPIED, GIVEN, MOVED, NEW
 from ...measure.returned.portable import TEXT
 from ...variants.child import SIDES
 from ..closeness import Closeness, compare, digits
@@ -147,6 +147,8 @@ class _Comparing:
         if self._get_the_same:
             if self._writable[_BASE]:
                 self._compare(NEW)
+                if all(calls[COPIED]["parts"] for calls in self._calls):
+                    self._compare(COPIED)
             self._compare_overwritten()
         for side, other in ((_BASE, _HEAD), (_HEAD, _BASE)):
             only = sorted(self._writable[side] - self._writable[other])
@@ -290,7 +292,8 @@ class _Comparing:
 
     def _moved(self, number: int, place: str) -> Iterator[tuple[int, int, Values]]:
         """Yield calls of the base with inputs that moved: the call, by how many units, and the part."""
-        for call, units_in_place in {**({AGAIN: 1} if number == NEW else {}), **MOVED[number]}.items():
+        moved = MOVED[GIVEN] if number == GIVEN else {AGAIN: 1, **MOVED[NEW]}
+        for call, units_in_place in moved.items():
             (other,) = self._fetch(_BASE, [(call, place)])
             if other is not None:
                 yield call, units_in_place, other

@@ -9,17 +9,18 @@
     6 to 11  in turn as 4 and 5, moved by 4, 16 and 64 such units
 
 The calls from 4 on are made only where outputs differ: they show how much rounding may change. A call with
-new values finds outputs that are kept by address, identity or shape; the repeated call finds those that are
-computed only when they are looked at, and random numbers. What is kept by content, or for the same objects,
-executes less in call 2 than in call 1, or in call 3; then a further call of each kind tells whether
-these numbers repeat themselves.
+new values finds outputs that are kept by address, identity or shape, and call 3, in which the inputs
+themselves have the given values again, what is kept with their memory. Call 2 finds what is computed only
+when it is looked at, and random numbers. What is kept by content, or for the same objects, executes less in
+call 2 than in call 1 or call 3; then a further call of each kind tells whether these numbers repeat.
 """
 
 import gc
 import os
+import sys
 import zlib
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
@@ -185,8 +186,8 @@ class ComparedCalls:
                 self._copies.append(copied)
                 if copied is None:
                     return Returned()
-                reach = Reachable(copied, self._scope)
-                return self._returned(number, copied, reach)
+                self._given.restore()  # what is kept of the inputs themselves has other values now
+                call, reach = copied, Reachable(copied, self._scope)
             return self._returned(number, call, reach)
         finally:
             self._given.restore()
@@ -215,15 +216,15 @@ class ComparedCalls:
         found.work = work.count if work else None
         if number == NEW:
             first = self.made[GIVEN].parts
+            with _plain_tensors():
+                now = portable(self._before, {})
             found.overwritten = [
-                place
-                for place, now in portable(self._before, {}).items()
-                if now.signature != first[f"output{place}"].signature
+                place for place, part in now.items() if part.signature != first[f"output{place}"].signature
             ]
         after = self._changed(reach, before) | self._changed_state(call, state, found.left)
         if number == AGAIN and self.writable and not self.made[GIVEN].shared:
             self._given.restore()
-        if number != COPIED:
+        with _plain_tensors():
             self._read(number, found, output, reach)
         found.parts |= after
         found.parts |= {place: Portable(TEXT, text) for place, text in written.contents(paths).items()}
@@ -336,9 +337,15 @@ class ComparedCalls:
                 for place, value in opened.parts.items()
                 if is_array(value) and place not in found.shared
             }
-        if number != AGAIN:
+        if number not in (AGAIN, COPIED):
             by_output, found.differentiable = gradients_by_output(opened.parts.values(), reach.arrays)
             found.parts |= portable(by_output, found.left)
+
+
+def _plain_tensors() -> AbstractContextManager[None]:
+    """Return a context in which no function of a subclass of tensors runs: they may be under test."""
+    torch = sys.modules.get("torch")
+    return torch._C.DisableTorchFunctionSubclass() if torch else nullcontext()  # noqa: SLF001
 
 
 def kept_inputs(calls: Pedantic) -> Given | None:

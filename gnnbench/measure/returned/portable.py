@@ -59,8 +59,7 @@ def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, P
     torch = sys.modules.get("torch")
     if torch and isinstance(value, torch.Tensor):
         try:
-            with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - those of a subclass may be under test
-                yield from _of_tensor(place, value)
+            yield from _of_tensor(place, value)
         except (RuntimeError, TypeError, NotImplementedError):  # quantized, nested, without content
             left[place] = f"torch.Tensor of {value.dtype} and layout {value.layout}"
     elif isinstance(value, np.ndarray | np.generic):

@@ -1,6 +1,5 @@
 """Calls that fork, in real processes: both return, or one ends as it should."""
 
-
 import pytest
 
 from gnnbench.compare.ab.forks import RETURN

@@ -1,6 +1,5 @@
 """Honest rewrites of made-up functions: none is accused of another result that has none."""
 
-import json
 import math
 import random
 import warnings
@@ -14,44 +13,11 @@ import scipy.sparse
 import torch
 from torch.nn import functional
 
-from gnnbench.compare.ab.returned import agreement
 from gnnbench.measure.clock import Call
-from gnnbench.measure.conditions import seed
-from gnnbench.measure.returned.calls import ALL_NEW, NONE_NEW, ComparedCalls
-from gnnbench.measure.seam import Pedantic
+from gnnbench.measure.returned.calls import NONE_NEW
+from tests.compare.ab.rewrites import compared, rewritten
 
 SAME = ("equal", "close")
-
-
-def compared(folder, base, head, level=ALL_NEW):
-    """Compare two calls, as the coordinator does with those of two workers.
-
-    Args:
-        folder: for the values that are exchanged.
-        base: returns the base's call.
-        head: returns the head's.
-        level: which inputs get new values.
-    """
-    sides = []
-    for build in (base, head):
-        seed(1)
-        sides.append(ComparedCalls(Pedantic.of(build()), {}, level=level))
-        sides[-1].make_first()
-
-    def fetch(side, wanted):
-        return [
-            one and (one.get("text") or np.load(folder / one["file"]))
-            for one in sides[side].save(wanted, folder)
-        ]
-
-    answers = (json.loads(json.dumps(one.as_json())) for one in sides)
-    return agreement(*({"answer": "returned", **one} for one in answers), fetch)
-
-
-def rewritten(folder, base, head, *inputs, level=ALL_NEW):
-    """Compare two functions of the same inputs, which functions return."""
-    calls = (lambda run=run: Call(run, tuple(one() for one in inputs), {}) for run in (base, head))
-    return compared(folder, *calls, level=level)
 
 
 def rand(*shape):
