@@ -7,7 +7,8 @@ Each pair of fresh processes inspects the suite that the arguments name, from th
 last commit's tree, and asks both sides three times what a call costs. FOLDER gets a file with the answers for
 each name. The table has the inspections whose fingerprints differ, those that the second witness would have
 timed, and the ratios of the first answers. It also has a simulation: the same answers are judged with other
-limits, and with a head that takes half, twice or ten times the time.
+limits, and with a head that takes half, twice or ten times the time. With `--outputs`, what both sides return
+is compared as if their code differed, and counted: none may differ.
 """
 
 import argparse
@@ -17,7 +18,9 @@ import multiprocessing
 import os
 import secrets
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +56,13 @@ def burn() -> None:
         pass
 
 
-def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]) -> None:
+def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str], *, outputs: bool) -> None:
     """Inspect the suite in pairs of processes, beside so many busy loops, and keep the answers."""
     answers: list[Any] = []
 
     def asked(turns: Turns, found: Inspections) -> Inspections:
+        if outputs:
+            return replace(found, results=turns._agreement())  # noqa: SLF001
         answers.append([[one["cost"] for one in turns.costs(number)] for number in range(_ASKS)])
         return found
 
@@ -65,7 +70,13 @@ def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]
     loops = [multiprocessing.Process(target=burn, daemon=True) for _ in range(busy)]
     for loop in loops:
         loop.start()
-    setting = Setting(arguments=arguments, folder=Path.cwd(), timeout_seconds=240, seed=secrets.randbits(32))
+    setting = Setting(
+        arguments=arguments,
+        folder=Path.cwd(),
+        timeout_seconds=240,
+        seed=secrets.randbits(32),
+        results=outputs,
+    )
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.jsonl"
     sides = map(variant.parse, ("git:HEAD", "."))
@@ -77,6 +88,7 @@ def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]
                     found = workers.inspect(test)
                     if isinstance(found, Inspections):
                         row = {"id": test, "changed": found.status, "why": str(found.work.changed or "")}
+                        row["outputs"] = codec.encode(found.results)
                         kept.write(f"{json.dumps({**row, 'asks': answers[0] if answers else []})}\n")
                     if workers.broken:
                         break
@@ -113,6 +125,12 @@ def table(folder: Path) -> None:
         ends = [judged(asks, lambda a, b, is_strict: a.change(b, is_strict=is_strict)) for asks in asked]
         timed = sum(base.seconds is None or head.seconds is None for (base, head), *_ in asked)
         print(f"{file.stem}: {len(rows)} inspections, {status}, without CPU time {timed}")
+        compared = [row["outputs"] for row in rows if row.get("outputs")]
+        if compared:
+            print(f"  outputs: {Counter(agreement['status'] for agreement in compared)}")
+            reasons = Counter(agreement["reason"] or agreement["reservation"] for agreement in compared)
+            print(*(f"    {count} times: {reason}" for reason, count in reasons.most_common()), sep="\n")
+            continue
         print(f"  agree at once {ends.count(1)}, later {len(ends) - ends.count(1) - ends.count(0)}", end="")
         print(f", to be timed {ends.count(0)}")
         for row, end in zip((row for row in rows if row["asks"]), ends, strict=False):
@@ -167,6 +185,7 @@ def main() -> None:
     parser.add_argument("--name", default="quiet")
     parser.add_argument("--pairs", type=int, default=8)
     parser.add_argument("--busy", type=int, default=0)
+    parser.add_argument("--outputs", action="store_true")
     words = sys.argv[1:]
     end = words.index("--") if "--" in words else len(words)
     own, arguments = parser.parse_args(words[:end]), words[end + 1 :]
@@ -174,7 +193,7 @@ def main() -> None:
         table(own.folder)
     else:
         os.environ.setdefault("GNNBENCH_CACHE", str(own.folder.resolve() / "cache"))
-        run(own.folder.resolve(), own.name, own.pairs, own.busy, arguments)
+        run(own.folder.resolve(), own.name, own.pairs, own.busy, arguments, outputs=own.outputs)
 
 
 if __name__ == "__main__":
