@@ -101,7 +101,7 @@ def compute(
 ) -> Expected:
     """Return the reference's results, as `KeptReference.of` does."""
     with torch.set_grad_enabled(differentiate):
-        outputs = opened(reference(view.graph, *arguments))
+        outputs = opened(parts(reference(view.graph, *arguments)))
     check(outputs)
     gradients = None
     if differentiate:
@@ -124,10 +124,10 @@ def compute(
     return Expected(kept, gradients)
 
 
-def opened(output: Any) -> dict[str, Any]:
-    """Return an output's parts by place; those of a nested tensor are its rows."""
+def opened(outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an output's parts by place, with each nested tensor's rows in its place."""
     found: dict[str, Any] = {}
-    for place, one in parts(output).items():
+    for place, one in outputs.items():
         if isinstance(one, Tensor) and one.is_nested:
             found |= {f"{place}[{row}]": values for row, values in enumerate(one.unbind())}
         else:

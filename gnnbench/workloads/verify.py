@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
-from ..outputs import UncomparableError
+from ..outputs import UncomparableError, parts
 from .case import Case
 from .definitions import Reference, adam_step
 from .inputs import gradient_for
@@ -75,7 +75,8 @@ def with_backward(
     inputs = tuple(
         item if all(one.is_leaf for one in numbers(item)) else tree_map(_leaf, item) for item in inputs
     )
-    holders = [place for place, item in enumerate(inputs) if any(True for _ in leaves([item]))]
+    parameters = list(leaves([kernel]))
+    deep = len(list(leaves(inputs))) < len(list(leaves(inputs, deep=True)))
     output = kernel(*inputs)
     several = not _is_one(output)
     differentiated = _differentiated(module, output)
@@ -85,18 +86,29 @@ def with_backward(
             "directions=['forward'] in the marker"
         )
     gradients = tuple(gradient_for(values, entries) for entries, values in differentiated.values())
+    tensors = _tensors(output) if several else [module.values(output)]
+    plain = all(one.layout == torch.strided and not one.is_nested for one in tensors)
 
+    # Counters have each call of a Python function.
     def run(gradients: Tensor | Sequence[Tensor], *inputs: Any) -> Any:
-        for leaf in leaves([inputs[place] for place in holders]):
+        for leaf in (*parameters, *leaves(inputs, deep)):
             leaf.grad = None
         output = kernel(*inputs)
-        if several:
-            torch.autograd.backward([one for _, one in _differentiated(module, output).values()], gradients)
+        if not plain:
+            values = [one for _, one in _differentiated(module, output).values()]
+            torch.autograd.backward(values, gradients)
+        elif several:
+            torch.autograd.backward(_tensors(output), gradients)
         else:
-            stored(module.values(output))[1].backward(gradients)
+            module.values(output).backward(gradients)
         return output
 
     return run, (gradients if several else gradients[0], *inputs)
+
+
+def _tensors(output: Any) -> list[Tensor]:
+    parts_of = sorted(_parts(output).items())
+    return [one for _, one in parts_of if isinstance(one, Tensor) and one.requires_grad]
 
 
 def _leaf(item: Any) -> Any:
@@ -106,23 +118,23 @@ def _leaf(item: Any) -> Any:
 def _differentiated(module: PlatformModule, output: Any) -> dict[str, tuple[Tensor | None, Tensor]]:
     """Return the entries and values of an output's parts that need a gradient, by place."""
     if not _is_one(output):
-        found = _parts(output)
+        found = opened(_parts(output))
         return {place: stored(found[place]) for place in differentiable(found)}
     entries, values = stored(output if isinstance(output, Tensor) else module.values(output))
     entries = entries if isinstance(output, Tensor) else module.entries(output)
     return {"": (entries, values)} if values.requires_grad else {}
 
 
-def leaves(inputs: Iterable[Any]) -> Iterator[Tensor]:
-    """Yield the tensors that need a gradient, also of containers, and the parameters of modules."""
+def leaves(inputs: Iterable[Any], deep: bool = False) -> Iterator[Tensor]:
+    """Yield the tensors that need a gradient and modules' parameters; with `deep`, also of containers."""
     for item in inputs:
         if isinstance(item, Tensor):
             if item.requires_grad:
                 yield item
         elif isinstance(item, nn.Module):
             yield from item.parameters()
-        elif isinstance(item, tuple | list | dict):
-            yield from leaves(item.values() if isinstance(item, dict) else item)
+        elif deep and isinstance(item, tuple | list | dict):
+            yield from leaves(item.values() if isinstance(item, dict) else item, deep)
 
 
 def verify(
@@ -177,7 +189,7 @@ def verify(
         if result:
             compared = result(output, *own)
             single = isinstance(compared, tuple) and len(compared) == 1
-            found = _parts(compared[0] if single else compared)
+            found = opened(_parts(compared[0] if single else compared))
         else:
             found = _found(module, output, expected)
         try:
@@ -224,12 +236,12 @@ def _is_one(output: Any) -> bool:
 
 
 def _is_index(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.dim() == 2 and not value.is_floating_point()  # noqa: PLR2004
+    return isinstance(value, Tensor) and value.dim() == 2 and not numbers(value)  # noqa: PLR2004
 
 
 def _parts(output: Any) -> dict[str, Any]:
     try:
-        return opened(output)
+        return parts(output)
     except UncomparableError as error:
         raise MismatchError(
             f"{error}, which cannot be compared: give measure(..., result=function) that returns its tensors"
@@ -239,7 +251,7 @@ def _parts(output: Any) -> dict[str, Any]:
 def _found(module: PlatformModule, output: Any, expected: Mapping[str, Any]) -> dict[str, Any]:
     if "" in expected and isinstance(expected[""], Tensor) and _is_one(output):
         return {"": _comparable(module, output, expected[""])}
-    return _parts(output)
+    return opened(_parts(output))
 
 
 def _compare_outputs(

@@ -164,7 +164,7 @@ def test_a_way_that_is_wrong_or_raises_is_left_out_with_its_reason(direction, gr
     assert found.left_out["refuse"].startswith("TypeError: not")
     assert found.left_out["refuse"].isprintable()
     assert ("detached" in found.left_out) == (direction == FORWARD_BACKWARD)
-    assert ("its result is wrong" if direction == FORWARD else "Error: ") in found.left_out["zero"]
+    assert "its result is wrong" in found.left_out["zero"]
     assert {way.name for way in found.ways} >= set(CALLS)
 
 
