@@ -133,4 +133,6 @@ def test_an_assertion_that_fails_is_told_beside_the_other_result(project):
     assert found.returncode == 1, found.stdout
     (row,) = saved(project, "ab.json").values()
     assert row["reason"].startswith("another result: output is 1.5 instead of 1; ")
-    assert row["reason"].endswith("; head: raised: assert 1.5 == 1.0")
+    assert row["reason"].endswith(
+        "; the head fails, the base does not: raised: assert 1.5 == 1.0, test_checked.py:5"
+    )

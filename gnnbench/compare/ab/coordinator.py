@@ -25,6 +25,7 @@ from .alone import confirmed
 from .inspecting import Inspecting
 from .pairs import NotStartedError, Pairs, Watcher
 from .processes import Setting, Terms
+from .returned import HEAD_RAISES
 from .schedule import SAME_CODE as UNTIMED
 from .schedule import Decision, Schedule
 from .turns import SAME_CODE
@@ -288,7 +289,8 @@ class _Session:
         for name, decision in self.judging.decisions().items():
             inspected = self._terms.inspections.get(name, Inspections())
             logs, results = self.judging.head_logs.get(name), inspected.results
-            if decision.head_fails:
+            told = results and results.is_other and not results.reason.startswith(HEAD_RAISES)
+            if decision.head_fails and not told:
                 results = Agreement("differ", decision.judgement.reason)
             rows.append(
                 Compared(

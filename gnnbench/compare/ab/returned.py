@@ -21,6 +21,8 @@ _SMALL = 2.0**-6
 """A larger error, relative to the largest value, is none of precision."""
 _MANY = 0.25
 """Fraction of the numbers that less precision changes at least."""
+HEAD_RAISES = "the head raises "
+"""Beginning of a reason."""
 _INPUTS = "the inputs differ: "
 _NOTHING = "it returns nothing, and changes nothing that it gets"
 _OTHERS = "the sides have other inputs: only the {}"

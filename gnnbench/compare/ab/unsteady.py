@@ -93,4 +93,4 @@ def _beginning(place: str, others: Sequence[str]) -> str:
     at = bisect(others, place)
     nearest = others[max(at - 1, 0) : at + 1]
     shared = max((commonprefix([place, one]) for one in nearest), key=len, default=place)  # noqa: RUF071 - names are no paths
-    return shared[: max(map(shared.rfind, "[{.")) + 1] or place
+    return shared[: (max(map(shared.rfind, "[{")) + 1) or (shared.rfind(".") + 1)] or place

@@ -376,8 +376,9 @@ def test_our_own_benchmarks_run_also_those_that_are_not_default(pytester):
 def test_a_set_up_of_ours_that_fails_says_whose_fixtures_it_has(pytester):
     pytester.makeconftest("def pytest_configure(config):\n    config.pluginmanager.register(1, 'gnnbench')\n")
     (run, _) = visits("test_of_ours", blocks=0)
-    why = f"test_suite.py:5 (gnnbench in {ROOT} is older and brings no fixtures)"
-    assert failures(here(pytester, OURS, [run])) == [f"raised in set-up: OSError: no disk, {why}"]
+    older = f"gnnbench in {ROOT} is older and brings no fixtures"
+    why = f"raised in set-up: OSError: no disk, test_suite.py:5 ({older})"
+    assert failures(here(pytester, OURS, [run])) == [why]
 
 
 def test_a_result_is_checked_unless_an_earlier_process_has_done_so(pytester):
