@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_SAMPLED = 512
-"""Numbers of a row or column that its median is of."""
+_FEWEST, _SAMPLED = 8, 512
+"""Numbers of a row or column that its median is of, at least and at most."""
 _DIGITS = {"bfloat16": 8, "float8_e4m3fn": 4, "float8_e4m3fnuz": 4, "float8_e5m2": 3, "float8_e5m2fnuz": 3}
 """Binary digits of types that NumPy lacks, the leading one included."""
 _MOVES = 16.0
@@ -67,6 +67,7 @@ def compare(
     *,
     others: Sequence[tuple[NDArray[Any], int]] = (),
     inputs: int = 0,
+    is_gradient: bool = False,
 ) -> Closeness:
     """Compare numbers of the same type and shape.
 
@@ -90,6 +91,7 @@ def compare(
         others: the base's numbers from other calls, and by how many units their inputs were moved, 1 if by
             none: rounding may hide what one unit changes, and the change by more is divided by their number.
         inputs: number of numbers among the inputs.
+        is_gradient: whether the numbers are a gradient.
     """
     places = digits(kind)
     if not base.ndim:
@@ -103,29 +105,28 @@ def compare(
     changes = np.zeros(base.shape)
     for other, units in others:
         changes = np.maximum(changes, _errors(base, other) / units)
-    changes = np.maximum(changes, _typical(changes))
     sizes = _sizes(base)
-    unit = np.ldexp(np.maximum(sizes, _typical(sizes)), 1 - places)
-    most = 2 ** (places / 2 - _KEPT)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        terms = np.fmin((unit / changes) ** 2, min(inputs, most))
-        moves = (_MOVES + min(math.sqrt(inputs), most / 2)) * (1 + _FEW / math.sqrt(max(base.size, 1)))
-        allowed = moves * changes + (_ROUNDINGS + terms) * unit
-        errors = _errors(base, head)
-        excess = np.where(errors > 0, errors / allowed, 0.0)
-        excess[np.isnan(excess)] = math.inf  # where nothing, or anything, is allowed
-        # Of those that are equally far beyond it, the largest error.
-        at = int(np.argmax(np.where(excess == excess.max(initial=0.0), errors, -1.0))) if base.size else 0
-        own_unit = unit.reshape(-1)[at] if base.size else 0.0
-        own_unit = own_unit or (changes.reshape(-1)[at] if base.size else 0.0)
-    error = errors.reshape(-1)[at] if base.size else 0.0
-    return _closeness(
-        base,
-        head,
-        at,
-        float(error / own_unit) if own_unit else (math.inf if error else 0.0),
-        float(allowed.reshape(-1)[at] / own_unit) if own_unit else 0.0,
+    least_change, least_size = (
+        np.max(values, initial=0.0) if is_gradient else _typical(values) for values in (changes, sizes)
     )
+    changes = np.maximum(changes, least_change)
+    tiny = np.finfo(base.dtype).tiny  # below it, numbers have fewer digits
+    unit = np.ldexp(np.maximum(np.maximum(sizes, least_size), tiny), 1 - places)
+    most = 2 ** (places / 2 - _KEPT)
+    with np.errstate(divide="ignore", over="ignore"):
+        terms = np.fmin((unit / changes) ** 2, min(inputs, most))
+    moves = (_MOVES + min(math.sqrt(inputs), most / 2)) * (1 + _FEW / math.sqrt(max(base.size, 1)))
+    allowed = moves * changes + (_ROUNDINGS + terms) * unit
+    errors = _errors(base, head)
+    if not base.size:
+        return _closeness(base, head, 0, 0.0, 0.0)
+    with np.errstate(invalid="ignore"):
+        excess = np.nan_to_num(errors / allowed, nan=math.inf, posinf=math.inf)  # of infinities
+    # Of those that are equally far beyond it, the largest error.
+    at = int(np.argmax(np.where(excess == excess.max(), errors, -1.0)))
+    error, limit, step, change = (float(values.flat[at]) for values in (errors, allowed, unit, changes))
+    step = max(step, change) if max(sizes.flat[at], least_size.max()) == 0 else step
+    return _closeness(base, head, at, error / step, limit / step)
 
 
 def _closeness(base: NDArray[Any], head: NDArray[Any], at: int, error: float, allowed: float) -> Closeness:
@@ -144,12 +145,12 @@ def _closeness(base: NDArray[Any], head: NDArray[Any], at: int, error: float, al
 
 
 def _typical(values: NDArray[Any]) -> NDArray[Any]:
-    """Return for each number a typical one of its row or its column, or of all if there is one of these only.
+    """Return for each number a typical one of its row or its column, or of all if these have few.
 
     Of more dimensions, it is the smallest of the medians of all slices in which the number is. Zeros do not
     count.
     """
-    axes = [axis for axis, size in enumerate(values.shape) if 1 < size < values.size]
+    axes = [axis for axis, size in enumerate(values.shape) if size > 1 and values.size >= _FEWEST * size]
     if not axes:
         return np.broadcast_to(_median(values.reshape(1, -1)), (1,) * values.ndim)
     medians = []

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -283,13 +284,15 @@ class _Comparing:
     def _compare_real(self, number: int, place: str, kind: str, base: Values, head: Values) -> float:
         """Return the largest error in floating-point numbers that are close, see `Closeness`."""
         others: list[tuple[Values, int]] = []
+        is_gradient = place.startswith("gradient of ")
+        closeness = partial(compare, base, head, kind, inputs=self._elements, is_gradient=is_gradient)
         for call, units_in_place, other in self._moved(number, place):
             if other.shape == base.shape:
                 others.append((other, units_in_place))
-            found = compare(base, head, kind, others=others, inputs=self._elements)
+            found = closeness(others=others)
             if found.is_close and call != AGAIN:
                 return found.error
-        found = compare(base, head, kind, others=others, inputs=self._elements)
+        found = closeness(others=others)
         raise _DifferError(self._known(number, place) or _how(place, found))
 
     def _moved(self, number: int, place: str) -> Iterator[tuple[int, int, Values]]:

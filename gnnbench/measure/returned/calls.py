@@ -203,6 +203,8 @@ class ComparedCalls:
         state = portable(reach.state, {})
         seed(min(number, AGAIN))
         work = None if number > NEW_MOVED or number == GIVEN_MOVED or compilation.counts() else Work()
+        if number == AGAIN:
+            gc.collect()  # what is freed later would hide what a call keeps
         allocated = heap.allocated_bytes()
         try:
             with collector_paused(), limited(self._limit_seconds), written.watched() as paths:
