@@ -17,7 +17,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from gnnbench import codec
-from gnnbench.compare import calibration, comparison, result, verdict
+from gnnbench.compare import comparison, result, verdict
 from gnnbench.compare.regret.result import Regrets
 from gnnbench.profile import record
 from gnnbench.results import counter_baseline, parts
@@ -58,7 +58,6 @@ _SCHEMAS = {
     "result": (result.SavedResult,),
     "benchmark-of-a-result": (comparison.SavedRow, comparison.Work, verdict.Judgement),
     "profile": (record.ProfileRecord,),
-    "calibration": (calibration.CalibrationFile,),
     "counters": (counter_baseline.CounterFile,),
     "regrets": (Regrets,),
 }

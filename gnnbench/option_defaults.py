@@ -18,13 +18,13 @@ from .options import OPTIONS, REMOVED, Option
 from .settings import RULES, Settings, shown
 
 COMMANDS = (
-    *("ab", "affected", "baseline", "bisect", "calibrate", "comment", "compare"),
+    *("ab", "affected", "baseline", "bisect", "comment", "compare"),
     *("profile", "report", "watch"),
 )
 """Subcommands of gnnbench that may have a table of their own options in a project's settings."""
 ON_COMMAND_LINE = (
     *("by", "details_url", "diff", "environment", "explain", "format", "fresh", "json", "markdown", "name"),
-    *("output", "pull_request", "page", "reason", "since", "skip", "slides", "until", "yes"),
+    *("output", "pull_request", "page", "plant", "reason", "since", "skip", "slides", "until", "yes"),
 )
 """Options of the command that belong to one run, such as paths of results; settings have none of them."""
 DEFAULTS_VARIABLE = "GNNBENCH_DEFAULTS"

@@ -1,6 +1,5 @@
 """Today's readers on files that an earlier commit wrote, see data/README.md."""
 
-import json
 import math
 import shutil
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gnnbench.cli import main
-from gnnbench.compare import calibration, result
+from gnnbench.compare import result
 from gnnbench.profile import record
 from gnnbench.results import counter_baseline, fitness, run_file
 from gnnbench.results.baseline import RecordStore
@@ -121,13 +120,7 @@ def test_a_profile():
     assert (whole["path"], loops["path"]) == (["call"], ["call", "add_remaining_self_loops"])
 
 
-def test_a_calibration_and_a_baseline_of_counters(suite):
-    environment = json.loads((DATA / "ab.json").read_text())["environment"]
-    (found,) = calibration.CalibrationStore(suite, environment).read()
-    assert found.settings["budget_seconds"] == 35
-    assert found.names == [SELF_LOOPS, PRODUCT]
-    assert str(found.false_positives()[0]) == "0 of 3"
-    assert found.smallest(PRODUCT) == 0.03
+def test_a_baseline_of_counters():
     (file,) = DATA.glob("baselines/counters/*.json")
     counts = counter_baseline.read(file)[LOOPS]
     assert counts["operators"]["aten::select"] == 3

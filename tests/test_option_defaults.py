@@ -22,8 +22,6 @@ budget = 30
 time_all = true
 [bisect]
 repository = "torch=../torch"
-[calibrate]
-effect = 0.02
 [profile]
 with = ["layers", "functions"]
 folder = "profiles"
@@ -84,7 +82,6 @@ def test_a_key_at_the_top_holds_for_commands_for_which_it_means_the_same(parsed,
     assert parsed("ab", ".", ".").strict
     assert parsed("compare", "a.json").strict
     assert effect_of(parsed("report", "run.json")) == 0.04
-    assert effect_of(parsed("calibrate")) == 0.02
     assert parsed("list").data == str(tmp_path / "data")
     options = parsed("profile", "spmm")
     assert (options.platform, options.epochs) == (["pyg"], "3")

@@ -11,7 +11,6 @@ import pytest
 
 from gnnbench import signals
 from gnnbench.results.baseline import FOLDER
-from tests.sampling import nightly
 from tests.suite import environment
 from tests.variants.repositories import commit_all, git, is_alive
 
@@ -113,7 +112,6 @@ class Project:
         assert not left
         assert not list(self._temporary.iterdir())
         assert not list((self.folder / "cache").glob("worktrees/gnnbench-*"))
-        assert not list((self.folder / "cache").glob("calibration/*.json"))
         return process.returncode, output
 
 
@@ -121,7 +119,6 @@ class Project:
     ("number", "command", "told"),
     [
         (signal.SIGINT, "baseline record -- test_a.py", "interrupted; nothing was saved"),
-        nightly(pytest.param(signal.SIGTERM, "calibrate -- test_a.py", "interrupted; 0 runs saved in ")),
         pytest.param(signal.SIGHUP, "ab git:HEAD . -- test_a.py", "0 slower", marks=pytest.mark.nightly),
     ],
 )

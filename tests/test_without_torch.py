@@ -84,16 +84,12 @@ LONG = {
     "list --data .": (0, "spmm_sum"),
     "baseline record --processes 2 --reason why --name n -- bench": (0, "recorded 2 benchmarks"),
     f"ab {VARIANTS} --json a.json --budget 3 --total-budget 5 --effect 5% --time-all --no-results "
-    "--no-instructions --no-plan --strict --shard 1/1 --markdown ab.md -- bench": (3, "undecided"),
+    "--no-instructions --no-plan --strict --plant 5% --shard 1/1 --markdown ab.md -- bench": (3, "undecided"),
     f"affected {VARIANTS} --json a.json --explain order[1] --results -- bench": (0, "order"),
     f"bisect git:HEAD~2 git:HEAD {VARIANTS.removeprefix('git:HEAD~1 .')} --json b.json --budget 3 "
     "--total-budget 5 --effect 5% --skip HEAD~1 --repository words=. --build true --build-cache 1GiB "
     "--no-hunks --markdown b.md --fresh -- bench": (0, "the ends do not differ"),
     "bisect git:HEAD~2 git:HEAD --results -- bench": (0, "no other result of 2 benchmarks"),
-    "calibrate --runs 1 --planted 0 --budget 2 --total-budget 4 --effect 5% --fresh -- bench": (
-        3,
-        "no benchmark could be compared",
-    ),
     "watch git:HEAD --state s --since HEAD~2 --until HEAD~1 --anchor 0 --clone . --timeout 60 "
     "--no-dependencies --budget 30 --total-budget 60 --search-budget 5 --effect 5% --no-results -- bench": (
         0,

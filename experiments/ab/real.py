@@ -17,7 +17,6 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 KERNELS = "experiments/ab/kernels"
-SLOWER = "env:GNNBENCH_SLOWDOWN=0.05"
 
 
 def run(folder: Path, identical: int, slower: int) -> None:
@@ -30,8 +29,8 @@ def run(folder: Path, identical: int, slower: int) -> None:
         file = folder / f"{kind}-{number:02}.json"
         if file.exists():
             continue
-        head, budget = (".", "10") if kind == "same" else (SLOWER, "60")
-        command = [Path(sys.executable).with_name("gnnbench"), "ab", ".", head, "--budget", budget]
+        options = ["--time-all", "--budget", "10"] if kind == "same" else ["--plant", "5%", "--budget", "60"]
+        command = [Path(sys.executable).with_name("gnnbench"), "ab", ".", ".", *options]
         result = subprocess.run(
             [*command, "--json", str(file), "--", KERNELS],
             cwd=ROOT,

@@ -50,6 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_results(parser)
     parser.add_argument(
+        "--plant",
+        type=_planted,
+        metavar="P",
+        help="make each timed round of HEAD so much longer, to see that this is found: ab . . --plant 5%%",
+    )
+    parser.add_argument(
         "--instructions",
         action=argparse.BooleanOptionalAction,
         help="afterwards count the instructions of a call, on both sides, where the code differs",
@@ -68,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Time and compare, print the verdicts, and return the exit code."""
-    from ..compare.ab import coordinator
+    from ..compare.ab import coordinator, slowdown
     from ..compare.ab.inspecting import counted
     from ..report import causes, markdown, verdicts, wording
     from ..report.document import Note
@@ -81,29 +87,34 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             "--gnn-shard does not divide the error rate; give gnnbench ab its own --shard, before --"
         )
+    planted = options.plant and f"{100 * options.plant:g}%"
     effect = () if options.effect is None else ("--effect", options.effect)
+    again = (*effect, *(("--dependencies",) if options.dependencies else ()))
     setting = coordinator.TimedSetting(
         arguments=suite(options.rest, "gnnbench ab BASE HEAD"),
         folder=Path.cwd(),
         timeout_seconds=options.timeout,
         seed=secrets.randbits(32),
-        time_all=options.time_all,
+        time_all=options.time_all or bool(planted),
         results=results_of(options),
         cache=cache_folder(),
         thresholds=thresholds,
         per_benchmark_seconds=options.budget,
         total_seconds=options.total_budget,
         shard=shard,
-        options=(*effect, *(("--dependencies",) if options.dependencies else ())),
+        options=(*again, *(("--plant", planted) if planted else ())),
     )
     _check(options)
-    with both_sides(options, setting.arguments) as (base, head, progress):
+    with both_sides(options, setting.arguments) as (*sides, progress):
+        base, head = map(slowdown.planted, sides, (0.0, options.plant)) if planted else sides
         if options.plan:
             streams.show(_plan(coordinator.planned(base, head, setting, progress), options))
             return NOTHING_SLOWER
         found = coordinator.run(base, head, setting, progress)
         if options.instructions and not found.interrupted:
             found = counted(found, base, head, setting, progress)
+    if planted:
+        found = replace(found, notes=(*found.notes, f"a slowdown of {planted} was planted in the head"))
     found = replace(found.settled(), path=options.json or Path())
     comparison = found.comparison
     texts = {options.json: as_text(found.as_json()), options.markdown: markdown.write([found])}
@@ -114,12 +125,20 @@ def run(options: argparse.Namespace) -> int:
             left = sum(not (row.counts and row.counts.decided) for row in found.rows)
             streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")
         assert found.seconds is not None
-        streams.say(f"{wording.result(comparison)}; {units.seconds(found.seconds)}")
+        how = f"{planted} planted; " if planted else ""
+        streams.say(f"{wording.result(comparison)}; {how}{units.seconds(found.seconds)}")
     if found.interrupted:
         return INTERRUPTED
     if shard and not comparison.rows:
         return NOTHING_SLOWER  # this shard has no benchmarks
     return exit_code(comparison, strict=options.strict)
+
+
+def _planted(text: str) -> float:
+    value = units.read_fraction(text)
+    if value is None:
+        raise argparse.ArgumentTypeError(f"{text!r} must lie between 0 and 1, as in 5%")
+    return value
 
 
 def _plan(found: "Planned", options: argparse.Namespace) -> "Document":

@@ -33,7 +33,7 @@ def suite(rest: Sequence[str], command: str) -> list[str]:
 
     Args:
         rest: what the user gave after `--`.
-        command: the command in the message, such as `gnnbench calibrate`.
+        command: the command in the message, such as `gnnbench affected BASE HEAD`.
 
     Raises:
         UsageError: no path is named, and there is no folder `benchmarks`; or see `rootdir.settled`.

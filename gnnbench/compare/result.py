@@ -25,9 +25,8 @@ FORMAT_VERSION = 2
 _REMEDY = "save it again with gnnbench ab --json or gnnbench compare --json"
 
 Command = Literal["ab", "compare"]
-Kind = Literal["run", "ab", "compare", "compare --by", "calibration", "profile"]
+Kind = Literal["run", "ab", "compare", "compare --by", "profile"]
 _BY_FIELD: Mapping[str, Kind] = {
-    "calibrations": "calibration",
     "sections": "profile",
     "rows": "compare --by",
 }

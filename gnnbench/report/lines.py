@@ -9,7 +9,7 @@ INDENT = "  "
 _NARROWEST = 10
 """Characters per line, at least."""
 _SUBCOMMANDS = (
-    "ab|accept|affected|baseline|bisect|calibrate|comment|compare|"
+    "ab|accept|affected|baseline|bisect|comment|compare|"
     "doctor|init|list|merge|profile|prune|regret|report|watch"
 )
 _COMMAND = re.compile(

@@ -16,7 +16,7 @@ DAMAGED = {
     "profile.json": '{"sections": {}}',
     "compare.json": '{"benchmarks": {}}',
 }
-SAY_MORE = ("ab", "affected", "bisect", "calibrate", "profile", "baseline list")
+SAY_MORE = ("ab", "affected", "bisect", "profile", "baseline list")
 """Commands that say what they do, or whose pytest says more, before the line."""
 
 
@@ -66,11 +66,6 @@ def folder(tmp_path_factory):
         ("bisect git:good git:main --build-cache 7 --build x -- test_suite.py", "7' must be a size"),
         ("bisect git:good git:main -- nowhere.py", "gnnbench bisect GOOD BAD -- PATH"),
         ("bisect git:good git:main -- test_nothing.py", "pytest finds no benchmarks here"),
-        ("calibrate --runs -1", "--runs and --planted must be at least 0, and not both 0"),
-        ("calibrate -- nowhere.py", "no folder benchmarks here; give the path of the suite: "),
-        ("calibrate -- test_suite.py nowhere.py", "ERROR: file or directory not found: nowhere.py"),
-        ("calibrate -- test_nothing.py", "pytest finds no benchmarks here; name them: -- PATH"),
-        ("calibrate -- test_wrong.py", "test_wrong.py cannot be collected: "),
         ("profile", "name a benchmark: gnnbench profile SELECT"),
         ("profile nothing_like_this -- test_suite.py", "no benchmark is called 'nothing_like_this'"),
         ("profile benchmarks/test_nothing.py::test_epoch", "file or directory not found: "),
@@ -103,7 +98,7 @@ def folder(tmp_path_factory):
         ("baseline list -- -c nowhere.ini", "gnnbench: pytest refuses these arguments: -c nowhere.ini"),
     ],
 )
-def test_wrong_usage_is_a_line(folder, in_process, monkeypatch, tmp_path, command, text):
+def test_wrong_usage_is_a_line(folder, in_process, monkeypatch, command, text):
     monkeypatch.chdir(folder)
     result = in_process(*shlex.split(command))
     assert result.returncode == 2
@@ -114,4 +109,3 @@ def test_wrong_usage_is_a_line(folder, in_process, monkeypatch, tmp_path, comman
     assert "Traceback" not in result.stderr
     assert result.stdout == ""
     assert not (folder / "x").exists()
-    assert not list((tmp_path / ".cache").glob("calibration/*.json"))

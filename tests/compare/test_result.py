@@ -62,7 +62,6 @@ def test_commits_of_other_repositories_are_named():
         ({"benchmarks": [], "summary": {}}, None),
         ({"benchmarks": {}}, "compare"),
         ({"benchmarks": [], "command": "compare"}, "compare"),
-        ({"calibrations": []}, "calibration"),
         ({"sections": {}}, "profile"),
         ({}, None),
         ([], None),

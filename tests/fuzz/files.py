@@ -229,11 +229,6 @@ def _toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def calibrations() -> None:
-    (real,) = DATA.glob("calibration/*.json")
-    shutil.copy(real, FILE)
-
-
 def counters() -> None:
     (real,) = DATA.glob("baselines/counters/*.json")
     shutil.copy(real, FILE)

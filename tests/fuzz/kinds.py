@@ -2,17 +2,15 @@
 
 import contextlib
 import json
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gnnbench import environment
-from gnnbench.cli import calibrate, main
+from gnnbench.cli import main
 from gnnbench.compare import runs
 from gnnbench.compare.bisect import packages
-from gnnbench.compare.calibration import CalibrationStore
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import one_line
 from gnnbench.plugin import records
@@ -80,17 +78,6 @@ def _as_gate_of_counters() -> int:
     return 0
 
 
-def _as_calibrate() -> int:
-    """Show the calibrations as `gnnbench calibrate` does."""
-    store = CalibrationStore(Path("cache"), ENVIRONMENT)
-    store.path.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(FILE, store.path)
-    for known in store.read():
-        calibrate._show(known)
-        known.left(20, 10)
-    return 0
-
-
 def _with_accepted() -> int:
     """Compare where slowdowns are accepted, and accept one more."""
     ACCEPTED.parent.mkdir(exist_ok=True)
@@ -155,7 +142,6 @@ KINDS = {
     "compare --by": Kind(
         files.results_of_compare_by, (FILE,), (*_OF_RESULTS, ("compare", "--by", "n", FILE))
     ),
-    "calibration": Kind(files.calibrations, (FILE,), (_as_calibrate,)),
     "accepted slowdowns": Kind(files.accepted_slowdowns, (FILE,), (_with_accepted,), _VERDICTS),
     "bisection": Kind(files.results_of_bisect, (FILE,), _OF_RESULTS),
     "watch": Kind(

@@ -1,6 +1,6 @@
 """The four kernels of docs/experiments/measurement.md.
 
-`gnnbench ab . "env:GNNBENCH_SLOWDOWN=0.05" -- experiments/ab/kernels` slows each down by 5 % of its own time.
+`gnnbench ab . . --plant 5% -- experiments/ab/kernels` slows each down by 5 % of its own time.
 """
 
 import pytest

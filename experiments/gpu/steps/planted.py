@@ -18,9 +18,8 @@ def run(unit: str, plan: Any) -> dict[str, Any]:
     percent, kind = unit.split()
     share = float(percent.rstrip("%")) / 100
     options = identical.timed(plan, f"{share / 3:.2%}")
-    return identical.compared(
-        plan, ".", f"env:GNNBENCH_SLOWDOWN={share:g}", *options, graphs=identical.GRAPHS[kind]
-    )
+    options = (*options, "--plant", percent)
+    return identical.compared(plan, ".", ".", *options, graphs=identical.GRAPHS[kind])
 
 
 def table(found: Mapping[str, Any]) -> str:

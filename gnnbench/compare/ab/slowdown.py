@@ -1,12 +1,14 @@
-"""Inject a slowdown into one side, for calibration."""
+"""Plants a slowdown in one side, to see that it is found."""
 
 import os
 import sys
+from dataclasses import replace
 from functools import cached_property
 from itertools import repeat
 
 from ...clocks import RealTime
 from ...measure.clock import Block, Call, Clock
+from ...variants.prepare import Prepared
 
 VARIABLE = "GNNBENCH_SLOWDOWN"
 _EMPTY_ROUNDS = 20
@@ -14,19 +16,13 @@ _EMPTY_ROUNDS = 20
 
 
 def asked() -> float:
-    """Return the injected slowdown as a fraction of each round's time; 0: none.
+    """Return the slowdown of this process as a fraction of each round's time; 0: none."""
+    return float(os.environ.get(VARIABLE) or 0)
 
-    Raises:
-        ValueError: the variable's value is not a fraction; the message is one line for the user.
-    """
-    text = os.environ.get(VARIABLE) or "0"
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise ValueError(f"{VARIABLE}='{text}' must be a fraction between 0 and 1, as in 0.05")
-    return share
+
+def planted(side: Prepared, share: float) -> Prepared:
+    """Return a side whose processes have a slowdown, a fraction of each round's time."""
+    return replace(side, environment={**side.environment, VARIABLE: str(share)})
 
 
 class Slowed(Clock):

@@ -124,10 +124,7 @@ class Worker(Overrides):
                 config.pluginmanager.unregister(name=name)
                 if name == "timeout":  # its marker stays valid
                     config.addinivalue_line("markers", "timeout: ignored while two variants are timed")
-        try:
-            self._slowdown = slowdown.asked()
-        except ValueError as error:
-            raise pytest.UsageError(str(error)) from None
+        self._slowdown = slowdown.asked()
         self._machine = _fake_machine(self._pair, self._side, self._slowdown)
         return (yield from super().pytest_cmdline_main(config))
 

@@ -26,7 +26,7 @@ PREFIXES = (
     *("LD_", "MALLOC_", "GLIBC_", "CUBLAS", "CUDNN_", "DNNL_", "ONEDNN_", "NPY_", "NUMBA_", "PYTHONMALLOC"),
     "GNNBENCH_SLOWDOWN",
 )
-"""Beginnings of environment variables that native libraries read; GNNBENCH_SLOWDOWN injects a slowdown."""
+"""Beginnings of environment variables that native libraries read; GNNBENCH_SLOWDOWN plants a slowdown."""
 
 
 def libraries(packages: Iterable[str]) -> Mapping[str, str]:

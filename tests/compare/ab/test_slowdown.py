@@ -4,22 +4,9 @@ from itertools import pairwise
 import pytest
 
 from gnnbench.clocks import RealTime
-from gnnbench.compare.ab.slowdown import VARIABLE, Slowed, asked
+from gnnbench.compare.ab.slowdown import VARIABLE, Slowed
 from gnnbench.measure.clock import Block, Call, HostClock
 from tests.compare.ab.workers import here, visits
-
-
-@pytest.mark.parametrize(("text", "share"), [("", 0), ("0", 0), ("0.05", 0.05), ("1", 1)])
-def test_what_is_asked_for(monkeypatch, text, share):
-    monkeypatch.setenv(VARIABLE, text)
-    assert asked() == share
-
-
-@pytest.mark.parametrize("text", ["5%", "-0.1", "1.1", "nan", "inf"])
-def test_what_cannot_be_asked_for(monkeypatch, text):
-    monkeypatch.setenv(VARIABLE, text)
-    with pytest.raises(ValueError, match=f"{VARIABLE}='{text}' must be a fraction between 0 and 1"):
-        asked()
 
 
 @pytest.mark.parametrize("iterations", [1, 4])
@@ -81,12 +68,6 @@ def test_a_real_suite_takes_longer_whatever_it_asks_for(pytester, monkeypatch):
     answers = here(pytester, SUITE, visits("test_plain", "test_rounds", "test_once"))
     assert all(one["ns"] > 1.5 * 2e6 for one in answers if one["answer"] == "block")
     assert [one["failure"] for one in answers if one["answer"] == "done"] == [None] * 3
-
-
-def test_a_value_that_is_none_ends_in_a_line(pytester, monkeypatch, capsys):
-    monkeypatch.setenv(VARIABLE, "much")
-    assert here(pytester, SUITE, []) == []
-    assert f"ERROR: {VARIABLE}='much' must be a fraction between 0 and 1" in capsys.readouterr().err
 
 
 def test_on_a_gpu_waiting_for_it_twice_is_no_part_of_the_slowdown(monkeypatch):
