@@ -20,8 +20,6 @@ results = true
 [ab]
 budget = 30
 time_all = true
-[bisect]
-repository = "torch=../torch"
 [profile]
 with = ["layers", "functions"]
 folder = "profiles"
@@ -70,8 +68,6 @@ def parsed(tmp_path):
 def test_a_table_has_the_defaults_of_its_command(parsed):
     options = parsed("ab", "git:main", ".")
     assert (options.budget, options.time_all, options.timeout) == (30.0, True, 120.0)
-    assert list(parsed("bisect", "a", "b").repository) == ["torch=../torch"]
-    assert parsed("bisect", "a", "b", "--repository=x=y").repository == ["x=y"]
     assert parsed("baseline", "record").processes == 5
     assert parsed("baseline", "prune").keep == 7
     options = parsed("profile", "spmm")

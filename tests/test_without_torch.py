@@ -87,7 +87,7 @@ LONG = {
     "--no-instructions --no-plan --strict --plant 5% --shard 1/1 --markdown ab.md -- bench": (3, "undecided"),
     f"affected {VARIANTS} --json a.json --explain order[1] --results -- bench": (0, "order"),
     f"bisect git:HEAD~2 git:HEAD {VARIANTS.removeprefix('git:HEAD~1 .')} --json b.json --budget 3 "
-    "--total-budget 5 --effect 5% --skip HEAD~1 --repository words=. --build true --build-cache 1GiB "
+    "--total-budget 5 --effect 5% --skip HEAD~1 --build true --build-cache 1GiB "
     "--no-hunks --markdown b.md --fresh -- bench": (0, "the ends do not differ"),
     "bisect git:HEAD~2 git:HEAD --results -- bench": (0, "no other result of 2 benchmarks"),
     "watch git:HEAD --state s --since HEAD~2 --until HEAD~1 --anchor 0 --clone . --timeout 60 "

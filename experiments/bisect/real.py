@@ -1,9 +1,9 @@
-"""Bisects PyG's history, and two lock files of which one package of five matters.
+"""Bisects PyG's history.
 
-    python experiments/bisect/real.py PYG FOLDER [mask_select | to_torch_csr_tensor | lock]
+    python experiments/bisect/real.py PYG FOLDER [mask_select | to_torch_csr_tensor]
 
 PYG is a clone of PyG with its tags. FOLDER gets the results and the cache; a case whose result is in it
-already is not run again. `lock` needs a package index. Run it on a quiet machine.
+already is not run again. Run it on a quiet machine.
 """
 
 import argparse
@@ -17,25 +17,7 @@ ROOT = Path(__file__).parents[2]
 SUITES = {
     "mask_select": "experiments/known/suites/pyg/test_utils.py::test_mask_select",
     "to_torch_csr_tensor": "examples/ab/test_pyg.py::test_to_torch_csr_tensor",
-    "lock": "experiments/known/suites/pyg/test_utils.py::test_mask_select",
 }
-LOCKS = {
-    "fsspec": ("2024.2.0", "2024.6.0"),
-    "jinja2": ("3.1.3", "3.1.4"),
-    "pyparsing": ("3.1.1", "3.1.2"),
-    "torch_geometric": ("2.3.1", "2.5.0"),
-    "tqdm": ("4.66.1", "4.66.4"),
-}
-
-
-def ends(case: str, pyg: Path, folder: Path) -> list[str]:
-    """Return the words that name the ends of a case."""
-    if case != "lock":
-        return [f"git:{pyg}@2.3.1", f"git:{pyg}@2.5.0"]
-    files = [folder / "before.txt", folder / "after.txt"]
-    for number, file in enumerate(files):
-        file.write_text("".join(f"{name}=={pins[number]}\n" for name, pins in LOCKS.items()))
-    return [*(f"lock:{file}" for file in files), "--repository", f"torch_geometric={pyg}"]
 
 
 def run(case: str, pyg: Path, folder: Path) -> None:
@@ -45,7 +27,8 @@ def run(case: str, pyg: Path, folder: Path) -> None:
     words = [
         script,
         "bisect",
-        *ends(case, pyg, folder),
+        f"git:{pyg}@2.3.1",
+        f"git:{pyg}@2.5.0",
         "--json",
         str(result),
         "--budget",

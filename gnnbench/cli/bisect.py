@@ -36,7 +36,7 @@ BUILD_CACHE = "10 GiB"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    ends = "git:REF, git:DIR@REF, pip:NAME==VERSION, or lock:FILE, an output of pip freeze"
+    ends = "git:REF, git:DIR@REF or pip:NAME==VERSION"
     parser.add_argument("good", metavar="GOOD", help=f"the older end: {ends}")
     parser.add_argument("bad", metavar="BAD", help="the newer end, of the same kind")
     add_processes(parser)
@@ -50,14 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="REF",
         help="do not measure this candidate; of commits also a range, A..B. Repeatable",
-    )
-    parser.add_argument(
-        "--repository",
-        action="append",
-        default=[],
-        metavar="NAME=DIR",
-        help="a package and the local repository with its history, to find the commit within a release. "
-        "Repeatable",
     )
     parser.add_argument(
         "--build",
@@ -91,7 +83,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Bisect, print the answer, and return the exit code."""
     from .. import environment
-    from ..compare.bisect import lines
     from ..compare.bisect import run as bisection
     from ..compare.bisect.journal import BisectSetting
     from ..files import cache_folder
@@ -99,7 +90,6 @@ def run(options: argparse.Namespace) -> int:
     from ..report.document import Note
     from ..variants.builds import Build
 
-    repositories = lines.repositories(options.repository)
     arguments = suite(options.rest, "gnnbench bisect GOOD BAD")
     for file in filter(None, (options.json, options.markdown)):
         check_writable(file)
@@ -121,9 +111,7 @@ def run(options: argparse.Namespace) -> int:
     if options.results:
         return _of_results(options, setting)
     with passed_on(options.settings, arguments), Progress() as progress:
-        found = bisection.run(
-            options.good, options.bad, setting, progress, skip=options.skip, repositories=repositories
-        )
+        found = bisection.run(options.good, options.bad, setting, progress, skip=options.skip)
     texts = {options.json: as_text(found.as_json()), options.markdown: shown.markdown(found)}
     texts.pop(None, None)
     with saving(texts):

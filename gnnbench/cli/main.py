@@ -38,7 +38,7 @@ _COMMANDS = {
     ab: "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]",
     accept: "write down that a change is intended: accept RESULT.json [ID...] --reason TEXT",
     affected: "list the benchmarks whose code changed, without timing: affected BASE HEAD [-- PYTEST ARGS]",
-    bisect: "find the commit, release or package that changed a time: bisect GOOD BAD [-- PYTEST ARGS]",
+    bisect: "find the commit or release that changed a time: bisect GOOD BAD [-- PYTEST ARGS]",
     profile: "show where a benchmark spends its time: profile SELECT [--with KIND] [-- PYTEST ARGS]",
     compare: "compare saved runs: compare A.json... -- B.json...",
     comment: "write results as a comment for a pull request: comment RESULT.json...",

@@ -15,7 +15,6 @@ from .names import short, specs_in
 _MOST_CAUSES = 10
 """Candidates of a range that are listed."""
 _MOST_UNMEASURED = 5
-_NOUNS = {"commit": "commit", "hunk": "hunk", "release": "release", "package": "step"}
 _COLUMNS = (
     Column("ratio", "ratio", lambda change: (change.ratio, True)),
     Column("interval", "interval", lambda change: change.bounds),
@@ -70,7 +69,7 @@ def heading(finding: Place) -> Iterator[str]:
     if len(finding.causes) == 1:
         yield named(finding.causes[0])
         return
-    what = units.count(len(finding.causes), _NOUNS[finding.causes[0].kind])
+    what = units.count(len(finding.causes), finding.causes[0].kind)
     yield f"one of {what} after {finding.before.name}, up to {finding.after.name}:"
     for cause in finding.causes[:_MOST_CAUSES]:
         yield named(cause)

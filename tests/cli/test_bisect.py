@@ -5,7 +5,6 @@ import re
 import shlex
 import signal
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -46,7 +45,7 @@ def text_of(found):
 
 def between(folder, good="git:good", bad="git:main", **options):
     """Return the line between two ends, and the titles of its steps."""
-    line = lines.line(good, bad, folder, Path, **options)
+    line = lines.line(good, bad, folder, **options)
     return line, [one.cause.title for one in line.candidates[1:]]
 
 

@@ -265,15 +265,3 @@ def regrets() -> None:
     """Write two results of regret, of which the second has other crossovers."""
     for file, factor in ((FILE, 1.0), (OTHER, 2.0)):
         _write(file, codec.encode(results.grid(factor)))
-
-
-def lock_files() -> None:
-    """Write the lines as JSON."""
-    lines = (
-        "# by pip freeze",
-        "torch==2.4.0+cpu",
-        "numpy==1.26.4 \\",
-        "  --hash=sha256:00",
-        "-e git+x#egg=y",
-    )
-    _write(FILE, [*lines, "thing @ file:///x.whl", "other==1 ; python_version > '3'"])

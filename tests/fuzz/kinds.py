@@ -1,7 +1,5 @@
 """The kinds of saved files, and the commands that read them."""
 
-import contextlib
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +8,6 @@ from pathlib import Path
 from gnnbench import environment
 from gnnbench.cli import main
 from gnnbench.compare import runs
-from gnnbench.compare.bisect import packages
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import one_line
 from gnnbench.plugin import records
@@ -89,18 +86,6 @@ def _with_accepted() -> int:
     return status
 
 
-def _as_lock_file() -> int:
-    """Read a lock file as `gnnbench bisect` does."""
-    text = Path(FILE).read_text(errors="surrogatepass")
-    with contextlib.suppress(ValueError):  # else the text as it is
-        lines = json.loads(text)
-        text = "\n".join(map(str, lines)) if isinstance(lines, list) else text
-    Path("lock.txt").write_text(text, errors="surrogatepass")
-    found = packages.read(Path("lock.txt"), "lock.txt")
-    print(one_line(f"{dict(found.releases)} {sorted(found.others)}"))  # noqa: T201
-    return 0
-
-
 _OF_RUNS = (
     ("compare", FILE, "--", OTHER),
     ("compare", OTHER, *_JSON, "--", FILE),
@@ -159,6 +144,5 @@ KINDS = {
         ),
         frozenset((0, 2, 3)),
     ),
-    "lock file": Kind(files.lock_files, (FILE,), (_as_lock_file,)),
     "counters": Kind(files.counters, (FILE,), (_as_gate_of_counters,)),
 }

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from ... import git
 from ...errors import UsageError, one_line
-from ...variants.overlay import local_path
 from ...variants.worktree import Repository
-from .line import SHORT, Candidate, Cause, Line, Move
+from .line import SHORT, Candidate, Cause, Line
 
 _TAGS = ("v{}", "{}", "{name}-{}", "{name}-v{}", "release-{}")
 """How repositories call the tag of a release."""
@@ -97,28 +96,6 @@ def _skipped(folder: Path, hashes: Sequence[str], skip: Sequence[str]) -> frozen
             raise UsageError(f"--skip {text} is not between the ends: leave it out")
         found |= there
     return frozenset(found)
-
-
-def of_release(move: Move, typed: str, root: Path, *, common: Sequence[str]) -> Line:
-    """Return the line of commits between two releases.
-
-    Args:
-        move: the releases.
-        typed: a folder of the package's repository, as the user typed it.
-        root: the folder is relative to it.
-        common: parts that the variants of all candidates have.
-
-    Raises:
-        UsageError: there is no such repository, or it has no tags of these releases.
-    """
-    option = f"--repository {move.name}={typed}"
-    folder = local_path(typed, root)
-    if not folder.is_dir():
-        raise UsageError(f"{option}: there is no such folder (from {root})")
-    ends = [
-        tag(move.name, version, typed, Repository.at(folder, option).root) for version in (move.old, move.new)
-    ]
-    return line(folder, typed, *ends, common=common)
 
 
 def tag(name: str, version: str, typed: str, folder: Path) -> str:

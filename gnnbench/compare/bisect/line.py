@@ -8,20 +8,11 @@ from typing import Literal
 from ...errors import UsageError, unknown_name
 from ...variants.prepare import Prepared
 
-Kind = Literal["commit", "hunk", "release", "package"]
+Kind = Literal["commit", "hunk", "release"]
 SHORT = 10
 """Characters of a commit's hash in names."""
 _KEPT = 4
 """Candidates that are kept beside those in use: a checkout has the bytecode of its last start."""
-
-
-@dataclass(frozen=True)
-class Move:
-    """A package that gets another release."""
-
-    name: str
-    old: str
-    new: str
 
 
 @dataclass(frozen=True)
@@ -30,7 +21,7 @@ class Cause:
 
     kind: Kind
     name: str
-    """A commit's full hash; `hunk 2 of 5`; a release, `thing 1.2`; packages, `thing 1.2 → 1.3`."""
+    """A commit's full hash; `hunk 2 of 5`; a release, `thing 1.2`."""
     title: str = ""
     """A commit's subject line; where a hunk is, `in softmax(), pyg/softmax.py`."""
     day: str = ""
@@ -39,8 +30,6 @@ class Cause:
     """Whether the step takes the commit back: it is on the good end's side of the common history only."""
     parents: int = 1
     """Number of a commit's parents."""
-    moves: tuple[Move, ...] = ()
-    """The packages that a release or package step exchanges."""
 
     @property
     def short(self) -> str:

@@ -1,7 +1,7 @@
-"""Makes the line between two ends as the user types them, and that within a step that was found."""
+"""Makes the line between two ends as the user types them."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,21 +11,14 @@ from packaging.version import Version
 from ...errors import UsageError
 from ...variants import variant
 from ...variants.overlay import local_path
-from . import commits, hunks, packages, releases
-from .line import Candidate, Cause, Line
+from . import commits, releases
+from .line import Line
 
-FORM = "give git:REF, git:DIR@REF, pip:NAME==VERSION or lock:FILE"
-_KINDS = ("git", "pip", "lock")
+FORM = "give git:REF, git:DIR@REF, or pip:NAME==VERSION"
+_KINDS = ("git", "pip")
 
 
-def line(
-    good: str,
-    bad: str,
-    root: Path,
-    install: packages.Installed,
-    *,
-    skip: Sequence[str] = (),
-) -> Line:
+def line(good: str, bad: str, root: Path, *, skip: Sequence[str] = ()) -> Line:
     """Return the line of candidates between two ends.
 
     The ends are variants that differ in one part; other parts, such as `env:NAME=VALUE`, are those of all
@@ -35,24 +28,19 @@ def line(
         good: the good end.
         bad: the bad end.
         root: the caller's folder.
-        install: installs a release, for lock files.
         skip: candidates that are not to be measured.
 
     Raises:
         UsageError: an end cannot be used, they are not of one kind, or there is nothing between them.
     """
     old, new, common = _ends(good, bad)
-    kind = old.partition(":")[0]
-    if kind == "lock":
-        files = [text.partition(":")[2] for text in (old, new)]
-        return packages.line(files[0], files[1], root, install, common=common, skip=skip)
-    if kind == "git":
+    if old.startswith("git:"):
         found = _commits(old, new, common, root, skip)
         goes_back = all(one.undone for one in found.causes(0, found.last))
     else:
         (name, first), (other, last) = (releases.pinned(text.partition(":")[2]) for text in (old, new))
         if canonicalize_name(name) != canonicalize_name(other):
-            raise UsageError(f"{old!r} and {new!r} are two packages: give two releases of one, or lock:FILE")
+            raise UsageError(f"{old!r} and {new!r} are two packages: give two releases of one")
         found = releases.line(name, first, last, root, common=common, skip=skip)
         goes_back = Version(first) > Version(last)
     if not goes_back:
@@ -86,9 +74,7 @@ def _ends(good: str, bad: str) -> tuple[str, str, list[str]]:
             variant.parse(shlex.join([text]))  # its error may be more helpful
             raise UsageError(f"{text!r} cannot be an end: {FORM}")
     if kinds[0] != kinds[1]:
-        raise UsageError(
-            f"{old!r} and {new!r} are of two kinds: give two commits, two releases or two lock files"
-        )
+        raise UsageError(f"{old!r} and {new!r} are of two kinds: give two commits or two releases")
     variant.parse(shlex.join(common or ["."]))
     return old, new, common
 
@@ -105,50 +91,3 @@ def _commits(old: str, new: str, common: Sequence[str], root: Path, skip: Sequen
             f"the folder of {old!r} does not exist (from {root}): give a folder of the repository"
         )
     return commits.line(folder, typed, good, bad, common=common, skip=skip)
-
-
-def repositories(given: Sequence[str]) -> dict[str, str]:
-    """Read the values of `--repository`, NAME=DIR: folders by canonical name of the package.
-
-    Raises:
-        UsageError: one has another form.
-    """
-    found: dict[str, str] = {}
-    for text in given:
-        name, equals, folder = text.partition("=")
-        if not (name and equals and folder):
-            raise UsageError(
-                f"--repository {shlex.quote(text)} must be NAME=DIR, as in torch_geometric=../pyg"
-            )
-        found[canonicalize_name(name)] = folder
-    return found
-
-
-def closer(before: Candidate, cause: Cause, repositories: Mapping[str, str], root: Path) -> Line | None:
-    """Return the line within a step: the releases of a package, the commits of a release, a commit's hunks.
-
-    Args:
-        before: the candidate before the step.
-        cause: what the step changes.
-        repositories: folders by canonical name of the package.
-        root: the caller's folder.
-
-    Returns:
-        None: the step cannot be divided.
-
-    Raises:
-        UsageError: the releases cannot be listed, or a repository cannot be used.
-    """
-    if cause.kind == "commit":
-        return hunks.line(before, cause, root)
-    if len(cause.moves) != 1:
-        return None
-    (move,) = cause.moves
-    parts = [part for part in shlex.split(before.variant) if part != "."]
-    common = [part for part in parts if not part.startswith(f"pip:{move.name}==")]
-    if cause.kind == "package":
-        found = releases.line(move.name, move.old, move.new, root, common=common)
-        if found.last > 1:
-            return found
-    typed = repositories.get(canonicalize_name(move.name))
-    return commits.of_release(move, typed, root, common=common) if typed else None

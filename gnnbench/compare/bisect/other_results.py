@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from ... import codec
 from ...clocks import RealTime
 from ...errors import UsageError
-from ...variants.overlay import overlay
 from ..ab import affected
 from ..ab.pairs import Watcher
 from ..ab.visit import Inspections
@@ -100,8 +98,7 @@ def run(
         UsageError: an end cannot be used.
     """
     start = RealTime.seconds()
-    install = partial(overlay, root=setting.folder, cache=setting.cache, listener=watcher, dependencies=False)
-    line = lines.line(good, bad, setting.folder, install, skip=skip)
+    line = lines.line(good, bad, setting.folder, skip=skip)
     with ready(line, setting, watcher) as candidates:
         search = _Search(line, candidates, setting, watcher)
         search.run()

@@ -4,8 +4,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Collection, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -15,7 +14,7 @@ from packaging.version import InvalidVersion, Version
 from ...errors import UsageError
 from ...measure.sources import installed
 from ...variants.command import call, last_line
-from .line import Candidate, Cause, Line, Move, skipped
+from .line import Candidate, Cause, Line, skipped
 
 _PIP = (sys.executable, "-P", "-m", "pip")
 _QUIET = ("--no-input", "--disable-pip-version-check")
@@ -51,34 +50,15 @@ def line(
     if ends[0] > ends[1]:
         between.reverse()
     texts = [good, *map(str, between), bad]
-    causes = [
-        Cause("release", f"{name} {new}", moves=(Move(name, old, new),)) for old, new in pairwise(texts)
-    ]
-    candidates = tuple(
-        Candidate(f"{name} {text}", variant({name: text}, common, several), cause)
-        for text, cause in zip(texts, [None, *causes], strict=True)
-    )
-    places = {text: position for position, text in enumerate(texts)}
-    return Line("release", candidates, skipped(skip, places))
-
-
-def variant(pins: Mapping[str, str], common: Sequence[str], without_build: Collection[str] = ()) -> str:
-    """Return the variant that has these versions of packages, and the parts that all candidates have.
-
-    `without_build` are versions of which no build with a name is taken.
-    """
-    parts = [
-        f"pip:{name}{'===' if version in without_build else '=='}{version}"
-        for name, version in pins.items()
-        if not is_here(name, version)
-    ]
-    return shlex.join([*parts, *common]) or "."
-
-
-def is_here(name: str, version: str) -> bool:
-    """Return whether this environment has a release, which then need not be installed."""
     here = installed(canonicalize_name(name).replace("-", "_"))
-    return here is not None and here.version == version
+    candidates = []
+    for number, text in enumerate(texts):
+        pin = f"pip:{name}{'===' if text in several else '=='}{text}"
+        parts = [] if here and here.version == text else [pin]  # what is installed here need not be again
+        cause = Cause("release", f"{name} {text}") if number else None
+        candidates.append(Candidate(f"{name} {text}", shlex.join([*parts, *common]) or ".", cause))
+    places = {text: position for position, text in enumerate(texts)}
+    return Line("release", tuple(candidates), skipped(skip, places))
 
 
 def pinned(text: str) -> tuple[str, str]:

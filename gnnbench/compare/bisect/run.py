@@ -1,18 +1,15 @@
-"""Runs a bisection: reads the ends, and bisects the line between them, then the steps that were found."""
+"""Runs a bisection: reads the ends, and bisects the line between them, then the hunks that were found."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, replace
-from functools import partial
 
 from ... import environment
-from ...errors import UsageError
 from ...variants import variant
-from ...variants.overlay import overlay
 from ...variants.prepare import Prepared, prepared
 from ...variants.torch_release import not_usable
 from ..ab.pairs import Pairs, Watcher
-from . import journal, lines
+from . import hunks, journal, lines
 from .bisection import Bisection
 from .journal import BisectSetting, Journal
 from .line import Line, Ready
@@ -26,7 +23,6 @@ def run(
     watcher: Watcher,
     *,
     skip: Sequence[str] = (),
-    repositories: Mapping[str, str] | None = None,
 ) -> BisectResult:
     """Find what changed the benchmarks between two ends.
 
@@ -36,17 +32,15 @@ def run(
         setting: how to measure.
         watcher: receives the progress.
         skip: candidates that are not to be measured.
-        repositories: folders with the history of packages, by canonical name.
 
     Raises:
         UsageError: an end cannot be used, or there is nothing to time.
     """
     folder, cache = setting.folder, setting.cache
-    install = partial(overlay, root=folder, cache=cache, listener=watcher, dependencies=False)
     stages: list[Bisected] = []
     left_seconds = setting.total_seconds
     with ExitStack() as held:
-        first = lines.line(good, bad, folder, install, skip=skip)
+        first = lines.line(good, bad, folder, skip=skip)
         for note in first.notes:
             watcher.say(note)  # before all the work, as it may be in vain
         left = [(first, setting.arguments)]
@@ -61,7 +55,7 @@ def run(
             stage = _stage(line, states[-1], its, watcher)
             stages.append(stage)
             left_seconds = max(left_seconds - stage.seconds, 0.0)
-            left += _closer(stage, setting, repositories or {}, watcher)
+            left += _hunks(stage, setting)
         if not any(one.unfinished for one in stages):
             for one in states:
                 one.forget()
@@ -96,20 +90,11 @@ def ready(line: Line, setting: BisectSetting, watcher: Watcher) -> Ready:
     return Ready(prepare)
 
 
-def _closer(
-    stage: Bisected, setting: BisectSetting, repositories: Mapping[str, str], watcher: Watcher
-) -> Iterator[tuple[Line, tuple[str, ...]]]:
-    """Yield the lines within the steps that were found, each with pytest's arguments."""
+def _hunks(stage: Bisected, setting: BisectSetting) -> Iterator[tuple[Line, tuple[str, ...]]]:
+    """Yield the lines of hunks of the commits that were found, each with pytest's arguments."""
     for found in stage.findings:
-        if len(found.causes) > 1:
+        (cause, *others) = found.causes
+        if cause.kind != "commit" or others or not setting.hunks:
             continue
-        (cause,) = found.causes
-        if cause.kind == "commit" and not setting.hunks:
-            continue
-        try:
-            line = lines.closer(found.before, cause, repositories, setting.folder)
-        except UsageError as error:
-            watcher.say(f"{cause.name}: not looked at closer: {error}")
-            continue
-        if line:
+        if line := hunks.line(found.before, cause, setting.folder):
             yield line, (*found.changes, *pytest_options(setting.arguments))

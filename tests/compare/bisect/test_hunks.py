@@ -3,7 +3,7 @@
 import pytest
 
 from gnnbench.compare.ab.visit import Inspections
-from gnnbench.compare.bisect import hunks, lines, run
+from gnnbench.compare.bisect import hunks, run
 from gnnbench.compare.bisect.line import Candidate, Cause
 from gnnbench.compare.bisect.result import Bisected
 from gnnbench.compare.comparison import Agreement
@@ -31,7 +31,7 @@ def commit(tmp_path, monkeypatch):
         if len(hashes) < 2:
             return None
         before = Candidate("before", f"git:{hashes[-2]} env:A=1")
-        return lines.closer(before, Cause("commit", hashes[-1]), {}, tmp_path)
+        return hunks.line(before, Cause("commit", hashes[-1]), tmp_path)
 
     return commit
 
