@@ -88,7 +88,8 @@ class Opened:
             raise TooMuchError(f"the output has more than {MOST:,} parts")
 
     def _is_leaf(self, value: Any) -> bool:
-        return issubclass(type(value), PLAIN) or self._becomes_array(value)
+        is_leaf = issubclass(type(value), PLAIN) or walker.kind_of(value) is walker.LEAF
+        return is_leaf or self._becomes_array(value)
 
     def _becomes_array(self, value: Any) -> bool:
         if "numpy" not in sys.modules:

@@ -5,6 +5,7 @@ import json
 import pickle
 from array import array
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 import pandas as pd
@@ -140,6 +141,13 @@ class Pair:
     right: object
 
 
+class Color(Enum):
+    """A result that is a member."""
+
+    RED = "r"
+    BLUE = "b"
+
+
 FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
 
 
@@ -164,6 +172,7 @@ FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
         (FRAME, FRAME.assign(b=[0.5, 2.5])),
         (FRAME["a"], FRAME["b"]),
         ({1, 2}, {1, 3}),
+        (Color.RED, Color.BLUE),
         (None, ()),
     ],
     ids=lambda value: type(value).__name__,
