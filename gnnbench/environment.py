@@ -159,11 +159,7 @@ def name_with_versions(environment: Mapping[str, Any]) -> str:
     """Return a name that comparable environments of equal versions share."""
     flat = _flat(environment)
     torch = (flat.get("libraries.torch") or "none").partition("+")[0]
-    # In this order, because files that were saved earlier have names with this digest.
-    gpu = WHERE.index("gpu.driver") + 1
-    libraries = [field for field in WHAT if field.startswith("libraries.")]
-    fields = (*WHERE[:gpu], "gpu.cuda", *WHERE[gpu:], "python", *libraries)
-    return f"{_model(flat)}_torch-{torch}_{_digest(flat, fields)}"
+    return f"{_model(flat)}_torch-{torch}_{_digest(flat, (*WHERE, *WHAT))}"
 
 
 def _model(flat: Mapping[str, Any]) -> str:

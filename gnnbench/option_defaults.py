@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from .errors import UsageError, unknown_name
 from .files import user_path
-from .options import OPTIONS, REMOVED, Option
+from .options import OPTIONS, Option
 from .settings import RULES, Settings, shown
 
 COMMANDS = (
@@ -50,7 +50,7 @@ def from_settings(settings: Settings, typed: Collection[str] = ()) -> dict[str, 
         Values by the keys of options, also of options that are typed.
 
     Raises:
-        UsageError: a key is unknown or was removed, an option has no default in a file, or a value cannot
+        UsageError: a key is unknown, an option has no default in a file, or a value cannot
             be used.
     """
     values = dict(settings.defaults)
@@ -87,8 +87,6 @@ def read(
     for key, value in table.items():
         option = known.get(key)
         place = f"{settings.file}: {command}{command and '.'}{key}"
-        if not command and (instead := REMOVED.get(key.replace("_", "-"))):
-            raise UsageError(f"{place} was removed: {instead}")
         if (option and option.one_run) or key in ON_COMMAND_LINE:
             raise UsageError(f"{place} belongs to one run: give it on the command line, and remove it here")
         if not option:

@@ -298,12 +298,3 @@ OPTIONS: Mapping[str, Option] = {
     option.name: option for one in fields(Options) if (option := one.metadata.get("option"))
 }
 """The options by name, in the order of `pytest --help`."""
-
-REMOVED = {
-    **dict.fromkeys(
-        ("instructions", "instructions-limit"),
-        "gnnbench ab BASE HEAD --instructions counts those of both sides",
-    ),
-    "growth": "the marker limit_leaks of pytest-memray finds leaks",
-}
-"""What replaces options of earlier versions, by option; for one release it is said where one is given."""

@@ -26,10 +26,6 @@ RULES = "rules"
 """The key of the list of rules."""
 _MAX_BYTES = 2**20
 _REQUIRED = "benchmarks"
-_FORMER = "max_growth"
-"""A key of rules that earlier versions had; it is not used any more."""
-_REMOVED = {"max_memory": "pytest --benchmark-compare fails a test that needs more memory than its base"}
-"""What replaces keys of rules of earlier versions; for one release it is said where one is given."""
 _LONGEST = 60
 """Characters of a value in a message."""
 
@@ -186,7 +182,7 @@ def _table(file: Path) -> dict[str, Any] | None:
     """Return the settings of a file; None: it does not exist, or has none."""
     if not file.is_file():
         return None
-    content: Any = read_toml(file, _MAX_BYTES)[0]
+    content: Any = read_toml(file, _MAX_BYTES)
     if file.name == FILES[0]:
         tool = content.get("tool")
         content = tool.get("gnnbench") if isinstance(tool, dict) else None
@@ -195,15 +191,14 @@ def _table(file: Path) -> dict[str, Any] | None:
     return content
 
 
-def read_toml(file: Path, max_bytes: int) -> tuple[dict[str, Any], bytes]:
-    """Return the content of a TOML file, and its bytes.
+def read_toml(file: Path, max_bytes: int) -> dict[str, Any]:
+    """Return the content of a TOML file.
 
     Raises:
         UsageError: it cannot be read, or is larger.
     """
     try:
-        raw = read_whole(file, max_bytes)
-        return tomllib.loads(raw.decode()), raw
+        return tomllib.loads(read_whole(file, max_bytes).decode())
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -229,9 +224,6 @@ def parse(file: Path, table: Mapping[str, Any]) -> Settings:
 
 def _rule(file: Path, number: int, table: Mapping[str, Any]) -> Rule:
     place = f"{file}: rule {number}"
-    table = {key: value for key, value in table.items() if key != _FORMER}
-    for key in _REMOVED.keys() & table.keys():
-        raise UsageError(f"{place}: {key} was removed: {_REMOVED[key]}")
     check_keys(place, table, _READERS)
     if _REQUIRED not in table:
         raise UsageError(f'{place} has no key {_REQUIRED}; add the ids it is about, as in "*spmm*cora*"')

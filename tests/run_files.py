@@ -79,13 +79,21 @@ def fingerprint(*, threads="2", **functions):
 
 def content(*entries, **environment):
     """Return a run file."""
+    here = {**ENVIRONMENT, **environment}
+    tree = {"path": ".", "commit": here["commit"], "changed_files": int(bool(here["dirty"]))}
+    packages = {name: {"version": version} for name, version in here["libraries"]}
     return {
         "machine_info": MACHINE,
         "commit_info": {"id": "a" * 40},
         "benchmarks": list(entries),
         "gnnbench": {
             "version": FORMAT_VERSION,
-            "environment": {**ENVIRONMENT, **environment},
+            "environment": here,
+            "sources": {
+                "python": ".".join(here["python"].split(".")[:2]),
+                "trees": [{**tree, "packages": ["suite"], "compiled": False}],
+                "packages": packages,
+            },
             "incomplete": [],
         },
     }

@@ -23,7 +23,6 @@ WRONG = {
     "ab = 3": "ab = 3 must be a table, as in [tool.gnnbench.ab]",
     "profile = 'layers'": "profile belongs to one run",
     "json = 'out.json'": "json belongs to one run: give it on the command line, and remove it here",
-    "instructions_limit = '1%'": "instructions_limit was removed: gnnbench ab BASE HEAD --instructions",
     # Values of options.
     "effect = '300%'": "effect = \"300%\": effect '300%' must lie between 0 and 1, as in 2% or 0.02",
     "effect = true": "effect = true must be a text or a number",
@@ -38,7 +37,6 @@ WRONG = {
     f"{RULE}max_tme = '5 ms'": "rule 1: unknown key 'max_tme': did you mean max_time",
     f"{RULE}max_time = 5": 'rule 1: max_time = 5 must be a time with its unit, as in "5 ms"',
     f"{RULE}max_time = '5 MiB'": 'rule 1: max_time = "5 MiB" must be a time with its unit',
-    f"{RULE}max_memory = '64 MiB'": "rule 1: max_memory was removed: pytest --benchmark-compare fails",
     f"{RULE}effect = '0%'": 'rule 1: effect = "0%" must be between 0 and 1, as in "3%" or 0.03',
     f"{RULE}ignore = true": "rule 1: ignore = true must be the reason",
     f"{RULE}effect = 0.1\nuntil = '2027-01-31'": 'rule 1: until = "2027-01-31" must be a day without',
@@ -123,7 +121,7 @@ def test_the_nearest_folder_up_to_the_top_of_the_repository(tmp_path):
 
 
 def test_units_of_rules():
-    found = settings(f'{RULE}max_time = "5 ms"\nmax_growth = "1 KiB"\neffect = "3%"\nuntil = 2027-01-31')
+    found = settings(f'{RULE}max_time = "5 ms"\neffect = "3%"\nuntil = 2027-01-31')
     rule = found.rules[0]
     assert (rule.max_time_seconds, rule.effect, rule.until) == (0.005, 0.03, dt.date(2027, 1, 31))
     assert Settings.from_json(found.as_json()).rules == found.rules

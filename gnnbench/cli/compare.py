@@ -5,7 +5,6 @@ With `--by`, it compares the benchmarks of one run.
 
 import argparse
 import sys
-from argparse import SUPPRESS
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,8 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("csv", "json", "markdown"), help="print the result in this form, without a table"
     )
-    # The former name of --format markdown.
-    parser.add_argument("--markdown", dest="format", action="store_const", const="markdown", help=SUPPRESS)
     parser.set_defaults(run=run)
 
 

@@ -49,12 +49,6 @@ _COMMANDS = {
     prune: "remove packages that pip installed for variants: prune [WORD...] --yes",
 }
 """What each module's subcommand does, in the order of `--help`, below `list` and `doctor`."""
-_REMOVED = {
-    "export": "Bencher (--adapter python_pytest), github-action-benchmark (tool: pytest) and "
-    "pytest-benchmark compare --csv read run files themselves",
-    "profile --sort": "python -m pstats FOLDER/functions.prof sorts by any column",
-}
-"""What replaces subcommands and options of earlier versions; for one release it is said where one is."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -84,10 +78,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     """Run the command, and flush its output so that a failed write is noticed here."""
     end = words.index("--") if "--" in words else len(words)
-    given = [word.partition("=")[0] for word in words[:end]]
-    for name, instead in _REMOVED.items():
-        if given[:1] == name.split()[:1] and set(name.split()) <= set(given):
-            raise UsageError(f"gnnbench {name} was removed: {instead}")
     parser = _parser()
     try:
         parser.parse_args(words[:end])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .. import codec, git, json_io, units
 from ..errors import UsageError, unknown_name
-from ..results import former_names, run_file
+from ..results import run_file
 from ..results.accepted import Accepted, Entry
 from . import result
 from .allowed import Allowed
@@ -25,7 +25,7 @@ _SHORT_COMMIT = 10
 
 def _read(path: Path) -> Mapping[str, tuple[Compared, Sides]]:
     """Read the verdicts of a saved result, of any kind that has some, and the commits that were compared."""
-    content, raw = former_names.read(path, "result", run_file.MAX_BYTES, _REMEDY)
+    content, raw = json_io.read(path, "result", run_file.MAX_BYTES, _REMEDY)
     if result.kind(content) != "run":
         found = result.parse(path, content)
         sides = found.base.revision, found.head.revision

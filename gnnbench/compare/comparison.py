@@ -158,7 +158,7 @@ class Compared:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any], name: str | None = None) -> Self:
-        """Read what `as_json` returned, also of an older version.
+        """Read what `as_json` returned.
 
         Args:
             saved: the fields of docs/formats.md.
@@ -168,16 +168,13 @@ class Compared:
             ValueError: a field is missing or has an impossible value.
         """
         found, work = codec.decode({"id": name, **saved}, SavedRow), codec.decode(saved, Work)
-        judgement, notes, allowed = Judgement.from_json(saved), found.notes, found.accepted
-        if notes is None:  # a result of ab of version 1
-            notes = (*(allowed.notes(judgement) if allowed else ()), *work.notes())
         return cls(
             found.id,
-            judgement,
+            Judgement.from_json(saved),
             None if found.head_ns is None else found.head_ns / 1e9,
-            notes=notes,
+            notes=found.notes,
             work=work,
-            allowed=allowed,
+            allowed=found.accepted,
             memory=found.memory,
             results=found.results,
         )
@@ -189,7 +186,7 @@ class SavedRow:
 
     id: str
     head_ns: Positive | None = None
-    notes: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
     accepted: Allowed | None = None
     memory: MemoryChange | None = None
     results: Agreement | None = None

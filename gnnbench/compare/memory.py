@@ -38,7 +38,7 @@ class Peaks:
         if not saved or "peak_bytes" not in saved:
             return None
         most = saved["peak_bytes"]
-        return cls(saved.get("least_peak_bytes", most), most)  # older files have one peak
+        return cls(saved.get("least_peak_bytes", most), most)
 
     @classmethod
     def all(cls, found: "Iterable[Peaks | None]") -> "Peaks | None":

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import environment, json_io, units
 from ..errors import UsageError
-from ..results import benchmark, former_names, left_out, run_file
+from ..results import benchmark, left_out, run_file
 from ..shard import Shard
 from . import result
 from .comparison import Comparison
@@ -65,7 +65,7 @@ def merge(paths: Sequence[Path]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _read(path: Path) -> _Shard:
-    content, raw = former_names.read(path, "run file or result", run_file.MAX_BYTES, _REMEDY)
+    content, raw = json_io.read(path, "run file or result", run_file.MAX_BYTES, _REMEDY)
     kind = result.kind(content)
     if kind == "run":
         return _run(path, run_file.check(path, content, raw))
@@ -149,7 +149,7 @@ def _alike(first: _Shard, other: _Shard) -> None:
 
 
 def _settings(part: _Shard) -> Any:
-    """Return the settings in force; older files have none."""
+    """Return the settings in force; None: the file has none."""
     return (part.content["gnnbench"] if part.kind == "run" else part.content).get("settings")
 
 

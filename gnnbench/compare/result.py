@@ -9,7 +9,6 @@ from typing import Any, Literal, Self
 from .. import codec, json_io, units
 from ..codec import Level, NotNegative
 from ..cpu import CONTENDED
-from ..results import former_names
 from ..results.run_file import RunFile
 from ..settings import Settings
 from ..variants.prepare import Prepared
@@ -21,7 +20,6 @@ from .verdict import Thresholds
 
 MAX_BYTES = 2**25
 FORMAT_VERSION = 2
-# 2: ab and compare write the same fields; the names of docs/formats.md.
 _REMEDY = "save it again with gnnbench ab --json or gnnbench compare --json"
 
 Command = Literal["ab", "compare"]
@@ -184,12 +182,8 @@ def kind(content: Any) -> Kind | None:
     benchmarks, command = content.get("benchmarks"), content.get("command")
     if command in ("ab", "compare"):
         return "ab" if command == "ab" else "compare"
-    if isinstance(benchmarks, dict):
-        return "compare"
     if isinstance(benchmarks, list):
-        if "summary" not in content:
-            return "run"
-        return "ab" if "effect" in content else None  # of `gnnbench affected`
+        return None if "summary" in content else "run"  # that of `gnnbench affected` has one
     return next((kind for field, kind in _BY_FIELD.items() if field in content), None)
 
 
@@ -199,7 +193,7 @@ def read(path: Path) -> Result:
     Raises:
         UsageError: the file is missing, too large or damaged, or has another format or version.
     """
-    content, _ = former_names.read(path, "result", MAX_BYTES, _REMEDY)
+    content, _ = json_io.read(path, "result", MAX_BYTES, _REMEDY)
     return parse(path, content)
 
 
@@ -239,13 +233,7 @@ def parse(path: Path, content: Any) -> Result:
     if command not in ("ab", "compare"):
         found = f": it is {units.article(f'{command} file')}" if command else ""
         json_io.refuse(path, f"not a result of gnnbench ab or compare{found}", _REMEDY)
-    version = content.get("version")
-    if version not in (1, FORMAT_VERSION):
-        reason = f"version {version!r} of the format, and this gnnbench reads 1 and {FORMAT_VERSION}"
-        json_io.refuse(path, reason, f"use the gnnbench that wrote it, or {_REMEDY}")
     with json_io.refusing(path, "damaged", _REMEDY):
-        if version == 1:
-            content = _raised(content)
         saved = codec.read(path, content, SavedResult, FORMAT_VERSION, _REMEDY)
         rows = [Compared.from_json(one) for one in saved.benchmarks]
         rules = Settings.from_json(saved.settings)
@@ -264,38 +252,3 @@ def parse(path: Path, content: Any) -> Result:
         saved.repeat,
         path=path,
     )
-
-
-def _raised(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result of version 1 as version 2 has it.
-
-    Raises:
-        KeyError, TypeError, ValueError, AttributeError: a field is missing, or has another form.
-    """
-    benchmarks = content["benchmarks"]
-    if isinstance(benchmarks, dict):
-        revisions = content.get("revisions") or {}
-        sides = {
-            side: {
-                "text": units.count(len(content[side]), "run"),
-                "files": content[side],
-                **(revisions.get(side) or {}),
-            }
-            for side in ("base", "head")
-        }
-        rows = [{**one, "id": name} for name, one in benchmarks.items()]
-        raised: dict[str, Any] = {"command": "compare"}
-    else:
-        sides = {
-            side: {
-                **content[side],
-                "text": content[side]["variant"],
-                "commits": [one] if (one := content[side]["commit"]) else [],
-            }
-            for side in ("base", "head")
-        }
-        rows = list(benchmarks)
-        level = content["level"]
-        raised = {"command": "ab", "family_level": level["simultaneous"], "own_level": level["own"]}
-        raised["contention_share"] = content.get("others_share")
-    return {**content, **sides, **raised, "version": FORMAT_VERSION, "benchmarks": rows}

@@ -21,12 +21,6 @@ _POWER = 0.9
 """With which a slowdown of the minimum detectable effect is found."""
 _Bound = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
 
-_FORMER = {
-    "visible": "minimum_detectable_effect",
-    "smallest_effect": "minimum_detectable_effect",
-    "borrowed": "shrunk",
-}
-"""Names of fields of `Judgement` in older files."""
 
 Verdict = Literal["slower", "faster", "same", "undecided", "incomparable", "accepted", "ignored"]
 """`accepted`: slower, but not more than intended. `ignored`: a rule says so. See `settle.py`."""
@@ -133,12 +127,12 @@ class Judgement:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Self:
-        """Read what `as_json` returned, also of an older version.
+        """Read what `as_json` returned.
 
         Raises:
             ValueError: a field is missing or has an impossible value.
         """
-        found = codec.decode({_FORMER.get(name, name): value for name, value in saved.items()}, cls)
+        found = codec.decode(saved, cls)
         if found.verdict in ("slower", "faster", "accepted") and None in (found.ratio, found.low, found.high):
             raise ValueError(f"{found.verdict}, but without a ratio and its interval")
         return replace(found, code=Reason.SAME_CODE) if saved.get("same_code") else found

@@ -27,7 +27,7 @@ class Process:
 
 @dataclass
 class Measurement:
-    """The rounds of a benchmark in one process, as run files have them; in older files also of several."""
+    """The rounds of a benchmark in one process, as run files have them."""
 
     clock: str
     layouts: Literal["sampled", "one"]

@@ -12,7 +12,6 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
 from packaging.requirements import Requirement
@@ -42,8 +41,8 @@ class Tree:
     """None: git does not track the folder."""
     changed_files: int
     """Number of tracked files in its repository that differ from the commit."""
-    packages: tuple[str, ...] | None
-    """Top-level names that were imported from it and that a variant can replace; None: unknown."""
+    packages: tuple[str, ...]
+    """Top-level names that were imported from it and that a variant can replace."""
     compiled: bool
     """Whether a native library was loaded from its repository."""
 
@@ -77,16 +76,6 @@ class Sources:
     trees: tuple[Tree, ...]
     packages: Mapping[str, Package]
     """By name of the distribution, normalized as in the names of wheels: `torch_geometric`."""
-
-    @classmethod
-    def of_environment(cls, environment: Mapping[str, Any]) -> Self:
-        """Return what the environment in an older run file says about its sources."""
-        commit, changed_files = environment["commit"], int(environment.get("dirty") or 0)
-        return cls(
-            ".".join(environment["python"].split(".")[:2]),
-            (Tree(CALLERS_TREE, commit, changed_files, None, compiled=False),),
-            {name: Package(version) for name, version in dict(environment["libraries"]).items()},
-        )
 
 
 def collect(root: Path, suite: Collection[str] = ()) -> Sources:

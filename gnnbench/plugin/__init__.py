@@ -11,7 +11,7 @@ import pytest
 from ..environment import let_idle_threads_sleep
 from ..errors import UsageError
 from ..files import above
-from ..options import OPTIONS, REMOVED
+from ..options import OPTIONS
 from ..packages import missing
 from ..profile.hooks import PLUGIN as PROFILING
 from ..profile.hooks import Profiling
@@ -61,8 +61,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for option in OPTIONS.values():
         option.declare(group.addoption, "gnn-")
     group.addoption("--gnn-again", dest=choice.AGAIN, type=Path, help=SUPPRESS)
-    for name in REMOVED:
-        group.addoption(f"--gnn-{name}", dest=f"removed_{name}", nargs="?", const="", help=SUPPRESS)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -81,9 +79,6 @@ def pytest_configure(config: pytest.Config) -> None:
     register = config.pluginmanager.register
     register(fixtures, FIXTURES)
     register(Choice(config), choice.PLUGIN)
-    for name, instead in REMOVED.items():
-        if config.getoption(f"removed_{name}") is not None:
-            raise usage_error(f"--gnn-{name} was removed: {instead}")
     try:
         take_settings(config)
         if any(value is not False for value in given(config).values()):  # otherwise nothing is checked
@@ -243,12 +238,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         config.pluginmanager.register(terminal.SessionProgress(reporter, ours), terminal.PROGRESS)
     if timed:
         terminal.shorten_their_table(config)
-
-
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """Return a line about a folder that earlier versions used; for one release."""
-    folder = config.rootpath / "baselines" / "instructions"
-    return "gnnbench: baselines/instructions is not used any more: remove it" if folder.is_dir() else None
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:

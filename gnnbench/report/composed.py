@@ -15,7 +15,7 @@ from ..compare.result import Result, Side, of_runs
 from ..compare.verdict import Judgement, Thresholds
 from ..errors import UsageError
 from ..files import distinct
-from ..results import former_names, run_file
+from ..results import run_file
 from ..results.left_out import by_file
 from ..results.run_file import RunFile
 from ..settings import Settings
@@ -53,7 +53,7 @@ def read(paths: Sequence[Path]) -> Sources:
 
 
 def _read(path: Path) -> RunFile | Result:
-    content, raw = former_names.read(path, "file", run_file.MAX_BYTES, _REMEDY)
+    content, raw = json_io.read(path, "file", run_file.MAX_BYTES, _REMEDY)
     kind = result.kind(content)
     if kind not in ("run", "ab", "compare"):
         reason = f"there is no page of {units.article(f'{kind} file')}" if kind else "unknown format"

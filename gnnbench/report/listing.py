@@ -9,7 +9,7 @@ from ..packages import missing
 from ..workloads.graphs.catalog import DATASETS
 from ..workloads.graphs.locate import place
 from ..workloads.operation import Operation
-from ..workloads.operations import FORMER_NAMES, OPERATIONS
+from ..workloads.operations import OPERATIONS
 from ..workloads.platforms import PLATFORMS
 from .document import Column, Document, Note, Shown, Table
 from .lines import folded
@@ -81,7 +81,7 @@ def operation(name: str) -> Iterator[str]:
     Raises:
         UsageError: there are none.
     """
-    known = OPERATIONS.get(FORMER_NAMES.get(name, name))
+    known = OPERATIONS.get(name)
     found = [known] if known else [one for one in OPERATIONS.values() if one.name.startswith(f"{name}_")]
     if not found:
         raise unknown_name("operation", name, OPERATIONS)

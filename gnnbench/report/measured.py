@@ -52,7 +52,7 @@ def time_of(one: Benchmark) -> Measured | None:
         return _plain(one)
     if len(measured.processes) != 1 or not measured.blocks_ns:
         return None
-    measured.summarize()  # older files have an interval of another kind
+    measured.summarize()
     blocks = f"{len(measured.blocks_ns):,}"
     facts = [
         ("layouts", blocks if measured.layouts == "sampled" else f"{blocks} blocks on one layout"),

@@ -13,7 +13,6 @@ from .. import codec, json_io
 from ..errors import UsageError
 from ..files import above, save
 from ..settings import check_keys, read_toml
-from . import former_names
 
 FILE = Path("baselines") / "accepted.toml"
 PATTERN = f"**/{FILE.as_posix()}"
@@ -114,10 +113,10 @@ def read(file: Path) -> Accepted:
     Raises:
         UsageError: it cannot be read, or an entry is wrong; the message is one line.
     """
-    content, raw = read_toml(file, _MAX_BYTES)
+    content = read_toml(file, _MAX_BYTES)
     check_keys(f"{file}", content, [_LIST])
     try:
-        tables = codec.decode(former_names.renewed(content.get(_LIST, []), raw), list[dict[str, Any]])
+        tables = codec.decode(content.get(_LIST, []), list[dict[str, Any]])
     except ValueError:
         raise UsageError(f"{file}: {_LIST} must be a list of tables, as in [[{_LIST}]]") from None
     return Accepted(file, tuple(_entry(file, *one) for one in enumerate(tables, 1)))
@@ -126,7 +125,6 @@ def read(file: Path) -> Accepted:
 def _entry(file: Path, number: int, table: dict[str, Any]) -> Entry:
     named = table.get("benchmark")
     place = f"{file}: entry {number}{f' ({json_io.clipped(named)})' if isinstance(named, str) else ''}"
-    table.pop(_FORMER, None)
     check_keys(place, table, _KEYS)
     of_others = not table.keys().isdisjoint(_OF_OTHERS) and table.keys().isdisjoint(_OF_TIME)
     try:
@@ -185,8 +183,6 @@ def _text_of(one: Entry) -> str:
 
 
 _KEYS = [one.name for one in fields(Entry) if one.name != "number"]
-_FORMER = "patches"
-"""A key of older files, which is not used any more."""
 _OF_TIME = ("ratio", "low", "high")
 """All or none; an entry without them has one of the others."""
 _OF_OTHERS = ("more_bytes", "result")

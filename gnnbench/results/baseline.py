@@ -135,8 +135,8 @@ class RecordStore:
     def _of_machine(self, here: Mapping[str, Any], fields: Sequence[str] = environment.WHERE) -> list[Record]:
         """Return the records whose environment has the same fields, the newest first.
 
-        Earlier versions of gnnbench made a folder for each set of versions: its first readable file tells
-        the machine. If records have equal numbers, the files' dates tell which is newer.
+        The first readable file of a folder tells the machine. If records have equal numbers, the files' dates
+        tell which is newer.
         """
         folders: dict[str, list[Record]] = {}
         for record in self.records():
@@ -250,7 +250,7 @@ def _is_of(records: Sequence[Record], here: Mapping[str, Any], fields: Sequence[
         with suppress(UsageError):
             other = run_file.read(record.files[0]).environment
             return other is not None and not environment.differences(other, here, fields)
-    return environment.name_with_versions(here) == records[0].environment
+    return False
 
 
 def _date(record: Record) -> tuple[str, int]:

@@ -9,7 +9,7 @@ from .. import codec, cpu, json_io
 from ..measure import estimate
 from ..measure.measurement import Measurement
 from ..workloads.spec import DIRECTIONS, Spec
-from .parts import FORMAT_VERSION, NOT_TIMED, READABLE, BenchmarkPart, raised
+from .parts import FORMAT_VERSION, BenchmarkPart
 
 PLAIN = "first decile of pytest-benchmark's rounds"
 _OBJECT = "UNSERIALIZABLE["
@@ -105,9 +105,9 @@ def part_of(entry: Mapping[str, Any]) -> BenchmarkPart:
     ours = json_io.own_part(entry.get("extra_info"))
     if not ours:
         return _NO_PART
-    if ours["version"] not in READABLE:
+    if ours["version"] != FORMAT_VERSION:
         raise ValueError(f"version {ours['version']} of the format, which this gnnbench cannot read")
-    return codec.decode(ours if ours["version"] == FORMAT_VERSION else raised(ours), BenchmarkPart)
+    return codec.decode(ours, BenchmarkPart)
 
 
 def _read(entry: Mapping[str, Any]) -> Benchmark:
@@ -124,8 +124,6 @@ def _read(entry: Mapping[str, Any]) -> Benchmark:
             part,
             params,
         )
-    if any(getattr(part, name) for name in NOT_TIMED):
-        return Benchmark(entry["fullname"], (), part=part, params=params)
     rounds = _rounds_seconds(entry)
     processes = (_process([[one * 1e9] for one in rounds], 0.0),) if rounds else ()
     median = entry["stats"].get("median")
@@ -178,7 +176,7 @@ def _contention_share(measured: Measurement) -> float | None:
 
 
 def _process(blocks: Sequence[Sequence[float]], contention_share: float | None) -> ProcessTiming:
-    """Estimate the time of a process anew, because older files may have another kind of estimate."""
+    """Estimate the time of a process from its blocks."""
     values = estimate.block_values(blocks)
     location = estimate.estimate(values).location
     return ProcessTiming(math.log(location), estimate.standard_error(values), len(blocks), contention_share)

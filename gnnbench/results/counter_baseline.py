@@ -8,14 +8,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from .. import codec
+from .. import codec, json_io
 from ..codec import Count
 from ..errors import UsageError
 from ..files import write_whole
 from ..measure.counter_changes import CounterChange, between
 from ..packages import version
 from ..workloads.platforms import PLATFORMS
-from . import former_names
 
 FORMAT_VERSION = 1
 # 1: counts by benchmark, kind and name.
@@ -73,7 +72,7 @@ def read(path: Path) -> dict[str, dict[str, dict[str, int]]]:
 @lru_cache(maxsize=8)
 def _read(path: Path, _changed_ns: int, _size: int) -> dict[str, dict[str, dict[str, int]]]:
     """Read a file once per session, as long as it does not change."""
-    content, _ = former_names.read(path, "counter baseline", MAX_BYTES, _REMEDY)
+    content, _ = json_io.read(path, "counter baseline", MAX_BYTES, _REMEDY)
     return codec.read(path, content, CounterFile, FORMAT_VERSION, _REMEDY).counters
 
 

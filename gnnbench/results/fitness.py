@@ -22,7 +22,7 @@ def verify(record: Record) -> None:
         raise UsageError(f"{record.files[0]}: not a valid baseline: {reason}")
     for run in runs:
         here = run.environment or {}
-        if record.environment not in (environment.name(here), environment.name_with_versions(here)):
+        if record.environment != environment.name(here):
             raise UsageError(f"{run.path}: wrong folder; its environment is {environment.name(here)}")
 
 

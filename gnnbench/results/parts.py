@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from .. import codec, json_io
+from .. import codec
 from ..codec import Count
 from ..measure.counter_changes import Counters
 from ..measure.fingerprint.fingerprint import METHOD, Fingerprint
@@ -20,14 +20,6 @@ if TYPE_CHECKING:
     from ..workloads.case import Case
 
 FORMAT_VERSION = 3
-# 2: code_hash, measurement, counters, limit; since November 2026 also fingerprint, no_fingerprint,
-#    sources, definition_hash and measurement.whole_call.
-# 3: measurement.others_share is contention_share.
-READABLE = (2, FORMAT_VERSION)
-
-NOT_TIMED = frozenset(("growth", "instructions"))
-"""Fields, in files of earlier versions, of benchmarks whose calls were timed only because pytest-benchmark
-wants a time."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +46,7 @@ class BenchmarkPart:
     code_hash: str | None = None
     """Of the benchmark's code and what it calls in the project."""
     definition_hash: str | None = None
-    """Of the test and its reference, or its fixtures; older files lack it."""
+    """Of the test and its reference, or its fixtures."""
     measurement: Measurement | None = None
     fingerprint: Fingerprint | None = None
     """What one call runs; in a record only the first file has it, and only if all processes agree."""
@@ -67,8 +59,6 @@ class BenchmarkPart:
     resident_growth_bytes: Count | None = None
     """By how much a call let the resident set grow at most, of the process and of its workers."""
     limit: Limit | None = None
-    growth: Mapping[str, Any] | None = None
-    instructions: Mapping[str, Any] | None = None
     comparison: Mapping[str, Any] | None = None
     """The verdict of `--benchmark-compare`."""
 
@@ -115,7 +105,7 @@ class RunPart:
     environment: Mapping[str, Any] | None = None
     """The fields of `environment.Environment`."""
     sources: Sources | None = None
-    """Where the code came from; older files lack it."""
+    """Where the code came from."""
     incomplete: tuple[Interrupted, ...] = ()
     settings: Mapping[str, Any] | None = None
     record: RecordPart | None = None
@@ -131,18 +121,6 @@ class RunPart:
     """The part of `benchmarks_seconds` in which calls were timed and their inputs copied."""
     compared: Mapping[str, Any] | None = None
     """Settings of the verdicts of `--benchmark-compare`."""
-
-
-_RENAMED = {"others_share": "contention_share"}
-"""Names of a measurement in version 2 that version 3 changed."""
-
-
-def raised(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a benchmark's part of version 2 as version 3 has it."""
-    found = {**part, "version": FORMAT_VERSION}
-    if saved := json_io.fields(part.get("measurement")):
-        found["measurement"] = {_RENAMED.get(name, name): value for name, value in saved.items()}
-    return found
 
 
 def identity(

@@ -12,9 +12,9 @@ from .. import codec, environment, json_io
 from ..errors import UsageError
 from ..measure.sources import Sources
 from ..shard import Shard
-from . import benchmark, former_names, left_out
+from . import benchmark, left_out
 from .benchmark import Benchmark
-from .parts import FORMAT_VERSION, READABLE, RunPart
+from .parts import FORMAT_VERSION, RunPart
 
 REMEDY = "save it again"
 MAX_BYTES = 2**27
@@ -66,7 +66,7 @@ class RunFile:
     shard: Shard | None = None
     """None: the run was not split."""
     sources: Sources | None = None
-    """Where the code came from; older files say less. None: the file has no part of gnnbench."""
+    """Where the code came from. None: the file has no part of gnnbench."""
     left_out: tuple[str, ...] = ()
     """What is not used, a line for each reason, without the file's name."""
     datetime: str = ""
@@ -88,7 +88,7 @@ def load(path: Path) -> dict[str, Any]:
     Raises:
         UsageError: as `read`.
     """
-    return check(path, *former_names.read(path, "run file", MAX_BYTES, REMEDY))
+    return check(path, *json_io.read(path, "run file", MAX_BYTES, REMEDY))
 
 
 def check(path: Path, content: Any, raw: bytes) -> dict[str, Any]:
@@ -107,12 +107,9 @@ def check(path: Path, content: Any, raw: bytes) -> dict[str, Any]:
     if "command" in content:
         _refuse(path, f"a result of gnnbench {content['command']}, and not a run file", "give a run file")
     ours = json_io.own_part(content)
-    if ours and ours["version"] not in READABLE:
-        _refuse(
-            path,
-            f"version {ours['version']} of the format; this gnnbench reads {', '.join(map(str, READABLE))}",
-            "use the gnnbench that wrote it, or measure again",
-        )
+    if ours and ours["version"] != FORMAT_VERSION:
+        what = f"version {ours['version']} of the format; this gnnbench reads {FORMAT_VERSION}"
+        _refuse(path, what, "use the gnnbench that wrote it, or measure again")
     if "record" in ours and not _unchanged(raw):
         _refuse(path, "edited after it was recorded", "restore it with git checkout -- FILE")
     return content
@@ -170,7 +167,7 @@ def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
         None if commit is None else str(commit),
         ours,
         shard_of(path, ours.shard),
-        ours.sources or (Sources.of_environment(here) if here else None),
+        ours.sources,
         left_out.lines(content["benchmarks"], found),
         str(content.get("datetime") or ""),
     )

@@ -58,7 +58,7 @@ def sources_of(base: Prepared, here: Sources) -> Sources:
 
 def without_git(saved: Sources) -> set[str]:
     """Return the top-level packages of trees without git: only fingerprints tell whether they changed."""
-    return {name for tree in saved.trees if tree.commit is None for name in tree.packages or ()}
+    return {name for tree in saved.trees if tree.commit is None for name in tree.packages}
 
 
 def differences(saved: Sources, here: Sources) -> list[str]:
@@ -85,7 +85,7 @@ def _trees(saved: Sources, here: Sources) -> Iterator[str]:
     today = {tree.path: tree for tree in here.trees}
     for tree in saved.trees:
         now = today.get(tree.path)
-        unused = () in (tree.packages, now.packages if tree.packages is None and now else None)
+        unused = not tree.packages
         if unused or _is_unchanged(tree, now):
             continue
         if tree.commit is None:
@@ -116,7 +116,7 @@ def _packages(saved: Sources, here: Sources) -> Iterator[str]:
 def _is_unchanged(tree: Tree, now: Tree | None) -> bool:
     """Tell whether a tree is as it was; without git, the caller has seen that its functions are."""
     if now is None or tree.commit is None:
-        return now is not None and tree.packages is not None
+        return now is not None
     return now.commit == tree.commit and not now.dirty
 
 
@@ -127,7 +127,7 @@ def _today(name: str, here: Sources) -> Package | None:
 
 def _tree_of(name: str, sources: Sources) -> str | None:
     """Return the name of the tree that has a package."""
-    return next((tree.name for tree in sources.trees if name in (tree.packages or ())), None)
+    return next((tree.name for tree in sources.trees if name in tree.packages), None)
 
 
 def _tree_difference(tree: Tree, now: Tree | None) -> str:

@@ -7,7 +7,7 @@ from itertools import product
 from ..errors import UsageError
 from ..packages import missing, missing_one_of
 from .operation import Call, Operation
-from .operations import FORMER_NAMES, OPERATIONS
+from .operations import OPERATIONS
 from .platforms import PLATFORMS
 from .spec import DIRECTIONS, FORWARD, Spec
 
@@ -50,7 +50,7 @@ def declared(
     """
     operations = []
     for name in names:
-        known = OPERATIONS.get(FORMER_NAMES.get(name, name))
+        known = OPERATIONS.get(name)
         if known and (platforms or directions or core):
             raise UsageError(f"operation '{name}' is gnnbench's own: give yours another name")
         runs_on = tuple(platforms or ("torch",))

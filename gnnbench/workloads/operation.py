@@ -99,8 +99,6 @@ class Operation:
     """Whether it needs a graph that consists of several, such as molecules."""
     with_pyg_lib: bool = False
     """Whether PyG takes another path if pyg-lib is installed: the platform `pyg_lib`, with the same call."""
-    formerly: tuple[str, ...] = ()
-    """Former names, which saved files may contain."""
 
     def __post_init__(self) -> None:
         """Add the call with pyg-lib, which needs nothing else."""

@@ -29,7 +29,7 @@ COMMANDS = {
     "baseline verify": 0,
     "baseline prune --keep 1": 0,
     f"compare {BASE} -- {HEAD}": 1,
-    f"compare {BASE} --markdown -- {HEAD}": 1,
+    f"compare {BASE} --format markdown -- {HEAD}": 1,
     "comment ab.json": 0,
     "merge run-7.json run-8.json -o whole.json": 0,
     "report ab.json -o page.html": 0,
@@ -153,18 +153,6 @@ def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, capsys):
     monkeypatch.setattr(cli, "_list", lambda _options: 1 / 0)
     assert main(["list"]) == 2
     assert "ZeroDivisionError" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("export run.json --format bmf", "gnnbench export was removed: Bencher (--adapter python_pytest)"),
-        ("profile epoch --sort=self", "gnnbench profile --sort was removed: python -m pstats"),
-    ],
-)
-def test_what_an_earlier_version_had_says_what_replaces_it(words, said, capsys):
-    assert main(words.split()) == 2
-    assert said in capsys.readouterr().err
 
 
 def test_a_required_package_that_was_removed_is_a_line(monkeypatch, capsys):

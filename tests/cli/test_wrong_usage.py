@@ -14,7 +14,7 @@ DAMAGED = {
     "cut.json": '{"benchmarks": [',
     "list.json": "[1, 2]",
     "profile.json": '{"sections": {}}',
-    "compare.json": '{"benchmarks": {}}',
+    "compare.json": '{"command": "compare"}',
 }
 SAY_MORE = ("ab", "affected", "bisect", "profile", "baseline list")
 """Commands that say what they do, or whose pytest says more, before the line."""

@@ -6,7 +6,7 @@ from gnnbench.compare.runs import NO_ROUNDS, compare, describe_fields, differing
 from gnnbench.compare.verdict import SAME_CODE, Thresholds
 from gnnbench.results import run_file
 from gnnbench.shard import Shard
-from tests.run_files import MODES, content, entry, fingerprint, of_operation, plain, save, suite
+from tests.run_files import MODES, content, entry, fingerprint, plain, save, suite
 
 THRESHOLDS = Thresholds(effect=0.03)
 
@@ -279,11 +279,3 @@ def test_what_others_disturbed_is_no_evidence(tmp_path):
     rows = by_name(base, runs(tmp_path, process(9, 0.4)))
     assert rows["b"].judgement.reason.startswith("other programs used more than 10% of the CPU time")
     assert rows["c"].judgement.verdict != "incomparable"
-
-
-def test_a_run_with_an_operations_former_name_is_compared(tmp_path):
-    base = runs(tmp_path, *(of_operation("add_self_loops", seed=seed) for seed in range(3)))
-    head = runs(tmp_path, *(of_operation("add_remaining_self_loops", seed=seed) for seed in range(3, 6)))
-    row = only(base, head)
-    assert row.spec.operation == "add_remaining_self_loops"
-    assert row.judgement.ratio == pytest.approx(1, rel=0.05)

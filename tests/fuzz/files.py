@@ -16,7 +16,7 @@ from tests.compare.regret import results
 from tests.report import contents
 from tests.run_files import entry, fingerprint, plain, suite
 
-DATA = Path(__file__).parents[1] / "data" / "5603223"
+_ROOT = Path(__file__).parents[2]
 FILE, OTHER = "x.json", "y.json"
 """The file that is changed, and another one of its kind or for its commands."""
 
@@ -118,11 +118,6 @@ def plain_runs() -> None:
         _write(name, {**plain(seed), "datetime": f"2026-11-1{seed}T12:00:00"})
 
 
-def old_runs() -> None:
-    for name in (FILE, OTHER):
-        shutil.copy(DATA / "run.json", name)
-
-
 def shards() -> None:
     for number, name in enumerate((FILE, OTHER), 1):
         part = _run(number, shard=f"{number}/2", incomplete=[])
@@ -159,13 +154,8 @@ def results_of_compare_by() -> None:
     shutil.copy(OTHER, FILE)
 
 
-def old_results_of_ab() -> None:
-    for name in (FILE, OTHER):
-        shutil.copy(DATA / "ab.json", name)
-
-
 def results_of_ab() -> None:
-    saved = json.loads((DATA / "ab.json").read_text())
+    saved = json.loads((_ROOT / "tests" / "data" / "ab.json").read_text())
     names = ("functions", "values", "libraries", "work", "settings", "base_only", "head_only")
     changed = {kind: [f"suite:{kind}"] for kind in names}
     for number, one in enumerate(saved["benchmarks"]):
@@ -178,11 +168,13 @@ def results_of_ab() -> None:
         one["instructions"] = {**numbers, "functions": [], "frames": moved}
         if number == 1:
             one |= {"verdict": "slower", "ratio": 1.2, "low": 1.1, "high": 1.3}
+        beyond = "1.22x (1.11-1.34) beyond the accepted 1.20x: a reason"
+        one["notes"] = [beyond, *codec.decode(one, Work).notes()]
     for side in ("base", "head"):
         saved[side]["checkouts"] = {"../pyg": "c" * 40}
     for name in (FILE, OTHER):
         whole = {"notes": ["a note"], "shard": "1/1", "interrupted": True, "repeat": contents.REPEAT}
-        whole["others_share"] = 0.3
+        whole["contention_share"] = 0.3
         _write(name, saved | whole | {"settings": SETTINGS})
 
 
@@ -202,7 +194,6 @@ def accepted_slowdowns() -> None:
         "date": "2026-11-24",
         "reason": "a reason",
         "until": "2026-11-25",
-        "patches": ["2" * 40],
     }
     _write(FILE, {"accepted": [one, {**one, "benchmark": "test_a.py::b1"}]})
 
@@ -230,7 +221,7 @@ def _toml(value: object) -> str:
 
 
 def counters() -> None:
-    (real,) = DATA.glob("baselines/counters/*.json")
+    real = max((_ROOT / "baselines" / "counters").glob("*torch_geometric-2.8.1.json"))
     shutil.copy(real, FILE)
 
 

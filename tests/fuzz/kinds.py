@@ -108,7 +108,6 @@ _VERDICTS = frozenset((0, 1, 2, 3))
 KINDS = {
     "run": Kind(files.runs, (FILE,), _OF_RUNS, _VERDICTS),
     "run of pytest-benchmark": Kind(files.plain_runs, (FILE,), _OF_RUNS, _VERDICTS),
-    "run of an earlier version": Kind(files.old_runs, (FILE,), _OF_RUNS, _VERDICTS),
     "shard": Kind(files.shards, (FILE,), [("merge", FILE, OTHER, "-o", "whole.json")]),
     "record": Kind(
         files.records,
@@ -122,7 +121,6 @@ KINDS = {
         is_sealed=True,
     ),
     "ab": Kind(files.results_of_ab, (FILE,), _OF_RESULTS),
-    "ab of an earlier version": Kind(files.old_results_of_ab, (FILE,), _OF_RESULTS),
     "compare": Kind(files.results_of_compare, (FILE,), _OF_RESULTS),
     "compare --by": Kind(
         files.results_of_compare_by, (FILE,), (*_OF_RESULTS, ("compare", "--by", "n", FILE))

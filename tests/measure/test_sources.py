@@ -9,7 +9,6 @@ import pytest
 from gnnbench import codec
 from gnnbench.measure.sources import Package, Sources, Tree, installed
 from tests import forks
-from tests.run_files import ENVIRONMENT
 from tests.suite import environment
 from tests.variants import repositories
 from tests.variants.repositories import commit_all, wheel
@@ -157,10 +156,3 @@ def test_an_editable_checkout_is_not_an_installed_package():
     assert installed("gnnbench") is None
     assert installed("no-such-package") is None
     assert installed("numpy") == installed("NumPy")
-
-
-def test_older_files_say_what_their_environment_does():
-    found = Sources.of_environment(ENVIRONMENT)
-    tree = Tree(".", "a" * 40, 0, None, compiled=False)
-    assert found == Sources("3.11", (tree,), {"torch": Package("2.13.0")})
-    assert Sources.of_environment({**ENVIRONMENT, "dirty": True}).trees[0].dirty

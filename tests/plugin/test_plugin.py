@@ -169,17 +169,11 @@ def test_collecting_is_light_and_core_is_a_few_dozen():
             ),
         ),
         (["--gnn-dry-run"], "--gnn-dry-run says what --benchmark-compare does: add that option"),
-        (["--gnn-growth"], "--gnn-growth was removed: the marker limit_leaks of pytest-memray finds leaks"),
         (["--gnn-profile", "phases", "-n", "2"], "--gnn-profile cannot profile in parallel processes"),
         (["--gnn-profile", "phases", "--benchmark-compare"], "leave out --benchmark-compare"),
         (["--gnn-profile", "phases", "--gnn-profile-folder", "file"], "file cannot be written"),
         (["--benchmark-precision=0.01", "--gnn-layouts=sample"], "selects pytest-benchmark's timing"),
         (["--benchmark-precision=0.01", "--gnn-precision=1%"], "selects pytest-benchmark's timing"),
-        (
-            ["--gnn-instructions=update"],
-            "--gnn-instructions was removed: gnnbench ab BASE HEAD --instructions",
-        ),
-        (["--gnn-instructions-limit", "1%"], "--gnn-instructions-limit was removed: gnnbench ab BASE HEAD "),
     ],
 )
 def test_wrong_usage_is_one_line(pytester, monkeypatch, arguments, message):
@@ -260,12 +254,6 @@ def test_a_mistake_in_the_marker_is_one_line(pytester):
         assert sum(message in line for line in result.outlines) == 1
     assert "Traceback" not in str(result.stdout)
     assert str(result.stdout).count("gnnbench: test_mine: ") == len(mistakes)
-
-
-def test_a_folder_of_earlier_versions_is_named(pytester):
-    pytester.mkdir("baselines").joinpath("instructions").mkdir()
-    line = "gnnbench: baselines/instructions is not used any more: remove it"
-    assert line in pytester.runpytest_inprocess().outlines
 
 
 def test_a_chosen_gpu_is_the_one_that_cuda_means(monkeypatch, pytester):

@@ -118,7 +118,7 @@ def test_pytest_benchmark_s_table_has_all_benchmarks_where_an_option_is_about_it
     terminal.shorten_their_table(config)
     parts = {
         "theirs": "any",
-        "ours": {"version": 2, "measurement": {}},
+        "ours": {"version": 3, "measurement": {}},
     }
     entries = [
         {"name": name, "group": name, "params": {"platform": 1}, "extra_info": {"gnnbench": ours}}

@@ -41,14 +41,6 @@ def written(folder, text):
     return file
 
 
-def test_the_patch_ids_of_an_older_file_are_read_and_stay(tmp_path):
-    file = written(tmp_path, f"{TEXT}patches = ['{'c' * 40}']\n")
-    found = accepted.read(file)
-    assert found.entries == (replace(ENTRY, until=None, number=1),)
-    accepted.write(found, [ENTRY])
-    assert file.read_text().count("patches = ") == 1
-
-
 def test_comments_and_other_entries_of_the_user_stay(tmp_path):
     file = written(tmp_path, f"# ours\n\n{TEXT}# because of issue 7\n\n{TEXT.replace('test_a[', 'test_b[')}")
     other = Entry(**{**vars(ENTRY), "reason": 'a "quoted" reason\nof two lines'})

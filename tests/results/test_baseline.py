@@ -11,7 +11,7 @@ import pytest
 
 from gnnbench import codec, environment
 from gnnbench.errors import UsageError
-from gnnbench.results import baseline, fitness, run_file
+from gnnbench.results import baseline, run_file
 from gnnbench.results.baseline import RecordStore
 from tests.run_files import ENVIRONMENT, content, entry, fingerprint, suite
 
@@ -40,28 +40,6 @@ def test_a_record_is_its_processes_under_one_number(store):
     assert store.find({**ENVIRONMENT, "cpu": "another"}) == []
     with pytest.raises(UsageError, match=r"no record 0007 of this machine in .*known numbers: 0001, 0002"):
         store.find(ENVIRONMENT, "0007")
-
-
-def test_records_in_the_folders_of_earlier_versions_are_found_the_newest_first(store):
-    named = environment.name_with_versions(ENVIRONMENT)
-    dates = {"0001_new": "2026-03-01", "0001_old": "2026-01-01", "0002_old": "2026-02-01"}
-    for name, date in dates.items():
-        record = store.save([{**one, "datetime": date} for one in contents(2)], MACHINE, name[5:], "")
-        if name.endswith("_old"):
-            former = store.root / named / MACHINE
-            former.mkdir(parents=True, exist_ok=True)
-            for file in record.files:
-                file.rename(former / f"{name}_{file.stem[-2:]}.json")
-    found = store.find(ENVIRONMENT)
-    assert [f"{record.id}_{record.name}" for record in found] == ["0001_new", "0002_old", "0001_old"]
-    for record in found:
-        fitness.verify(record)
-    with pytest.raises(UsageError, match=r"'0001' names 2 records: .*; give more of one path, or remove"):
-        store.find(ENVIRONMENT, "0001")
-    assert store.find(ENVIRONMENT, "0001_new") == found[:1]
-    assert store.find({**ENVIRONMENT, "python": "3.12.1", "libraries": [["torch", "3.0"]]}) == found
-    assert store.find({**ENVIRONMENT, "cores": 64}) == []
-    assert store.save(contents(2), MACHINE, "next", "").id == "0003"
 
 
 def test_a_fingerprint_is_kept_once_if_all_agree_and_is_read_for_all_processes(store):

@@ -7,7 +7,7 @@ from gnnbench import codec
 from gnnbench.errors import UsageError
 from gnnbench.measure.sources import Package, Sources, Tree
 from gnnbench.results import run_file
-from tests.run_files import content, entry, of_operation, plain, save, suite
+from tests.run_files import content, entry, plain, save, suite
 
 
 def refused(tmp_path, text):
@@ -32,10 +32,9 @@ def test_what_was_measured_is_read(tmp_path):
     assert run.commit == "a" * 40
 
 
-def test_sources_are_read_and_older_files_say_less(tmp_path):
+def test_sources_are_read(tmp_path):
     content = suite(1)
-    older, without = save(tmp_path, content, plain(1))
-    assert run_file.read(older).sources == Sources.of_environment(content["gnnbench"]["environment"])
+    (without,) = save(tmp_path, plain(1))
     assert run_file.read(without).sources is None
     tree = Tree("../pyg", "b" * 40, 0, ("torch_geometric",), compiled=False)
     sources = Sources("3.11", (tree,), {"numpy": Package("2.4.6")})
@@ -105,13 +104,3 @@ def test_a_sealed_file_is_read_and_a_changed_one_refused(tmp_path):
         json.dumps(without),
     ):
         assert "edited after it was recorded" in refused(tmp_path, edited)
-
-
-def test_an_operations_former_name_is_read_as_the_one_of_today_but_not_in_others_benchmarks(tmp_path):
-    names = ["test_mine[add_self_loops-1]", "add_self_loops-forward", "test_add_self_loops-forward-pyg-"]
-    files = [of_operation("add_self_loops"), of_operation("add_remaining_self_loops")]
-    former, today, others = map(run_file.read, save(tmp_path, *files, content(*map(entry, names))))
-    (one,), (other,) = former.benchmarks.values(), today.benchmarks.values()
-    assert (one.fullname, one.spec) == (other.fullname, other.spec)
-    assert list(former.benchmarks) == list(today.benchmarks)
-    assert list(others.benchmarks) == [f"test_a.py::{name}" for name in names]

@@ -143,20 +143,6 @@ def test_a_tree_without_git_is_taken_as_unchanged_if_its_functions_can_be_compar
     assert variant(saved, saved) == variant(saved, SAVED) == "."
     assert without_git(saved) == {"kernels"}
     assert without_git(SAVED) == set()
-    unknown = with_trees(replace(OWN, commit=None, packages=None))
-    fails(unknown, unknown, UNKNOWN)
-
-
-def test_an_older_file_names_its_commit_and_versions():
-    environment = {"python": "3.11.2", "libraries": [["torch", "2.13.0"], ["torch_geometric", "2.7.0"]]}
-    saved = Sources.of_environment({**environment, "commit": C, "dirty": False})
-    here = with_packages(with_trees(OWN), torch_geometric="2.8.1")
-    assert variant(saved, here) == f"git:{C} pip:torch_geometric==2.7.0"
-    same = with_packages(with_trees(replace(OWN, commit=C)), torch_geometric="2.7.0")
-    assert variant(saved, same) == "."
-    fails(Sources.of_environment({**environment, "commit": None, "dirty": None}), here, UNKNOWN)
-    # Of a suite that imports nothing of its project no commit is needed.
-    assert variant(own(packages=None), own(packages=(), commit="c")) == "."
 
 
 def test_a_real_repository_is_rebuilt(repository, prepare, monkeypatch):

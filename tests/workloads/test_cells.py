@@ -19,9 +19,6 @@ def test_every_combination_is_a_cell():
     found = cells("spmm_sum", "epoch", dtypes=("float32", "float64"), index_dtypes=("int64", "int32"))
     assert len(found) == len({cell.id for cell in found}) == (2 + 1) * 4 * 2 * 2
     assert found[0].id == "spmm_sum-forward-pyg-float32-int64"
-    assert [cell.id for cell in cells("add_self_loops")] == [
-        cell.id for cell in cells("add_remaining_self_loops")
-    ]
 
 
 def test_cells_run_or_say_why_not(monkeypatch):

@@ -13,33 +13,24 @@ from ..operation import Operation
 
 
 def by_name(operations: Iterable[Operation]) -> dict[str, Operation]:
-    """Return operations by name; former names are included.
+    """Return operations by name.
 
     Raises:
         ValueError: two operations have the same name.
     """
     found: dict[str, Operation] = {}
     for operation in operations:
-        for name in (operation.name, *operation.formerly):
-            if name in found:
-                raise ValueError(f"two operations are called '{name}': rename one of them")
-            found[name] = operation
+        if operation.name in found:
+            raise ValueError(f"two operations are called '{operation.name}': rename one of them")
+        found[operation.name] = operation
     return found
 
 
-_BY_NAME = by_name(
+OPERATIONS: Mapping[str, Operation] = by_name(
     operation
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name)
     for operation in importlib.import_module(f".{module.name}", __package__).OPERATIONS
 )
-
-OPERATIONS: Mapping[str, Operation] = {
-    name: operation for name, operation in _BY_NAME.items() if name == operation.name
-}
-FORMER_NAMES: Mapping[str, str] = {
-    name: operation.name for name, operation in _BY_NAME.items() if name != operation.name
-}
-"""Former name: current name."""
 
 REFERENCES = SimpleNamespace(**{name: operation.reference for name, operation in OPERATIONS.items()})
 """The float64 definitions: `REFERENCES.spmm_sum(graph, x)`."""

@@ -144,6 +144,5 @@ OPERATIONS = (
         reference=with_self_loops,
         least_work=self_loops_work,
         group="normalisation",
-        formerly=("add_self_loops",),
     ),
 )

@@ -25,7 +25,6 @@ def _by_threads(operation: Operation) -> Iterator[Operation]:
             example=operation is _SUM and threads == 1,
             default=operation is _SUM,
             group="threads",
-            formerly=(),
         )
 
 
