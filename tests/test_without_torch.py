@@ -70,7 +70,6 @@ COMMANDS = {
     "--hidden 8 --dtype float32 --index-dtype int64 --device cpu --data . --budget 5 --effect 5% "
     "--json r.json": (2, "torch and torch_geometric are not installed"),
     "regret --from r.json --against r.json --maps m": (2, PAGE),
-    "prune torch --yes": (0, "nothing to remove in"),
 }
 """What measures nothing, or says at once what is missing: exit code, and a part of what is said."""
 

@@ -10,9 +10,10 @@ from typing import Literal
 
 import psutil
 
-from .. import devices, environment
+from .. import devices, environment, units
 from ..environment import Environment, Gpu
 from ..packages import hidden, install_command, is_installed, version
+from ..variants import overlay
 from ..workloads.libraries import import_dgl, uses_stand_in
 from ..workloads.platforms import PLATFORMS, why_not_on
 
@@ -67,6 +68,9 @@ def examine(data_root: Path | None, cache: Path, folder: Path) -> Iterator[Diagn
         yield from _built_without_cuda()
     yield _data(data_root)
     yield _cache(cache)
+    if (overlays := cache / overlay.FOLDER).is_dir():
+        size = units.size(overlay.size_bytes(overlays))
+        yield Diagnosis("variants", "ok", f"{overlays}: {size} of packages that pip installed for variants")
     yield Diagnosis("processor", "ok", _processor(here))
     yield Diagnosis("system", "ok", _system(here))
     yield from _processor_disturbances(here)

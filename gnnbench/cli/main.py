@@ -22,7 +22,6 @@ from . import (
     init,
     merge,
     profile,
-    prune,
     regret,
     report,
     streams,
@@ -46,7 +45,6 @@ _COMMANDS = {
     report: "make an HTML page, and slides: report RUN.json [BASE.json ...]",
     watch: "look at each new version of a package or repository: watch WHAT --state FOLDER [-- PYTEST ARGS]",
     regret: "compare the ways to compute an operation, on a grid of graphs: regret [OPERATION...]",
-    prune: "remove packages that pip installed for variants: prune [WORD...] --yes",
 }
 """What each module's subcommand does, in the order of `--help`, below `list` and `doctor`."""
 

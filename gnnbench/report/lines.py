@@ -9,8 +9,7 @@ INDENT = "  "
 _NARROWEST = 10
 """Characters per line, at least."""
 _SUBCOMMANDS = (
-    "ab|accept|affected|baseline|bisect|comment|compare|"
-    "doctor|init|list|merge|profile|prune|regret|report|watch"
+    "ab|accept|affected|baseline|bisect|comment|compare|doctor|init|list|merge|profile|regret|report|watch"
 )
 _COMMAND = re.compile(
     rf"(?<=: )(?:gnnbench (?:{_SUBCOMMANDS})|pip install|git checkout|pytest (?=[^;]*--benchmark-compare))"

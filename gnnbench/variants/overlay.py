@@ -11,7 +11,6 @@ import sysconfig
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -23,7 +22,10 @@ from . import torch_release
 from .command import Listener, UnbuildableError, pip_install
 from .variant import is_local, is_pinned
 
-_FOLDER = "overlays"
+FOLDER = "overlays"
+SIZE_VARIABLE = "GNNBENCH_OVERLAYS"
+"""Environment variable: the size of all overlays, at most."""
+_SIZE = "20 GiB"
 _KEPT_DAYS = 2
 """Days; a run that began yesterday may still use yesterday's overlay."""
 
@@ -56,7 +58,7 @@ def overlay(
             raise UsageError(
                 f"{one_line('pip:' + text)} does not exist (from {root}): build it, or give pip:NAME==VERSION"
             )
-    overlays = cache / _FOLDER
+    overlays = cache / FOLDER
     today = _today()
     is_exact = all(text in paths or is_pinned(text) for text in requirements)
     lasting = is_exact and not dependencies
@@ -96,7 +98,7 @@ def overlay(
 
 @contextmanager
 def used(folder: Path) -> Iterator[None]:
-    """Keep an overlay from being pruned while the context lasts, and note when that was."""
+    """Keep an overlay from being removed while the context lasts, and note when that was."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):  # a file system without locks
@@ -107,47 +109,9 @@ def used(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-@dataclass(frozen=True)
-class Kept:
-    """An overlay in the cache."""
-
-    folder: Path
-    packages: str
-    """What is installed in it, such as `torch==2.12.0 and 17 others`."""
-    size_bytes: int
-    used_at: float
-    """When a run last began to use it, in seconds since 1970."""
-
-    def remove(self) -> bool:
-        """Remove it; return False if a run uses it.
-
-        Raises:
-            OSError: it cannot be removed.
-        """
-        descriptor = os.open(self.folder, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # If the removal is interrupted, no run takes the rest for an overlay.
-            gone = self.folder.rename(self.folder.with_name(f"{UNFINISHED}{self.folder.name}"))
-        except BlockingIOError:
-            return False
-        finally:
-            os.close(descriptor)
-        shutil.rmtree(gone)
-        return True
-
-
-def kept(cache: Path) -> list[Kept]:
-    """Return the overlays in the cache folder, those that were used last at the end."""
-    found = []
-    for folder in (cache / _FOLDER).glob("[!.]*/"):
-        names = [f"{name}=={version}" for name, version in versions(folder).items()]
-        names.sort(key=lambda name: not torch_release.is_torch(name))
-        others = units.count(len(names) - 1, "other")
-        text = " ".join(names[:1]) + (f" and {others}" if len(names) > 1 else "")
-        size_bytes = sum(file.lstat().st_size for file in folder.rglob("*"))
-        found.append(Kept(folder, text, size_bytes, folder.stat().st_mtime))
-    return sorted(found, key=lambda one: one.used_at)
+def size_bytes(folder: Path) -> int:
+    """Return the size of all files in a folder."""
+    return sum(file.lstat().st_size for file in folder.rglob("*"))
 
 
 def versions(folder: Path) -> dict[str, str]:
@@ -215,12 +179,37 @@ def _install(
 
 
 def _clear(overlays: Path, today: date) -> None:
-    """Remove unfinished and outdated overlays; the caller holds the lock."""
+    """Remove unfinished and outdated overlays, and old ones beyond the size; the caller holds the lock.
+
+    Raises:
+        UsageError: the size that the user set is none.
+    """
     oldest = (today - timedelta(days=_KEPT_DAYS)).isoformat()
     for folder in overlays.iterdir():
         dated = re.match(r"\d{4}-\d\d-\d\d(?=-)", folder.name)
         if folder.name.startswith(UNFINISHED) or (dated and dated[0] < oldest):
             shutil.rmtree(folder, ignore_errors=True)
+    text = os.environ.get(SIZE_VARIABLE, _SIZE)
+    if (most_bytes := units.read_size(text)) is None:
+        raise UsageError(f"{SIZE_VARIABLE}={text!r} must be a size with its unit, as in '{_SIZE}'")
+    for folder in sorted(overlays.glob("[!.]*/"), key=lambda one: one.stat().st_mtime, reverse=True):
+        most_bytes -= size_bytes(folder)
+        if most_bytes < 0:
+            _remove_unused(folder)
+
+
+def _remove_unused(folder: Path) -> None:
+    """Remove an overlay, unless a run uses it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # If the removal is interrupted, no run takes the rest for an overlay.
+        gone = folder.rename(folder.with_name(f"{UNFINISHED}{folder.name}"))
+    except OSError:
+        return  # it is used, or the file system has no locks
+    finally:
+        os.close(descriptor)
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 def _today() -> date:

@@ -54,7 +54,7 @@ class Needed:
         if needed > (free := shutil.disk_usage(folder).free):
             raise UsageError(
                 f"{self.torch} needs {units.size(needed)} to be installed, and {units.size(free)} is free in "
-                f"{folder}: gnnbench prune removes what earlier runs installed"
+                f"{folder}: remove what earlier runs installed there"
             )
 
 

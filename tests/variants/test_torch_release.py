@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.cli import main
-from gnnbench.variants import torch_release
+from gnnbench.errors import UsageError
+from gnnbench.variants import overlay, torch_release
 from gnnbench.variants.prepare import both
 from gnnbench.variants.torch_release import not_usable, other_builds
 from gnnbench.variants.variant import parse
@@ -59,7 +59,7 @@ def test_a_wheel_of_torch_is_torch(wheels, prepare):
 
 def test_a_full_disk_is_noticed_before_anything_is_fetched(wheels, prepare, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
-    what = r"torch==1.5 needs [\d.]+ KiB to be installed, and 1000 B is free in .*: gnnbench prune removes"
+    what = r"torch==1.5 needs [\d.]+ KiB to be installed, and 1000 B is free in .*: remove what earlier"
     prepare.fails("pip:torch==1.5", wheels, what)
     monkeypatch.setattr(torch_release, "_bytes", lambda _: 0)  # a server that tells no size
     with prepare("pip:torch==1.5", wheels) as made:
@@ -122,23 +122,21 @@ def test_two_builds_are_told(base, head, told):
     assert re.match(told, other_builds(*sides))
 
 
-def test_prune_lists_and_removes_what_no_run_uses(wheels, prepare, capsys):
-    def prune(*words):
-        assert main.main(["prune", *words]) == 0
-        return capsys.readouterr().out
+def test_what_was_used_longest_ago_leaves_beyond_the_size_of_all_unless_a_run_uses_it(
+    wheels, prepare, monkeypatch
+):
+    def kept():
+        folders = (prepare.cache / "overlays").glob("[!.]*/")
+        return sorted(overlay.versions(one)["torch"] for one in folders)
 
-    assert "nothing to remove in" in prune()
-    for text in ("pip:torch==1.5", "pip:torch==1.6"):
-        with prepare(text, wheels):
-            pass
-    listed = prune()
-    assert re.search(
-        r"^would remove torch==1.5 and 2 others, .+ KiB, last used 20\d\d-", listed, re.MULTILINE
-    )
-    assert "torch==1.6 and 1 other," in listed
-    with prepare("pip:torch==1.6", wheels) as made:
-        assert "kept, as a run uses it: torch==1.6" in prune("1.6", "--yes")
-        assert made.trees[0].exists()
-    assert "removed torch==1.5" in prune("torch==1.5", "--yes")
-    assert "removed torch==1.6" in prune("--yes")
-    assert [one.name for one in (prepare.cache / "overlays").iterdir()] == [".lock"]
+    with prepare("pip:torch==1.5", wheels):
+        pass
+    monkeypatch.setenv(overlay.SIZE_VARIABLE, "1 B")
+    with prepare("pip:torch==1.6", wheels):
+        assert kept() == ["1.6"]
+        with prepare("pip:torch==1.5", wheels):
+            assert kept() == ["1.5", "1.6"], "a run uses it"
+    shutil.rmtree(prepare.cache / "overlays")
+    monkeypatch.setenv(overlay.SIZE_VARIABLE, "much")
+    with pytest.raises(UsageError, match="GNNBENCH_OVERLAYS='much' must be a size with its unit"):
+        prepare("pip:torch==1.5", wheels).__enter__()
