@@ -191,7 +191,7 @@ class Values:
         inherited = {}
         for name, item in self._attributes_of(kind).items():
             if isinstance(item, MemberDescriptorType):
-                with suppress(AttributeError):  # an empty slot
+                with suppress(AttributeError, TypeError):  # an empty slot, or one of the metaclass
                     inherited[name] = item.__get__(value)
             elif name not in own:
                 inherited[name] = item
