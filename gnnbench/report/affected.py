@@ -45,11 +45,11 @@ def _other_results(found: AffectedResult) -> list[str]:
 
 
 def _partly_compared(found: AffectedResult) -> list[str]:
-    """Return a line for each benchmark of whose output a part was not compared."""
+    """Return a line for each benchmark of whose output a part was not compared, or not for all values."""
     return [
         f"{name}: {note}"
         for name, one in found.benchmarks.items()
-        if one.results and one.results.reservation and not one.results.is_other
+        if one.results and one.results.status in ("equal", "close") and not one.results.is_other
         for note in result_notes(one.results)
     ]
 

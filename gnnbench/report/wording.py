@@ -182,7 +182,9 @@ def result_notes(found: Agreement | None) -> tuple[str, ...]:
         return (f"another result, {found.excused}: {found.reason}",)
     if found.reservation:
         return (f"outputs partly compared: {found.reservation}",)
-    return (f"results not compared: {found.reason}",) if found.status == "not compared" else ()
+    if found.status == "not compared":
+        return (f"results not compared: {found.reason}",)
+    return (f"outputs {found.reason}",) if found.reason and not found.is_other else ()
 
 
 def sees(found: Judgement) -> float | None:

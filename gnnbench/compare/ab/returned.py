@@ -30,6 +30,7 @@ _OTHERS = "the sides have other inputs: only the {}"
 _UNSTEADY = "the base does not repeat itself: random numbers, a state that it keeps, or a changing order"
 _VALUES = "other values: unseeded random numbers, the time, a file, or a benchmark before has changed it"
 _REPEATED = "for inputs that it has seen the head runs fewer lines of Python, and the base does not"
+_TOO_LONG = "compared for fewer new values: with others a call takes more than 20 times as long"
 _TIE = "{} changes when the inputs move by units in the last place"
 _KEEPS = "the head keeps {} more with each call"
 _LEAST_KEPT_BYTES = 1 << 16
@@ -131,7 +132,8 @@ class _Comparing:
         left = "; ".join(dict.fromkeys(self._left))
         if not self._compared:
             return not_compared(left or _NOTHING)
-        reason, worst = _REPEATED if repeated else "", self._worst or None
+        too_long = any(side["is_too_long"] for side in self._sides)
+        reason, worst = _REPEATED if repeated else _TOO_LONG * too_long, self._worst or None
         return Agreement(
             "close" if worst else "equal", reason, worst, only_repeated=repeated, reservation=left
         )
