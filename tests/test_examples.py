@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests import forks
-from tests.suite import ROOT, environment
+from tests.suite import ROOT, SHORT, SMALL, environment, run_kernels
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -26,3 +26,10 @@ def test_an_example_learns(example, tmp_path):
     accuracy = re.search(r"^cora: test accuracy (0\.\d+)$", result.stdout, re.MULTILINE)
     assert accuracy is not None
     assert float(accuracy[1]) >= 0.8
+
+
+@pytest.mark.nightly
+def test_two_processes_of_torchrun_train_as_one():
+    result = run_kernels("examples/ddp", *SMALL, *SHORT)
+    assert result.returncode == 0, result.stdout
+    assert "1 benchmark checked against the reference, 1 timed" in result.stdout

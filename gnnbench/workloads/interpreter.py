@@ -43,9 +43,11 @@ def run(code: str, *arguments: str, absent: tuple[str, ...] = (), empty: tuple[s
     Raises:
         InterpreterError: the code raised.
     """
+    modules = json.dumps(_folders()), json.dumps([absent, empty])
     found = subprocess.run(  # noqa: S603
-        command(code, *arguments, absent=absent, empty=empty),
-        env=environment(),
+        [sys.executable, "-c", _BEGIN + code, *modules, "", *arguments],
+        # By itself it would search the working directory, and there may be a folder of a library's name.
+        env={**os.environ, "PYTHONSAFEPATH": "1"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -55,22 +57,6 @@ def run(code: str, *arguments: str, absent: tuple[str, ...] = (), empty: tuple[s
         *_, last = ["no message", *found.stderr.split("\n")[:-1]]
         raise InterpreterError(f"a fresh interpreter ended with status {found.returncode}: {last}")
     return found.stdout
-
-
-def command(
-    code: str, *arguments: str, absent: tuple[str, ...] = (), empty: tuple[str, ...] = ()
-) -> list[str]:
-    """Return the words that start an interpreter for `run`; it needs the `environment`."""
-    modules = json.dumps(_folders()), json.dumps([absent, empty])
-    return [sys.executable, "-c", _BEGIN + code, *modules, "", *arguments]
-
-
-def environment() -> dict[str, str]:
-    """Return this process's variables, for an interpreter that does not search the working directory.
-
-    It would do so by itself, and there may be a folder of a library's name.
-    """
-    return {**os.environ, "PYTHONSAFEPATH": "1"}
 
 
 def _folders() -> dict[str, str]:

@@ -16,7 +16,7 @@ from tests import nvml
 from tests.sampling import nightly
 from tests.suite import ROOT, SHORT, SMALL, environment, pytest_on_cpu, run, run_kernels
 
-NOT_HERE = {name for name in OPERATIONS if name.startswith("cold")} | {"epoch_ddp", "conv_new_layer"}
+NOT_HERE = {name for name in OPERATIONS if name.startswith("cold")} | {"conv_new_layer"}
 """What starts processes takes long."""
 ON_ONE_GRAPH = [
     name
@@ -56,7 +56,7 @@ def unfolded(output):
     ("select", "names"),
     [
         pytest.param(f"harness or {' or '.join(f'{name}-' for name in SOME)}", SOME, id="some"),
-        nightly(pytest.param("not cold and not ddp", ON_ONE_GRAPH, id="all")),
+        nightly(pytest.param("not cold", ON_ONE_GRAPH, id="all")),
     ],
 )
 def test_each_cell_is_checked_timed_and_saved_or_is_a_skip_that_says_why(tmp_path, select, names):

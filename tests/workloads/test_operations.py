@@ -42,7 +42,7 @@ def named(run, inputs):
 
 
 SLOW = (
-    *("cold_import", "epoch_ddp"),
+    "cold_import",
     *("conv_compiled_sizes", "gat_conv_compiled_sizes"),
     *("mh_aggregate_compiled", "mh_proposal_compiled"),
 )
