@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "of pytest. The files are processes of one run.",
     )
     parser.add_argument(
-        "--format", choices=("csv", "json", "markdown"), help="print the result in this form, without a table"
+        "--format", choices=("json", "markdown"), help="print the result in this form, without a table"
     )
     parser.set_defaults(run=run)
 
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     from ..compare.result import of_runs
-    from ..report import causes, csv_text, markdown, verdicts, wording
+    from ..report import causes, markdown, verdicts, wording
     from ..report.document import Note
     from ..results import run_file
 
@@ -91,7 +91,6 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
             *verdicts.document(found, causes.of_result(result)),
             *map(Note, (*result.notes, wording.result(found))),
         ],
-        csv=lambda: csv_text.of_comparison(found),
         markdown=lambda: markdown.write([noted]),
     )
     return exit_code(found, strict=options.strict)
@@ -103,7 +102,7 @@ def _along(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     from ..compare.axis import Axis
     from ..compare.verdict import Thresholds
     from ..report import along as along_document
-    from ..report import csv_text, markdown_text
+    from ..report import markdown_text
     from ..results import run_file
 
     if options.rest:
@@ -119,7 +118,6 @@ def _along(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
         paths,
         found.as_json(thresholds, options.base),
         lambda: shown,
-        csv=lambda: csv_text.of_along(found),
         markdown=lambda: markdown_text.markdown(shown),
     )
     compared = [row for row in found.rows if row.judgement.ratio is not None]

@@ -1,7 +1,7 @@
 """What all outputs are made of: tables of values, headings, notes and commands.
 
 Who makes a document gives values; each writer cleans names and texts, which may come from files. The writers
-are in `console.py` (terminal), `markdown_text.py`, `csv_text.py` and, for pages, `templates/tables.html`.
+are in `console.py` (terminal), `markdown_text.py` and, for pages, `templates/tables.html`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -28,8 +28,8 @@ Kind = Literal[
     "memory",
     "shown",
 ]
-Output = Literal["terminal", "markdown", "page", "csv"]
-EVERYWHERE = ("terminal", "markdown", "page", "csv")
+Output = Literal["terminal", "markdown", "page"]
+EVERYWHERE = ("terminal", "markdown", "page")
 _LARGEST_EFFECT = 10.0
 """Largest minimum detectable effect that is shown exactly, as a fraction."""
 

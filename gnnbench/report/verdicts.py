@@ -1,6 +1,6 @@
 """Verdicts as documents; the columns of all tables of verdicts."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import units
@@ -55,11 +55,6 @@ def standing(decision: Decision) -> tuple[str, str, str]:
     )
 
 
-def _judged(name: str) -> Callable[[Any], Any]:
-    """Return what returns a field of a row's judgement; None: it has none."""
-    return lambda row: row.judgement and getattr(row.judgement, name)
-
-
 def _ratio(row: Any) -> tuple[float, bool] | None:
     found = row.judgement
     return (found.ratio, found.changed) if found and found.ratio is not None else None
@@ -85,32 +80,22 @@ def _results(row: Any) -> Shown | None:
     return Shown("kept" if found.only_repeated else status, None, style)
 
 
-_TABLES = ("terminal", "markdown", "page")
 COLUMNS = (
-    Column("time", "time", lambda row: row.seconds, _TABLES),
+    Column("time", "time", lambda row: row.seconds),
     Column("±", "fraction", _spread, ("page",), aside=True),
-    Column("ratio", "ratio", _ratio, _TABLES),
-    Column("interval", "interval", _interval, _TABLES, aside=True),
-    *(
-        Column(name, "fraction", _judged(name), ("csv",))
-        for name in ("ratio", "low", "high", "own_low", "own_high")
-    ),
-    Column("minimum_detectable_effect", "fraction", _judged("minimum_detectable_effect"), ("csv",)),
-    Column("head_ns", "time", lambda row: None if row.seconds is None else row.seconds * 1e9, ("csv",)),
-    *(Column(name, "count", _judged(name), ("csv",)) for name in ("base_processes", "head_processes")),
-    Column("verdict", "verdict", _judged("verdict")),
-    Column("reason", "text", _judged("reason"), ("csv",)),
+    Column("ratio", "ratio", _ratio),
+    Column("interval", "interval", _interval, aside=True),
+    Column("verdict", "verdict", lambda row: row.judgement and row.judgement.verdict),
     Column("sees", "effect", lambda row: sees(row.judgement), ("terminal", "markdown"), seldom=True),
-    Column("memory", "memory", lambda row: row.memory, _TABLES, seldom=True),
-    Column("results", "text", _results, _TABLES, seldom=True),
+    Column("memory", "memory", lambda row: row.memory, seldom=True),
+    Column("results", "text", _results, seldom=True),
     Column("limit", "fraction", lambda row: row.limit and row.limit.fraction, ("page",), aside=True),
     Column("peak", "size", lambda row: row.peak_bytes, ("page",), aside=True),
     Column("operators", "count", lambda row: row.counters and row.counters.operators, ("page",), aside=True),
-    Column("notes", "text", lambda row: "; ".join(row.notes), ("csv",)),
 )
 """What tables of verdicts say of a benchmark after its name, in this order.
 
-A row is `Compared`, or `BenchmarkView` on a page. CSV has raw numbers, with units in the columns' names.
+A row is `Compared`, or `BenchmarkView` on a page.
 """
 
 

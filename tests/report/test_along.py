@@ -1,13 +1,7 @@
-import csv
-import io
-
-import pytest
-
 from gnnbench.compare import along
 from gnnbench.compare.axis import Axis
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.report import along as tables
-from gnnbench.report import csv_text
 from gnnbench.report.console import terminal
 from gnnbench.results import run_file
 from tests.report import contents
@@ -70,11 +64,3 @@ def test_the_axis_is_neither_in_the_heading_nor_among_the_names(tmp_path):
     ]
     assert lines[3].startswith("op fwd pyg cora ")
     assert lines[4].startswith("pubmed ")
-
-
-def test_in_a_table_of_values_both_values_of_the_axis_are_columns(tmp_path):
-    found = compared(tmp_path, contents.family(1))
-    rows = list(csv.DictReader(io.StringIO(csv_text.of_along(found))))
-    assert len(rows) == len(found.rows)
-    assert (rows[2]["platform"], rows[2]["base_platform"], rows[2]["operation"]) == ("dgl", "pyg", "op0")
-    assert float(rows[2]["head_ns"]) / float(rows[2]["base_ns"]) == pytest.approx(float(rows[2]["ratio"]))
