@@ -44,6 +44,12 @@ def kind_of(value: Any) -> Kind | None:
     return None
 
 
+def kind_or_container(value: Any) -> Kind | None:
+    """Return how a value is read, also one of a subclass of a container that cannot be made again."""
+    kinds = (kind for base, kind in _CONTAINERS.items() if issubclass(type(value), base))
+    return kind_of(value) or next(kinds, None)
+
+
 def content_of(value: Any, tested: Collection[str] = ()) -> Parts | None:
     """Return what is compared of a container, a graph or a table; None if it is none of these.
 
@@ -51,10 +57,7 @@ def content_of(value: Any, tested: Collection[str] = ()) -> Parts | None:
         value: anything.
         tested: packages under test: their functions, which may differ between the sides, do not run.
     """
-    kind = kind_of(value)
-    if kind is None:
-        kinds = (kind for base, kind in _CONTAINERS.items() if issubclass(type(value), base))
-        kind = next(kinds, None) or _library_kind(value, tested)
+    kind = kind_or_container(value) or _library_kind(value, tested)
     if kind is None or kind is LEAF or kind is TENSOR:
         return None
     return (kind.content or kind.parts)(value)
@@ -290,8 +293,8 @@ _KINDS: dict[str, Kind] = {
 """By the full name of a type; a subclass is looked up by its nearest base."""
 
 _CONTAINERS: Mapping[type, Kind] = {
-    **dict.fromkeys((dict, MappingProxyType), Kind(_items)),
-    **dict.fromkeys((list, tuple, deque), Kind(_numbered)),
+    **dict.fromkeys((dict, MappingProxyType), Kind(_items, is_free=True)),
+    **dict.fromkeys((list, tuple, deque), Kind(_numbered, is_free=True)),
     **dict.fromkeys((set, frozenset), Kind(_members)),
 }
 """Also of their subclasses."""

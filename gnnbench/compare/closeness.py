@@ -114,7 +114,7 @@ def compare(
     unit = np.ldexp(np.maximum(np.maximum(sizes, least_size), tiny), 1 - places)
     most = 2 ** (places / 2 - _KEPT)
     with np.errstate(divide="ignore", over="ignore"):
-        terms = np.fmin((unit / changes) ** 2, min(inputs, most))
+        terms = np.full(1, most) if is_gradient else np.fmin((unit / changes) ** 2, min(inputs, most))
     moves = (_MOVES + min(math.sqrt(inputs), most / 2)) * (1 + _FEW / math.sqrt(max(base.size, 1)))
     allowed = moves * changes + (_ROUNDINGS + terms) * unit
     errors = _errors(base, head)

