@@ -96,7 +96,7 @@ class Opened:
             return False
         own = getattr(type(value), "__array__", None)
         is_tested = type(value).__module__.partition(".")[0] in self._tested and isinstance(own, FunctionType)
-        return (own is not None and not is_tested) or type(value).__qualname__ == "array"
+        return (own is not None and not is_tested) or type(value).__module__ == "array"
 
     def _add_leaf(self, place: str, value: Any) -> None:
         if issubclass(type(value), PLAIN):

@@ -6,6 +6,7 @@ read from where they are stored: no function of the code under test runs.
 """
 
 import sys
+import zlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -17,7 +18,7 @@ Parts = Iterable[tuple[str, Any]]
 """What is in a value, each with the end of its place: `[0]`, `['x']`, `.weight`."""
 
 _FEW = 60
-"""Characters of a key that are a part of a place."""
+"""Characters of a key that are a part of a place; a hash tells longer ones apart."""
 
 
 class Kind(NamedTuple):
@@ -141,8 +142,10 @@ def _items(value: Any) -> Parts:
 def _key(number: int, key: Any) -> str:
     if isinstance(key, tuple):
         return f"({', '.join(_key(number, item) for item in key)})"
-    is_plain = type(key) in _PLAIN_KEYS or type(key).__module__ in ("numpy", "enum")
-    return repr(key)[:_FEW] if is_plain else f"{type(key).__qualname__} {number}"
+    if type(key) not in _PLAIN_KEYS and type(key).__module__ not in ("numpy", "enum"):
+        return f"{type(key).__qualname__} {number}"
+    text = repr(key)
+    return text if len(text) <= _FEW else f"{text[:_FEW]}... {zlib.crc32(text.encode()):08x}"
 
 
 def _numbered(value: Any) -> Parts:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _SLOW_SECONDS = 0.1
 """A calibration round that takes longer is not repeated."""
 _TRIES = 4
-ALL_NEW, NONE_NEW = 2, 0
-"""Which inputs get new values where outputs are compared; see measure/returned/calls.py."""
 
 
 class Held:
@@ -126,9 +124,7 @@ class Held:
             "block": self._block,
             "count": lambda _command: self._count("counted", counting.take),
             "frames": lambda _command: self._count("frames", counting.take_by_frame),
-            "return": lambda command: self._return(
-                scope or {}, NONE_NEW if fixed else command.get("level", ALL_NEW), tested
-            ),
+            "return": lambda command: self._return(command, scope or {}, tested, fixed=fixed),
             "save": self._save,
         }
         command = ask({"answer": "ready", "once": self.once, "again": again, "inspects": self.inspects})
@@ -206,13 +202,16 @@ class Held:
         if not self.no_calls:
             self._inputs = kept_inputs(self.calls())
 
-    def _return(self, scope: Mapping[str, Any], level: int, tested: Collection[str]) -> dict[str, Any]:
+    def _return(
+        self, command: Mapping[str, Any], scope: Mapping[str, Any], tested: Collection[str], *, fixed: bool
+    ) -> dict[str, Any]:
         """Make calls whose outputs are compared."""
         if self.no_calls:
             return {"answer": "nothing returned", "reason": self.no_calls}
-        from ...measure.returned.calls import ComparedCalls
+        from ...measure.returned.calls import ALL_NEW, NONE_NEW, ComparedCalls
         from ...outputs import TooMuchError
 
+        level = NONE_NEW if fixed else command.get("level", ALL_NEW)
         if self._inputs:
             self._inputs.restore()
         self.renew()

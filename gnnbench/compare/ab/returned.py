@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import units
-from ...measure.returned.calls import AGAIN, COPIED, GIVEN, MOVED, NEW
+from ...measure.returned.calls import AGAIN, COPIED, GIVEN, LEAST_KEPT_BYTES, MOVED, NEW
 from ...measure.returned.portable import TEXT
 from ...variants.child import SIDES
 from ..closeness import Closeness, compare, digits
@@ -29,11 +29,10 @@ _NOTHING = "it returns nothing, and changes nothing that it gets"
 _OTHERS = "the sides have other inputs: only the {}"
 _UNSTEADY = "the base does not repeat itself: random numbers, a state that it keeps, or a changing order"
 _VALUES = "other values: unseeded random numbers, the time, a file, or a benchmark before has changed it"
-_REPEATED = "for inputs that it has seen the head runs fewer lines of Python, and the base does not"
+_REPEATED = "for inputs that it has seen the head executes less, and the base does not"
 _TOO_LONG = "compared for fewer new values: with others a call takes more than 20 times as long"
 _TIE = "{} changes when the inputs move by units in the last place"
 _KEEPS = "the head keeps {} more with each call"
-_LEAST_KEPT_BYTES = 1 << 16
 _ATTRIBUTE = re.compile(r"^output.*\.\w+$")
 _PRIVATE = "._"
 """In the place of an attribute whose name begins with an underscore: it may be another without any harm."""
@@ -148,7 +147,7 @@ class _Comparing:
         self._compare(GIVEN)
         self._compare_shared()
         if head_refuses(base, head):
-            raise _DifferError(f"the head raises {head['refused']} for new values, the base does not")
+            raise _DifferError(f"{HEAD_RAISES}{head['refused']} for new values, the base does not")
         if self._get_the_same:
             if self._writable[_BASE]:
                 self._compare(NEW)
@@ -161,7 +160,7 @@ class _Comparing:
         if not self._repeats(_HEAD):
             raise _DifferError(self._how_not_repeated())
         kept = head["kept_bytes"] - base["kept_bytes"]
-        if kept > _LEAST_KEPT_BYTES:
+        if kept > LEAST_KEPT_BYTES:
             raise _DifferError(_KEEPS.format(units.size(kept)))
 
     def _compare_shared(self) -> None:
@@ -204,7 +203,7 @@ class _Comparing:
         """
         base, head = (calls[number] for calls in self._calls)
         if head["failure"]:
-            raise _DifferError(f"the head raises {head['failure']}, the base does not")
+            raise _DifferError(f"{HEAD_RAISES}{head['failure']}, the base does not")
         left = {**base["left"], **head["left"]}
         self._left += [f"output{place} is a {kind}" for place, kind in left.items()]
         for place in dict.fromkeys((*base["parts"], *head["parts"])):
@@ -272,11 +271,10 @@ class _Comparing:
         if kind == TEXT:
             is_tie, how = any(other != base for other in others), f"{place} is {head} instead of {base}"
         else:
-            same_shape = [other for other in others if other.shape == base.shape]
-            moves = np.logical_or.reduce(
-                [np.zeros(base.shape, bool), *(other != base for other in same_shape)]
-            )
-            is_tie = bool(np.all(moves | (base == head))) or len(same_shape) < len(others)
+            is_steady = all(other.shape == base.shape for other in others)
+            changes = (other != base for other in others) if is_steady else [np.ones(base.shape, bool)]
+            moves = np.logical_or.reduce([np.zeros(base.shape, bool), *changes])
+            is_tie = bool(np.all(moves | (base == head)))
             self._compared += bool(np.any(~moves))
             how = _how(place, compare(base, np.asarray(np.where(moves, base, head)), kind))
         if not is_tie:

@@ -242,7 +242,8 @@ class Turns:
         if any(call["failure"] for call in answers[1].get("calls", ())):
             answers[1:] = self._returned(SIDES[1:])  # both sides may use one place at once, as a port
         levels = [answer.get("level", 0) for answer in answers]
-        if levels[0] != levels[1] and not head_refuses(*answers):
+        is_returned = all(answer["answer"] == "returned" for answer in answers)
+        if is_returned and levels[0] != levels[1] and not head_refuses(*answers):
             # A side refused new values: the other gets the same again.
             side = int(levels[1] > levels[0])
             answers[side] = self._returned([SIDES[side]], min(levels))[0]

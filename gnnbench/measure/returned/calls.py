@@ -53,7 +53,7 @@ ALL_NEW, NUMBERS_NEW, NONE_NEW = 2, 1, 0
 """Which inputs get new values: also indices, masks and other whole numbers; floating-point numbers; none."""
 _MOST_BYTES = 192 << 20
 """Of inputs, and of the output of a call: several calls have copies, and those are hashed."""
-_LEAST_KEPT_BYTES = 1 << 16
+LEAST_KEPT_BYTES = 1 << 16
 """A call that keeps less is not taken for one that leaks memory."""
 _TIMES_AS_LONG, _SECONDS_MORE = 20, 1.0
 _SHOWN = 60
@@ -366,7 +366,7 @@ def _growth(allocated_bytes: int, returned: Returned) -> int:
     """Return how much more is allocated than before a call, without what is kept here to be compared."""
     copies = sum(part.content.nbytes for part in returned.parts.values() if not isinstance(part.content, str))
     grown = heap.allocated_bytes() - allocated_bytes - copies
-    if grown < _LEAST_KEPT_BYTES:
+    if grown < LEAST_KEPT_BYTES:
         return 0
     gc.collect()
     return max(heap.allocated_bytes() - allocated_bytes - copies, 0)

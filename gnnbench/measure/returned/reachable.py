@@ -3,6 +3,7 @@
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -37,28 +38,28 @@ class Reachable:
         self._scope, self._seen = scope, dict[int, Any]()
         self.arrays: dict[str, Any] = {}
         """Strided tensors and arrays by place, each once."""
-        self.writable: dict[str, Any] = {}
-        """Those that may get other values: not parts of other objects, which may have to fit each other."""
+        self._free: dict[str, Any] = {}
+        """Those that are no parts of other objects, which may have to fit each other."""
         self.plain: dict[str, Any] = {}
         """Numbers and texts among the arguments, by place."""
         self.state: dict[str, Any] = {}
         """Numbers and texts in the arguments, but in attributes whose names begin with an underscore."""
         self.containers: list[Any] = []
         """Lists, dictionaries and sets in the arguments."""
+        self._is_argument = True
         for number, argument in enumerate(call.args):
             self._look(f"argument {number + 1}", argument, 0, is_free=True)
         for name, argument in call.kwargs.items():
             self._look(f"argument {name}", argument, 0, is_free=True)
-        self._arguments = False  # what a function holds may be a cache
+        self._is_argument = False  # what a function holds may be a cache
         self._look("", call.function, 0, is_free=True)
-        shared = _shared_memory() if self.writable else ()
-        for place, value in list(self.writable.items()):
-            start, end = memory_of(value)
-            if any(start < its_end and its_start < end for its_start, its_end in shared):
-                del self.writable[place]
 
-    _arguments = True
-    """Whether arguments are looked at."""
+    @cached_property
+    def writable(self) -> dict[str, Any]:
+        """Arrays and tensors that may get other values, by place, in memory that nobody shares."""
+        found = {place: value for place, value in self._free.items() if _may_change(value)}
+        shared = _shared_memory() if found else []
+        return {place: value for place, value in found.items() if not _overlaps(value, shared)}
 
     def _look(self, place: str, value: Any, depth: int, *, is_free: bool) -> None:
         """Note a value, or what is in it.
@@ -77,21 +78,21 @@ class Reachable:
         if isinstance(value, PLAIN) or (type(value) is tuple and is_plain_list(value)):
             if is_free:
                 self.plain[place] = value
-            if self._arguments and "._" not in place:
+            if self._is_argument and "._" not in place:
                 self.state[place] = value
             return
         self._seen[id(value)] = value  # keeps it, so that its id stays taken
         if is_array(value):
             self.arrays[place] = value
-            if is_free and _may_change(value):
-                self.writable[place] = value
+            if is_free:
+                self._free[place] = value
             return
         self._keep(value)
         for name, item, inside in self._inside(value):
             self._look(f"{place}{name}", item, depth + 1, is_free=is_free and inside)
 
     def _keep(self, value: Any) -> None:
-        if self._arguments and type(value) in _CONTAINERS:
+        if self._is_argument and type(value) in _CONTAINERS:
             self.containers.append(value)
 
     def _inside(self, value: Any) -> Iterator[tuple[str, Any, bool]]:
@@ -174,13 +175,15 @@ def is_expanded(value: Any) -> bool:
 
 def shares_memory(value: Any, others: Iterable[Any]) -> bool:
     """Tell whether a part of an output lies in the memory of one of other arrays and tensors."""
-    if not is_array(value):
-        return False
-    start, end = memory_of(value)
-    return any(start < its_end and its_start < end for its_start, its_end in map(memory_of, others))
+    return is_array(value) and _overlaps(value, map(_memory_of, others))
 
 
-def memory_of(value: Any) -> tuple[int, int]:
+def _overlaps(value: Any, ranges: Iterable[tuple[int, int]]) -> bool:
+    start, end = _memory_of(value)
+    return any(start < its_end and its_start < end for its_start, its_end in ranges)
+
+
+def _memory_of(value: Any) -> tuple[int, int]:
     """Return the first address of an array's or a tensor's memory, and the one after the last.
 
     A subclass of tensors, as EdgeIndex, has it from another tensor.

@@ -187,6 +187,7 @@ FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
         (FRAME, FRAME.assign(b=[0.5, 2.5])),
         (FRAME["a"], FRAME["b"]),
         ({1, 2}, {1, 3}),
+        ({"k" * 80 + "1": 1, "k" * 80 + "2": 2}, {"k" * 80 + "1": 3, "k" * 80 + "2": 2}),
         (Color.RED, Color.BLUE),
         (None, ()),
     ],
