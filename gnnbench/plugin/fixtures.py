@@ -167,7 +167,7 @@ def _why_not(benchmark: Any, spec: Spec, reference: "Reference | None") -> str |
 @contextmanager
 def _failing(when: str = "") -> Iterator[None]:
     """Let the test fail with a line if a result is wrong."""
-    from ..workloads.verify import MismatchError
+    from ..workloads.accuracy import MismatchError
 
     try:
         yield
@@ -198,7 +198,8 @@ def measure(
     from ..measure.seam import why_unseen
     from ..results import parts
     from ..workloads import roofline
-    from ..workloads.verify import verify, with_backward
+    from ..workloads.backward import with_backward
+    from ..workloads.verify import verify
 
     options = run_of(request.config).options
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from .accuracy import MismatchError
 from .graphs.graph import Graph
-from .verify import MismatchError
 
 SEED = 0
 """Random numbers start anew with it in each timed call, so that each call draws the same."""

@@ -10,11 +10,13 @@ import pytest
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gnnbench.workloads import gcn, platforms, training
+from gnnbench.workloads.accuracy import MismatchError
+from gnnbench.workloads.backward import with_backward
 from gnnbench.workloads.case import Case
 from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import Result
 from gnnbench.workloads.spec import FLOATS, FORWARD_BACKWARD, INTEGERS
-from gnnbench.workloads.verify import MismatchError, verify, with_backward
+from gnnbench.workloads.verify import verify
 from gnnbench.workloads.view import View
 from tests.suite import ROOT
 

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 
 from gnnbench.measure.copies import strided_parts
+from gnnbench.workloads.backward import leaves
 from gnnbench.workloads.roofline import least
 from gnnbench.workloads.spec import TRAIN
-from gnnbench.workloads.verify import leaves
 
 
 def require_least_work(timed, output):

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from gnnbench.workloads import platforms
-from gnnbench.workloads import verify as verification
+from gnnbench.workloads import accuracy, platforms
+from gnnbench.workloads.accuracy import TOLERANCE, MismatchError, tolerance
+from gnnbench.workloads.backward import with_backward
 from gnnbench.workloads.operations import OPERATIONS, REFERENCES
 from gnnbench.workloads.spec import FLOATS, FORWARD_BACKWARD
-from gnnbench.workloads.verify import TOLERANCE, MismatchError, tolerance, verify, with_backward
+from gnnbench.workloads.verify import verify
 from tests.workloads.cells import workload_of
 
 BOTH = pytest.mark.parametrize("direction", ["forward", FORWARD_BACKWARD])
@@ -174,7 +175,7 @@ def test_a_graph_s_hubs_allow_the_rounding_of_their_sums(make_case, small_graph,
     assert case.graph.max_degree == 59
     assert tolerance(case) == TOLERANCE["float32"]
     for roundoff, allowed in ((1e-3, 0.059), (1.0, 0.1)):
-        monkeypatch.setitem(verification._UNIT_ROUNDOFF, "float32", roundoff)
+        monkeypatch.setitem(accuracy._UNIT_ROUNDOFF, "float32", roundoff)
         assert tolerance(case) == pytest.approx(allowed)
 
 

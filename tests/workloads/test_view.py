@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from gnnbench.workloads.accuracy import MismatchError
 from gnnbench.workloads.graphs.graph import Graph
 from gnnbench.workloads.kept_reference import KeptReference
 from gnnbench.workloads.operations import OPERATIONS, REFERENCES
-from gnnbench.workloads.verify import MismatchError
 from gnnbench.workloads.view import LARGE, Projection, Rows, View, view_of
 from tests.workloads.cells import Workload
 

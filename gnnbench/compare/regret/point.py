@@ -15,13 +15,15 @@ from ...measure.conditions import collector_paused, cpu_threads
 from ...measure.layouts import Layouts
 from ...packages import is_installed
 from ...workloads import platforms
+from ...workloads.accuracy import MismatchError
+from ...workloads.backward import leaves, with_backward
 from ...workloads.case import Case
 from ...workloads.cells import not_installed
 from ...workloads.graphs.graph import Graph
 from ...workloads.kept_reference import KeptReference
 from ...workloads.paths import Family, Path, structure_kind
 from ...workloads.spec import FORWARD_BACKWARD, Spec
-from ...workloads.verify import MismatchError, leaves, verify, with_backward
+from ...workloads.verify import verify
 from .race import BETWEEN_PROCESSES, FRESH_LOOKS, LOOKS, Race, Ratio, ratio_in
 from .result import Place, Point, SavedRatio, Way
 

@@ -17,9 +17,9 @@ import torch
 
 from gnnbench import packages
 from gnnbench.workloads import cells
+from gnnbench.workloads.accuracy import MismatchError
 from gnnbench.workloads.operations import OPERATIONS, neighbors
 from gnnbench.workloads.platforms import without_pyg_lib
-from gnnbench.workloads.verify import MismatchError
 from tests.suite import ROOT
 
 STAND_IN = Path(__file__).parent / "stand_in"

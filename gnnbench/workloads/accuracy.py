@@ -1,0 +1,198 @@
+"""Compares a kernel's numbers with those of the float64 reference."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .case import Case
+from .kept_reference import stored
+from .spec import AUTOCAST
+
+TOLERANCE = {"float64": 1e-10, "float32": 1e-4, "float16": 0.02, "bfloat16": 0.1, AUTOCAST: 0.1}
+"""Largest error of an entry, relative to its row's maximum or, if larger, the root mean square of all.
+
+bfloat16 rounds by up to 0.4 % at each addition, and libraries that scatter accumulate in bfloat16.
+"""
+
+_MOST_ROUNDING = 0.1
+"""A larger tolerance would let wrong results pass."""
+
+_UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+_UNIT_ROUNDOFF[AUTOCAST] = _UNIT_ROUNDOFF["bfloat16"]
+
+_ROUNDINGS = 4
+"""Where the terms of a sum cancel, so many roundings of its largest term are allowed."""
+
+KINK_TOLERANCE = {"float64": 1e-10, "float32": 2e-3, "float16": 0.02, "bfloat16": 0.1, AUTOCAST: 0.1}
+"""Largest norm of the error in a gradient of a network with ReLU, relative to the gradient's norm.
+
+Rounding can move a pre-activation across zero, which adds or removes its part of the gradient, so single
+entries are not comparable. On Cora and the stand-ins of PubMed and ogbn-arxiv the norm of the error was up to
+1.5e-4 in float32 and 5e-2 in bfloat16.
+"""
+
+
+class MismatchError(AssertionError):
+    """A kernel's result differs from the reference."""
+
+
+def tolerance(case: Case) -> float:
+    """Return TOLERANCE, or the rounding of the graph's largest sum if that is more.
+
+    Adding n numbers one after the other rounds by up to n units (Higham, Accuracy and Stability of Numerical
+    Algorithms, 4.2). With 15,683 neighbours, torch_scatter's softmax was off by 2e-4 in float32.
+    """
+    usual = TOLERANCE[case.spec.dtype]
+    return max(usual, min(_UNIT_ROUNDOFF[case.spec.dtype] * case.graph.max_degree, _MOST_ROUNDING))
+
+
+def check_type(case: Case, values: Tensor, expected: Tensor) -> None:
+    """Raise MismatchError if an output has another device or dtype than the case asks for."""
+    if values.device.type != case.spec.device:
+        raise MismatchError(f"{case.spec.id}: the output is on {values.device}, not on {case.spec.device}")
+    # Which operators autocast converts is PyTorch's to decide.
+    right = [case.dtype, *([torch.bfloat16] if case.spec.dtype == AUTOCAST else [])]
+    if expected.is_complex():
+        right = [one.to_complex() for one in right]
+    if (expected.is_floating_point() or expected.is_complex()) and values.dtype not in right:
+        raise MismatchError(f"{case.spec.id}: the output is {values.dtype}, not {right[0]}")
+
+
+def agree(case: Case, value: Any, right: Any) -> bool:
+    """Compare NumPy arrays and plain values: floating-point numbers within TOLERANCE, all others exactly."""
+    found, expected = np.asarray(value), np.asarray(right)
+    if found.shape != expected.shape or found.dtype.kind != expected.dtype.kind:
+        return False
+    if found.dtype.kind in "fc":
+        return np.allclose(found, expected, rtol=TOLERANCE[case.spec.dtype], atol=0, equal_nan=True)
+    return np.array_equal(found, expected)
+
+
+def compare(
+    case: Case,
+    what: str,
+    found: Tensor,
+    expected: Tensor,
+    largest: float,
+    ties: Callable[..., Tensor] | None = None,
+) -> None:
+    """Compare entry by entry; `largest` is the size of the terms whose sums the entries are.
+
+    `ties` tells which entries of a gradient several values are right for; see `tied`.
+    """
+    found, expected = found.detach().cpu(), expected.detach()
+    sparse = [one.layout != torch.strided for one in (found, expected)]
+    if sparse[0] != sparse[1]:
+        layouts = [str(one.layout).removeprefix("torch.") for one in (found, expected)]
+        raise MismatchError(
+            f"{case.spec.id}: {what} is {layouts[0]}, and the reference is {layouts[1]}: return the same "
+            "layout from it"
+        )
+    if sparse[1] and found.shape == expected.shape:
+        found, expected = found.to_sparse_coo().coalesce(), expected.to_sparse_coo().coalesce()
+        if not torch.equal(found.indices(), expected.indices()):
+            raise MismatchError(
+                f"{case.spec.id}: {what} has entries at other positions than the reference "
+                f"({found.indices().size(1)} entries, reference {expected.indices().size(1)})"
+            )
+        found, expected = found.values(), expected.values()
+    if found.shape != expected.shape:
+        raise MismatchError(
+            f"{case.spec.id}: {what} has shape {tuple(found.shape)}, the reference {tuple(expected.shape)}"
+        )
+    if not (expected.is_floating_point() or expected.is_complex()):
+        _compare_exactly(case, what, found, expected)
+        return
+    if not expected.numel():
+        return
+    error = _error(found, expected)
+    finite = expected.where(expected.isfinite(), 0).abs()
+    row = finite.amax(dim=1, keepdim=True) if expected.dim() > 1 else finite
+    scale = row.clamp(min=finite.square().mean().sqrt().item()).expand_as(error)
+    allowed_errors = (tolerance(case) * scale).clamp(min=_rounding(case) * largest)
+    excess = error - allowed_errors
+    wrong = ~(excess <= 0)  # written so that NaN is wrong
+    if ties and bool(wrong.any()):
+        wrong &= ~ties(wrong, found.to(expected.dtype), expected, allowed_errors)
+    if bool(wrong.any()):
+        excess = excess.nan_to_num(torch.inf).where(wrong, 0.0)
+        worst = int(excess.argmax())
+        place = tuple(map(int, np.unravel_index(worst, error.shape)))
+        largest, value, right, allowed = (
+            one.reshape(-1)[worst].item() for one in (error, found, expected, allowed_errors)
+        )
+        raise MismatchError(
+            f"{case.spec.id}: {what} is wrong: largest error {largest:.3g} at {place}, where it is "
+            f"{value:.6g} and the reference is {right:.6g}; allowed {allowed:.3g}"
+        )
+
+
+def _compare_exactly(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
+    inexact = found.is_floating_point() or found.is_complex()
+    different = (precise(found) != expected if inexact else found.long() != expected.long()).nonzero()
+    if len(different):
+        place = tuple(different[0].tolist())
+        raise MismatchError(
+            f"{case.spec.id}: {what} is wrong at {place}, where it is {found[place]} and the reference is "
+            f"{expected[place]}; {len(different)} of {expected.numel()} values differ"
+        )
+
+
+def compare_network(case: Case, found: Sequence[Tensor], right: Sequence[Tensor]) -> None:
+    """Compare by norm; biases relative to the largest one, and attention vectors to the largest of a shape.
+
+    The terms of some gradients cancel: those of the last layer's bias nearly, and those of the attention of
+    target nodes wherever LeakyReLU is linear, because a softmax ignores what all of its entries share.
+    """
+    norms: dict[object, float] = {}
+    for index, gradient in enumerate(right):
+        kind = _kind(index, gradient)
+        norms[kind] = max(norms.get(kind, 0.0), gradient.where(gradient.isfinite(), 0).norm().item())
+    for index, (gradient, expected) in enumerate(zip(found, right, strict=True)):
+        error = _error(gradient.detach().cpu(), expected).norm().item()
+        least = _rounding(case) * max(norms.values())  # where all terms of a kind cancel
+        allowed = max(KINK_TOLERANCE[case.spec.dtype] * norms[_kind(index, expected)], least)
+        if not error <= allowed:  # written so that NaN fails
+            raise MismatchError(
+                f"{case.spec.id}: the gradient of input tensor {index} is wrong: its error has norm "
+                f"{error:.3g}; allowed {allowed:.3g}"
+            )
+
+
+def _kind(index: int, parameter: Tensor) -> object:
+    """Return what parameters that are compared with the largest of them have in common."""
+    return {1: "bias", 2: index}.get(parameter.dim(), parameter.shape)
+
+
+def _error(found: Tensor, expected: Tensor) -> Tensor:
+    """Return the absolute errors; 0 where both are the same infinity or both are NaN."""
+    found = found.to(expected.dtype)
+    same = (found == expected) | (found.isnan() & expected.isnan())
+    return (found - expected).abs().where(~same, 0)
+
+
+def _rounding(case: Case) -> float:
+    return _ROUNDINGS * _UNIT_ROUNDOFF[case.spec.dtype]
+
+
+def largest_of(tensors: Sequence[Tensor]) -> float:
+    """Return the largest finite absolute value; 0 if there is none."""
+    sizes = (flat(one.detach()).abs() for one in tensors if one.numel())
+    return max((one.where(one.isfinite(), 0).max().item() for one in sizes), default=0.0)
+
+
+def flat(tensor: Tensor) -> Tensor:
+    """Return a tensor, the values of a sparse one, or all values of a nested one."""
+    if tensor.is_nested:
+        return torch.cat([row.flatten() for row in tensor.detach().unbind()])
+    return stored(tensor)[1]
+
+
+def precise(tensor: Tensor) -> Tensor:
+    """Return a copy on the CPU, with floating-point numbers in float64 and complex ones in complex128."""
+    dtype = torch.complex128 if tensor.is_complex() else tensor.dtype
+    dtype = torch.float64 if tensor.is_floating_point() else dtype
+    return tensor.detach().to("cpu", dtype, copy=True)
