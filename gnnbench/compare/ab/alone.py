@@ -17,65 +17,61 @@ _COMMANDS = ("inspect", "calibrate")
 
 
 def confirmed(
-    terms: Terms, shared: Shared, listener: Listener, found: Mapping[str, object]
+    terms: Terms, shared: Shared, listener: Listener, results: Mapping[str, object]
 ) -> dict[str, NotTimed]:
     """Run benchmarks again that one side has failed; return which the head fails, or cannot be compared.
 
     Nothing is known, and so they are left out, where the time of the run has ended, where the base fails
-    again, or where a process that has died does not die again.
-
-    Args:
-        terms: what is compared; none of its processes runs.
-        shared: what all processes of the run have in common.
-        listener: receives the progress.
-        found: by benchmark, what was found in both.
+    again, or where a process that has died does not die again. No process of `terms` may run.
     """
     failing = {
-        name: one
-        for name, one in found.items()
-        if isinstance(one, NotTimed) and (one.head_fails or one.base_fails)
+        name: result
+        for name, result in results.items()
+        if isinstance(result, NotTimed) and (result.head_fails or result.base_fails)
     }
     if not failing:
         return {}
     listener.step(f"running {units.count(len(failing), 'benchmark')} again, in one side alone")
     again: dict[str, str] = {}
     for side in SIDES:
-        own = [name for name, one in failing.items() if one.sides == (side,)]
-        again |= _failures(side, own, terms, shared)
+        names = [name for name, result in failing.items() if result.sides == (side,)]
+        again |= _failures(side, names, terms, shared)
     of_head = [name for name, why in again.items() if why and failing[name].head_fails]
     in_base = _failures(SIDES[0], of_head, terms, shared)
-    known = {}
+    results_alone = {}
     for name, why in again.items():
-        one = failing[name]
-        if not why and one.kind != "died":
-            text = f"the {one.sides[0]} passes alone, and not beside the other side: {one.text}"
-            known[name] = NotTimed("incomparable", f"{_ONE_PLACE}: {text}", SIDES)
+        result = failing[name]
+        if not why and result.kind != "died":
+            text = f"the {result.sides[0]} passes alone, and not beside the other side: {result.text}"
+            results_alone[name] = NotTimed("incomparable", f"{_ONE_PLACE}: {text}", SIDES)
         elif in_base.get(name):
-            known[name] = NotTimed("incomparable", f"fails on both sides: {why}", SIDES)
+            results_alone[name] = NotTimed("incomparable", f"fails on both sides: {why}", SIDES)
         elif name in in_base:
-            known[name] = NotTimed("head fails", f"the head fails, the base does not: {why}", SIDES[1:])
-    return known
+            results_alone[name] = NotTimed(
+                "head fails", f"the head fails, the base does not: {why}", SIDES[1:]
+            )
+    return results_alone
 
 
 def _failures(side: str, names: Iterable[str], terms: Terms, shared: Shared) -> dict[str, str]:
     """Return why benchmarks fail on a side, by name; empty: they pass. What cannot be tried is left out."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     waiting = list(names)
     while waiting and shared.left_seconds() > 0:
         processes, quit_seconds, suite = Processes(replace(terms, untimed=True), shared), 0.0, None
         try:
             suite = Suite(*processes.start([side]).values())
             while waiting:
-                found[waiting[0]] = _failure(processes, side, waiting[0], suite)
+                reasons[waiting[0]] = _failure(processes, side, waiting[0], suite)
                 del waiting[0]
             quit_seconds = _QUIT_SECONDS
         except DiedError as error:
             if suite is None or shared.left_seconds() <= 0:
                 break
-            found[waiting.pop(0)] = str(error).removeprefix(f"{side}: ")
+            reasons[waiting.pop(0)] = str(error).removeprefix(f"{side}: ")
         finally:
             processes.stop(quit_seconds)
-    return found
+    return reasons
 
 
 def _failure(processes: Processes, side: str, name: str, suite: Suite) -> str:

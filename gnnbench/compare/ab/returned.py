@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ... import units
-from ...measure.returned.calls import AGAIN, COPIED, GIVEN, LEAST_KEPT_BYTES, MOVED, NEW
+from ...measure.returned.calls import AGAIN, COPIED, GIVEN, MOVED, NEW
+from ...measure.returned.effects import LEAST_KEPT_BYTES
 from ...measure.returned.portable import TEXT
 from ...variants.child import SIDES
 from ..closeness import Closeness, compare, digits

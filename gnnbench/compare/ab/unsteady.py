@@ -38,9 +38,9 @@ class Unsteady(NamedTuple):
 
     def left_out(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Return an answer to `return` without these places."""
-        inputs = {place: one for place, one in answer["inputs"].items() if place not in self.places}
+        inputs = {place: part for place, part in answer["inputs"].items() if place not in self.places}
         calls = [
-            {**call, "parts": {place: one for place, one in call["parts"].items() if not self.has(place)}}
+            {**call, "parts": {place: part for place, part in call["parts"].items() if not self.has(place)}}
             for call in answer["calls"]
         ]
         return {**answer, "inputs": inputs, "calls": calls}
@@ -48,7 +48,7 @@ class Unsteady(NamedTuple):
     @property
     def note(self) -> str:
         """What is left out; empty: nothing is."""
-        places = sorted({*self.places, *(f"{one}..." for one in self.beginnings)})
+        places = sorted({*self.places, *(f"{beginning}..." for beginning in self.beginnings)})
         return (
             f"left out, as two processes of the base differ there: {listed(places, _SHOWN)}" if places else ""
         )
@@ -57,16 +57,12 @@ class Unsteady(NamedTuple):
 def unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any], fetch: Fetch) -> Unsteady:
     """Return what differs between two processes of the base, but for rounding.
 
-    Inputs that are numbers count as steady: what is computed from others cannot be compared.
-
-    Args:
-        base: what the base's worker answered to `return`.
-        again: what that of a second process of the base answered.
-        fetch: gets parts from the two workers.
+    `base` and `again` are the answers of two workers of the base to `return`. Inputs that are numbers count
+    as steady: what is computed from others cannot be compared.
     """
     if again["answer"] != "returned":
         return Unsteady(failure=f"{BASE_AGAIN}: {again['reason']}")
-    texts = {place for place, one in base["inputs"].items() if one[0] == TEXT}
+    texts = {place for place, part in base["inputs"].items() if part[0] == TEXT}
     places = {
         place for place in texts & again["inputs"].keys() if base["inputs"][place] != again["inputs"][place]
     }
@@ -82,9 +78,9 @@ def unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any], fetch: Fe
                 (value,), (other,) = (fetch(process, [(number, place)]) for process in range(2))
                 is_same = compare(value, other, kind, inputs=base["elements"]).is_close
             (steady if is_same else places).add(place)
-        only = [sorted(one.keys() - other.keys()) for one, other in ((first, second), (second, first))]
-        for own, others in (only, reversed(only)):
-            beginnings += [_beginning(place, others) for place in own]
+        only_first, only_second = sorted(first.keys() - second.keys()), sorted(second.keys() - first.keys())
+        beginnings += [_beginning(place, only_second) for place in only_first]
+        beginnings += [_beginning(place, only_first) for place in only_second]
     return Unsteady(places, tuple(dict.fromkeys(beginnings)), steady)
 
 
@@ -92,5 +88,5 @@ def _beginning(place: str, others: Sequence[str]) -> str:
     """Return the place of the container in which a name differs, given the sorted names of the others."""
     at = bisect(others, place)
     nearest = others[max(at - 1, 0) : at + 1]
-    shared = max((commonprefix([place, one]) for one in nearest), key=len, default=place)  # noqa: RUF071 - names are no paths
+    shared = max((commonprefix([place, other]) for other in nearest), key=len, default=place)  # noqa: RUF071 - names are no paths
     return shared[: (max(map(shared.rfind, "[{")) + 1) or (shared.rfind(".") + 1)] or place

@@ -17,11 +17,9 @@ call 2 than in call 1 or call 3; then a further call of each kind tells whether 
 
 import gc
 import os
-import sys
 import zlib
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
+from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -30,18 +28,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...clocks import RealTime
-from ...outputs import Opened, TooMuchError
-from ...parts import strided_parts
+from ...outputs import TooMuchError
 from .. import compilation
 from ..clock import Call
 from ..conditions import collector_paused, seed
 from ..copies import Copies
-from ..fingerprint import digest
 from ..seam import Pedantic
 from . import given, heap, written
-from .given import Given, equal, write
+from .effects import Effects, changed_arrays, check_size, plain_tensors
+from .given import Given, write
 from .portable import TEXT, Portable, array_of, portable
-from .reachable import Reachable, gradients_by_output, gradients_left, is_array, shares_memory
+from .reachable import Reachable
 from .work import TooLongError, Work, limited
 
 GIVEN, NEW, AGAIN, COPIED, GIVEN_MOVED, NEW_MOVED = range(6)
@@ -51,37 +48,10 @@ MOVED = {GIVEN: {GIVEN_MOVED: 1, 6: 4, 8: 16, 10: 64}, NEW: {NEW_MOVED: 1, 7: 4,
 _UNITS = {**MOVED[GIVEN], **MOVED[NEW]}
 ALL_NEW, NUMBERS_NEW, NONE_NEW = 2, 1, 0
 """Which inputs get new values: also indices, masks and other whole numbers; floating-point numbers; none."""
-_MOST_BYTES = 192 << 20
-"""Of inputs, and of the output of a call: several calls have copies, and those are hashed."""
-LEAST_KEPT_BYTES = 1 << 16
-"""A call that keeps less is not taken for one that leaks memory."""
 _TIMES_AS_LONG, _SECONDS_MORE = 20, 1.0
 _SHOWN = 60
 """Characters of a text that are shown."""
-_CHANGED = "{} after the call"
 _TOO_LONG = f"more than {_TIMES_AS_LONG} times as long as for the given values"
-
-
-@dataclass
-class Returned:
-    """What one call returned and changed."""
-
-    parts: dict[str, Portable] = field(default_factory=dict)
-    """By place: of the output, of the arguments that it changed, of gradients, and of files."""
-    left: dict[str, str] = field(default_factory=dict)
-    """Types of parts of the output that cannot be compared, by place; and attributes that it added."""
-    work: int | None = None
-    """How much it executed, see `Work`; None: it was not counted."""
-    failure: str = ""
-    """Type and message of what it raised; empty: nothing."""
-    differentiable: bool = False
-    """Whether its output has gradients, and not by a graph that it has freed."""
-    shared: list[str] = field(default_factory=list)
-    """Places of the output that lie in the memory of an input."""
-    overwritten: list[str] = field(default_factory=list)
-    """Places of the output of the call before that this one changed, though not by changing its inputs."""
-    kept_bytes: int = 0
-    """How much more memory is allocated after the call, without its output."""
 
 
 class ComparedCalls:
@@ -100,12 +70,12 @@ class ComparedCalls:
         self._calls, self._scope, self._tested = calls, scope, tested
         self._given = Given()
         self._limit_seconds: float | None = None
-        self._before: dict[str, Any] = {}
+        self._first_output: dict[str, Any] = {}
         """Arrays and tensors of the first output, by place."""
         self._copies: list[Call | None] = []
         """Kept, so that no address of a copy is that of another."""
         self.level = level
-        self.made: dict[int, Returned] = {}
+        self.made: dict[int, Effects] = {}
         self.inputs: dict[str, Portable] = {}
         """The inputs of the first call, by place."""
         self.writable: list[str] = []
@@ -134,7 +104,7 @@ class ComparedCalls:
             # The function may not take such values.
             self.refused, self.is_too_long = failure, failure == _TOO_LONG
             self.level -= 1
-        self._before = {}
+        self._first_output = {}
         self.make(AGAIN)
         self.make(COPIED)
         again, given_work = self.made[AGAIN].work, self.made[GIVEN].work
@@ -148,7 +118,7 @@ class ComparedCalls:
         is_copied = copied is not None and copied > again and self._made(COPIED).work == copied
         return (is_new or is_copied) and self._made(AGAIN).work == again
 
-    def make(self, number: int) -> Returned:
+    def make(self, number: int) -> Effects:
         """Make a call, and keep what it returned and changed; the inputs have the given values afterwards.
 
         Raises:
@@ -159,11 +129,11 @@ class ComparedCalls:
         self.made[number] = self._made(number)
         return self.made[number]
 
-    def _made(self, number: int) -> Returned:
+    def _made(self, number: int) -> Effects:
         call = self._calls.inputs()
         reach = Reachable(call, self._scope)
         arrays = reach.arrays.values()
-        _check_size("inputs", arrays)
+        check_size("inputs", arrays)
         self._given.keep(arrays, reach.containers)
         if number == GIVEN:
             self.inputs = portable({**reach.arrays, **reach.plain}, {})
@@ -185,7 +155,7 @@ class ComparedCalls:
                 copied = _copy(call)
                 self._copies.append(copied)
                 if copied is None:
-                    return Returned()
+                    return Effects()
                 self._given.restore()  # what is kept of the inputs themselves has other values now
                 call, reach = copied, Reachable(copied, self._scope)
             return self._returned(number, call, reach)
@@ -196,44 +166,50 @@ class ComparedCalls:
     def _gets_new(self, value: Any) -> bool:
         return self.level == ALL_NEW or (self.level == NUMBERS_NEW and array_of(value).dtype.kind == "f")
 
-    def _returned(self, number: int, call: Call, reach: Reachable) -> Returned:
+    def _returned(self, number: int, call: Call, reach: Reachable) -> Effects:
         """Make a call whose inputs are as it wants them, and keep what it returned and changed."""
-        found = Returned()
+        effects = Effects()
         before = {place: self._given.now(value) for place, value in reach.arrays.items()}
         state = portable(reach.state, {})
         seed(min(number, AGAIN))
         work = None if number > NEW_MOVED or number == GIVEN_MOVED or compilation.counts() else Work()
         if number == AGAIN:
             gc.collect()  # what is freed later would hide what a call keeps
-        allocated = heap.allocated_bytes()
+        allocated_bytes = heap.allocated_bytes()
         try:
             with collector_paused(), limited(self._limit_seconds), written.watched() as paths:
                 output = work.call(call) if work else call()
         except TooLongError:
-            found.failure = _TOO_LONG
-            return found
+            effects.failure = _TOO_LONG
+            return effects
         except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
-            found.failure = f"{type(error).__name__}: {error}"
-            return found
-        found.work = work.count if work else None
+            effects.failure = f"{type(error).__name__}: {error}"
+            return effects
+        effects.work = work.count if work else None
         if number == NEW:
             first = self.made[GIVEN].parts
-            with _plain_tensors():
-                now = portable(self._before, {})
-            found.overwritten = [
+            with plain_tensors():
+                now = portable(self._first_output, {})
+            effects.overwritten = [
                 place for place, part in now.items() if part.signature != first[f"output{place}"].signature
             ]
-        after = self._changed(reach, before) | self._changed_state(call, state, found.left)
+        after = changed_arrays(reach, before)
+        after |= effects.compare_state(state, portable(Reachable(call, self._scope).state, {}))
         if number == AGAIN and self.writable and not self.made[GIVEN].shared:
             self._given.restore()
-        with _plain_tensors():
-            self._read(number, found, output, reach)
-        found.parts |= after
-        found.parts |= {place: Portable(TEXT, text) for place, text in written.contents(paths).items()}
+        with plain_tensors():
+            arrays = effects.read_output(
+                output, reach, self._tested, has_gradients=number not in (AGAIN, COPIED)
+            )
+        if number == GIVEN:
+            self._first_output = arrays
+        del arrays
+        effects.parts |= after
+        effects.parts |= {place: Portable(TEXT, text) for place, text in written.contents(paths).items()}
         if number in (AGAIN, COPIED):
             del output
-            found.kept_bytes = _growth(allocated, found)
-        return found
+            effects.kept_bytes = effects.growth_bytes(allocated_bytes)
+        return effects
 
     def save(self, wanted: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
         """Write numbers as `.npy` files; return the name of each file, or the beginning of a text.
@@ -242,21 +218,21 @@ class ComparedCalls:
             wanted: number of the call and place of each part. A part that a call does not have is None.
             folder: an existing folder.
         """
-        found: list[dict[str, str] | None] = []
+        files: list[dict[str, str] | None] = []
         for number, place in wanted:
             part = (self.made.get(number) or self.make(number)).parts.get(place)
             if part is None or isinstance(part.content, str):
-                found.append(None if part is None else {"text": str(part.content)[:_SHOWN]})
+                files.append(None if part is None else {"text": str(part.content)[:_SHOWN]})
                 continue
             name = f"{os.getpid()}-{len(list(folder.iterdir()))}.npy"
             np.save(folder / name, part.content, allow_pickle=False)
-            found.append({"file": name})
-        return found
+            files.append({"file": name})
+        return files
 
     def as_json(self) -> dict[str, Any]:
         """Return what the other side's is compared with: hashes, not values."""
         return {
-            "inputs": {place: one.signature for place, one in self.inputs.items()},
+            "inputs": {place: part.signature for place, part in self.inputs.items()},
             "elements": sum(
                 part.content.size for part in self.inputs.values() if not isinstance(part.content, str)
             ),
@@ -266,17 +242,7 @@ class ComparedCalls:
             "kept_bytes": min(self.made[number].kept_bytes for number in (AGAIN, COPIED)),
             "refused": self.refused,
             "is_too_long": self.is_too_long,
-            "calls": [
-                {
-                    "parts": {place: part.signature for place, part in one.parts.items()},
-                    "left": one.left,
-                    "failure": one.failure,
-                    "differentiable": one.differentiable,
-                    "shared": one.shared,
-                    "overwritten": one.overwritten,
-                }
-                for one in self.made.values()
-            ],
+            "calls": [effects.as_json() for effects in self.made.values()],
         }
 
     def _target(self, number: int, value: Any) -> NDArray[Any]:
@@ -293,62 +259,6 @@ class ComparedCalls:
             values = given.moved(values, str(value.dtype), rng, _UNITS[number])
         return values
 
-    def _changed(self, reach: Reachable, before: Mapping[str, NDArray[Any]]) -> dict[str, Portable]:
-        """Return the arguments that the call changed, and the gradients that it left."""
-        found = {
-            _CHANGED.format(place): value
-            for place, value in reach.arrays.items()
-            if not equal(array_of(value), before[place])
-        }
-        found |= gradients_left(reach.arrays)
-        return {name: one.copied() for name, one in portable(found, {}).items()}
-
-    def _changed_state(
-        self, call: Call, before: Mapping[str, Portable], left: dict[str, str]
-    ) -> dict[str, Portable]:
-        """Return the numbers and texts in lists, dictionaries and objects that the call changed."""
-        after = portable(Reachable(call, self._scope).state, {})
-        changed = {}
-        for place in dict.fromkeys((*before, *after)):
-            value = after.get(place, Portable(TEXT, "nothing"))
-            if place not in before and "." in place:
-                left[place] = "new attribute"
-            elif place not in before or value.signature != before[place].signature:
-                changed[_CHANGED.format(place)] = value
-        return changed
-
-    def _read(self, number: int, found: Returned, output: Any, reach: Reachable) -> None:
-        """Look at an output, and keep copies: it may lie in the memory of an input."""
-        if output is None:
-            return
-        opened = Opened(output, self._tested, digest.plain)
-        _check_size("the output", opened.parts.values())
-        found.left |= opened.left
-        for texts, what in ((opened.kinds, "type"), (opened.orders, "order")):
-            found.parts |= {f"output{place} {what}": Portable(TEXT, text) for place, text in texts.items()}
-        for place, part in portable(opened.parts, found.left).items():
-            found.parts[f"output{place}"] = part.copied()
-        arrays = {place: _strided(value) for place, value in opened.parts.items()}
-        inputs = list(reach.arrays.values())
-        found.shared = [
-            place for place, values in arrays.items() if any(shares_memory(value, inputs) for value in values)
-        ]
-        if number == GIVEN:
-            self._before = {
-                place: value
-                for place, value in opened.parts.items()
-                if is_array(value) and place not in found.shared
-            }
-        if number not in (AGAIN, COPIED):
-            by_output, found.differentiable = gradients_by_output(opened.parts.values(), reach.arrays)
-            found.parts |= portable(by_output, found.left)
-
-
-def _plain_tensors() -> AbstractContextManager[None]:
-    """Return a context in which no function of a subclass of tensors runs: they may be under test."""
-    torch = sys.modules.get("torch")
-    return torch._C.DisableTorchFunctionSubclass() if torch else nullcontext()  # noqa: SLF001
-
 
 def kept_inputs(calls: Pedantic) -> Given | None:
     """Return what the inputs hold; None: there is too much, or set-up makes them."""
@@ -356,31 +266,10 @@ def kept_inputs(calls: Pedantic) -> Given | None:
         return None
     reach, kept = Reachable(calls.inputs(), {}), Given()
     with suppress(TooMuchError, MemoryError):
-        _check_size("inputs", reach.arrays.values())
+        check_size("inputs", reach.arrays.values())
         kept.keep(reach.arrays.values(), reach.containers)
         return kept
     return None
-
-
-def _growth(allocated_bytes: int, returned: Returned) -> int:
-    """Return how much more is allocated than before a call, without what is kept here to be compared."""
-    copies = sum(part.content.nbytes for part in returned.parts.values() if not isinstance(part.content, str))
-    grown = heap.allocated_bytes() - allocated_bytes - copies
-    if grown < LEAST_KEPT_BYTES:
-        return 0
-    gc.collect()
-    return max(heap.allocated_bytes() - allocated_bytes - copies, 0)
-
-
-def _check_size(what: str, values: Iterable[Any]) -> None:
-    strided = (part for value in values for part in _strided(value))
-    if sum(getattr(part, "nbytes", 0) for part in strided) > _MOST_BYTES:
-        raise TooMuchError(f"{what} larger than {_MOST_BYTES >> 20:,} MiB")
-
-
-def _strided(value: Any) -> tuple[Any, ...]:
-    """Return the parts of a sparse or nested tensor, or the value itself."""
-    return (strided_parts(value) if hasattr(value, "layout") else ()) or (value,)
 
 
 def _copy(call: Call) -> Call | None:

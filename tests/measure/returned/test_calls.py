@@ -15,7 +15,7 @@ from torch_geometric import EdgeIndex
 
 from gnnbench.measure.clock import Call
 from gnnbench.measure.fingerprint.digest import plain
-from gnnbench.measure.returned import calls as module
+from gnnbench.measure.returned import effects
 from gnnbench.measure.returned.calls import (
     AGAIN,
     ALL_NEW,
@@ -248,7 +248,7 @@ def test_lists_of_many_numbers_are_one_part_and_outputs_of_very_many_are_refused
 
 def test_what_is_too_large_is_not_copied(monkeypatch):
     ran = []
-    monkeypatch.setattr(module, "_MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(effects, "_MOST_BYTES", 1 << 20)
     made(lambda _: ran.append(1), np.ones(1 << 17))
     made(len, torch.eye(3).to_sparse())
     with pytest.raises(TooMuchError, match="inputs larger than 1 MiB"):
