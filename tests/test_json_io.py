@@ -1,4 +1,3 @@
-import json
 import math
 
 import pytest
@@ -38,38 +37,12 @@ def test_a_time_is_a_number_within_reason_and_is_returned_as_a_float():
         assert found == value
 
 
-def read(path):
-    return json_io.read(path, "run file", 2**20, "save it again")[0]
-
-
 def test_what_is_nested_too_deep_is_refused(tmp_path):
     path = tmp_path / "deep.json"
-    refusal = r"deep\.json: (nested deeper than 64 levels|not JSON, or cut off)"
-    for text in (
-        "[" * 65 + "]" * 65,
-        '{"a": ' * 65 + "1" + "}" * 65,
-        '[1, {"a": ' * 33 + "1" + "}]" * 33,
-        "[" * 200_000,
-        '{"version": 1, "counters": ' + "[" * 200_000 + "]" * 200_000 + "}",
-    ):
+    for text in ("[" * 200_000, '{"version": 1, "counters": ' + "[" * 200_000 + "]" * 200_000 + "}"):
         path.write_text(text)
-        with pytest.raises(UsageError, match=refusal):
-            read(path)
-    path.write_text('[1, {"a": ' * 32 + "1" + "}]" * 32)
-    assert read(path)[0] == 1
-
-
-def test_what_would_take_too_much_memory_is_refused_before_it_is_parsed(tmp_path, monkeypatch):
-    path = tmp_path / "run.json"
-    monkeypatch.setattr(json_io, "_MEMORY_BYTES", 60_000)
-    path.write_text(json.dumps([1.5] * 1000))
-    assert read(path) == [1.5] * 1000
-    for costly in ([[]] * 1000, ["ab"] * 1000, "é" * 10_000):
-        path.write_text(json.dumps(costly, ensure_ascii=False))
-        with pytest.raises(
-            UsageError, match=r"too large: reading it would take .* KiB of memory, and at most 58\.6 KiB"
-        ):
-            read(path)
+        with pytest.raises(UsageError, match=r"deep\.json: not JSON, or cut off: "):
+            json_io.read(path, 2**20, "save it again")
 
 
 def test_a_reason_that_quotes_the_file_is_short(tmp_path):

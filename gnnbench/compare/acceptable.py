@@ -25,12 +25,12 @@ _SHORT_COMMIT = 10
 
 def _read(path: Path) -> Mapping[str, tuple[Compared, Sides]]:
     """Read the verdicts of a saved result, of any kind that has some, and the commits that were compared."""
-    content, raw = json_io.read(path, "result", run_file.MAX_BYTES, _REMEDY)
+    content = json_io.read(path, run_file.MAX_BYTES, _REMEDY)
     if result.kind(content) != "run":
         found = result.parse(path, content)
         sides = found.base.revision, found.head.revision
         return {row.fullname: (row, sides) for row in found.rows}
-    run = run_file.parse(path, run_file.check(path, content, raw))
+    run = run_file.parse(path, run_file.check(path, content))
     head, rows = Revision.of_runs([run]), {}
     for name, one in run.benchmarks.items():
         saved = one.part.comparison

@@ -65,10 +65,10 @@ def merge(paths: Sequence[Path]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _read(path: Path) -> _Shard:
-    content, raw = json_io.read(path, "run file or result", run_file.MAX_BYTES, _REMEDY)
+    content = json_io.read(path, run_file.MAX_BYTES, _REMEDY)
     kind = result.kind(content)
     if kind == "run":
-        return _run(path, run_file.check(path, content, raw))
+        return _run(path, run_file.check(path, content))
     if kind != "ab":
         what = f": it is {units.article(f'{kind} file')}" if kind else ""
         json_io.refuse(path, f"neither a run file nor a result of gnnbench ab{what}", _REMEDY)

@@ -193,7 +193,7 @@ def read(path: Path) -> Result:
     Raises:
         UsageError: the file is missing, too large or damaged, or has another format or version.
     """
-    content, _ = json_io.read(path, "result", MAX_BYTES, _REMEDY)
+    content = json_io.read(path, MAX_BYTES, _REMEDY)
     return parse(path, content)
 
 

@@ -156,7 +156,7 @@ def read(path: Path) -> ProfileRecord:
         UsageError: it is missing, incomplete, or of another format or version.
     """
     file = path / FILE if path.is_dir() else path
-    content, _ = json_io.read(file, "profile", MAX_BYTES, _REMEDY)
+    content = json_io.read(file, MAX_BYTES, _REMEDY)
     if "sections" not in json_io.fields(content):
         json_io.refuse(file, f"not a profile, a {FILE} of gnnbench: it has no sections", _REMEDY)
     return codec.read(file, content, ProfileRecord, VERSION, _REMEDY)

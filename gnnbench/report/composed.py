@@ -53,13 +53,13 @@ def read(paths: Sequence[Path]) -> Sources:
 
 
 def _read(path: Path) -> RunFile | Result:
-    content, raw = json_io.read(path, "file", run_file.MAX_BYTES, _REMEDY)
+    content = json_io.read(path, run_file.MAX_BYTES, _REMEDY)
     kind = result.kind(content)
     if kind not in ("run", "ab", "compare"):
         reason = f"there is no page of {units.article(f'{kind} file')}" if kind else "unknown format"
         json_io.refuse(path, reason, _REMEDY)
     if kind == "run":
-        return run_file.parse(path, run_file.check(path, content, raw))
+        return run_file.parse(path, run_file.check(path, content))
     return result.parse(path, content)
 
 

@@ -3,6 +3,7 @@
 The files of a record are `<environment>/<machine>/NNNN_NAME_pK.json`, with process K from 1.
 """
 
+import json
 import os
 import re
 import tempfile
@@ -216,7 +217,7 @@ class RecordStore:
                         "reason": reason,
                     }
                     staged.append(temporary / f"{number:04}_{safe}_p{process}.json")
-                    write_whole(staged[-1], run_file.seal(content))
+                    write_whole(staged[-1], json.dumps(content, allow_nan=False) + "\n")
                 files = tuple(folder / file.name for file in staged)
                 _link(staged, files)
         except OSError as error:

@@ -72,7 +72,7 @@ def read(path: Path) -> dict[str, dict[str, dict[str, int]]]:
 @lru_cache(maxsize=8)
 def _read(path: Path, _changed_ns: int, _size: int) -> dict[str, dict[str, dict[str, int]]]:
     """Read a file once per session, as long as it does not change."""
-    content, _ = json_io.read(path, "counter baseline", MAX_BYTES, _REMEDY)
+    content = json_io.read(path, MAX_BYTES, _REMEDY)
     return codec.read(path, content, CounterFile, FORMAT_VERSION, _REMEDY).counters
 
 

@@ -94,7 +94,6 @@ class RecordPart:
     processes: Count
     reason: str
     number: Count = 0
-    digest: str = ""
 
 
 @dataclass(frozen=True)

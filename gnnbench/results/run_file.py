@@ -1,8 +1,5 @@
 """Read run files: pytest-benchmark's JSON, with gnnbench's part if there is one."""
 
-import hashlib
-import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,9 +39,6 @@ class _WithEnvironment:
     environment: _Environment | None = None
 
 
-_DIGEST = re.compile(rb'"digest": ?"([0-9a-f]{64})"')
-_BLANK = b"0" * 64
-
 _MACHINE = ("system", "machine", "python_implementation", "cpu.brand_raw", "cpu.arch", "cpu.count")
 """Fields of pytest-benchmark's `machine_info` that must be equal if a file has no environment of gnnbench."""
 
@@ -77,7 +71,7 @@ def read(path: Path) -> RunFile:
     """Read a run file.
 
     Raises:
-        UsageError: it is missing, too large or damaged, has another format or version, or was edited.
+        UsageError: it is missing, too large or damaged, or has another format or version.
     """
     return parse(path, load(path))
 
@@ -88,19 +82,14 @@ def load(path: Path) -> dict[str, Any]:
     Raises:
         UsageError: as `read`.
     """
-    return check(path, *json_io.read(path, "run file", MAX_BYTES, REMEDY))
+    return check(path, json_io.read(path, MAX_BYTES, REMEDY))
 
 
-def check(path: Path, content: Any, raw: bytes) -> dict[str, Any]:
-    """Return the content if its version is readable and, in a baseline, its digest is right.
-
-    Args:
-        path: the file, for messages.
-        content: parsed JSON.
-        raw: the file's bytes.
+def check(path: Path, content: Any) -> dict[str, Any]:
+    """Return the parsed content of a file if it is a run file of a version that can be read.
 
     Raises:
-        UsageError: the content has another form or version, or was edited.
+        UsageError: the content has another form or version.
     """
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         _refuse(path, "not a run file of pytest-benchmark: it has no list of benchmarks")
@@ -110,8 +99,6 @@ def check(path: Path, content: Any, raw: bytes) -> dict[str, Any]:
     if ours and ours["version"] != FORMAT_VERSION:
         what = f"version {ours['version']} of the format; this gnnbench reads {FORMAT_VERSION}"
         _refuse(path, what, "use the gnnbench that wrote it, or measure again")
-    if "record" in ours and not _unchanged(raw):
-        _refuse(path, "edited after it was recorded", "restore it with git checkout -- FILE")
     return content
 
 
@@ -127,21 +114,6 @@ def parse(path: Path, content: Mapping[str, Any]) -> RunFile:
     """
     with json_io.refusing(path, "not a run file of pytest-benchmark", REMEDY):
         return _run(path, content)
-
-
-def seal(content: dict[str, Any]) -> str:
-    """Return the text of a baseline file; its record holds a digest of the rest of the file."""
-    content["gnnbench"]["record"]["digest"] = _BLANK.decode()
-    text = json.dumps(content, ensure_ascii=True, allow_nan=False) + "\n"
-    return text.replace(_BLANK.decode(), hashlib.sha256(text.encode()).hexdigest())
-
-
-def _unchanged(raw: bytes) -> bool:
-    found = list(_DIGEST.finditer(raw))
-    if not found:
-        return False
-    start, end = found[-1].span(1)
-    return hashlib.sha256(raw[:start] + _BLANK + raw[end:]).hexdigest().encode() == raw[start:end]
 
 
 def _run(path: Path, content: Mapping[str, Any]) -> RunFile:

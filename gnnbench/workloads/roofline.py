@@ -187,7 +187,7 @@ def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0
 def _read(path: Path) -> dict[str, Rates]:
     """Return the rates by dtype; none if the file is missing or damaged."""
     try:
-        saved, _ = json_io.read(path, "cache", _MAX_BYTES, "remove it")
+        saved = json_io.read(path, _MAX_BYTES, "remove it")
         if saved["version"] != FORMAT_VERSION:
             return {}
         return codec.decode(saved["rates"], dict[str, Rates])

@@ -146,12 +146,11 @@ def ours(**changes):
 
 
 def test_a_shard_that_is_none_or_a_part_that_is_damaged_or_recorded_is_refused(tmp_path):
-    record = {"number": 1, "process": 1, "processes": 2, "reason": "", "digest": ""}
+    record = {"number": 1, "process": 1, "processes": 2, "reason": ""}
     for one, text in (
         (ours(shard="4/3"), "part-0.json"),
         (ours(incomplete=[{"error": "x"}]), "damaged at gnnbench.incomplete[0]"),
-        (ours(record={**record, "digest": "0" * 64}), "edited after it was recorded"),
-        (run_file.seal(ours(record=record)), "part of a baseline record"),
+        (ours(record=record), "part of a baseline record"),
     ):
         assert text in refused(tmp_path, one)
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import hashlib
 import io
 import json
 import os
@@ -30,7 +29,6 @@ _LONGEST_LINE = 5_000
 _PAGES = 8
 """Of every so many cases pages are made, which takes a hundred times as long as the other commands."""
 _INTERRUPTED = [128 + number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
-_SEAL = re.compile(r'"digest": "([0-9a-f]{64})"')
 _STATUS, _REFERENCES = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
@@ -109,19 +107,7 @@ def _change(kind: Kind, random: Random) -> None:
     files = sorted(file for pattern in kind.files for file in Path().glob(pattern))
     file = random.choice(files)
     text = hostile.changed(file.read_text(), random)
-    if kind.is_sealed and random.random() < 0.8:
-        text = _sealed(text)
     file.write_text(text, encoding="utf-8")
-
-
-def _sealed(text: str) -> str:
-    """Return the text with the digest that its content has now."""
-    found = list(_SEAL.finditer(text))
-    if not found:
-        return text
-    start, end = found[-1].span(1)
-    blank = f"{text[:start]}{'0' * 64}{text[end:]}"
-    return f"{text[:start]}{hashlib.sha256(blank.encode()).hexdigest()}{text[end:]}"
 
 
 def run(command: Command) -> Ran:

@@ -39,8 +39,6 @@ class Kind:
     commands: Sequence[Command]
     statuses: frozenset[int] = frozenset((0, 2))
     """Exit codes that are documented."""
-    is_sealed: bool = False
-    """Whether the file has a digest of itself, which a change makes invalid."""
 
 
 def _as_benchmark_compare() -> int:
@@ -117,7 +115,6 @@ KINDS = {
             _as_benchmark_compare,
         ),
         _VERDICTS,
-        is_sealed=True,
     ),
     "ab": Kind(files.results_of_ab, (FILE,), _OF_RESULTS),
     "compare": Kind(files.results_of_compare, (FILE,), _OF_RESULTS),

@@ -177,7 +177,7 @@ def test_killed_at_any_moment_no_file_is_cut_and_none_is_lost(store, kills):
         seconds = random.uniform(0, 2 * save_seconds)
         killed(signal.SIGKILL if number % 5 else signal.SIGINT, lambda one=seconds: time.sleep(one))
         for file in files():
-            run_file.load(file)  # whole, and as it was sealed
+            run_file.load(file)  # whole
         assert len(files()) >= whole
         for record in store.records()[:-1]:
             store.remove(record)

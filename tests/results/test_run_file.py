@@ -88,19 +88,3 @@ def test_an_environment_of_another_form_is_refused(tmp_path):
         whole = suite(1)
         whole["gnnbench"]["environment"] = environment
         assert "damaged at gnnbench.environment" in refused(tmp_path, json.dumps(whole))
-
-
-def test_a_sealed_file_is_read_and_a_changed_one_refused(tmp_path):
-    one = suite(1)
-    one["gnnbench"]["record"] = {"number": 1, "process": 1, "processes": 2, "reason": 'a "digest": 0'}
-    text = run_file.seal(one)
-    (tmp_path / "good.json").write_text(text)
-    assert run_file.read(tmp_path / "good.json").part.record.processes == 2
-    without = json.loads(text)
-    del without["gnnbench"]["record"]["digest"]
-    for edited in (
-        text.replace("1000", "1001", 1),
-        json.dumps(json.loads(text), indent=1),
-        json.dumps(without),
-    ):
-        assert "edited after it was recorded" in refused(tmp_path, edited)

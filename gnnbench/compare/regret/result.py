@@ -148,7 +148,7 @@ class Regrets:
             UsageError: it cannot be read, or is none.
         """
         remedy = "make it again with gnnbench regret"
-        content, _ = json_io.read(path, "a result of gnnbench regret", _MAX_BYTES, remedy)
+        content = json_io.read(path, _MAX_BYTES, remedy)
         return codec.read(path, content, cls, VERSION, remedy)
 
     def regrets(self, *, same_structure: bool) -> list[Regret]:

@@ -226,10 +226,10 @@ class State:
         """As the user typed it; None: nothing was looked at yet."""
         head = folder / "watch.json"
         if head.exists():
-            content, _ = json_io.read(head, "state of a watch", _MAX_BYTES, _REMEDY)
+            content = json_io.read(head, _MAX_BYTES, _REMEDY)
             self.watched = codec.read(head, content, Head, FORMAT_VERSION, _REMEDY).watched
         for file in sorted((folder / "steps").glob("*.json")):
-            content, _ = json_io.read(file, "step of a watch", _MAX_BYTES, _REMEDY)
+            content = json_io.read(file, _MAX_BYTES, _REMEDY)
             try:
                 step = codec.decode(content, Step)
                 _ = step.result, step.second, step.found  # which are read here
