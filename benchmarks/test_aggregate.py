@@ -19,10 +19,9 @@ def test_hops(case, kernel, measure):
     measure(kernel.run, kernel.build(case), case.features(1))
 
 
-@pytest.mark.operations("mh_aggregate", "mh_aggregate_compiled")
-def test_both_columns(case, measure):
+@pytest.mark.operations("mh_aggregate")
+def test_both_columns(case, kernel, measure):
     """A column of ones over the kept edges, and the kept nodes over all edges."""
-    from gnnbench.workloads.mhaug import workloads
+    from gnnbench.workloads.operations.mh_aggregate import kept
 
-    run, inputs = workloads.aggregate(case)
-    measure(run, *inputs)
+    measure(kernel.run, kernel.build(case), *(each.to(case.device) for each in kept(case.graph)))

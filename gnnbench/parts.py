@@ -247,7 +247,6 @@ _KINDS: dict[str, Kind] = {
             *("builtins.bytes", "builtins.range", "builtins.slice", "builtins.type", "builtins.module"),
             *("builtins.builtin_function_or_method", "enum.Enum", "torch.dtype", "torch.device"),
             *("torch._ops.OpOverload", "torch._ops.OpOverloadPacket", "torch._C.Generator"),
-            "gnnbench.workloads.mhaug.settings.Settings",
         ),
         LEAF,
     ),

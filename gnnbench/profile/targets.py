@@ -35,37 +35,6 @@ _LOSSES = (
 )
 _ACTIVATIONS = ("elu", "gelu", "leaky_relu", "relu", "silu")
 
-_MH_AUG = {
-    "initialize": ("profiled:initialize",),
-    "calculate delta value": (
-        "profiled:calculate_delta_value",
-        "published:drop_fractions",
-        "optimised:drop_counts",
-    ),
-    "graph augmentation": ("profiled:graph_augmentation", "optimised:augment"),
-    "message_passing": ("profiled:message_passing",),
-    "calculate ego graph message passing value": ("profiled:calculate_ego_value",),
-    "calculate augmented delta": (
-        "profiled:calculate_augmented_delta",
-        "published:changes",
-        "optimised:both_columns",
-    ),
-    "calculate distribution": ("profiled:calculate_distribution",),
-    "compute model": ("training:certainty",),
-    "compute ent": ("chain:uncertainty",),
-    "compute p aug": (
-        "profiled:compute_p_aug",
-        "published:log_target_density",
-        "optimised:log_target_densities",
-    ),
-    "compute q aug": (
-        "profiled:compute_q_aug",
-        "published:log_proposal_density",
-        "optimised:log_proposal_densities",
-    ),
-}
-"""Ranges of the published profile of MH-Aug's loop, and each variant's functions for that part."""
-
 PHASES = (
     Target("zero_grad", "torch.optim:Optimizer.zero_grad"),
     Target("zero_grad", "torch.nn:Module.zero_grad"),
@@ -111,12 +80,6 @@ LAYERS = (
     Target("degrees", "dgl:DGLGraph.out_degrees"),
     Target("update_all", "dgl:DGLGraph.update_all"),
     Target("spmm", "dgl.ops:gspmm"),
-    # MH-Aug
-    *(
-        Target(name, f"gnnbench.workloads.mhaug.{place}")
-        for name, places in _MH_AUG.items()
-        for place in places
-    ),
 )
 """The phases and the parts of a graph convolution. Only names of classes begin with a capital."""
 

@@ -25,7 +25,6 @@ _GROUPS = (
     "training",
     "compiled",
     "threads",
-    "MH-Aug",
 )
 """The order of the headings; others follow."""
 _WIDTH_IN_A_PIPE = 80

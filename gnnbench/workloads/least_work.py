@@ -66,8 +66,6 @@ class Symbols:
     """Training nodes."""
     D: int
     """Width of the data set's features."""
-    X: int
-    """Non-zero values in the data set's features."""
     F: int
     """Hidden width."""
     C: int

@@ -44,7 +44,6 @@ def symbols(spec: "Spec", name: "DatasetName") -> Symbols:
         V=min(entries, nodes * max(1, len(name.relations))),
         T=nodes,
         D=name.features,
-        X=nodes * name.features,
         F=hidden,
         C=name.classes,
         layers=layers,

@@ -67,7 +67,6 @@ def _symbols(case: Case) -> Symbols:
         V=int(ends.bincount().count_nonzero()),
         T=int(graph.train_mask.sum()),
         D=widths[0],
-        X=int(graph.x.count_nonzero()),
         F=spec.hidden,
         C=widths[-1],
         layers=layers,

@@ -1,14 +1,11 @@
 """What is found in the libraries as they are installed."""
 
-from collections import Counter
-
 import pytest
 import torch
 
 from gnnbench.profile.ranges import Ranges
 from gnnbench.profile.targets import LAYERS, PHASES
 from gnnbench.workloads import platforms
-from gnnbench.workloads.mhaug import chain, training, workloads
 from tests.profile.subjects import epoch
 
 
@@ -85,50 +82,3 @@ def test_an_activation_that_a_layer_has_is_in_it(make_case):
     structure, x = dgl.looped_graph(case), case.features()
     found, _ = rows(lambda: layer(structure, x))
     assert found["forward GraphConv activation"] == 1
-
-
-MH_AUG = {
-    "published": (
-        *("calculate delta value", "calculate augmented delta"),
-        *("compute p aug", "compute q aug") * 2,
-    ),
-    "profiled": (
-        *("initialize", "calculate delta value", "graph augmentation", "message_passing"),
-        *("calculate ego graph message passing value", "calculate augmented delta"),
-        *("calculate distribution", "compute p aug", "compute q aug"),
-    ),
-    "optimised": (
-        *("calculate delta value", "graph augmentation", "calculate augmented delta"),
-        *("compute p aug", "compute q aug"),
-    ),
-    # What is inside the operator of our own; the rest is one kernel.
-    "compiled": ("graph augmentation", "calculate augmented delta"),
-}
-"""The ranges of each variant, once for each call."""
-
-
-@pytest.mark.parametrize(
-    ("variant", "platform"),
-    [
-        ("published", "torch"),
-        ("profiled", "dgl"),
-        ("optimised", "torch"),
-        pytest.param("compiled", "torch", marks=pytest.mark.nightly),
-    ],
-)
-def test_ranges_of_the_augmentation_loop(make_case, variant, platform):
-    run, inputs = workloads.proposal(make_case(f"mh_proposal_{variant}", platform))
-    expected = run(*inputs)
-    outermost = set().union(*MH_AUG.values())
-    found, missing = rows(lambda: run(*inputs))
-    assert {name: calls for name, calls in found.items() if name in outermost} == Counter(MH_AUG[variant])
-    assert not [line for line in missing if "mhaug" in line]
-    torch.testing.assert_close(run(*inputs), expected)
-
-
-def test_ranges_of_the_augmentation_loops_model(small_graph):
-    edges = chain.edges_of(small_graph.edge_index, small_graph.num_nodes)
-    data = training.data_of(edges, small_graph.x, small_graph.train_mask, small_graph.y)
-    model = workloads.network(small_graph, 8)
-    found, _ = rows(lambda: training.certainty(model, data))
-    assert found["compute model"] == found["compute model compute ent"] == 1

@@ -44,7 +44,6 @@ def named(run, inputs):
 SLOW = (
     "cold_import",
     *("conv_compiled_sizes", "gat_conv_compiled_sizes"),
-    *("mh_aggregate_compiled", "mh_proposal_compiled"),
 )
 """They start processes or compile, for seconds, and are nightly.
 
@@ -279,5 +278,5 @@ def test_operations_say_which_graphs_they_need(small_graph, typed_graph, molecul
         assert bool(operation.graphs) >= bool(refusal), name
         if operation.simple:
             assert "nodes of typed have several relations" in operation.why_not_on(typed_graph)
-    assert OPERATIONS["mh_train_optimised"].simple
+    assert OPERATIONS["mh_aggregate"].simple
     assert not typed_graph.is_simple

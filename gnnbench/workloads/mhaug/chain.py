@@ -7,23 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-HOPS = 2
-"""L, the number of convolutions in AGGNet."""
-
-
-class Edges(NamedTuple):
-    """The original graph: both directions of each edge, without self-loops."""
-
-    source: Tensor
-    """int64 [m]."""
-    target: Tensor
-    """int64 [m], sorted as in a CSR matrix with targets as rows."""
-    num_nodes: int
-
-    @property
-    def num_edges(self) -> int:
-        """m; both directions count."""
-        return self.source.numel()
+from ..operations.mh_aggregate import Edges, index_dtype
 
 
 class State(NamedTuple):
@@ -86,14 +70,6 @@ def full(edges: Edges) -> State:
         torch.zeros(2, dtype=torch.float64, device=device),
         torch.zeros(2, edges.num_nodes, dtype=torch.float64, device=device),
     )
-
-
-def index_dtype(edges: Edges) -> torch.dtype:
-    """Return int32 if it can index the entries of two copies of a graph, else int64.
-
-    int32 halves the memory, and the CPU's sparse products convert int64 in each call.
-    """
-    return torch.int32 if 2 * max(edges.num_edges, edges.num_nodes) < 2**31 else torch.int64
 
 
 def draw(edges: Edges, generator: torch.Generator) -> Draws:

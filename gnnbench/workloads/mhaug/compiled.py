@@ -13,9 +13,8 @@ import torch
 import torch._functorch.config
 from torch import Tensor
 
+from ..operations.mh_aggregate import Blocks, Edges, blocks, by_csr, index_dtype
 from . import optimised
-from .aggregates import Blocks, blocks, by_csr, by_scatter
-from .chain import Edges, index_dtype
 from .settings import Settings
 
 _SIZES = 64
@@ -57,17 +56,9 @@ def _compile(function: Any, options: dict[str, Any]) -> Any:
 def by_operator(
     blocks: Blocks, edge_rank: Tensor, node_rank: Tensor, keep: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Drop and aggregate in the operator `gnnbench::apply`; see `optimised.apply` and `aggregates.by_csr`."""
+    """Drop and aggregate in the operator `gnnbench::apply`; see `optimised.apply` and `by_csr`."""
     found: tuple[Tensor, Tensor, Tensor] = torch.ops.gnnbench.apply(*blocks, edge_rank, node_rank, keep)
     return found
-
-
-def aggregate(edges: Edges) -> optimised.Aggregate:
-    """Return a compiled AGGNet: gather and scatter of both columns, as in message passing.
-
-    It uses one CPU thread: several need atomic additions, and two took twice as long as one.
-    """
-    return partial(_compile(by_scatter, {"cpp.threads": 1}), edges)
 
 
 def prepare(edges: Edges, settings: Settings) -> optimised.Fixed:

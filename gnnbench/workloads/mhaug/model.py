@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from ..operations.mh_aggregate import Edges
 from ..platforms.torch import product
-from .chain import Edges
 from .settings import Settings
 
 

@@ -12,12 +12,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .chain import Draws, Edges, Proposal, State, accept, index_dtype
+from ..operations.mh_aggregate import Aggregate, Edges, index_dtype
+from .chain import Draws, Proposal, State, accept
 from .settings import Settings
 
-Aggregate = Callable[[Tensor, Tensor], Tensor]
-"""AGGNet on both columns: takes the kept edges and nodes, bool [m] and [n]; returns agg(1; E') and agg(k; E),
-float64 [2, n]."""
 Apply = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
 """Drops and aggregates: takes the ranks of edges and nodes and the numbers to keep, int64 [2]; returns the
 kept edges, the kept nodes and their aggregate."""

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from ..operations.mh_aggregate import HOPS, Edges
 from ..platforms.dgl import DGLGraph, dgl
-from .chain import HOPS, Draws, Edges, Proposal, State, accept
+from .chain import Draws, Proposal, State, accept
 from .published import drop_fractions, log_proposal_density
 from .settings import Settings
 

@@ -10,7 +10,8 @@ import torch
 from scipy.special import betaln
 from torch import Tensor
 
-from .chain import HOPS, Draws, Edges, Proposal, State, accept
+from ..operations.mh_aggregate import HOPS, Edges
+from .chain import Draws, Proposal, State, accept
 from .settings import Settings
 
 

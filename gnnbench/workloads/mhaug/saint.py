@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from ...packages import missing
+from ..operations.mh_aggregate import Edges
 from ..platforms import PLATFORMS
-from .chain import Edges
 
 
 class Sampling(NamedTuple):

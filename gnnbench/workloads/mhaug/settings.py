@@ -1,13 +1,9 @@
 """The algorithm's constants, with the published defaults."""
 
-import math
-from dataclasses import dataclass
-
-from ...errors import UsageError
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """The constants for edges, or for nodes."""
 
     mean: float
@@ -22,14 +18,8 @@ class Part:
     """σ of the truncated normal that proposes the dropped fraction."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The constants for edges, nodes, loss and model.
-
-    Raises:
-        UsageError: a standard deviation is not positive, a weight is negative, or the dropout is out of
-            range.
-    """
+class Settings(NamedTuple):
+    """The constants for edges, nodes, loss and model."""
 
     edges: Part = Part(mean=0.6)
     nodes: Part = Part(mean=0.2)
@@ -43,19 +33,6 @@ class Settings:
     dropout: float = 0.5
     learning_rate: float = 0.005
     weight_decay: float = 5e-4
-
-    def __post_init__(self) -> None:
-        for name, part in (("edges", self.edges), ("nodes", self.nodes)):
-            positive = {"sigma": part.sigma, "offset": part.offset}
-            for field, value in positive.items():
-                if not (value > 0 and math.isfinite(value)):
-                    raise UsageError(f"{name}.{field} is {value}; it must be a positive number")
-            not_negative = {"weight": part.weight, "scale": part.scale}
-            for field, value in not_negative.items():
-                if not (value >= 0 and math.isfinite(value)):
-                    raise UsageError(f"{name}.{field} is {value}; it must not be negative")
-        if not 0 <= self.dropout < 1:
-            raise UsageError(f"dropout is {self.dropout}; it must be at least 0 and below 1")
 
     @property
     def parts(self) -> tuple[Part, Part]:

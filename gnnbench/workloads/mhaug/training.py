@@ -9,7 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...errors import UsageError
-from .chain import Edges, Propose, State, draw, entropy, row_scale, uncertainty
+from ..operations.mh_aggregate import Edges
+from .chain import Propose, State, draw, entropy, row_scale, uncertainty
 from .model import GCN, Features, Pattern, features, structure
 from .saint import Sampling, Subgraph, induced, node_sampler
 from .settings import Settings

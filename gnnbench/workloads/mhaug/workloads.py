@@ -1,4 +1,4 @@
-"""The MH-Aug benchmarks: a state in the middle of a run, on a case's graph, with fixed random numbers."""
+"""What the benchmarks time: a state in the middle of a run, on a case's graph, with fixed random numbers."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,14 +9,19 @@ from torch import Tensor
 
 from ..case import Case
 from ..graphs.graph import Graph
+from ..operations.mh_aggregate import AGGREGATES, DROPPED, Edges
 from . import optimised, published, training
-from .aggregates import AGGREGATES
-from .chain import Draws, Edges, Propose, State, draw, full, row_scale
+from .chain import Draws, Propose, State, draw, full, row_scale
 from .model import GCN
 from .settings import Settings
 
-DROPPED = (0.5, 0.25)
-"""Fractions of edges and of nodes that the current state has dropped."""
+PLATFORMS = {
+    "published": ("torch",),
+    "profiled": ("dgl",),
+    "optimised": ("pyg", "sparse", "torch", "dgl"),
+    "compiled": ("torch",),
+}
+"""By variant, the libraries that it can use."""
 
 Workload = tuple[Callable[..., Tensor], tuple[Any, ...]]
 """The function to time, and its inputs."""
@@ -38,24 +43,11 @@ def network(graph: Graph, hidden: int) -> GCN:
         return GCN(graph.num_features, graph.num_classes, _settings(hidden))
 
 
-def aggregate(case: Case) -> Workload:
-    """Return AGGNet on both columns of a state."""
-    edges = _edges(case)
-    state, _ = example(edges)
-    if case.spec.operation == "mh_aggregate_compiled":
-        from . import compiled
-
-        sums = compiled.aggregate(edges)
-    else:
-        sums = AGGREGATES[case.spec.platform](edges)
-    return partial(_sums, case.dtype), (sums, state.kept_edges, state.kept_nodes)
-
-
-def augment(case: Case) -> Workload:
+def augment(case: Case, variant: str) -> Workload:
     """Return the dropping of edges and nodes; its result is the first feature after augmentation."""
     edges, x = _edges(case), case.node_features()
     _, draws = example(edges)
-    if case.spec.operation == "mh_augment_profiled":
+    if variant == "profiled":
         from . import profiled
 
         loop = profiled.loop(edges, x)
@@ -65,19 +57,19 @@ def augment(case: Case) -> Workload:
     return _masked, (x[:, :1].contiguous(), draws, keep)
 
 
-def proposal(case: Case) -> Workload:
+def proposal(case: Case, variant: str) -> Workload:
     """Return a whole proposal, with its decision."""
-    return _log_densities, _chain(case)
+    return _log_densities, _chain(case, variant)
 
 
-def train(case: Case) -> Workload:
+def train(case: Case, variant: str) -> Workload:
     """Return an accepted proposal and its training step; without dropout, whose numbers vary by device."""
     model = network(case.graph, case.spec.hidden).to(case.device, case.dtype)
     train, y = case.graph.train_mask.to(case.device), case.graph.y.to(case.device)
     data = training.data_of(_edges(case), case.node_features(), train, y)
     settings = _settings(case.spec.hidden)
     optimizer = training.optimizer_of(model, settings)
-    return partial(_accepted_step, settings), (*_chain(case), model, optimizer, data)
+    return partial(_accepted_step, settings), (*_chain(case, variant), model, optimizer, data)
 
 
 def _settings(hidden: int) -> Settings:
@@ -89,19 +81,11 @@ def _edges(case: Case) -> Edges:
     return Edges(source, target, case.graph.num_nodes)
 
 
-def _chain(case: Case) -> tuple[Propose, State, Draws, Tensor]:
+def _chain(case: Case, variant: str) -> tuple[Propose, State, Draws, Tensor]:
     edges = _edges(case)
     start, draws = example(edges)
-    variant = case.spec.operation.rpartition("_")[2]
-    x = case.node_features()
-    state, propose = prepare(variant, case.spec.platform, edges, x, Settings(), start)
+    state, propose = prepare(variant, case.spec.platform, edges, case.node_features(), Settings(), start)
     return propose, state, draws, case.tensor(torch.linspace(0, 1, edges.num_nodes)).detach()
-
-
-def _sums(
-    dtype: torch.dtype, aggregate: optimised.Aggregate, kept_edges: Tensor, kept_nodes: Tensor
-) -> Tensor:
-    return aggregate(kept_edges, kept_nodes).to(dtype)
 
 
 def _built(graph: Any, edge_list: Tensor, draws: Draws, dropped: tuple[float, float]) -> Tensor:

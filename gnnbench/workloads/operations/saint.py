@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..annotations import Case, Graph, Tensor
-from ..libraries import dgl, mh_chain, mh_saint, on_dgl, pyg_data, pyg_loader, sampled, torch
+from ..libraries import dgl, on_dgl, pyg_data, pyg_loader, sampled, torch
 from ..limits import Limit
 from ..operation import Call
 from ..platforms import Kernel
@@ -17,12 +17,20 @@ LENGTH = 2
 _ROOTS = Limit("DGL's SAINTSampler draws int64 only", frozenset({"int32"}))
 
 
+def walkable(graph: Graph) -> Tensor:
+    """Return sources and targets, int64 [2, E], each pair once, with a loop at each node without a neighbour.
+
+    torch_sparse 0.6.18 reads outside its arrays if a walk starts at such a node.
+    """
+    count = graph.num_nodes
+    key = torch.unique(graph.edge_index[1] * count + graph.edge_index[0])
+    source, target = key % count, key // count
+    alone = torch.bincount(source, minlength=count).eq(0).nonzero().squeeze(1)
+    return torch.cat((torch.stack((source, target)), alone.expand(2, -1)), dim=1)
+
+
 def _entries(case: Case) -> Tensor:
-    """Return sources and targets, with a loop at each node without a neighbour: see `walkable`."""
-    graph = case.graph
-    return mh_saint.walkable(mh_chain.edges_of(graph.edge_index, graph.num_nodes)).to(
-        case.device, case.index_dtype
-    )
+    return walkable(case.graph).to(case.device, case.index_dtype)
 
 
 def _sparse_sampler(case: Case) -> Any:

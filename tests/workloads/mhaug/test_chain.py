@@ -1,15 +1,11 @@
-"""What all variants share: graph, random numbers, uncertainty, constants; and subgraphs by random walks."""
-
-from dataclasses import replace
+"""What all variants share: graph, random numbers, uncertainty; and subgraphs by random walks."""
 
 import numpy as np
 import pytest
 import torch
 
-from gnnbench.errors import UsageError
 from gnnbench.packages import missing
 from gnnbench.workloads.mhaug import chain, saint
-from gnnbench.workloads.mhaug.settings import Settings
 from gnnbench.workloads.platforms import PLATFORMS
 from tests.workloads.mhaug import dense
 
@@ -47,22 +43,6 @@ def test_uncertainty_is_the_normalised_entropy():
     tie_and_sure = torch.tensor([[3.0, 3.0, 3.0], [0.0, 5000.0, 0.0]])
     assert chain.uncertainty(tie_and_sure).tolist() == pytest.approx([1, 0])
     assert chain.uncertainty(torch.randn(5, 1)).tolist() == [0] * 5, "of one class"
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "words"),
-    [
-        ("sigma", 0.0, "edges.sigma is 0.0; it must be a positive number"),
-        ("sigma", float("nan"), "edges.sigma is nan"),
-        ("offset", -1.0, "edges.offset is -1.0; it must be a positive number"),
-        ("weight", -1.0, "edges.weight is -1.0; it must not be negative"),
-    ],
-)
-def test_a_constant_outside_its_range_is_named(field, value, words):
-    with pytest.raises(UsageError, match=words):
-        Settings(edges=replace(Settings().edges, **{field: value}))
-    with pytest.raises(UsageError, match=r"dropout is 1.0; it must be at least 0 and below 1"):
-        Settings(dropout=1.0)
 
 
 @pytest.mark.parametrize("library", ["sparse", "dgl"])

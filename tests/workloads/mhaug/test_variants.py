@@ -1,21 +1,18 @@
 """Every variant: its quantities against dense matrices, at each step of a walk."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 
 from gnnbench.workloads.mhaug import chain, workloads
 from gnnbench.workloads.mhaug.settings import Part, Settings
-from gnnbench.workloads.operations import OPERATIONS
 from tests.sampling import nightly
 from tests.workloads.mhaug import dense
 
 VARIANTS = [
     pytest.param(name, platform, id=f"{name}-{platform}")
     for name in ("published", "profiled", "optimised", "compiled")
-    for platform in OPERATIONS[f"mh_proposal_{name}"].calls
+    for platform in workloads.PLATFORMS[name]
 ]
 SLOW_NIGHTLY = [nightly(case) if case.values[0] == "compiled" else case for case in VARIANTS]
 """To compile takes seconds for each of the settings; test_workloads.py compiles some by day."""
@@ -23,7 +20,7 @@ WIDE = Settings(
     edges=Part(mean=0.6, sigma=0.3, scale=10.0), nodes=Part(mean=0.2, sigma=0.2, scale=7.0), count_weight=0.5
 )
 """Moves far in a few steps, every term counts, and no two of the constants of edges and nodes are equal."""
-FLAT = replace(WIDE, edges=replace(WIDE.edges, weight=0.0), nodes=replace(WIDE.nodes, weight=0.0))
+FLAT = WIDE._replace(edges=WIDE.edges._replace(weight=0.0), nodes=WIDE.nodes._replace(weight=0.0))
 """Without a target: acceptance is the ratio of the proposal's densities."""
 
 

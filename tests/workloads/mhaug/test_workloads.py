@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from gnnbench.measure.counters import count
-from gnnbench.workloads.mhaug import chain, compiled, workloads
+from gnnbench.workloads.mhaug import chain, compiled, optimised, workloads
 from gnnbench.workloads.mhaug.settings import Settings
+from gnnbench.workloads.operations.mh_aggregate import Edges
 from gnnbench.workloads.platforms import why_not_on
 from tests.sampling import nightly
-from tests.workloads.cells import check
 
 READS = {
     ("published", "torch"): 2,
@@ -29,7 +29,7 @@ READS = {
     ("variant", "platform"), [nightly(pytest.param(*one)) if one[0] == "compiled" else one for one in READS]
 )
 def test_the_example_is_accepted_and_the_host_reads_nothing_but_the_decision(make_case, variant, platform):
-    run, inputs = workloads.proposal(make_case(f"mh_proposal_{variant}", platform))
+    run, inputs = workloads.proposal(make_case("mh_proposal", platform), variant)
     propose, state, draws, h = inputs
     assert state.dropped.tolist() == pytest.approx(workloads.DROPPED, abs=0.02)
     assert propose(state, draws, h).accepted
@@ -54,11 +54,6 @@ def test_graphs_of_many_sizes_compile(monkeypatch):
             assert propose(state, draws, h).state.kept_nodes.shape == (nodes,)
 
 
-@pytest.mark.usefixtures("without_back_end")
-def test_the_compiled_aggregation_is_right(make_case):
-    check(make_case("mh_aggregate_compiled", "pyg", hidden=64))
-
-
 def test_drawing_a_network_leaves_the_users_random_numbers_alone(small_graph, monkeypatch):
     monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda _: pytest.fail("the GPU's are the user's"))
     before = torch.random.get_rng_state()
@@ -72,14 +67,12 @@ def test_before_torch_2_13_no_number_of_sizes_is_given(monkeypatch):
     given = []
 
     def compile_of_2_11(model, *, fullgraph, dynamic, options):
-        given.append((fullgraph, dynamic, options))
+        given.append((fullgraph, dynamic, bool(options)))
         return model
 
     monkeypatch.setattr(torch, "compile", compile_of_2_11)
-    edges = chain.edges_of(torch.tensor([[0, 1], [1, 0]]), 2)
-    kept = torch.ones(2, dtype=torch.bool)
-    assert compiled.aggregate(edges)(kept, kept).tolist() == [[4, 4], [4, 4]]
-    assert given == [(True, False, {"cpp.threads": 1})]
+    assert compiled.propose.__wrapped__() is optimised.propose
+    assert given == [(True, False, True)]
 
 
 def test_nothing_is_made_on_another_device_and_the_host_reads_nothing():
@@ -87,7 +80,7 @@ def test_nothing_is_made_on_another_device_and_the_host_reads_nothing():
     source, target, edge_rank = torch.empty(3, 4, dtype=torch.int64, device="meta").unbind()
     node_rank = torch.empty(3, dtype=torch.int64, device="meta")
     uniform, accept = (torch.empty(count, dtype=torch.float64, device="meta") for count in (2, 1))
-    edges = chain.Edges(source, target, 3)
+    edges = Edges(source, target, 3)
     state, propose = workloads.prepare("optimised", "pyg", edges, torch.empty(3, 1), Settings())
     draws = chain.Draws(uniform, edge_rank, node_rank, accept)
     found = propose(state, draws, torch.empty(3, device="meta"))
@@ -101,14 +94,14 @@ def test_nothing_is_made_on_another_device_and_the_host_reads_nothing():
 def test_a_gpu_proposes_what_the_processor_does(make_case, variant, platform):
     if reason := why_not_on(platform, "cuda"):
         pytest.skip(reason)
-    case = make_case(f"mh_proposal_{variant}", platform)
+    case = make_case("mh_proposal", platform)
     there = replace(case, spec=replace(case.spec, device="cuda"))
     found = []
     for each in (case, there):
-        run, inputs = workloads.proposal(each)
+        run, inputs = workloads.proposal(each, variant)
         found.append(run(*inputs).cpu())
     torch.testing.assert_close(found[0], found[1], rtol=1e-5, atol=1e-5)
-    run, inputs = workloads.proposal(there)
+    run, inputs = workloads.proposal(there, variant)
     counted = count(lambda: run(*inputs), "cuda")
     reads = counted.host_reads
     assert reads >= READS[variant, platform] if variant in ("published", "profiled") else reads == 0
