@@ -82,7 +82,7 @@ test: $(base)
 
 test-all: $(base)
 	$(say) "all tests, two at a time"
-	@$(python) -m pytest -n 2 --dist worksteal -m 'nightly or not nightly' $(ARGS)
+	@$(python) -m pytest -n 2 --dist worksteal -m 'nightly or not nightly' -o testpaths='tests examples/mhaug/tests' $(ARGS)
 
 bench: $(base)
 	$(say) "benchmarks: the default ones, about four minutes, one line each; ARGS=--gnn-all runs all; results also in .benchmarks/latest.json"

@@ -13,7 +13,6 @@ _SELECTED = {
     "epoch": ("epoch", "torch,pyg,sparse"),
     "spmm_sum": ("spmm_sum", "torch,pyg,sparse"),
     "propagate": ("conv", "pyg,sparse"),
-    "MH-Aug": ("mh_proposal_published", "torch"),
 }
 """What is profiled: the operation, and on which platforms."""
 
@@ -30,7 +29,7 @@ def run(unit: str, plan: Any) -> list[dict[str, Any]]:
         RuntimeError: the profile left no record.
     """
     operation, platforms = _SELECTED[unit]
-    dataset = "rmat:6" if plan.small else "cora" if unit == "MH-Aug" else "ogbn-arxiv:synthetic"
+    dataset = "rmat:6" if plan.small else "ogbn-arxiv:synthetic"
     kind = "kernels" if plan.device == "cuda" else "functions"
     chosen = ("--dataset", dataset, "--platform", platforms, "--device", plan.device)
     with tempfile.TemporaryDirectory() as scratch:

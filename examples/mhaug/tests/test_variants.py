@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from mhaug import chain, workloads
+from mhaug.settings import Part, Settings
 
-from gnnbench.workloads.mhaug import chain, workloads
-from gnnbench.workloads.mhaug.settings import Part, Settings
+from examples.mhaug.tests import dense
 from tests.sampling import nightly
-from tests.workloads.mhaug import dense
 
 VARIANTS = [
     pytest.param(name, platform, id=f"{name}-{platform}")

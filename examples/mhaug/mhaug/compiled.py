@@ -13,7 +13,8 @@ import torch
 import torch._functorch.config
 from torch import Tensor
 
-from ..operations.mh_aggregate import Blocks, Edges, blocks, by_csr, index_dtype
+from gnnbench.workloads.operations.mh_aggregate import Blocks, Edges, blocks, by_csr, index_dtype
+
 from . import optimised
 from .settings import Settings
 

@@ -6,9 +6,10 @@ tests/dense.py checks the published variant with dense matrices.
 import torch
 from torch import Tensor
 
-from .. import definitions
-from ..graphs.graph import Graph
-from ..operations.mh_aggregate import DROPPED, Edges
+from gnnbench.workloads import definitions
+from gnnbench.workloads.graphs.graph import Graph
+from gnnbench.workloads.operations.mh_aggregate import DROPPED, Edges
+
 from . import published
 from .chain import Draws, State, edges_of, row_scale
 from .settings import Settings

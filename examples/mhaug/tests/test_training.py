@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+from mhaug import chain, training, workloads
+from mhaug.model import GCN, Features
+from mhaug.saint import Sampling, induced
+from mhaug.settings import Settings
 
 from gnnbench.errors import UsageError
-from gnnbench.workloads.mhaug import chain, training, workloads
-from gnnbench.workloads.mhaug.model import GCN, Features
-from gnnbench.workloads.mhaug.saint import Sampling, induced
-from gnnbench.workloads.mhaug.settings import Settings
 
 SETTINGS = Settings(hidden=8)
 

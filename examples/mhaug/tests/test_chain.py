@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from mhaug import chain, saint
 
+from examples.mhaug.tests import dense
 from gnnbench.packages import missing
-from gnnbench.workloads.mhaug import chain, saint
 from gnnbench.workloads.platforms import PLATFORMS
-from tests.workloads.mhaug import dense
 
 PATH = chain.edges_of(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), 3)
 SAMPLING = saint.Sampling(roots=5, length=3)

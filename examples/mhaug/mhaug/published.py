@@ -10,7 +10,8 @@ import torch
 from scipy.special import betaln
 from torch import Tensor
 
-from ..operations.mh_aggregate import HOPS, Edges
+from gnnbench.workloads.operations.mh_aggregate import HOPS, Edges
+
 from .chain import Draws, Proposal, State, accept
 from .settings import Settings
 

@@ -1,7 +1,7 @@
 """Test accuracy of a GCN on the real Cora, with MH-Aug and without.
 
-    GNNBENCH_DATA=... python experiments/mhaug/learns.py run FOLDER [--seeds 10]
-    python experiments/mhaug/learns.py table FOLDER
+    GNNBENCH_DATA=... python examples/mhaug/learns.py run FOLDER [--seeds 10]
+    python examples/mhaug/learns.py table FOLDER
 
 Both networks have the published settings and, for each seed, the same initial weights. Both train for as many
 steps as the chain accepts proposals (2,000, or those of 7,000 proposals). Every tenth step is evaluated; the
@@ -17,6 +17,9 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from mhaug import chain, training, workloads
+from mhaug.model import GCN
+from mhaug.settings import Settings
 from scipy import stats
 
 from gnnbench import environment
@@ -25,9 +28,6 @@ from gnnbench.workloads.graphs.catalog import DatasetName
 from gnnbench.workloads.graphs.graph import Graph
 from gnnbench.workloads.graphs.load import load
 from gnnbench.workloads.graphs.locate import data_folder
-from gnnbench.workloads.mhaug import chain, training, workloads
-from gnnbench.workloads.mhaug.model import GCN
-from gnnbench.workloads.mhaug.settings import Settings
 
 SETTINGS = Settings()
 EVERY = 10

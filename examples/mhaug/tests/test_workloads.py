@@ -5,10 +5,10 @@ from functools import cache
 
 import pytest
 import torch
+from mhaug import chain, compiled, optimised, workloads
+from mhaug.settings import Settings
 
 from gnnbench.measure.counters import count
-from gnnbench.workloads.mhaug import chain, compiled, optimised, workloads
-from gnnbench.workloads.mhaug.settings import Settings
 from gnnbench.workloads.operations.mh_aggregate import Edges
 from gnnbench.workloads.platforms import why_not_on
 from tests.sampling import nightly
@@ -90,6 +90,7 @@ def test_nothing_is_made_on_another_device_and_the_host_reads_nothing():
 
 
 @pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize(("variant", "platform"), READS)
 def test_a_gpu_proposes_what_the_processor_does(make_case, variant, platform):
     if reason := why_not_on(platform, "cuda"):

@@ -7,9 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..case import Case
-from ..graphs.graph import Graph
-from ..operations.mh_aggregate import AGGREGATES, DROPPED, Edges
+from gnnbench.workloads.case import Case
+from gnnbench.workloads.graphs.graph import Graph
+from gnnbench.workloads.operations.mh_aggregate import AGGREGATES, DROPPED, Edges
+
 from . import optimised, published, training
 from .chain import Draws, Propose, State, draw, full, row_scale
 from .model import GCN

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ..operations.mh_aggregate import HOPS, Edges
-from ..platforms.dgl import DGLGraph, dgl
+from gnnbench.workloads.operations.mh_aggregate import HOPS, Edges
+from gnnbench.workloads.platforms.dgl import DGLGraph, dgl
+
 from .chain import Draws, Proposal, State, accept
 from .published import drop_fractions, log_proposal_density
 from .settings import Settings

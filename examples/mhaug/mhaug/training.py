@@ -8,8 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...errors import UsageError
-from ..operations.mh_aggregate import Edges
+from gnnbench.errors import UsageError
+from gnnbench.workloads.operations.mh_aggregate import Edges
+
 from .chain import Propose, State, draw, entropy, row_scale, uncertainty
 from .model import GCN, Features, Pattern, features, structure
 from .saint import Sampling, Subgraph, induced, node_sampler

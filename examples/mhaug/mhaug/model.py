@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ..operations.mh_aggregate import Edges
-from ..platforms.torch import product
+from gnnbench.workloads.operations.mh_aggregate import Edges
+from gnnbench.workloads.platforms.torch import product
+
 from .settings import Settings
 
 

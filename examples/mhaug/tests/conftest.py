@@ -1,0 +1,11 @@
+"""What these tests share with those of gnnbench."""
+
+from tests.conftest import (  # noqa: F401
+    _platform_is_installed,
+    make_case,
+    molecules,
+    multi_label_graph,
+    small_graph,
+    typed_graph,
+)
+from tests.workloads.conftest import without_back_end  # noqa: F401
