@@ -2,11 +2,10 @@
 
 The port's faults are corrected; its costs are kept: graphs are rebuilt, features are copied, `aggregate` is
 called four times for two states and once for the ego graph, and SciPy computes densities on the host. Only
-the edge list with one host read per element (`elementwise_edge_list`) is optional, so that speed-ups do not
-come from removing it.
+the edge list is made by one operator, so that speed-ups do not come from that.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -66,18 +65,13 @@ def loop(edges: Edges, x: Tensor) -> Loop:
 def propose(
     loop: Loop,
     settings: Settings,
-    make_edge_list: Callable[[DGLGraph], Tensor],
     state: State,
     draws: Draws,
     uncertainty: Tensor,
 ) -> Proposal:
-    """Propose a state and decide on it.
-
-    `make_edge_list` is `stacked_edge_list` or `elementwise_edge_list`; `state` has its graph; `uncertainty`
-    is h, float [n].
-    """
+    """Propose a state and decide on it; `state` has its graph, and `uncertainty` is h, float [n]."""
     edges, graph = loop.edges, loop.graph
-    edge_list = initialize(graph, make_edge_list)
+    edge_list = initialize(graph)
     wanted = calculate_delta_value(state, draws, settings)
     augmented = graph_augmentation(graph, edge_list, draws, wanted)
     kept = augmented.ndata["kept"]
@@ -101,20 +95,9 @@ def propose(
     return Proposal(proposed, log_target, log_density, accept(log_target, log_density, draws.accept))
 
 
-def initialize(graph: DGLGraph, make_edge_list: Callable[[DGLGraph], Tensor]) -> Tensor:
-    """Return the edge list of the original graph: int64 [2, m]."""
-    return make_edge_list(graph)
-
-
-def stacked_edge_list(graph: DGLGraph) -> Tensor:
-    """Return the edge list, int64 [2, m], made by one operator."""
+def initialize(graph: DGLGraph) -> Tensor:
+    """Return the edge list of the original graph: int64 [2, m]; the port read each element by itself."""
     return torch.stack(graph.edges())
-
-
-def elementwise_edge_list(graph: DGLGraph) -> Tensor:
-    """Return the edge list, int64 [2, m], with one host read per element, as in the port."""
-    source, target = graph.edges()
-    return torch.tensor([list(source), list(target)], device=source.device)
 
 
 def calculate_delta_value(state: State, draws: Draws, settings: Settings) -> Sequence[float]:

@@ -52,7 +52,7 @@ def augment(case: Case, variant: str) -> Workload:
         from . import profiled
 
         loop = profiled.loop(edges, x)
-        return _built, (loop.graph, profiled.stacked_edge_list(loop.graph), draws, DROPPED)
+        return _built, (loop.graph, profiled.initialize(loop.graph), draws, DROPPED)
     count = torch.tensor([edges.num_edges, edges.num_nodes], device=case.device)
     keep = count - (count * torch.tensor(DROPPED, dtype=torch.float64, device=case.device)).long()
     return _masked, (x[:, :1].contiguous(), draws, keep)
@@ -136,7 +136,7 @@ def prepare(
         from . import profiled
 
         loop = profiled.loop(edges, x)
-        propose = partial(profiled.propose, loop, settings, profiled.stacked_edge_list)
+        propose = partial(profiled.propose, loop, settings)
         return profiled.with_graph(edges, x, state), propose
     if variant == "compiled":
         from . import compiled
