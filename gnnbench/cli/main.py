@@ -5,46 +5,33 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 from .. import __version__, option_defaults, settings, signals
 from ..errors import UsageError, one_line
 from ..options import OPTIONS
 from ..packages import missing
-from . import (
-    ab,
-    accept,
-    affected,
-    baseline,
-    bisect,
-    comment,
-    compare,
-    init,
-    merge,
-    profile,
-    regret,
-    report,
-    streams,
-    watch,
-)
+from . import streams
 from .common import INTERRUPTED, NOTHING_SLOWER
 
 WRONG_USAGE = 2
 
 _COMMANDS = {
-    init: "set up a repository: settings, a first benchmark and a workflow, shown before they are written",
-    baseline: "record timings for pytest --benchmark-compare, and manage the records",
-    ab: "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]",
-    accept: "write down that a change is intended: accept RESULT.json [ID...] --reason TEXT",
-    affected: "list the benchmarks whose code changed, without timing: affected BASE HEAD [-- PYTEST ARGS]",
-    bisect: "find the commit or release that changed a time: bisect GOOD BAD [-- PYTEST ARGS]",
-    profile: "show where a benchmark spends its time: profile SELECT [--with KIND] [-- PYTEST ARGS]",
-    compare: "compare saved runs: compare A.json... -- B.json...",
-    comment: "write results as a comment for a pull request: comment RESULT.json...",
-    merge: "join the results of shards: merge SHARD.json... -o WHOLE.json",
-    report: "make an HTML page, and slides: report RUN.json [BASE.json ...]",
-    watch: "look at each new version of a package or repository: watch WHAT --state FOLDER [-- PYTEST ARGS]",
-    regret: "compare the ways to compute an operation, on a grid of graphs: regret [OPERATION...]",
+    "init": "set up a repository: settings, a first benchmark and a workflow, shown before they are written",
+    "baseline": "record timings for pytest --benchmark-compare, and manage the records",
+    "ab": "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]",
+    "accept": "write down that a change is intended: accept RESULT.json [ID...] --reason TEXT",
+    "affected": "list the benchmarks whose code changed, without timing: affected BASE HEAD [-- PYTEST ARGS]",
+    "bisect": "find the commit or release that changed a time: bisect GOOD BAD [-- PYTEST ARGS]",
+    "profile": "show where a benchmark spends its time: profile SELECT [--with KIND] [-- PYTEST ARGS]",
+    "compare": "compare saved runs: compare A.json... -- B.json...",
+    "comment": "write results as a comment for a pull request: comment RESULT.json...",
+    "merge": "join the results of shards: merge SHARD.json... -o WHOLE.json",
+    "report": "make an HTML page, and slides: report RUN.json [BASE.json ...]",
+    "watch": "look at each new version of a package or repository: "
+    "watch WHAT --state FOLDER [-- PYTEST ARGS]",
+    "regret": "compare the ways to compute an operation, on a grid of graphs: regret [OPERATION...]",
 }
 """What each module's subcommand does, in the order of `--help`, below `list` and `doctor`."""
 
@@ -132,8 +119,8 @@ def _parser() -> argparse.ArgumentParser:
                 help="show all calls of an operation, their limits, and why a platform has none; also the "
                 "beginning of several names (spmm)",
             )
-    for module, text in _COMMANDS.items():
-        name = module.__name__.rpartition(".")[2]
+    for name, text in _COMMANDS.items():
+        module = import_module(f".{name}", __package__)
         module.add_arguments(commands.add_parser(name, help=text, description=text))
     return parser
 

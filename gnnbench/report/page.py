@@ -12,18 +12,21 @@ from markupsafe import Markup, escape
 from .. import __version__, units
 from .names import LONGEST, clean
 
+_SHARED = "gnnbench.report"
+"""The package with the templates that all pages share."""
 _FIRST = "theme.js"  # in the head, so that a dark page does not flash white
 
 
-def render(template: str, *, own: str = "", **context: Any) -> str:
+def render(template: str, *, own: str = "", package: str = _SHARED, **context: Any) -> str:
     """Return a page.
 
     Files may contain foreign names and messages. So everything in `context` is cleaned and escaped, and the
     page's content security policy allows only scripts and styles with the digests of gnnbench's own.
 
     Args:
-        template: file in `gnnbench/report/templates` that extends `base.html`.
-        own: name of a style sheet and a script there that only this page has.
+        template: file in the folder `templates` of the package that extends `base.html`.
+        own: name of a style sheet and a script of `gnnbench.report` that only this page has.
+        package: name of the package that has the template.
         context: variables of the template.
     """
     style = "\n".join(_text(f"{name}.css") for name in ("base", own) if name)
@@ -42,9 +45,8 @@ def render(template: str, *, own: str = "", **context: Any) -> str:
     # These texts are gnnbench's own, so they need no escaping.
     ours = {"policy": Markup(policy), "style": Markup(style), "first_script": Markup(first)}  # noqa: S704
     marked = [Markup(text) for text in texts]  # noqa: S704
-    return (
-        _environment().get_template(template).render(version=__version__, scripts=marked, **ours, **context)
-    )
+    page = _environment().from_string(_text(template, package))
+    return page.render(version=__version__, scripts=marked, **ours, **context)
 
 
 def fragment(*names: str) -> str:
@@ -56,7 +58,7 @@ def fragment(*names: str) -> str:
 @functools.cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("gnnbench.report"),
+        loader=PackageLoader(_SHARED),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_finalized,
@@ -78,8 +80,8 @@ def _finalized(value: Any) -> Any:
     return clean(value, LONGEST) if type(value) is str else value
 
 
-def _text(name: str) -> str:
-    return resources.files("gnnbench.report").joinpath("templates", name).read_text("utf-8")
+def _text(name: str, package: str = _SHARED) -> str:
+    return resources.files(package).joinpath("templates", name).read_text("utf-8")
 
 
 def _digest(text: str) -> str:
