@@ -17,8 +17,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from gnnbench import codec
+from gnnbench.apps.regret.result import Regrets
 from gnnbench.compare import comparison, result, verdict
-from gnnbench.compare.regret.result import Regrets
 from gnnbench.profile import record
 from gnnbench.results import counter_baseline, parts
 
@@ -68,8 +68,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Order the pages as README.md's table does; those that it lacks follow."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     table = readme.partition("\n## More\n")[2]
-    named = [name for name in re.findall(r"\]\(docs/([\w./-]+\.md)\)", table) if "/" not in name]
     docs = Path(config.docs_dir)
+    named = re.findall(r"\]\(docs/((?:apps/)?[\w.-]+\.md)\)", table)
     others = sorted(path.name for path in docs.glob("*.md") if path.name not in named)
     experiments = sorted(path.relative_to(docs).as_posix() for path in docs.glob("experiments/*.md"))
     config.nav = ["index.md", *named, *others, "api.md", "examples.md", {"Experiments": experiments}]

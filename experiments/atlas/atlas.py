@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from gnnbench.compare.watch.versions import Watched
+from gnnbench.apps.watch.versions import Watched
 
 _ROOT = Path(__file__).parents[2]
 _GNNBENCH = str(Path(sys.executable).with_name("gnnbench"))

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gnnbench.compare.regret.result import Regrets
+from gnnbench.apps.regret.result import Regrets
 
 _SUITE = Path(__file__).parent / "suites/ways"
 _GNNBENCH = str(Path(sys.executable).with_name("gnnbench"))
@@ -43,7 +43,7 @@ def worst(found: Regrets) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    """Read the command line, and print the table of docs/regret.md."""
+    """Read the command line, and print the table of docs/apps/regret.md."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,6 +1,7 @@
 """The `gnnbench` command."""
 
 import argparse
+import pkgutil
 import sys
 import traceback
 from collections.abc import Sequence
@@ -29,11 +30,10 @@ _COMMANDS = {
     "comment": "write results as a comment for a pull request: comment RESULT.json...",
     "merge": "join the results of shards: merge SHARD.json... -o WHOLE.json",
     "report": "make an HTML page, and slides: report RUN.json [BASE.json ...]",
-    "watch": "look at each new version of a package or repository: "
-    "watch WHAT --state FOLDER [-- PYTEST ARGS]",
-    "regret": "compare the ways to compute an operation, on a grid of graphs: regret [OPERATION...]",
 }
 """What each module's subcommand does, in the order of `--help`, below `list` and `doctor`."""
+_APPS = Path(__file__).parents[1] / "apps"
+"""Each folder here is a subcommand, too, whose module `command` says in HELP what it does."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -122,6 +122,9 @@ def _parser() -> argparse.ArgumentParser:
     for name, text in _COMMANDS.items():
         module = import_module(f".{name}", __package__)
         module.add_arguments(commands.add_parser(name, help=text, description=text))
+    for app in pkgutil.iter_modules([str(_APPS)]):
+        module = import_module(f"..apps.{app.name}.command", __package__)
+        module.add_arguments(commands.add_parser(app.name, help=module.HELP, description=module.HELP))
     return parser
 
 

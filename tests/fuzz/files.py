@@ -11,8 +11,8 @@ from gnnbench.compare.ab.visit import Inspections
 from gnnbench.compare.comparison import Work
 from gnnbench.measure.counter_changes import CounterChange
 from gnnbench.results.baseline import FOLDER, RecordStore
+from tests.apps.regret import results
 from tests.compare.bisect.results import commits, finding, result
-from tests.compare.regret import results
 from tests.report import contents
 from tests.run_files import entry, fingerprint, plain, suite
 

@@ -1,0 +1,155 @@
+"""Maps of a call's regret as slides: width by degree, the fastest way as colour, the regret as intensity."""
+
+import math
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import compress
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from ... import units
+from ...report import slides
+from ...report.charts.common import Row, Spec, config, rows_of, scale
+from ...report.composed import environment_facts
+from ...report.pictures import Picture
+from ...report.style import Style
+from ...workloads.graphs.catalog import DatasetName
+from .result import Regret, Regrets
+from .shown import random_graph
+
+_NOTE = (
+    "Letter and colour: the fastest of all ways; ?: not known for sure. Number and intensity: time of the "
+    "call / time of the fastest way. Pale: 1x; full: 4x or more."
+)
+_THREADS = "threads"
+"""The fact on the session's threads; a map says those of its points."""
+_LONGEST_NAME = 150
+COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2", "#999999")
+"""Distinct for colour-blind readers (Okabe and Ito, Color Universal Design, 2008)."""
+LETTERS = "ABCDEFGH"
+_FULL = 4.0
+"""The regret from which on a colour is full."""
+_TENS = 9.95
+"""The regret from which on a whole number is shown."""
+_PALE, _STRONG = 0.25, 0.9
+"""Opacity without regret, and at _FULL."""
+
+
+def write(found: Regrets, folder: Path) -> list[Path]:
+    """Write a map of each call as SVG and PNG; return the files.
+
+    Args:
+        found: the result.
+        folder: where.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    written: list[Path] = []
+    facts = environment_facts(found.environment)
+    last = slides.footer(fact for fact in facts if fact[0] != _THREADS)
+    for name, picture in pictures(found):
+        written += slides.save(picture, last, folder / name)
+    return written
+
+
+def pictures(found: Regrets) -> Iterator[tuple[str, Picture]]:
+    """Yield name and map of each call on random graphs: one for each direction, size, types and threads."""
+    maps: dict[tuple[str, ...], list[Regret]] = {}
+    for row in found.regrets(same_structure=False):
+        place = row.point.place
+        if graph := random_graph(place.dataset):
+            more = place.dtype, place.index_dtype, units.count(place.threads, "thread"), place.device
+            direction = place.direction.replace("_", " and ")
+            maps.setdefault((row.way.name, direction, f"2**{graph.scale} nodes", *more), []).append(row)
+    differs = [True, True, *[len(set(values)) > 1 for values in zip(*maps, strict=True)][2:]]
+    places = [point.place for point in found.points]
+    for key, rows in maps.items():
+        ways = [way for way, _ in Counter(row.fastest for row in rows).most_common()]
+        what = ", ".join(compress(key, differs))
+        regrets = [row.judgement.ratio or 1.0 for row in rows]
+        median = units.ratio(statistics.median(regrets))
+        message = f"{what}: {median} the time of the fastest way in the median"
+        if (low := rows[0].judgement.low) is not None:  # the worst point comes first
+            message += f", at least {units.ratio(low)} at the worst point"
+        cells = list(map(_cell, sorted(rows, key=lambda row: places.index(row.point.place))))
+        draw = partial(chart, cells, ways)
+        file = re.sub(r"[^a-z0-9]+", "-", what.lower())[:_LONGEST_NAME]
+        note = f"{', '.join(key[3:])}. {_NOTE}"
+        yield file, Picture("platforms", message, note, f"{message}. {note}", draw)
+
+
+def _cell(row: Regret) -> dict[str, Any]:
+    """Return what the chart shows of a regret."""
+    place = row.point.place
+    graph = DatasetName.parse(place.dataset)
+    return {
+        "kind": f"{graph.family}:{graph.scale}",
+        "degree": f"{2 * graph.edges:g}",
+        "hidden": str(place.hidden),
+        "way": row.fastest,
+        "is_decided": row.point.is_decided,
+        "regret": row.judgement.ratio,
+    }
+
+
+def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
+    """Return the map, a part for each kind of graph.
+
+    Args:
+        cells: `kind` of graph, `degree` and `hidden` as texts in order, `way`, whether it `is_decided`, and
+            `regret`, a ratio.
+        ways: the fastest ways, the commonest first; of more than eight, the last have no cell.
+        style: the style.
+    """
+    shown = [
+        {
+            **cell,
+            "legend": f"{letter}  {cell['way']}",
+            "text": f"{letter}{' ' if cell['is_decided'] else '?'}{_ratio(cell['regret'])}",
+            "opacity": _PALE
+            + (_STRONG - _PALE) * min(math.log(max(cell["regret"], 1.0)) / math.log(_FULL), 1.0),
+        }
+        for cell in cells
+        if cell["way"] in ways[: len(LETTERS)]
+        for letter in LETTERS[ways.index(cell["way"])]
+    ]
+    legends = [f"{letter}  {way}" for letter, way in zip(LETTERS, ways, strict=False)]
+    kinds = list(dict.fromkeys(cell["kind"] for cell in shown))
+    size = style.whole / max(len(kinds), 1) - 4 * style.font_size
+    small = round(0.7 * style.font_size)
+    parts = []
+    for kind in kinds:
+        own = [cell for cell in shown if cell["kind"] == kind]
+        orders = {
+            axis: sorted({cell[axis] for cell in own}, key=float, reverse=axis == "hidden")
+            for axis in ("degree", "hidden")
+        }
+        base = rows_of(own).encode(
+            x=alt.X("degree:O", sort=orders["degree"], title="mean degree", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("hidden:O", sort=orders["hidden"], title="width" if kind == kinds[0] else None),
+        )
+        legend = alt.Legend(title=None, columns=2, labelLimit=0, orient="top", labelFontSize=small)
+        tiles = base.mark_rect(stroke=style.paper).encode(
+            color=alt.Color("legend:N", scale=scale(legends, COLOURS[: len(legends)]), legend=legend),
+            opacity=alt.Opacity("opacity:Q", scale=None, legend=None),
+        )
+        texts = base.mark_text(fontSize=small, color="#111111").encode(text="text:N")
+        title = alt.TitleParams(kind, fontSize=small)
+        parts.append(
+            alt.layer(tiles, texts).properties(
+                title=title, width=size, height={"step": 2.2 * style.font_size}
+            )
+        )
+    spec: Spec = alt.hconcat(*parts).to_dict()
+    return {**spec, "config": config(style)}
+
+
+def _ratio(regret: float) -> str:
+    """Write a regret in at most four characters: `1.0x`, `12x`."""
+    return f"{regret:.{1 if regret < _TENS else 0}f}x"

@@ -1,0 +1,414 @@
+"""Ways to compute the same: the calls of operations that return the same, and more ways beside them.
+
+A call of an operation is what a user of a library writes, so it stands for the library's own choice. The ways
+beside it are what the library could do instead.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from ...workloads.annotations import Case, Edges, Graph, Tensor
+from ...workloads.libraries import functional, inputs, on_torch, torch, utils
+from ...workloads.operation import Call, Operation
+from ...workloads.operations import OPERATIONS
+from ...workloads.operations.edge_list import (
+    EdgeList,
+    edges_of,
+    keys,
+    listed,
+    shuffled,
+    unchanged,
+    with_duplicates,
+)
+from ...workloads.operations.scatter import Destination, unsorted_index
+from ...workloads.operations.segment import offsets
+
+
+class Path(NamedTuple):
+    """A way to compute the result of an operation."""
+
+    operation: Operation
+    """For a way beside the calls, the first of its family."""
+    platform: str
+    """For a way beside the calls, one whose module reads its output."""
+    call: Call
+    is_call: bool
+    """Whether it is the operation's call on the platform, which stands for the library's own choice."""
+
+    @property
+    def id(self) -> str:
+        """Its name in tables and files."""
+        if self.is_call:
+            return f"{self.operation.name} on {self.platform}"
+        return self.call.text
+
+
+class Family(NamedTuple):
+    """Operations with the same inputs and results."""
+
+    operations: tuple[str, ...]
+    inputs: Callable[[Case], tuple[Tensor, ...]]
+    """Makes the inputs after the structure."""
+    more: tuple[Call, ...]
+    """Ways beside the calls, on tensors of PyTorch."""
+    without: tuple[str, ...] = ()
+    """Ids of calls that return something else, or take inputs of one width only."""
+    has_features: bool = True
+    """Whether an input has the width of features."""
+
+    def paths(self) -> Iterator[Path]:
+        """Yield all ways, also those whose library is not installed."""
+        operations = [OPERATIONS[name] for name in self.operations]
+        for operation in operations:
+            for platform, call in operation.calls.items():
+                path = Path(operation, platform, call, is_call=True)
+                if path.id not in self.without:
+                    yield path
+        for call in self.more:
+            yield Path(operations[0], "pyg", call, is_call=False)
+
+
+class Half(NamedTuple):
+    """The sources of the entries, sorted by target, with the targets' row pointer."""
+
+    sources: Tensor
+    """int [E]."""
+    offsets: Tensor
+    """int [N + 1]."""
+
+
+def structure_kind(structure: Any, graph: Graph) -> str:
+    """Return what form a structure has: two calls that take the same form need no conversion between them."""
+    kind = type(structure).__name__
+    if kind in ("Edges", "EdgeList", "tuple"):
+        return structure_kind(structure[0], graph)
+    if not isinstance(structure, torch.Tensor) or kind == "EdgeIndex":
+        return {"Destination": "index", "Half": "CSR"}.get(kind, kind)
+    if structure.layout != torch.strided:
+        return str(structure.layout).rpartition("_")[2].upper()
+    if structure.dim() > 1:
+        return "edge list"
+    return "index" if len(structure) == graph.num_edges else "row pointer"
+
+
+def _features(case: Case) -> tuple[Tensor]:
+    return (case.features(),)
+
+
+def _messages(case: Case) -> tuple[Tensor]:
+    return (case.tensor(inputs.pattern(case.graph.num_edges, case.spec.hidden)),)
+
+
+def _scores(case: Case) -> tuple[Tensor]:
+    return (case.tensor(inputs.pattern(case.graph.num_edges, case.spec.hidden, case.dtype, shift=100)),)
+
+
+def _weights(case: Case) -> tuple[Tensor]:
+    return (case.edge_weight(),)
+
+
+def _nothing(_case: Case) -> tuple[()]:
+    return ()
+
+
+def _coo(case: Case) -> Tensor:
+    return on_torch.structure(case).to_sparse_coo()
+
+
+def _half(case: Case) -> Half:
+    pointer, source, _ = case.csr()
+    return Half(source, pointer)
+
+
+def _scatter_reduce(to: Destination, messages: Tensor, reduce: str) -> Tensor:
+    out = messages.new_zeros(to.num_nodes, messages.size(1))
+    index = to.indices.unsqueeze(1).expand_as(messages)
+    return out.scatter_reduce_(0, index, messages, reduce, include_self=False)
+
+
+def _index_reduce(to: Destination, messages: Tensor, reduce: str) -> Tensor:
+    out = messages.new_zeros(to.num_nodes, messages.size(1))
+    return out.index_reduce_(0, to.indices, messages, reduce, include_self=False)
+
+
+def _index_add_mean(to: Destination, messages: Tensor) -> Tensor:
+    total = messages.new_zeros(to.num_nodes, messages.size(1)).index_add_(0, to.indices, messages)
+    return total / torch.bincount(to.indices, minlength=to.num_nodes).clamp_(min=1).unsqueeze(1)
+
+
+def _segments(messages: Tensor, pointer: Tensor, reduce: str) -> Tensor:
+    if reduce != "max":
+        return torch.segment_reduce(messages, reduce, offsets=pointer, initial=0)
+    maxima = torch.segment_reduce(messages, reduce, offsets=pointer)
+    return torch.where(maxima.isinf(), 0, maxima)
+
+
+def _product(pointer: Tensor, columns: Tensor, x: Tensor, reduce: str) -> Tensor:
+    """Return the product of the CSR matrix of ones with these columns, and x."""
+    size = (len(pointer) - 1, len(x))
+    matrix = torch.sparse_csr_tensor(pointer, columns, x.new_ones(len(columns)), size, check_invariants=False)
+    return torch.sparse.mm(matrix, x, reduce)
+
+
+def _sorted(to: Destination) -> tuple[Tensor, Tensor]:
+    """Return the row pointer and the order of an index."""
+    index, order = to.indices.sort(stable=True)
+    return torch._convert_indices_from_coo_to_csr(index, to.num_nodes), order  # noqa: SLF001
+
+
+def _sorted_segments(to: Destination, messages: Tensor, reduce: str) -> Tensor:
+    pointer, order = _sorted(to)
+    return _segments(messages.index_select(0, order), pointer, reduce)
+
+
+def _sorted_product(to: Destination, messages: Tensor, reduce: str) -> Tensor:
+    return _product(*_sorted(to), messages, reduce)
+
+
+def _segment_product(pointer: Tensor, messages: Tensor, reduce: str) -> Tensor:
+    order = torch.arange(len(messages), dtype=pointer.dtype, device=pointer.device)
+    return _product(pointer, order, messages, reduce)
+
+
+def _bags(pointer: Tensor, messages: Tensor, mode: str) -> Tensor:
+    order = torch.arange(len(messages), dtype=pointer.dtype, device=pointer.device)
+    return functional.embedding_bag(order, messages, pointer, mode=mode, include_last_offset=True)
+
+
+def _indexed(pointer: Tensor, messages: Tensor, reduce: str) -> Tensor:
+    """Reduce segments by the node of each message."""
+    lengths = pointer.diff()
+    node = torch.arange(len(lengths), dtype=pointer.dtype, device=pointer.device)
+    to = Destination(node.repeat_interleave(lengths, output_size=len(messages)), len(lengths))
+    if reduce == "sum":
+        return messages.new_zeros(len(lengths), messages.size(1)).index_add_(0, to.indices, messages)
+    return _index_reduce(to, messages, reduce)
+
+
+def _gathered(edge_index: Tensor, x: Tensor, reduce: str) -> Tensor:
+    source, target = edge_index
+    return utils.scatter(x.index_select(0, source), target, 0, x.size(0), reduce)
+
+
+def _gathered_index_reduce(edge_index: Tensor, x: Tensor, reduce: str) -> Tensor:
+    source, target = edge_index
+    return _index_reduce(Destination(target, x.size(0)), x.index_select(0, source), reduce)
+
+
+def _gathered_segments(half: Half, x: Tensor, reduce: str) -> Tensor:
+    return _segments(x.index_select(0, half.sources), half.offsets, reduce)
+
+
+def _made_csr_product(edge_index: Tensor, x: Tensor, reduce: str) -> Tensor:
+    """Return the product with a CSR matrix that is made of the edges, which are sorted by target."""
+    source, target = edge_index
+    pointer = torch._convert_indices_from_coo_to_csr(  # noqa: SLF001 - it has no public name
+        target, x.size(0), out_int32=target.dtype == torch.int32
+    )
+    return _product(pointer, source, x, reduce)
+
+
+def _softmax(graph: Edges, score: Tensor, maxima: Callable[..., Tensor]) -> Tensor:
+    """Return the softmax with maxima of nodes by `maxima`, and sums by index_add_."""
+    to = Destination(graph.edge_index[1], graph.num_nodes)
+    shifted = score - maxima(to, score.detach(), "amax").index_select(0, to.indices)
+    exponential = shifted.exp()
+    total = score.new_zeros(to.num_nodes, score.size(1)).index_add_(0, to.indices, exponential)
+    return exponential / total.index_select(0, to.indices)
+
+
+def _softmax_of_segments(pointer: Tensor, score: Tensor) -> Tensor:
+    repeated = partial(torch.repeat_interleave, repeats=pointer.diff(), dim=0, output_size=len(score))
+    shifted = score - repeated(torch.segment_reduce(score.detach(), "max", offsets=pointer))
+    exponential = shifted.exp()
+    return exponential / repeated(torch.segment_reduce(exponential, "sum", offsets=pointer))
+
+
+def _counted(to: Destination) -> Tensor:
+    ones = torch.ones(len(to.indices), device=to.indices.device)
+    return ones.new_zeros(to.num_nodes).index_add_(0, to.indices, ones)
+
+
+def _distinct(edges: EdgeList, weight: Tensor) -> tuple[Tensor, Tensor]:
+    distinct, number = keys(edges.edge_index, edges.num_nodes).unique(return_inverse=True)
+    return edges_of(distinct, edges.num_nodes), weight.new_zeros(len(distinct)).index_add_(0, number, weight)
+
+
+def _sorted_distinct(edges: EdgeList, weight: Tensor) -> tuple[Tensor, Tensor]:
+    ordered, order = keys(edges.edge_index, edges.num_nodes).sort()
+    distinct, number = ordered.unique_consecutive(return_inverse=True)
+    total = weight.new_zeros(len(distinct)).index_add_(0, number, weight.index_select(0, order))
+    return edges_of(distinct, edges.num_nodes), total
+
+
+def _csr_by_keys(edges: EdgeList, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    ordered, order = keys(edges.edge_index, edges.num_nodes).sort()
+    source, target = edges_of(ordered, edges.num_nodes)
+    pointer = torch._convert_indices_from_coo_to_csr(source, edges.num_nodes)  # noqa: SLF001
+    return pointer, target, weight.index_select(0, order)
+
+
+def _csr_by_two_sorts(edges: EdgeList, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    source, target = edges.edge_index
+    target, first = target.sort()
+    source, second = source.index_select(0, first).sort(stable=True)
+    pointer = torch._convert_indices_from_coo_to_csr(source, edges.num_nodes)  # noqa: SLF001
+    return pointer, target.index_select(0, second), weight.index_select(0, first.index_select(0, second))
+
+
+def _neighbours(reduce: str, amax: str, *more: Call) -> tuple[Call, ...]:
+    """Return ways to reduce over neighbours; `amax` is torch.sparse.mm's name for the reduction."""
+    made = f"CSR made in each call, torch.sparse.mm(..., '{amax}')"
+    return (
+        Call("index_select, utils.scatter", partial(_gathered, reduce=reduce), build="edges"),
+        Call("index_select, segment_reduce", partial(_gathered_segments, reduce=reduce), build=_half),
+        Call(made, partial(_made_csr_product, reduce=amax), build="edges"),
+        *more,
+    )
+
+
+_on_index = partial(Call, build=unsorted_index)
+
+
+def _scattered(reduce: str, amax: str, *more: Call) -> tuple[Call, ...]:
+    """Return ways to reduce messages by an index that is not sorted."""
+    return (
+        _on_index("sort, segment_reduce", partial(_sorted_segments, reduce=reduce)),
+        _on_index(f"sort, torch.sparse.mm(..., '{amax}')", partial(_sorted_product, reduce=amax)),
+        *more,
+    )
+
+
+def _segmented(reduce: str, amax: str, *more: Call) -> tuple[Call, ...]:
+    """Return ways to reduce messages that are sorted."""
+    call = partial(Call, build=offsets)
+    indexed = "index_add_" if reduce == "sum" else f"index_reduce_(..., '{amax}')"
+    return (
+        call(f"torch.sparse.mm(..., '{amax}')", partial(_segment_product, reduce=amax)),
+        call(f"repeat_interleave, {indexed}", partial(_indexed, reduce=amax)),
+        call(f"embedding_bag(mode='{reduce}')", partial(_bags, mode=reduce)),
+        *more,
+    )
+
+
+FAMILIES = (
+    Family(
+        ("spmm_sum", "gather_scatter_sum", "spmm_sum_edge_index", "update_all_copy_u_sum"),
+        _features,
+        _neighbours(
+            "sum",
+            "sum",
+            Call("CSR @ x", lambda matrix, x: matrix @ x),
+            Call("COO @ x", lambda matrix, x: matrix @ x, build=_coo),
+        ),
+    ),
+    Family(("spmm_mean", "update_all_copy_u_mean"), _features, _neighbours("mean", "mean")),
+    Family(
+        ("spmm_max", "update_all_copy_u_max"),
+        _features,
+        _neighbours(
+            "max",
+            "amax",
+            Call(
+                "index_select, index_reduce_(..., 'amax')",
+                partial(_gathered_index_reduce, reduce="amax"),
+                build="edges",
+            ),
+        ),
+    ),
+    Family(
+        ("scatter_sum",),
+        _messages,
+        _scattered(
+            "sum",
+            "sum",
+            _on_index("scatter_reduce_(..., 'sum')", partial(_scatter_reduce, reduce="sum")),
+        ),
+    ),
+    Family(
+        ("scatter_mean",),
+        _messages,
+        _scattered(
+            "mean",
+            "mean",
+            _on_index("index_add_, bincount", _index_add_mean),
+            _on_index("index_reduce_(..., 'mean')", partial(_index_reduce, reduce="mean")),
+        ),
+    ),
+    Family(
+        ("scatter_max",),
+        _messages,
+        _scattered(
+            "max",
+            "amax",
+            _on_index("index_reduce_(..., 'amax')", partial(_index_reduce, reduce="amax")),
+        ),
+    ),
+    Family(("segment_sum",), _messages, _segmented("sum", "sum")),
+    Family(("segment_mean",), _messages, _segmented("mean", "mean")),
+    Family(("segment_max",), _messages, _segmented("max", "amax")),
+    Family(
+        ("edge_softmax", "edge_softmax_ptr"),
+        _scores,
+        (
+            Call(
+                "maxima by scatter_reduce_, sums by index_add_",
+                partial(_softmax, maxima=_scatter_reduce),
+                build="numbered_edges",
+            ),
+            Call(
+                "maxima by index_reduce_, sums by index_add_",
+                partial(_softmax, maxima=_index_reduce),
+                build="numbered_edges",
+            ),
+            Call("segment_reduce, repeat_interleave", _softmax_of_segments, build=offsets),
+        ),
+        without=("edge_softmax on torch",),
+    ),
+    Family(
+        ("degree",),
+        _nothing,
+        (_on_index("index_add_ of ones", _counted),),
+        has_features=False,
+    ),
+    Family(
+        ("coalesce",),
+        _weights,
+        (
+            Call(
+                "unique of keys, index_add_",
+                _distinct,
+                build=partial(listed, with_duplicates),
+                result=unchanged,
+            ),
+            Call(
+                "sort of keys, unique_consecutive, index_add_",
+                _sorted_distinct,
+                build=partial(listed, with_duplicates),
+                result=unchanged,
+            ),
+        ),
+        has_features=False,
+    ),
+    Family(
+        ("to_csr",),
+        _weights,
+        (
+            Call("sort of keys", _csr_by_keys, build=partial(listed, shuffled), result=unchanged),
+            Call(
+                "sort by target, then by source",
+                _csr_by_two_sorts,
+                build=partial(listed, shuffled),
+                result=unchanged,
+            ),
+        ),
+        ("to_csr on dgl",),  # DGL leaves the columns of a row as they come
+        has_features=False,
+    ),
+)
+
+
+def family_of(operation: str) -> Family | None:
+    """Return the family of an operation; None: it has one way only."""
+    return next((family for family in FAMILIES if operation in family.operations), None)

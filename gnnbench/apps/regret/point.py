@@ -1,0 +1,276 @@
+"""Times every way to compute an operation at one point of a grid: checks it, then times it in turns."""
+
+import math
+import random
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from ...errors import one_line
+from ...measure.clock import Call, Clock, calibrated_iterations, wanted_seconds
+from ...measure.conditions import collector_paused, cpu_threads
+from ...measure.layouts import Layouts
+from ...packages import is_installed
+from ...workloads import platforms
+from ...workloads.accuracy import MismatchError
+from ...workloads.backward import leaves, with_backward
+from ...workloads.case import Case
+from ...workloads.cells import not_installed
+from ...workloads.graphs.graph import Graph
+from ...workloads.kept_reference import KeptReference
+from ...workloads.spec import FORWARD_BACKWARD, Spec
+from ...workloads.verify import verify
+from .paths import Family, Path, structure_kind
+from .race import BETWEEN_PROCESSES, FRESH_LOOKS, LOOKS, Race, Ratio, ratio_in
+from .result import Place, Point, SavedRatio, Way
+
+_TRIES = 3
+"""Calls, and rounds of calls, of each way before the race; the fastest counts, as others may be disturbed."""
+_FAR = 4.0
+"""A way that takes so many times as long as the fastest in these calls is not in the race."""
+_ROUNDS = 3
+_LONG_SECONDS = 0.01
+"""Of a round from which on a block has only one."""
+_PRECISE = 0.25
+"""The second phase ends where the interval's half-width is this fraction of the log ratio, or the effect."""
+
+
+@dataclass(frozen=True)
+class _Entrant:
+    """A way that is ready to be timed."""
+
+    path: Path
+    takes: str
+    call: Call
+    context: Callable[[], AbstractContextManager[None]]
+    """In which it is called."""
+    iterations: int = 1
+    rounds: int = _ROUNDS
+
+
+def measure(
+    family: Family,
+    place: Place,
+    graph: Graph,
+    kept: KeptReference,
+    clock_of: Callable[[Sequence[str]], Clock],
+    effect: float,
+    seconds: float,
+) -> Point:
+    """Check and time all ways.
+
+    Args:
+        family: the ways.
+        place: where in the grid.
+        graph: its graph.
+        kept: keeps the float64 reference.
+        clock_of: returns the clock for inputs on these devices.
+        effect: ways that differ by less count as equally fast, as a fraction.
+        seconds: for all of it, as far as each way was timed in a few blocks.
+    """
+    clock = clock_of([place.device])
+    end_seconds = clock.now() + seconds
+    found = Point(place, graph.num_nodes, graph.num_edges)
+    with cpu_threads(place.threads):
+        entrants = _ready(family, place, graph, kept, found.left_out)
+        return _Timing(entrants, clock, effect, end_seconds).point(found) if entrants else found
+
+
+def _ready(
+    family: Family, place: Place, graph: Graph, kept: KeptReference, left_out: dict[str, str]
+) -> list[_Entrant]:
+    """Return the ways whose result is right; note why others are left out."""
+    found: list[_Entrant] = []
+    inputs: tuple[Any, ...] | None = None
+    for path in family.paths():
+        spec = Spec(
+            path.operation.name,
+            place.direction,
+            path.platform,
+            place.dtype,
+            place.index_dtype,
+            graph.name,
+            place.hidden,
+            place.device,
+        )
+        case = Case(spec, graph)
+        if reason := _why_not(path, spec, graph):
+            left_out[path.id] = reason
+            continue
+        hides = (
+            path.is_call
+            and path.platform == "pyg"
+            and path.operation.with_pyg_lib
+            and is_installed("pyg_lib")
+        )
+        context = platforms.without_pyg_lib if hides else nullcontext
+        if inputs is None:  # equal for all, so that all are timed on the same copies
+            inputs = family.inputs(case)
+        try:
+            with context():
+                found.append(_checked(family, path, case, inputs, kept, context))
+        except MismatchError as error:
+            left_out[path.id] = f"its result is wrong: {one_line(str(error))}"
+        except Exception as error:  # noqa: BLE001 - a library may refuse a type with any error
+            left_out[path.id] = f"{type(error).__name__}: {one_line(str(error))}"
+    return found
+
+
+def _why_not(path: Path, spec: Spec, graph: Graph) -> str | None:
+    """Return why a way does not run here; None: nothing is known."""
+    if not path.is_call:
+        return None
+    reason = not_installed(path.operation, path.platform, spec.device)
+    reason = reason or platforms.why_not_on(path.platform, spec.device)
+    return reason or path.operation.why_not_on(graph, spec)
+
+
+def _checked(
+    family: Family,
+    path: Path,
+    case: Case,
+    inputs: tuple[Any, ...],
+    kept: KeptReference,
+    context: Callable[[], AbstractContextManager[None]],
+) -> _Entrant:
+    """Make a way's structure, and compare its result with the reference of the family."""
+    module = platforms.load(path.platform)
+    kernel = path.call.kernel(path.platform)
+    first = next(family.paths()).operation
+    assert first.reference is not None
+    structure = kernel.build(case)
+    run, arguments = kernel.run, (structure, *inputs)
+    if case.spec.direction == FORWARD_BACKWARD:
+        run, arguments = with_backward(module, run, arguments)
+    view = kept.view(case.graph, case.spec.hidden, first)
+    verify(case, module, run, arguments, first.reference, result=kernel.result, view=view, kept=kept)
+    return _Entrant(path, structure_kind(structure, case.graph), Call(run, arguments, {}), context)
+
+
+class _Timing:
+    """Times entrants in turns."""
+
+    def __init__(self, entrants: list[_Entrant], clock: Clock, effect: float, end_seconds: float) -> None:
+        self._entrants, self._clock = entrants, clock
+        self._effect, self._end_seconds = effect, end_seconds
+        self._random = random.Random(0)  # noqa: S311 - the order of timing, not secrets
+        self._tried: list[float] = []
+        """Seconds of a call of each way, before the race."""
+        self._layouts: tuple[Sequence[int], Layouts, bool] | None = None
+        kinds = dict.fromkeys(one.takes for one in entrants if one.path.is_call)
+        self._groups = {"": tuple(range(len(entrants)))} | {
+            kind: tuple(number for number, one in enumerate(entrants) if one.takes == kind) for kind in kinds
+        }
+        """The ways by the structure that they take; all ways."""
+        self._race = Race(len(entrants), effect, tuple(self._groups.values()))
+
+    def point(self, point: Point) -> Point:
+        """Find the fastest ways in one phase, and return the point with the ratios of a second phase."""
+        self._calibrate()
+        begin = self._clock.now()
+        half = begin + (self._end_seconds - begin) / 2
+        race = self._race
+        while (wanted := race.wanted) and race.blocks < LOOKS[-1]:
+            if race.blocks >= LOOKS[0] and self._clock.now() > half:
+                break
+            race.add(self._block(wanted))
+        fastest = {kind: race.fastest(number) for number, kind in enumerate(self._groups)}
+        fresh = self._fresh(set(fastest.values()))
+        names = [one.path.id for one in self._entrants]
+        ways = tuple(self._way(number, fastest, fresh) for number in range(len(names)))
+        return replace(
+            point,
+            ways=ways,
+            fastest=names[fastest[""]],
+            is_decided=race.is_decided(0),
+            equally_fast=tuple(names[number] for number in race.equally_fast(0)),
+        )
+
+    def _calibrate(self) -> None:
+        """Find how often each way is called in a round, and leave those out that are far too slow."""
+        clock = self._clock
+        wanted = wanted_seconds(clock, 0.0)
+        for number, one in enumerate(self._entrants):
+            with one.context():
+                seconds = min(clock.block(one.call, 1, 1).seconds[0] for _ in range(_TRIES))
+                guess = math.ceil(wanted / seconds) if seconds > 0 else 10
+                iterations = 1
+                if guess > 1:
+                    timed = partial(self._round, one.call)
+                    iterations = calibrated_iterations(timed, guess, wanted, clock)
+                    tried = clock.block(one.call, _TRIES, iterations).seconds
+                    seconds = min(seconds, *(each / iterations for each in tried))
+            rounds = 1 if seconds * iterations > _LONG_SECONDS else _ROUNDS
+            self._entrants[number] = replace(one, iterations=iterations, rounds=rounds)
+            self._tried.append(seconds)
+        self._race.drop_far(self._tried, _FAR)
+
+    def _round(self, call: Call, iterations: int) -> float:
+        return self._clock.block(call, 1, iterations).seconds[0]
+
+    def _block(self, ways: Sequence[int]) -> dict[int, float]:
+        """Time ways in random order on new copies of their inputs; return the log seconds of a call."""
+        if self._layouts is None or self._layouts[0] != ways:
+            arguments = tuple(self._entrants[way].call.args for way in ways)
+            for leaf in leaves([each for several in arguments for each in several]):
+                leaf.grad = None  # it would be copied
+            layouts = Layouts(Call(_nothing, arguments, {}))
+            self._layouts = ways, layouts, layouts.why_in_place() is None
+        _, layouts, copies = self._layouts
+        if copies:
+            layouts.renew()
+            self._clock.renewed()
+        logs = {}
+        for way in self._random.sample(ways, len(ways)):
+            one = self._entrants[way]
+            call = one.call._replace(args=layouts.current.args[ways.index(way)])
+            with one.context(), collector_paused():
+                self._clock.block(call, 1, 1)  # the first call on new buffers is slower
+                seconds = statistics.median(self._clock.block(call, one.rounds, one.iterations).seconds)
+            logs[way] = math.log(max(seconds, self._clock.resolution_seconds) / one.iterations)
+        return logs
+
+    def _fresh(self, fastest: set[int]) -> list[dict[int, float]]:
+        """Time the fastest ways again beside all calls, until ratios are precise or the time is over."""
+        calls = {number for number, one in enumerate(self._entrants) if one.path.is_call}
+        wanted, blocks = calls | fastest, list[dict[int, float]]()
+        best = self._race.fastest(0)
+        while len(blocks) < FRESH_LOOKS[-1]:
+            blocks.append(self._block(sorted(wanted)))
+            if len(blocks) in FRESH_LOOKS:
+                precise = {way for way in wanted if self._is_precise(ratio_in(blocks, way, best))}
+                if wanted == precise or self._clock.now() > self._end_seconds:
+                    break
+                wanted -= precise - fastest
+        return blocks
+
+    def _is_precise(self, ratio: Ratio) -> bool:
+        return ratio.half_width(0.95) <= max(math.log1p(self._effect), _PRECISE * abs(ratio.log))
+
+    def _way(self, number: int, fastest: Mapping[str, int], fresh: list[dict[int, float]]) -> Way:
+        """Return what is known of a way."""
+        one, race = self._entrants[number], self._race
+        timed = [blocks[number] for blocks in fresh if number in blocks] or race.of(number)
+        found = Way(
+            one.path.id,
+            one.takes,
+            one.path.is_call,
+            math.exp(statistics.median(timed)) if timed else self._tried[number],
+            in_race=SavedRatio.of(race.ratio(number, fastest[""])),
+        )
+        if not one.path.is_call:
+            return found
+        same = fastest[one.takes]
+        return replace(
+            found,
+            regret=SavedRatio.of(ratio_in(fresh, number, fastest[""], BETWEEN_PROCESSES)),
+            regret_same_structure=SavedRatio.of(ratio_in(fresh, number, same, BETWEEN_PROCESSES)),
+            fastest_same_structure=self._entrants[same].path.id,
+        )
+
+
+def _nothing(*_arguments: Any) -> None:
+    """Stand for all ways, whose inputs are copied together."""

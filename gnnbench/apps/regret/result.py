@@ -1,0 +1,274 @@
+"""The times of all ways at the points of a grid; regrets, and where one way overtakes another."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from msgspec import Meta
+from scipy import special
+
+from ... import codec, json_io
+from ...codec import Count, NotNegative, Positive, PositiveCount
+from ...compare.verdict import Judgement, Thresholds, judge_ratio
+from .race import BETWEEN_PROCESSES, Ratio
+
+VERSION = 1
+_TAIL = 0.005
+"""Of a 99 % interval."""
+_MAX_BYTES = 2**28
+
+
+@dataclass(frozen=True)
+class SavedRatio:
+    """The time of a way divided by that of another."""
+
+    ratio: Positive
+    error: NotNegative
+    """Standard error of its natural logarithm; of regrets, with BETWEEN_PROCESSES."""
+    blocks: Annotated[int, Meta(ge=2, lt=10**18)]
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Those of an error with BETWEEN_PROCESSES, which is known, by Welch and Satterthwaite."""
+        within = max(self.error**2 - BETWEEN_PROCESSES**2, 0.0)
+        return (self.blocks - 1) * (self.error**2 / within) ** 2 if within else math.inf
+
+    @classmethod
+    def of(cls, found: Ratio) -> Self | None:
+        """Return a ratio; None: too few blocks."""
+        if found.blocks < 2 or not math.isfinite(found.error):  # noqa: PLR2004 - no error
+            return None
+        return cls(math.exp(found.log), found.error, found.blocks)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to compute an operation, at a point."""
+
+    name: str
+    takes: str
+    """The structure that it takes: edge list, CSR, index, ..."""
+    is_call: bool
+    """Whether it is what a user of a library calls."""
+    seconds: Positive
+    """Of a call: the median of the blocks, or of a few calls if it was far too slow to be timed in turns."""
+    in_race: SavedRatio | None = None
+    """To the fastest way, in the blocks that chose it."""
+    regret: SavedRatio | None = None
+    """Of a call: to the fastest way, in other blocks."""
+    regret_same_structure: SavedRatio | None = None
+    """Of a call: to the fastest way that takes the same structure, in other blocks."""
+    fastest_same_structure: str | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in the grid a point is."""
+
+    operation: str
+    """The first of its family."""
+    direction: Annotated[str, Meta(pattern="^forward(_backward)?$")]
+    dataset: str
+    hidden: PositiveCount
+    dtype: str
+    index_dtype: str
+    threads: PositiveCount
+    device: str
+
+
+@dataclass(frozen=True)
+class Point:
+    """All ways at a place."""
+
+    place: Place
+    nodes: Count
+    entries: Count
+    """Of the adjacency matrix: twice the number of edges."""
+    ways: tuple[Way, ...] = ()
+    fastest: str | None = None
+    is_decided: bool = False
+    """Whether all other ways are slower than the fastest, or equally fast."""
+    equally_fast: tuple[str, ...] = ()
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Why ways were not timed, by name."""
+
+    @property
+    def degree(self) -> float:
+        """The mean number of neighbours."""
+        return self.entries / self.nodes if self.nodes else 0.0
+
+
+@dataclass(frozen=True)
+class Regret:
+    """The time of a library's call at a point, divided by that of the fastest way."""
+
+    point: Point
+    way: Way
+    fastest: str
+    """Of all ways, or of those that take the same structure as the call."""
+    judgement: Judgement
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """One way is the fastest at a point, another at its neighbour in the grid."""
+
+    point: Point
+    axis: str
+    """`degree` or `hidden`."""
+    below: str
+    """The fastest way at small values."""
+    above: str
+    between: tuple[float, float]
+    """The values of both points."""
+    at: Positive
+    """Where both are equally fast, if the log ratio is linear in the logarithm of the value."""
+    low: Positive
+    """The 99 % interval, within `between`."""
+    high: Positive
+
+
+@dataclass(frozen=True)
+class Regrets:
+    """A result of `gnnbench regret`, as it is saved."""
+
+    points: tuple[Point, ...]
+    effect: codec.Level
+    environment: dict[str, Any] = field(default_factory=dict)
+    version: int = VERSION
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a saved result.
+
+        Raises:
+            UsageError: it cannot be read, or is none.
+        """
+        remedy = "make it again with gnnbench regret"
+        content = json_io.read(path, _MAX_BYTES, remedy)
+        return codec.read(path, content, cls, VERSION, remedy)
+
+    def regrets(self, *, same_structure: bool) -> list[Regret]:
+        """Return the regret of each call at each point, the largest lower bound of the interval first.
+
+        Args:
+            same_structure: whether only ways that take the same structure as the call count.
+        """
+        name = "regret_same_structure" if same_structure else "regret"
+        found = [
+            (point, way, fastest, getattr(way, name))
+            for point in self.points
+            for way in point.ways
+            if way.is_call and (fastest := way.fastest_same_structure if same_structure else point.fastest)
+        ]
+        family = sum(way.name != fastest for _, way, fastest, _ in found)
+        rows = []
+        for point, way, fastest, ratio in found:
+            if way.name == fastest:
+                judgement = Judgement("same", "the fastest way", 1.0)
+            elif ratio is None:
+                continue
+            else:
+                freedom = ratio.degrees_of_freedom
+                thresholds = Thresholds(self.effect)
+                judgement = judge_ratio(math.log(ratio.ratio), ratio.error, freedom, thresholds, family)
+            rows.append(Regret(point, way, fastest, judgement))
+        return sorted(rows, key=lambda row: -(row.judgement.low or 0.0))
+
+    def crossovers(self) -> list[Crossover]:
+        """Return where the fastest way changes between neighbouring points, along degree and along width."""
+        found = []
+        for axis in ("degree", "hidden"):
+            for line in self._lines(axis):
+                for one, other in pairwise(line):
+                    crossover = _crossover(one, other, axis)
+                    if crossover:
+                        found.append(crossover)
+        return found
+
+    def _lines(self, axis: str) -> Iterator[list[Point]]:
+        """Yield the points that differ in one field only, in its order, without graphs that have no edges."""
+        lines: dict[Any, list[Point]] = {}
+        for point in self.points:
+            if point.fastest is not None and point.entries:
+                lines.setdefault(_others(point, axis), []).append(point)
+        for line in lines.values():
+            yield sorted(line, key=lambda point: value_of(point, axis))
+
+
+def value_of(point: Point, axis: str) -> float:
+    """Return a point's degree or width."""
+    return point.degree if axis == "degree" else float(point.place.hidden)
+
+
+def _others(point: Point, axis: str) -> Any:
+    """Return the fields of a point's place but one."""
+    if axis == "hidden":
+        return replace(point.place, hidden=1)
+    return replace(point.place, dataset=point.place.dataset.partition("@")[0]), point.nodes
+
+
+def _crossover(one: Point, other: Point, axis: str) -> Crossover | None:
+    """Return where the fastest way of one point gives way to that of the next; None: it does not."""
+    if not (one.is_decided and other.is_decided):
+        return None
+    below, above = one.fastest, other.fastest
+    if below in (above, *other.equally_fast) or above in (below, *one.equally_fast):
+        return None
+    first = _in_race(one, above)
+    second = _in_race(other, below)
+    if first is None or second is None:
+        return None
+    start, end = value_of(one, axis), value_of(other, axis)
+
+    def at(side: int, other_side: int) -> float:
+        """Return where the log ratio is 0 for a bound of each point's; side 0: for the ratios themselves."""
+        loses, gains = (
+            max(math.log(ratio.ratio) + sign * _width(ratio), 1e-9)
+            for ratio, sign in ((first, side), (second, other_side))
+        )
+        return start * (end / start) ** (loses / (loses + gains))
+
+    corners = [at(*sides) for sides in product((-1, 1), repeat=2)]
+    assert below is not None
+    assert above is not None
+    return Crossover(one, axis, below, above, (start, end), at(0, 0), min(corners), max(corners))
+
+
+def _width(ratio: SavedRatio) -> float:
+    """Return the half-width of the 99 % interval of a log ratio that holds for other processes too."""
+    whole = replace(ratio, error=math.hypot(ratio.error, BETWEEN_PROCESSES))
+    return -whole.error * float(special.stdtrit(whole.degrees_of_freedom, _TAIL))
+
+
+def is_slower(point: Point, name: str | None) -> bool:
+    """Tell whether a way is slower than the fastest at a point (99 %), also in other processes."""
+    ratio = _in_race(point, name)
+    return ratio is not None and math.log(ratio.ratio) > _width(ratio)
+
+
+def _in_race(point: Point, name: str | None) -> SavedRatio | None:
+    return next((way.in_race for way in point.ways if way.name == name), None)
+
+
+def moved(old: Sequence[Crossover], new: Sequence[Crossover]) -> list[tuple[Crossover, Crossover]]:
+    """Return the crossovers of the same ways on the same line whose intervals have no value in common.
+
+    Where ways cross more than once, a crossover must be apart from all old ones, and comes with the first.
+    """
+
+    def key(one: Crossover) -> Any:
+        return one.axis, one.below, one.above, _others(one.point, one.axis)
+
+    before: dict[Any, list[Crossover]] = {}
+    for one in old:
+        before.setdefault(key(one), []).append(one)
+    return [
+        (others[0], one)
+        for one in new
+        if (others := before.get(key(one)))
+        and all(one.high < other.low or other.high < one.low for other in others)
+    ]

@@ -1,0 +1,87 @@
+"""Measures every point of a grid within a budget."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...clocks import RealTime
+from ...measure.clock import Clock
+from ...workloads.graphs.catalog import DatasetName
+from ...workloads.graphs.load import load
+from ...workloads.kept_reference import KeptReference
+from ...workloads.operations import OPERATIONS
+from . import point
+from .paths import Family
+from .result import Place, Point
+
+if TYPE_CHECKING:
+    from ...workloads.graphs.graph import Graph
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The points to measure: every combination."""
+
+    families: Sequence[Family]
+    directions: Sequence[str]
+    datasets: Sequence[DatasetName]
+    hidden: Sequence[int]
+    dtypes: Sequence[str]
+    index_dtypes: Sequence[str]
+    threads: Sequence[int]
+    device: str
+
+    def places(self) -> list[tuple[Family, DatasetName, Place]]:
+        """Return all places; those with the same reference follow one another.
+
+        An operation without a direction is not measured there, and one without features at one width only.
+        """
+        found = []
+        for family, dataset, dtype, index_dtype in product(
+            self.families, self.datasets, self.dtypes, self.index_dtypes
+        ):
+            first = OPERATIONS[family.operations[0]]
+            directions = [one for one in self.directions if one in first.directions]
+            for hidden in self.hidden if family.has_features else self.hidden[:1]:
+                for direction, threads in product(directions, self.threads):
+                    types = dtype, index_dtype, threads, self.device
+                    found.append((family, dataset, Place(first.name, direction, dataset.id, hidden, *types)))
+        return found
+
+
+def measure(
+    grid: Grid,
+    seconds: float,
+    effect: float,
+    data_root: Path | None,
+    cache: Path,
+    clock_of: Callable[[Sequence[str]], Clock],
+    step: Callable[[str], None],
+) -> Iterator[Point]:
+    """Yield each point when it is measured.
+
+    Args:
+        grid: the points.
+        seconds: for all of them. Each gets an equal part of what is left, and its fewest blocks in any case.
+        effect: ways that differ by less count as equally fast, as a fraction.
+        data_root: folder of the real data sets.
+        cache: folder for downloads.
+        clock_of: returns the clock for inputs on these devices.
+        step: called with what is measured next.
+
+    Raises:
+        UsageError: a graph cannot be loaded.
+    """
+    places = grid.places()
+    end_seconds = RealTime.seconds() + seconds
+    kept = KeptReference()
+    loaded: dict[str, Graph] = {}
+    for number, (family, dataset, place) in enumerate(places):
+        left_seconds = max(end_seconds - RealTime.seconds(), 0.0)
+        each_seconds = left_seconds / (len(places) - number)
+        step(f"point {number + 1} of {len(places)}: {place.operation} {place.direction} on {dataset.id}")
+        if dataset.id not in loaded:
+            loaded[dataset.id] = load(dataset, data_root, cache)
+        yield point.measure(family, place, loaded[dataset.id], kept, clock_of, effect, each_seconds)

@@ -1,0 +1,167 @@
+"""`gnnbench watch WHAT --state FOLDER`: looks at each new version of a package or repository."""
+
+import argparse
+import hashlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ... import packages, units
+from ...cli import streams
+from ...cli.common import (
+    INTERRUPTED,
+    NOT_JUDGED,
+    NOTHING_SLOWER,
+    SLOWER,
+    add_effect,
+    add_processes,
+    add_results,
+    add_seconds,
+    results_of,
+    suite,
+    thresholds_of,
+)
+from ...cli.progress import Progress
+from ...errors import UsageError
+from ...files import cache_folder, check_writable, save
+from ...json_io import as_text
+from ...option_defaults import passed_on
+
+if TYPE_CHECKING:
+    from .state import State, Step
+
+HELP = "look at each new version of a package or repository: watch WHAT --state FOLDER [-- PYTEST ARGS]"
+BUDGET_SECONDS = 60.0
+TOTAL_SECONDS = 360.0
+SEARCH_SECONDS = 1800.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "what",
+        nargs="?",
+        metavar="WHAT",
+        help="a package with releases or nightly builds, or git:REF or git:DIR@REF; without it, only texts "
+        "and the page are written",
+    )
+    parser.add_argument(
+        "--state", type=Path, required=True, metavar="FOLDER", help="where all that is found is kept"
+    )
+    parser.add_argument(
+        "--since", metavar="VERSION", help="begin after this version or commit. Default: the last but one."
+    )
+    parser.add_argument("--until", metavar="VERSION", help="end with this one. Default: the newest.")
+    parser.add_argument(
+        "--anchor",
+        metavar="N|VERSION",
+        help="also compare the newest version with that N before it, with a version, or with a variant; 0: "
+        "with none. Default: 30, of releases 5.",
+    )
+    parser.add_argument(
+        "--clone", metavar="DIR[@REF]", help="the package's repository, to find the commit of a change"
+    )
+    add_processes(parser, json=False)
+    add_seconds(parser, "--budget", "average seconds per benchmark of a comparison", BUDGET_SECONDS)
+    add_seconds(parser, "--total-budget", "seconds for each comparison", TOTAL_SECONDS)
+    add_seconds(parser, "--search-budget", "seconds for each bisection", SEARCH_SECONDS)
+    add_effect(parser)
+    add_results(parser)
+    parser.add_argument(
+        "--page",
+        type=Path,
+        metavar="FILE",
+        help="also write an HTML page to FILE, and beside it an Atom feed (.xml) and JSON (.json)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Look at new versions, print what was found, write texts and the page, and return the exit code."""
+    from . import shown
+    from .state import State
+
+    if options.what:
+        options.state.mkdir(parents=True, exist_ok=True)  # the page may be in it
+    if options.page:
+        check_writable(options.page)
+        if reason := packages.missing(packages.PAGES):
+            raise UsageError(reason)
+    state = State(options.state)
+    if options.what is None and state.watched is None:
+        raise UsageError(f"{options.state} has no state: give what to watch, as in gnnbench watch PACKAGE")
+    new, interrupted = _looked(options, state) if options.what else ([], False)
+    for step in new:
+        streams.show(shown.of_step(step))
+    _write(options.page, state)
+    if interrupted:
+        streams.say("interrupted; the same command continues")
+    sys.stdout.flush()
+    if any(row.is_worse for step in new for row, _ in step.confirmed().values()):
+        status = SLOWER
+    else:
+        status = NOT_JUDGED if new and all("first" in step.failed for step in new) else NOTHING_SLOWER
+    return INTERRUPTED if interrupted else status
+
+
+def _write(page: Path | None, state: "State") -> None:
+    """Write the text of each change into the state's folder, and the page, the feed and the JSON."""
+    from ...report.markdown_text import markdown
+    from . import shown
+
+    for change in state.changes():
+        file = state.folder / "changes" / f"{change.slug}.md"
+        save(file, markdown(shown.text(change, state.watched or "")))
+        streams.say(f"{file}: {shown.title(change, state.watched or '')}")
+    if page:
+        from .page import html
+
+        feed = page.with_suffix(".xml")
+        save(page, html(state, feed.name))
+        save(feed, shown.feed(state))
+        save(page.with_suffix(".json"), as_text(shown.as_json(state)))
+        streams.say(f"{page}: {units.size(page.stat().st_size)}")
+
+
+def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], bool]":
+    """Look at new versions; return the steps of this run, and whether the user ended it."""
+    from filelock import FileLock, Timeout
+
+    from ... import environment
+    from .run import Watch, WatchSetting
+    from .versions import Watched
+
+    arguments = suite(options.rest, "gnnbench watch WHAT --state FOLDER")
+    setting = WatchSetting(
+        arguments=tuple(arguments),
+        folder=Path.cwd(),
+        cache=cache_folder(),
+        thresholds=thresholds_of(options),
+        results=results_of(options),
+        per_benchmark_seconds=options.budget,
+        total_seconds=options.total_budget,
+        search_seconds=options.search_budget,
+        timeout_seconds=options.timeout,
+        seed=0,
+        dependencies=options.dependencies,
+        options=() if options.effect is None else ("--effect", options.effect),
+        since=options.since,
+        until=options.until,
+        anchor=options.anchor,
+    )
+    watched = Watched(options.what, setting.folder, options.clone)
+    environment.let_idle_threads_sleep()
+    name = hashlib.sha256(str(options.state.resolve()).encode()).hexdigest()[:24]
+    locks = setting.cache / "watch"
+    locks.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(locks / f"{name}.lock")
+    try:
+        with lock.acquire(timeout=0), passed_on(options.settings, arguments), Progress() as progress:
+            watch = Watch(watched, state, setting, progress)
+            try:
+                watch.run()
+            except KeyboardInterrupt:
+                return watch.new, True
+            return watch.new, False
+    except Timeout:
+        raise UsageError("the same watch runs already: wait for it, or end it") from None

@@ -1,0 +1,101 @@
+"""The page of `gnnbench watch`: one file that loads nothing else."""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+import altair as alt
+
+from ...report import drawing, page
+from ...report.charts.common import Rows, Spec, rows_of, verdict_marks
+from ...report.document import chosen
+from ...report.names import short, specs_in
+from ...report.style import Style
+from . import shown
+from .state import TIMES, State, Step, kinds
+
+_DRAWN = 60
+"""Most benchmarks in the timeline; those that changed come first."""
+
+
+def html(state: State, feed: str) -> str:
+    """Return the page.
+
+    Args:
+        state: what was found.
+        feed: the name of the file with the feed.
+    """
+    changes = state.changes()
+    names = _drawn(state)
+    labels = short(specs_in(name for step in state.steps for name in _rows(step)))
+    words = f"{len(changes)} changes in {len(state.neighbours)} steps"
+    pairs = [pair for change in changes for pair in change.pairs.values()]
+    return page.render(
+        "watch.html",
+        state=state,
+        changes=changes,
+        columns=chosen(shown.COLUMNS, "page", pairs),
+        labels=labels,
+        figure=drawing.for_page(partial(draw, state.neighbours, names, labels), words) if names else "",
+        not_drawn=len(labels) - len(names),
+        steps=_together(state.steps),
+        undecided=[(step, found) for step in reversed(state.steps) if (found := shown.undecided(step))],
+        environments=shown.environments(state),
+        feed=feed,
+        package=__package__,
+        watch=shown,
+    )
+
+
+def _together(steps: Sequence[Step]) -> list[tuple[Step, Step, int]]:
+    """Return the first and last step, and the number of steps, of each row: the newest first.
+
+    Steps that follow one another and have the same files are one row.
+    """
+    alone = enumerate(steps)
+    groups = groupby(alone, lambda one: "same files" if one[1].same_files else one[0])
+    rows = [[step for _, step in group] for _, group in groups]
+    return [(row[0], row[-1], len(row)) for row in reversed(rows)]
+
+
+def _rows(step: Step) -> dict[str, Any]:
+    return {row.fullname: row for row in (step.result.rows if step.result else ())}
+
+
+def _drawn(state: State) -> list[str]:
+    """Return the benchmarks that did not run the same code in all steps, those that changed first."""
+    found: dict[str, int] = {}
+    for step in state.neighbours:
+        for name, row in _rows(step).items():
+            if not row.judgement.same_code:
+                found[name] = found.get(name, 0) + 1 + 1000 * (name in step.confirmed())
+    return sorted(found, key=lambda name: (-found[name], name))[:_DRAWN]
+
+
+def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], style: Style) -> Spec:
+    """Return the timeline: a row for each benchmark, a mark where it did not run the same code."""
+    rows = Rows([labels[name] for name in names], ["" for _ in names], style)
+    marks = [
+        {**rows.row(place), "step": number, "verdict": _verdict(step, name)}
+        for number, step in enumerate(steps, 1)
+        for place, name in enumerate(names)
+        if (row := _rows(step).get(name)) and not row.judgement.same_code
+    ]
+    some = range(1, len(steps) + 1, max(len(steps) // max(style.ticks // 2, 1), 1))
+    dates = {number: steps[number - 1].head.day or steps[number - 1].head.name for number in some}
+    x = alt.X(
+        "step:Q",
+        title=None,
+        scale=alt.Scale(domain=[0.5, len(steps) + 0.5], nice=False),
+        axis=alt.Axis(values=list(dates), labelExpr=f"({dates})[datum.value]", grid=False, labelFlush=True),
+    )
+    return rows.chart(verdict_marks(rows_of(marks).encode(y=rows.y()), x, style))
+
+
+def _verdict(step: Step, name: str) -> str:
+    """Return the verdict on a benchmark; one that a second run did not confirm is undecided."""
+    said: str = _rows(step)[name].judgement.verdict
+    pair = step.confirmed().get(name)
+    confirmed = pair is not None and said in kinds(pair[1])
+    return said if confirmed or said not in TIMES else "undecided"

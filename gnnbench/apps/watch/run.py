@@ -1,0 +1,196 @@
+"""Runs a watch: compares, confirms and searches what is not in the state yet, the oldest version first."""
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from ...compare.ab import coordinator
+from ...compare.ab.pairs import Watcher
+from ...compare.bisect import run as bisection
+from ...compare.bisect.journal import BisectSetting
+from ...errors import UsageError
+from ...variants import variant
+from ...variants.prepare import Prepared, both
+from . import versions
+from .state import TIMES, State, Step, changed
+from .versions import Version, Watched
+
+_MADE = re.compile(r"^[^/]*\.dist-info/|(^|/)__pycache__/")
+"""Files that an installation makes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchSetting(BisectSetting):
+    """How to watch: `total_seconds` is the limit of each comparison."""
+
+    search_seconds: float
+    """Limit of each bisection."""
+    since: str | None = None
+    """The first version to look at, where none was looked at yet; None: the last but one."""
+    until: str | None = None
+    """The last version to look at; None: the newest."""
+    anchor: str | None = None
+    """What the newest version is compared with, too, see `versions.anchor`."""
+
+
+class Watch:
+    """A watch.
+
+    Args:
+        watched: what is watched.
+        state: what was found before, to which this adds.
+        setting: how to watch.
+        watcher: receives the progress.
+    """
+
+    def __init__(self, watched: Watched, state: State, setting: WatchSetting, watcher: Watcher) -> None:
+        self._watched, self._state, self._setting, self._watcher = watched, state, setting, watcher
+        self.new: list[Step] = []
+        """The steps of this run."""
+
+    def run(self) -> None:
+        """Look at all versions since the last one.
+
+        Raises:
+            UsageError: the versions cannot be listed, or the state cannot be written.
+            KeyboardInterrupt: the user ended it; the steps so far are saved.
+        """
+        state, setting = self._state, self._setting
+        before = state.neighbours
+        ran = max((one.number for one in state.steps if one.ran), default=0)
+        for step in state.steps:
+            # Of the newest ones, the network or the machine may have failed.
+            self._finish(replace(step, failed={}) if step.number >= ran else step)
+        last = before[-1].head if before else None
+        found = self._watched.versions(setting.since, setting.until, last)
+        state.begin(self._watched.text)
+        for number, head in enumerate(found[1:], len(before) + 1):
+            self._watcher.say(f"{head.name}: {number - len(before)} of {len(found) - 1}")
+            self._finish(Step(number, self._usable(found[number - len(before) - 1]), head))
+        self._compare_with_anchor()
+
+    def _usable(self, before: Version) -> Version:
+        """Return the version that the next one is compared with: that before it, or the last that ran."""
+        ran = [one.head for one in self._state.neighbours if "first" not in one.failed]
+        failed = {one.head.name for one in self._state.neighbours if "first" in one.failed}
+        return ran[-1] if ran and before.name in failed else before
+
+    def _compare_with_anchor(self) -> None:
+        """Compare the newest version with the anchor, if another code ran since that was done last."""
+        steps = self._state.neighbours
+        since = max((one.number for one in self._state.steps if one.is_anchor), default=0)
+        if all(one.all_same_code for one in steps[since:]) or "first" in steps[-1].failed:
+            return
+        looked_at = [steps[0].base, *(one.head for one in steps if "first" not in one.failed)]
+        base = versions.anchor(self._setting.anchor, looked_at, self._watched)
+        if base:
+            self._watcher.say(f"{steps[-1].head.name} and its anchor, {base.name}")
+            self._finish(Step(len(steps), base, steps[-1].head, is_anchor=True))
+
+    def _finish(self, step: Step) -> None:
+        """Do what is left to do of a step, and save it after each part."""
+        if not step.ran and "first" not in step.failed:
+            step = self._done(step, "first", lambda: self._compared(step, "first"))
+        explained = self._state.explained(step) if step.is_anchor else set()
+        names = [name for name in changed(step.result) if name not in explained]
+        if names and step.again is None and "again" not in step.failed:
+            step = self._done(step, "again", lambda: self._compared(step, "again", names))
+        found = [
+            name
+            for name, rows in step.confirmed().items()
+            if all(row.judgement.verdict in TIMES for row in rows)
+        ]
+        if found and step.search is None and "search" not in step.failed:
+            self._done(step, "search", lambda: self._searched(step, found))
+
+    def _done(self, step: Step, part: str, do: Callable[[], dict[str, Any] | None]) -> Step:
+        """Do a part of a step, which returns fields of it, or note why it is impossible; save the step.
+
+        Raises:
+            UsageError: it is impossible, and no step was possible yet.
+        """
+        try:
+            made = do()
+        except UsageError as error:
+            if not any(one.ran for one in self._state.steps):
+                raise  # what was typed is more likely wrong
+            step = replace(step, failed={**step.failed, part: str(error)})
+        else:
+            if made is None:
+                return step
+            step = replace(step, **made)
+        now = datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        step = replace(step, looked_at=step.looked_at or now)
+        self._state.put(step)
+        self.new = [*(one for one in self.new if one.file != step.file), step]
+        return step
+
+    def _compared(self, step: Step, part: str, only: Sequence[str] | None = None) -> dict[str, Any]:
+        """Return the result of a comparison, of all benchmarks or of some; or that no file differs."""
+        setting = replace(self._setting, seed=_seed(step, *(only or ())))
+        if only:
+            seconds = self._seconds_each(only, setting.total_seconds)
+            setting = replace(setting, only=only, per_benchmark_seconds=seconds)
+        base, head = (variant.parse(one.variant) for one in (step.base, step.head))
+        with both(base, head, setting.folder, self._watcher, dependencies=setting.dependencies) as sides:
+            if self._watched.is_package and not setting.dependencies and _same_files(step, *sides):
+                return {"same_files": True}
+            found = coordinator.run(*sides, setting, self._watcher).settled()
+        if found.interrupted:
+            raise KeyboardInterrupt
+        return {part: found.as_json()}
+
+    def _seconds_each(self, names: Sequence[str], seconds: float) -> float:
+        """Return the limit of each benchmark where some have a time alone."""
+        return max(self._setting.per_benchmark_seconds, seconds / len(names))
+
+    def _searched(self, step: Step, names: Sequence[str]) -> dict[str, Any] | None:
+        """Return the bisection between two versions; None: there is no repository to search."""
+        ends = self._watched.ends(step.base, step.head)
+        if ends is None:
+            return None
+        repeat = step.result and step.result.repeat
+        ends_seconds = min(self._setting.total_seconds, self._setting.search_seconds / 2)
+        setting = replace(
+            self._setting,
+            arguments=repeat.arguments(names) if repeat else self._setting.arguments,
+            seed=_seed(step, *names),
+            per_benchmark_seconds=self._seconds_each(names, ends_seconds),
+            total_seconds=self._setting.search_seconds,
+        )
+        found = bisection.run(*ends, setting, self._watcher)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        return {"search": found.as_json()}
+
+
+def _same_files(step: Step, base: Prepared, head: Prepared) -> bool:
+    """Return whether two builds have the same files, but for their metadata and the version in the files."""
+    if len(base.trees) != 1 or len(head.trees) != 1:
+        return False
+    trees, names = (base.trees[0], head.trees[0]), (step.base.name, step.head.name)
+    found = [
+        {
+            file: one.stat().st_size
+            for one in tree.rglob("*")
+            if one.is_file() and not _MADE.search(file := str(one.relative_to(tree)))
+        }
+        for tree in trees
+    ]
+
+    def content(side: int, file: str) -> bytes:
+        return (trees[side] / file).read_bytes().replace(names[side].encode(), b"VERSION")
+
+    small_first = sorted(found[0], key=found[0].__getitem__)
+    return found[0].keys() == found[1].keys() and all(
+        content(0, one) == content(1, one) for one in small_first
+    )
+
+
+def _seed(step: Step, *names: str) -> int:
+    """Return a seed that is the same when a part of a step is done again after an interruption."""
+    what = step.base.variant, step.head.variant, *names
+    return int.from_bytes(hashlib.sha256(repr(what).encode()).digest()[:4])

@@ -1,0 +1,211 @@
+"""What a watch has found: of a step for a terminal, a text for each change, the Atom feed, and the JSON."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from ... import __version__, units
+from ...compare.comparison import Compared
+from ...report import bisect, verdicts
+from ...report.document import Column, Document, Heading, Note, tables
+from ...report.names import LONGEST, clean, short, specs_in
+from ...report.wording import memory_notes, result_notes
+from .state import FORMAT_VERSION, TIMES, Change, State, Step, kinds
+
+_ATOM = "http://www.w3.org/2005/Atom"
+_RATIO, _INTERVAL, _MEMORY = verdicts.named("page", "ratio", "interval", "memory")
+COLUMNS = (
+    Column("first run", "ratio", lambda pair: _RATIO.of(pair[0])),
+    Column("interval", "interval", lambda pair: _INTERVAL.of(pair[0])),
+    Column("second run", "ratio", lambda pair: _RATIO.of(pair[1])),
+    Column("its interval", "interval", lambda pair: _INTERVAL.of(pair[1])),
+    Column("memory", "memory", lambda pair: _MEMORY.of(pair[0]), seldom=True),
+    Column("results", "text", lambda pair: agreement(pair[0]), seldom=True),
+)
+"""Of both comparisons of a benchmark."""
+
+
+def agreement(row: Compared) -> str:
+    """Return whether the results of both sides agree: `equal`, `close`, `differ`, `not compared`."""
+    return row.results.status if row.results else ""
+
+
+def counts(step: Step) -> str:
+    """Return the number of benchmarks with each verdict: `1 slower, 48 same code`; or why there are none."""
+    rows = step.result.rows if step.result else ()
+    found = Counter("same code" if row.judgement.same_code else row.judgement.verdict for row in rows)
+    said = ", ".join(f"{number} {word}" for word, number in sorted(found.items()))
+    return "the same files" if step.same_files else said or step.failed.get("first", "no benchmark")
+
+
+def versions(step: Step) -> str:
+    """Return both versions: `2.7.0 → 2.8.0`."""
+    return f"{step.base.name} → {step.head.name}"
+
+
+def of_step(step: Step) -> Document:
+    """Return what a terminal shows of a step."""
+    pairs = step.confirmed()
+    why = [f"{part}: {reason}" for part, reason in step.failed.items() if part != "first"]
+    causes = {cause: None for name in pairs for cause in step.causes(name)}
+    return [
+        Note(f"{versions(step)}{' (anchor)' if step.is_anchor else ''}: {counts(step)}"),
+        *tables(specs_in(pairs), COLUMNS, pairs),
+        *map(Note, (*map(bisect.named, causes), *why)),
+    ]
+
+
+def title(change: Change, watched: str) -> str:
+    """Return the title of a change: `k_hop_subgraph fwd pyg: slower, 1.07x, since torch_geometric 2.7.0`."""
+    names = short(specs_in(change.pairs))
+    first, *others = change.pairs
+    ratio = change.pairs[first][0].judgement.ratio
+    size = f", {units.ratio(ratio, '', changed=True).strip()}" if ratio and change.kinds[0] in TIMES else ""
+    more = f" and {units.count(len(others), 'other')}" if others else ""
+    since = f"{watched} {change.step.head.name}" if ":" not in watched else f"commit {change.step.head.name}"
+    between = f"between {change.step.base.name} and" if change.step.is_anchor else "since"
+    return f"{names[first]}{more}: {', '.join(change.kinds)}{size}, {between} {since}"
+
+
+def cause(change: Change, name: str) -> str:
+    """Return the cause of a benchmark's change in a line: a commit and hunks, or a number of candidates.
+
+    Empty: it is not known.
+    """
+    if len(change.causes) > 1:
+        return f"one of {units.count(len(change.causes), change.causes[0].kind)}"
+    return "; ".join(filter(None, (*map(bisect.named, change.causes), hunks(change, name))))
+
+
+def hunks(change: Change, name: str) -> str:
+    """Return the hunks behind a benchmark's change: `hunk 2 of 5: in softmax(), a.py (97%)`."""
+    found = change.step.hunks(name)
+    return "; ".join(f"{' or '.join(map(bisect.named, one))} ({100 * share:.0f}%)" for one, share in found)
+
+
+def text(change: Change, watched: str) -> Document:
+    """Return the text on a change as a maintainer would like to get it."""
+    step = change.step
+    first, again = next(iter(change.pairs.values()))
+    judged = [
+        f"{units.ratio(one.judgement.ratio, changed=True)} "
+        f"({units.interval(one.judgement.low, one.judgement.high)})"
+        for one in (first, again)
+        if one.judgement.ratio and one.judgement.verdict in TIMES
+    ]
+    count = units.count(len(change.pairs), "benchmark")
+    measured = f": {judged[0]}, and {judged[1]} in a second run alone" if len(judged) > 1 else ""
+    found = dict.fromkeys(filter(None, (cause(change, name) for name in change.pairs)))
+    names = {word for row, _ in change.pairs.values() for word in (agreement(row),) if word}
+    notes = [
+        note
+        for row, _ in change.pairs.values()
+        for note in (*row.work.notes(), *memory_notes(row.memory), *result_notes(row.results))
+    ]
+    machine = (step.result.environment or {}) if step.result else {}
+    return [
+        Heading(title(change, watched)),
+        Note(f"{versions(step)}: {count} changed ({', '.join(change.kinds)}){measured}."),
+        *([Note(f"The cause is {one}.") for one in found] or [Note(_unknown(step))]),
+        Note(f"The results of both sides: {', '.join(sorted(names)) or 'not compared'}."),
+        *tables(specs_in(change.pairs), COLUMNS, change.pairs),
+        *map(Note, dict.fromkeys(notes)),
+        Note(f"machine: {machine.get('cpu')}, {machine.get('cores')} cores, Python {machine.get('python')}"),
+        *([Note("repeat", change.command)] if change.command else []),
+    ]
+
+
+def _unknown(step: Step) -> str:
+    why = step.failed.get("search")
+    return f"The commit was not found: {why}." if why else "The commit was not searched."
+
+
+def as_json(state: State) -> dict[str, Any]:
+    """Return the JSON form of what was found, see docs/formats.md."""
+    return {
+        "version": FORMAT_VERSION,
+        "watched": state.watched,
+        "changes": [_change(one, state.watched or "") for one in state.changes()],
+        "steps": [
+            {
+                "base": one.base.name,
+                "head": one.head.name,
+                "day": one.head.day,
+                "is_anchor": one.is_anchor,
+                "benchmarks": counts(one),
+                "undecided": undecided(one),
+                "seconds": round(one.seconds, 1),
+                "failed": dict(one.failed),
+            }
+            for one in state.steps
+        ],
+        "environments": environments(state),
+    }
+
+
+def undecided(step: Step) -> list[str]:
+    """Return the ids of the benchmarks that are undecided."""
+    rows = step.result.rows if step.result else ()
+    return [row.fullname for row in rows if row.judgement.verdict == "undecided"]
+
+
+def environments(state: State) -> list[Mapping[str, Any]]:
+    """Return the machines on which was measured, without what differs from run to run."""
+    found = [one.result.environment or {} for one in state.steps if one.result]
+    shown = ("cpu", "architecture", "cores", "threads", "memory_bytes", "system", "python", "libraries")
+    kept = [{key: one[key] for key in shown if key in one} for one in found]
+    return [one for place, one in enumerate(kept) if one not in kept[:place]]
+
+
+def _change(change: Change, watched: str) -> dict[str, Any]:
+    step = change.step
+    return {
+        "title": title(change, watched),
+        "base": step.base.name,
+        "head": step.head.name,
+        "is_anchor": step.is_anchor,
+        "day": change.day,
+        "kinds": change.kinds,
+        "causes": [{"name": one.name, "title": one.title, "day": one.day} for one in change.causes],
+        "benchmarks": [
+            {
+                "id": name,
+                "kinds": sorted(kinds(pair[0])),
+                "hunks": hunks(change, name),
+                "runs": [
+                    {key: getattr(row.judgement, key) for key in ("ratio", "low", "high")} for row in pair
+                ],
+                "memory_bytes": row.memory and row.memory.head_bytes - row.memory.base_bytes,
+                "results": agreement(row),
+            }
+            for name, pair in change.pairs.items()
+            for row in pair[:1]
+        ],
+        "command": change.command,
+    }
+
+
+def feed(state: State) -> bytes:
+    """Return an Atom feed (RFC 4287) of the changes, the newest first."""
+    watched = clean(state.watched or "")
+    root = ET.Element("feed", xmlns=_ATOM)
+    looked_at = max((one.looked_at for one in state.steps), default="1970-01-01T00:00:00Z")
+    _add(root, "title", f"gnnbench watch: {watched}")
+    _add(root, "id", f"urn:gnnbench:watch:{watched}")
+    _add(root, "updated", looked_at)
+    _add(root, "generator", f"gnnbench {__version__}")
+    _add(ET.SubElement(root, "author"), "name", "gnnbench")
+    for change in state.changes():
+        entry = ET.SubElement(root, "entry")
+        _add(entry, "title", title(change, watched))
+        _add(entry, "id", f"urn:gnnbench:watch:{watched}:{change.slug}")
+        _add(entry, "updated", change.step.looked_at)
+        said = [block.command or block.text for block in text(change, watched) if isinstance(block, Note)]
+        _add(entry, "content", "\n".join(said))
+    ET.indent(root)
+    return ET.tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+def _add(parent: ET.Element, name: str, value: str) -> None:
+    ET.SubElement(parent, name).text = "\n".join(clean(line, LONGEST) for line in value.splitlines())

@@ -1,0 +1,309 @@
+"""What a watch has found: a folder of JSON, one file a step, which is written whole or not at all."""
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ... import codec, json_io
+from ...codec import NotNegative
+from ...compare import result
+from ...compare.bisect.line import Cause
+from ...compare.comparison import Compared
+from ...compare.result import Result
+from ...errors import UsageError
+from ...files import write_whole
+from .versions import Version
+
+FORMAT_VERSION = 1
+_REMEDY = "remove it, and the same command makes it again"
+_MAX_BYTES = 2**25
+TIMES = ("slower", "faster")
+KINDS = (*TIMES, "more memory", "less memory", "other result")
+"""How a benchmark may change."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A version, and the one that it is compared with."""
+
+    number: int
+    """From 1, in the order of versions."""
+    base: Version
+    head: Version
+    is_anchor: bool = False
+    """Whether they are no neighbours: small changes add up between them."""
+    same_files: bool = False
+    """Whether both builds have the same files, but for the version in them: then nothing is compared."""
+    first: Mapping[str, Any] | None = None
+    """The result of the comparison, see docs/formats.md."""
+    again: Mapping[str, Any] | None = None
+    """That of what changed, compared once more."""
+    search: Mapping[str, Any] | None = None
+    """The bisection between them."""
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """Why one of these three is missing, by its name."""
+    looked_at: str = ""
+    """When it was compared, in UTC: `2026-01-31T12:00:00Z`."""
+
+    @cached_property
+    def result(self) -> Result | None:
+        """The first comparison; None: there is none."""
+        return _result(self.first)
+
+    @cached_property
+    def second(self) -> Result | None:
+        """The second comparison; None: there is none."""
+        return _result(self.again)
+
+    @property
+    def all_same_code(self) -> bool:
+        """Whether all benchmarks run the same code in both versions."""
+        rows = self.result.rows if self.result else None
+        return self.same_files if rows is None else all(row.judgement.same_code for row in rows)
+
+    @property
+    def ran(self) -> bool:
+        """Whether the comparison was possible, or not needed."""
+        return self.first is not None or self.same_files
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        name = re.sub(r"[^\w.+-]", "_", self.head.name)
+        return f"{self.number:04}-{'anchor-' if self.is_anchor else ''}{name}.json"
+
+    @cached_property
+    def found(self) -> "Search":
+        """What is read of the bisection."""
+        return codec.decode(self.search or {}, Search)
+
+    @property
+    def seconds(self) -> float:
+        """How long its comparisons and its search took."""
+        results = [one.seconds or 0.0 for one in (self.result, self.second) if one]
+        return sum((*results, *(stage.seconds for stage in self.found.stages)))
+
+    def causes(self, name: str) -> tuple[Cause, ...]:
+        """Return what the search named as the cause of a benchmark's change: one, or several candidates."""
+        found = [one for one, _ in self._searched(name) if one[0].kind != "hunk"]
+        return found[-1] if found else ()
+
+    def hunks(self, name: str) -> list[tuple[tuple[Cause, ...], float]]:
+        """Return the hunks that changed a benchmark, each one or several candidates, and their shares."""
+        return [one for one in self._searched(name) if one[0][0].kind == "hunk"]
+
+    def _searched(self, name: str) -> list[tuple[tuple[Cause, ...], float]]:
+        """Return the causes of a benchmark's changes on all lines that were searched, and their shares."""
+        return [
+            (change.causes, one.share)
+            for stage in self.found.stages
+            for change in stage.changes
+            for one in change.benchmarks
+            if one.id == name and change.causes
+        ]
+
+    def confirmed(self) -> dict[str, tuple[Compared, Compared]]:
+        """Return the rows of the benchmarks of which both comparisons found the same change."""
+        seconds = changed(self.second)
+        return {
+            name: (row, seconds[name])
+            for name, row in changed(self.result).items()
+            if name in seconds and kinds(row) & kinds(seconds[name])
+        }
+
+
+def _result(saved: Mapping[str, Any] | None) -> Result | None:
+    return None if saved is None else result.parse(Path(), saved)
+
+
+def kinds(row: Compared) -> set[str]:
+    """Return how a benchmark changed: some of KINDS."""
+    found: set[str] = {word for word in TIMES if row.judgement.verdict == word}
+    if row.memory and row.memory.changed:
+        found.add(row.memory.verdict)
+    if row.results and row.results.is_other:
+        found.add("other result")
+    return found
+
+
+def changed(found: Result | None) -> dict[str, Compared]:
+    """Return the benchmarks that changed in time, memory or result, by id."""
+    return {row.fullname: row for row in (found.rows if found else ()) if kinds(row)}
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A benchmark of a change that a bisection found."""
+
+    id: str
+    share: float = 1.0
+    """How much of the change between the ends it is, as a fraction."""
+
+
+@dataclass(frozen=True)
+class SearchedChange:
+    """A change that a bisection found."""
+
+    benchmarks: tuple[Searched, ...]
+    causes: tuple[Cause, ...]
+
+
+@dataclass(frozen=True)
+class SearchedLine:
+    """A line of candidates that was searched."""
+
+    changes: tuple[SearchedChange, ...] = ()
+    seconds: NotNegative = 0.0
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is read of a result of `gnnbench bisect`."""
+
+    stages: tuple[SearchedLine, ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """What changed in a step through one cause, of which a second run found the same."""
+
+    step: Step
+    pairs: Mapping[str, tuple[Compared, Compared]]
+    """By id, the rows of both comparisons; the largest change first."""
+    causes: tuple[Cause, ...]
+    """The cause, or several of which one is; empty: it was not searched, or not found."""
+
+    @property
+    def kinds(self) -> list[str]:
+        """How they changed, in the order of KINDS."""
+        found = set().union(*(kinds(row) & kinds(again) for row, again in self.pairs.values()))
+        return [one for one in KINDS if one in found]
+
+    @property
+    def day(self) -> str:
+        """The day of the cause, or else that of the version; empty: unknown."""
+        return (self.causes[0].day if len(self.causes) == 1 else "") or self.step.head.day
+
+    @property
+    def command(self) -> str:
+        """The command that repeats the comparison; empty: none does."""
+        repeat = self.step.result and self.step.result.repeat
+        return repeat.commands(list(self.pairs)).ab if repeat else ""
+
+    @property
+    def slug(self) -> str:
+        """A name for files and links, which stays the same."""
+        digest = hashlib.sha256(min(self.pairs).encode("utf-8", "surrogatepass")).hexdigest()
+        return f"{self.step.file.removesuffix('.json')}-{digest[:8]}"
+
+
+@dataclass(frozen=True)
+class Head:
+    """The file `watch.json`."""
+
+    version: int
+    watched: str
+    """What is watched, as the user typed it."""
+
+
+class State:
+    """The folder.
+
+    Args:
+        folder: its path; it need not exist.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.steps: list[Step] = []
+        """Those between neighbours and those to an anchor, in order."""
+        self.watched: str | None = None
+        """As the user typed it; None: nothing was looked at yet."""
+        head = folder / "watch.json"
+        if head.exists():
+            content = json_io.read(head, _MAX_BYTES, _REMEDY)
+            self.watched = codec.read(head, content, Head, FORMAT_VERSION, _REMEDY).watched
+        for file in sorted((folder / "steps").glob("*.json")):
+            content = json_io.read(file, _MAX_BYTES, _REMEDY)
+            try:
+                step = codec.decode(content, Step)
+                _ = step.result, step.second, step.found  # which are read here
+            except ValueError as error:
+                json_io.refuse(file, f"damaged at {error}", _REMEDY)
+            except UsageError as error:
+                raise UsageError(f"{file}: {error}") from None
+            self.steps.append(step)
+
+    def begin(self, watched: str) -> None:
+        """Note what is watched.
+
+        Raises:
+            UsageError: it is not what was watched before.
+        """
+        if self.watched not in (None, watched):
+            raise UsageError(f"{self.folder} is the state of a watch of {self.watched}: give another --state")
+        self.watched = watched
+        self._write("watch.json", codec.encode(Head(FORMAT_VERSION, watched)))
+
+    def put(self, step: Step) -> None:
+        """Save a step in place of the one with its number and kind."""
+        self._write(f"steps/{step.file}", _lean(codec.encode(step)))
+        others = [one for one in self.steps if (one.number, one.is_anchor) != (step.number, step.is_anchor)]
+        self.steps = sorted([*others, step], key=lambda one: (one.number, one.is_anchor))
+
+    def _write(self, name: str, content: Any) -> None:
+        try:
+            write_whole(self.folder / name, json_io.as_text(content))
+        except OSError as error:
+            raise UsageError(f"{self.folder} cannot be written ({error.strerror})") from None
+
+    @property
+    def neighbours(self) -> list[Step]:
+        """The steps from a version to the next."""
+        return [one for one in self.steps if not one.is_anchor]
+
+    def changes(self) -> list[Change]:
+        """Return all changes, the newest first: each benchmark stands with those of the same cause."""
+        found = []
+        for step in reversed(self.steps):
+            explained = self.explained(step) if step.is_anchor else set()
+            groups: dict[tuple[Cause, ...], dict[str, tuple[Compared, Compared]]] = {}
+            for name, pair in sorted(step.confirmed().items(), key=lambda one: _size(one[1][0])):
+                if name not in explained:
+                    groups.setdefault(step.causes(name), {})[name] = pair
+            found += [Change(step, pairs, causes) for causes, pairs in groups.items()]
+        return found
+
+    def explained(self, step: Step) -> set[str]:
+        """Return the benchmarks whose change since an anchor is that of steps on the way, and no more."""
+        names = [one.base.name for one in self.neighbours]
+        if step.base.name not in names:
+            return set()
+        way = self.neighbours[names.index(step.base.name) : step.number]
+        found = set()
+        for name, row in changed(step.result).items():
+            known = [one.confirmed()[name][0] for one in way if name in one.confirmed()]
+            ratio = math.prod(one.judgement.ratio or 1.0 for one in known)
+            low, high = row.judgement.low or 0.0, row.judgement.high or math.inf
+            same = kinds(row) <= set().union(*map(kinds, known))
+            if same and low <= ratio <= high:
+                found.add(name)
+        return found
+
+
+def _size(row: Compared) -> float:
+    """Sort key: the largest change first."""
+    return -abs(math.log(row.judgement.ratio or 1.0))
+
+
+def _lean(value: Any) -> Any:
+    """Return a value without what is empty in it: reading adds that again."""
+    if isinstance(value, Mapping):
+        inner = {key: _lean(one) for key, one in value.items()}
+        return {key: one for key, one in inner.items() if one not in (None, [], {})}
+    return list(map(_lean, value)) if isinstance(value, list | tuple) else value

@@ -1,0 +1,196 @@
+"""The versions of what is watched, in order: releases or nightly builds of a package, or commits."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from pathlib import Path
+
+from packaging.version import InvalidVersion
+from packaging.version import Version as Release
+
+from ... import git
+from ...compare.bisect import commits, releases
+from ...compare.bisect.line import SHORT
+from ...errors import UsageError, unknown_name
+from ...variants import variant
+from ...variants.overlay import local_path
+from ...variants.worktree import Repository
+
+_NIGHT = re.compile(r"\.?dev(20\d\d)(\d\d)(\d\d)")
+"""The day in the version of a nightly build, `2.9.0.dev20261027`."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of what is watched."""
+
+    name: str
+    """A release, a nightly build, or the beginning of a commit's hash."""
+    variant: str
+    """The variant that builds it."""
+    day: str = ""
+    """`2026-10-27`; empty: unknown."""
+    title: str = ""
+    """A commit's subject line."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What is watched.
+
+    Args:
+        text: as the user typed it: a package, `git:REF` or `git:DIR@REF`.
+        root: the caller's folder.
+        clone: a repository with the package's history, as the user typed it: DIR, or DIR@REF; None: none.
+    """
+
+    text: str
+    root: Path
+    clone: str | None = None
+    _repository: tuple[str | None, str] | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        """Read the text.
+
+        Raises:
+            UsageError: it is neither a package nor a repository.
+        """
+        if ":" not in self.text and not self.text.startswith((".", "/", "~")):
+            releases.pinned(f"{self.text}==0")
+            return
+        found = variant.parse(shlex.join([self.text]))
+        if not self.text.startswith("git:"):
+            raise UsageError(f"{self.text!r} cannot be watched: give a package, git:REF or git:DIR@REF")
+        object.__setattr__(
+            self, "_repository", (None, found.git) if found.git is not None else found.checkouts[0]
+        )
+
+    @property
+    def is_package(self) -> bool:
+        """Whether it is a package, not a repository."""
+        return self._repository is None
+
+    def versions(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
+        """Return the last version that was looked at, or the first to look at, and those after it.
+
+        Args:
+            since: the first version to look at, where none was; None: the last but one.
+            until: the last one; None: the newest.
+            last: the last version that was looked at; None: none was.
+
+        Raises:
+            UsageError: there are no such versions.
+        """
+        return self._releases(since, until, last) if self.is_package else self._commits(since, until, last)
+
+    def _releases(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
+        known = releases.available(self.text, self.root, early=True)
+        builds = {one.public for one in known if one.local}  # of which pip would take the one with a name
+        found = sorted({Release(one.public) for one in known})
+        found = [one for one in found if not one.is_prerelease] or found  # nightly builds are nothing else
+        ends = [
+            None if text is None else _release(self.text, text, found)
+            for text in (last.name if last else since, until)
+        ]
+        first = ends[0] or found[-2:][0]
+        # The last one that was looked at may be gone from the index.
+        later = [one for one in found if first < one <= (ends[1] or found[-1])]
+        return [self.release(str(one), "===" if str(one) in builds else "==") for one in (first, *later)]
+
+    def release(self, version: str, equals: str = "==") -> Version:
+        """Return a release or nightly build of the package."""
+        night = _NIGHT.search(version)
+        return Version(
+            version, f"pip:{self.text}{equals}{version}", "-".join(night.groups()) if night else ""
+        )
+
+    def _commits(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
+        assert self._repository
+        typed, ref = self._repository
+        folder = self._folder(typed)
+        repository = Repository.at(folder, self.text)
+        newest = repository.commit(until or ref)
+        first = repository.commit(last.name if last else since or f"{newest}^")
+        later = git.first_parents(folder, first, newest)
+        base = git.commit_of(folder, first)
+        return [
+            Version(one.hash[:SHORT], shlex.join([commits.part(typed, one.hash)]), one.day, one.title)
+            for one in (base, *later)
+            if one
+        ]
+
+    def _folder(self, typed: str | None) -> Path:
+        """Return a folder as the user typed it.
+
+        Raises:
+            UsageError: there is none.
+        """
+        folder = self.root if typed is None else local_path(typed, self.root)
+        if not folder.is_dir():
+            raise UsageError(f"{typed} is no folder (from {self.root}): give the folder of the repository")
+        return folder
+
+    def ends(self, base: Version, head: Version) -> tuple[str, str] | None:
+        """Return good and bad end of a bisection between two versions; None: there is no repository.
+
+        A nightly build is searched by its day, and what was committed on that day, too; a release by its tag.
+
+        Raises:
+            UsageError: the repository has no such commits.
+        """
+        if not self.is_package:
+            return base.variant, head.variant
+        if self.clone is None:
+            return None
+        typed, _, ref = self.clone.partition("@")
+        folder = self._folder(typed)
+        first, last = (
+            self._by_day(folder, ref or "HEAD", one.day, more)
+            if one.day
+            else commits.tag(self.text, one.name, typed, folder)
+            for one, more in ((base, 0), (head, 1))
+        )
+        return shlex.join([commits.part(typed, first)]), shlex.join([commits.part(typed, last)])
+
+    def _by_day(self, folder: Path, ref: str, day: str, more: int) -> str:
+        until = date.fromisoformat(day) + timedelta(days=more)
+        found = git.last_before(folder, ref, until.isoformat())
+        if found is None:
+            raise UsageError(f"{self.clone} has no commit before {until}: fetch its history")
+        return found
+
+
+def _release(name: str, text: str, known: Sequence[Release]) -> Release:
+    """Read a version.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        return Release(text)
+    except InvalidVersion:
+        raise unknown_name(f"version of {name}", text, list(map(str, known[-20:]))) from None
+
+
+def anchor(text: str | None, looked_at: Sequence[Version], watched: Watched) -> Version | None:
+    """Return the version that the newest one is compared with, too; None: there is none.
+
+    Args:
+        text: how many versions before it, a version, or another variant; None: 30 nightly builds or commits
+            before it, or 5 releases.
+        looked_at: the versions that were looked at, in order.
+        watched: what is watched.
+    """
+    is_number = text is None or text.isdigit()
+    if not is_number:
+        assert text
+        if ":" in text:
+            return Version(shlex.split(text)[0].partition(":")[2], text)
+        known = next((one for one in looked_at if text in (one.name, one.variant)), None)
+        return known or (watched.release(text) if watched.is_package else None)
+    usual = 30 if looked_at[-1].day else 5
+    steps = usual if text is None else int(text)
+    base = looked_at[max(len(looked_at) - 1 - steps, 0)]
+    return base if steps > 1 and base not in looked_at[-2:] else None
