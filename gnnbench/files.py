@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import platformdirs
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from .errors import UsageError
 
@@ -134,15 +134,25 @@ def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
 
 
 @contextmanager
-def hold(lock: Path, cache: Path) -> Iterator[None]:
+def hold(lock: Path, cache: Path, waits: Callable[[], object] = lambda: None) -> Iterator[None]:
     """Wait for a lock in the cache folder, and hold it while the context lasts.
+
+    Args:
+        lock: its file, in a folder that nobody removes.
+        cache: the cache folder.
+        waits: is called if another process holds it.
 
     Raises:
         UsageError: the cache folder is not writable.
     """
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        held = FileLock(lock).acquire()
+        file_lock = FileLock(lock)
+        try:
+            held = file_lock.acquire(timeout=0)
+        except Timeout:
+            waits()
+            held = file_lock.acquire()
     except OSError as error:
         raise UsageError(
             f"the cache folder {cache} cannot be written ({error.strerror}); "

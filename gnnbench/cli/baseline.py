@@ -144,19 +144,23 @@ def _show(options: argparse.Namespace) -> int:
         streams.say(f"  {key}: {json.dumps(value)}", indent="    ")
     times = {name: _times(runs, name) for name in runs[0].benchmarks}
     columns = [Column(name, "number", itemgetter(place)) for place, name in enumerate(("time", "spread"))]
+    columns.append(Column("disturbed", "number", itemgetter(2), seldom=True))
     streams.show(tables(specs_of(runs[0].benchmarks.values()), columns, times))
     return 0
 
 
-def _times(runs: "Sequence[RunFile]", name: str) -> tuple[str, str]:
-    """Return the mean time of a benchmark's processes, and their standard deviation as a fraction."""
+def _times(runs: "Sequence[RunFile]", name: str) -> tuple[str, str, str]:
+    """Return the mean time of a benchmark's processes, its standard deviation, and how many do not count."""
     found = [run.benchmarks[name] for run in runs if name in run.benchmarks]
-    logs = [process.log for benchmark in found for process in benchmark.processes]
+    processes = [process for benchmark in found for process in benchmark.processes]
+    logs = [process.log for process in processes]
     if not logs:
-        return "not timed", ""
+        return "not timed", "", ""
     middle = sum(logs) / len(logs)
     deviation = math.sqrt(sum((log - middle) ** 2 for log in logs) / max(len(logs) - 1, 1))
-    return units.seconds(math.exp(middle) / 1e9), units.fraction(deviation)
+    disturbed = sum(not process.is_evidence for process in processes)
+    marked = f"{disturbed} of {len(logs)}" if disturbed else ""
+    return units.seconds(math.exp(middle) / 1e9), units.fraction(deviation), marked
 
 
 def _verify(options: argparse.Namespace) -> int:

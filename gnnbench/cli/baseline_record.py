@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from ..results.run_file import RunFile
     from ..results.unfinished_record import UnfinishedRecord
 
-_REPEATS = 2
-"""How often a process is run again because other programs used too much CPU time."""
-
 
 def run(options: argparse.Namespace) -> int:
     """Run the processes that are missing, save the record, and return the exit code."""
@@ -32,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     from .. import environment
     from ..files import cache_folder
     from ..plugin.rootdir import rootdir
-    from ..results import baseline, run_file, unfinished_record
+    from ..results import baseline, fitness, run_file, unfinished_record
     from ..results.baseline import RecordStore
 
     if options.processes < 2:  # noqa: PLR2004
@@ -47,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     store = RecordStore(root / baseline.FOLDER)
     store.check()
     inputs = [str(root), str(Path.cwd()), *arguments]
-    with unfinished_record.opened(cache_folder(), here, inputs) as kept:
+    with unfinished_record.opened(cache_folder(), here, inputs, _say_that_it_waits) as kept:
         try:
             with Progress() as progress:
                 runs = _Work(kept, options.processes, arguments, progress).go()
@@ -65,9 +62,15 @@ def run(options: argparse.Namespace) -> int:
     count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(saved.files)
     for line in dict.fromkeys(line for run in runs for line in run.left_out):
         streams.say(f"gnnbench: {line}", sys.stderr)
+    if disturbed := fitness.disturbed(runs):
+        streams.say(f"gnnbench: {disturbed}", sys.stderr)
     streams.say(f"recorded {count} in {processes} processes: record {saved.id} of {saved.environment}")
     streams.say(f"compare with it: pytest {shlex.join(arguments)} --benchmark-compare={saved.id}")
     return NOTHING_SLOWER
+
+
+def _say_that_it_waits() -> None:
+    streams.say("gnnbench: waiting until another command that records here has ended", sys.stderr)
 
 
 @dataclass(frozen=True)
@@ -91,28 +94,13 @@ class _Work:
             self.progress.say(f"continues: {_finished(finished, self.processes)}")
         runs: list[RunFile] = []
         for number in range(1, self.processes + 1):
-            title = f"process {number} of {self.processes}"
-            for attempt in range(_REPEATS + 1):
-                contention = self._contention(runs, number, attempt)
-                if not contention:
-                    break
-                if attempt < _REPEATS:
-                    self.progress.say(f"{title} is repeated: {contention}")
-            else:
-                self.progress.say(f"{title} is recorded without times that can be compared: {contention}")
-        return fitness.least_contended(runs, self.processes)
+            runs.append(fitness.measured(self.kept.get(number) or self._run(number)))
+            if reason := fitness.unlike(runs):
+                self.kept.remove()
+                raise UsageError(f"nothing was recorded: {reason}")
+        return runs
 
-    def _contention(self, runs: "list[RunFile]", number: int, attempt: int) -> str | None:
-        """Add an attempt at a process to `runs`; return why other programs make one more necessary."""
-        from ..results import fitness
-
-        runs.append(fitness.measured(self.kept.get(number, attempt) or self._run(number, attempt)))
-        if reason := fitness.unlike(runs):
-            self.kept.remove()
-            raise UsageError(f"nothing was recorded: {reason}")
-        return fitness.contended(runs, number)
-
-    def _run(self, number: int, attempt: int) -> "RunFile":
+    def _run(self, number: int) -> "RunFile":
         from ..variants import fresh
 
         title = f"process {number} of {self.processes}: pytest {shlex.join(self.arguments)}"
@@ -127,7 +115,7 @@ class _Work:
                     self.progress.say(line)
                     self.told.append(line)
             self.progress.print(f"{title}: {units.seconds(RealTime.seconds() - start)}")
-            return self.kept.keep(output, number, attempt)
+            return self.kept.keep(output, number)
 
 
 def _finished(count: int, of: int) -> str:

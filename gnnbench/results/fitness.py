@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .. import environment, units
-from ..cpu import CONTENDED
 from ..errors import UsageError
 from . import left_out
 from .baseline import Record
@@ -42,49 +41,19 @@ def unlike(runs: Sequence[RunFile]) -> str | None:
     return next((reason for reason in reasons if reason), None)
 
 
-def contended(runs: Sequence[RunFile], processes: int) -> str | None:
-    """Return the reason if other programs disturbed a benchmark in too many runs; None: they did not.
-
-    Each benchmark needs two runs without contention, to estimate a variance; if there is only one process,
-    it needs one.
-
-    Args:
-        runs: runs of the processes; some processes may have been repeated.
-        processes: number of processes.
-    """
-    for name in runs[0].benchmarks:
-        timings = [timing for run in runs for timing in run.benchmarks[name].processes]
-        quiet = sum(timing.is_evidence for timing in timings)
-        if quiet < min(2, processes):
-            count = sum(timing.contended for timing in timings)
-            if not count:
-                return (
-                    f"CPU time of other programs was not recorded for {name} in "
-                    f"{len(timings) - quiet} of {len(timings)} processes"
-                )
-            most = units.fraction(max(timing.contention_share or 0.0 for timing in timings))
-            return (
-                f"other programs used up to {most} of the CPU time while {name} was timed, "
-                f"more than {units.fraction(CONTENDED)} in {count} of {len(timings)} processes"
-            )
-    return None
-
-
-def least_contended(runs: Sequence[RunFile], processes: int) -> list[RunFile]:
-    """Return the runs for a record: as few as possible, and those with the least contention.
-
-    Args:
-        runs: at least one of each process.
-        processes: number of processes; more runs are returned only if benchmarks need them.
-    """
-    ranked = sorted(runs, key=_contended_benchmarks)
-    counts = range(processes, len(ranked) + 1)
-    enough = (count for count in counts if not contended(ranked[:count], processes))
-    return ranked[: next(enough, processes)]
-
-
-def _contended_benchmarks(run: RunFile) -> int:
-    return sum(not timing.is_evidence for one in run.benchmarks.values() for timing in one.processes)
+def disturbed(runs: Sequence[RunFile]) -> str | None:
+    """Return a line on the times that other programs disturbed, which nothing is compared with, if any."""
+    found = {
+        name: [one for run in runs for one in run.benchmarks[name].processes if not one.is_evidence]
+        for name in runs[0].benchmarks
+    }
+    shares = [one.contention_share for timings in found.values() for one in timings]
+    if not shares:
+        return None
+    count = units.count(sum(map(bool, found.values())), "benchmark")
+    known = [share for share in shares if share is not None]
+    used = f"up to {units.fraction(max(known))}" if known else "an unknown part"
+    return f"other programs used {used} of the CPU time: the times of {count} are marked, and not compared"
 
 
 def _unfit(run: RunFile) -> str | None:

@@ -4,7 +4,7 @@ import hashlib
 import os
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib import metadata
@@ -24,42 +24,41 @@ _VARIABLES = ("GNNBENCH_", "PYTEST_", "PYTHON")
 
 @dataclass(frozen=True)
 class UnfinishedRecord:
-    """A folder with the run file of each attempt at each process, `PROCESS-ATTEMPT.json`.
-
-    A process is attempted again if other programs disturbed it. A file gets its name when it is complete.
-    """
+    """A folder with the run file of each process, `PROCESS.json`; it gets its name when it is complete."""
 
     folder: Path
 
-    def get(self, process: int, attempt: int) -> RunFile | None:
-        """Return an earlier attempt; None if there is none, or if its file is damaged."""
+    def get(self, process: int) -> RunFile | None:
+        """Return a process that has ended; None if it has not, or if its file is damaged."""
         with suppress(UsageError):
-            return run_file.read(self._file(process, attempt))
+            return run_file.read(self._file(process))
         return None
 
-    def keep(self, output: Path, process: int, attempt: int) -> RunFile:
+    def keep(self, output: Path, process: int) -> RunFile:
         """Move the run file of a process that has ended into the folder, and return it.
 
         Raises:
             UsageError: it cannot be used.
         """
-        return run_file.read(output.replace(self._file(process, attempt)))
+        return run_file.read(output.replace(self._file(process)))
 
     def finished(self, processes: int) -> int:
         """Return how many of the first `processes` have ended."""
-        return sum(self.get(process, 0) is not None for process in range(1, processes + 1))
+        return sum(self.get(process) is not None for process in range(1, processes + 1))
 
     def remove(self) -> None:
         """Remove the folder."""
         remove(self.folder)
 
-    def _file(self, process: int, attempt: int) -> Path:
-        return self.folder / f"{process}-{attempt}.json"
+    def _file(self, process: int) -> Path:
+        return self.folder / f"{process}.json"
 
 
 @contextmanager
-def opened(cache: Path, here: Environment, inputs: Sequence[str]) -> Iterator[UnfinishedRecord]:
-    """Hold a lock on the unfinished record of this commit, environment and inputs.
+def opened(
+    cache: Path, here: Environment, inputs: Sequence[str], waits: Callable[[], object] = lambda: None
+) -> Iterator[UnfinishedRecord]:
+    """Open the unfinished record of this commit, environment and inputs; one at a time in an environment.
 
     It has the processes that an interrupted command left. Those that were left for a week are removed.
 
@@ -67,17 +66,20 @@ def opened(cache: Path, here: Environment, inputs: Sequence[str]) -> Iterator[Un
         cache: the cache folder; unfinished records are in its `unfinished-records`.
         here: the environment, with the commit.
         inputs: what else must be equal for processes to belong to one record: folders, pytest's arguments.
+        waits: is called if another command records in this environment: it would disturb the times.
 
     Raises:
         UsageError: the cache folder is not writable.
     """
     unfinished = cache / "unfinished-records"
-    for folder in unfinished.glob("*"):
-        with suppress(OSError):  # another command has just removed it
-            if time.time() - folder.stat().st_mtime > _KEPT_SECONDS:
-                remove(folder)
-    folder = unfinished / _digest(here, inputs)
-    with hold(folder / ".lock", cache):
+    # Not inside: what is there is removed, and a lock with it.
+    with hold(cache / f"recording-{environment.name(asdict(here))}.lock", cache, waits):
+        for folder in unfinished.glob("*"):
+            with suppress(OSError):  # another command has just removed it
+                if time.time() - folder.stat().st_mtime > _KEPT_SECONDS:
+                    remove(folder)
+        folder = unfinished / _digest(here, inputs)
+        folder.mkdir(parents=True, exist_ok=True)
         yield UnfinishedRecord(folder)
 
 

@@ -38,6 +38,7 @@ def test_one(benchmark):
             time.sleep(100)
 """
 INI = "[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.plugin\n"
+WAITS = "waiting until another command that records here has ended"
 CONTINUES = "gnnbench: continues: 1 of 2 processes was finished\n"
 TEST = "test_a.py::test_one"
 RECORD = ("baseline", "record", "--", ".")
@@ -148,27 +149,32 @@ def test_processes_that_do_not_match_are_not_mixed_and_not_kept(project, record)
     assert [len(run.benchmarks) for run in project.processes()] == [2, 2]
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "counts", "kept"),
-    [
-        ([0.0], [0.0], (0, 0), ["1-0", "2-0"]),
-        ([0.4, 0.0], [0.0], (1, 0), ["1-1", "2-0"]),
-        ([0.0], [0.4, 0.4, 0.4], (2, 1), ["1-0", "2-0"]),
-    ],
-)
-def test_which_attempts_at_a_process_become_the_record(tmp_path, first, second, counts, kept):
-    """All have ended, and were kept by a command that was interrupted before it saved them."""
-    for process, shares in ((1, first), (2, second)):
-        for attempt, share in enumerate(shares):
-            one = entry("test_one", seed=attempt, code_hash="1")
-            one["extra_info"]["gnnbench"]["measurement"]["contention_share"] = share
-            (tmp_path / f"{process}-{attempt}.json").write_text(json.dumps(content(one)))
+def test_a_busy_machine_makes_no_process_run_again(tmp_path):
+    """Both have ended, and were kept by a command that was interrupted before it saved them."""
+    for process in (1, 2):
+        row = entry("test_one", seed=process, code_hash="1")
+        row["extra_info"]["gnnbench"]["measurement"]["contention_share"] = 0.4
+        (tmp_path / f"{process}.json").write_text(json.dumps(content(row)))
     said = []
     work = _Work(UnfinishedRecord(tmp_path), 2, ["."], SimpleNamespace(say=said.append))
-    assert [run.path.stem for run in work.go()] == kept
-    texts = (" is repeated: other programs used", " is recorded without times that can be compared: other")
-    assert tuple(sum(text in line for line in said) for text in texts) == counts
-    assert said[0] == "continues: 2 of 2 processes were finished"
+    assert [run.path.stem for run in work.go()] == ["1", "2"]
+    assert said == ["continues: 2 of 2 processes were finished"]
+
+
+@pytest.mark.nightly
+def test_of_two_at_once_one_waits_and_both_are_right(project):
+    (project.folder / "block").touch()
+    first = start(project.folder, *RECORD, **project.variables)
+    repositories.wait_for((project.folder / "started").exists, seconds=60)
+    second = start(project.folder, *RECORD, **project.variables)
+    assert second.stderr.readline() == f"gnnbench: {WAITS}\n"
+    (project.folder / "block").unlink()
+    for process in psutil.Process(first.pid).children(recursive=True):
+        process.kill()
+    assert first.wait(60) == 2, "its process was killed"
+    assert second.wait(60) == 0
+    assert "continues: 1 of 2 processes was finished" in second.stderr.read()
+    assert [len(run.benchmarks) for run in project.processes()] == [1, 1]
 
 
 def test_on_a_full_disk_finished_processes_are_kept(project, record, monkeypatch):

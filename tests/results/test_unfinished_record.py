@@ -1,4 +1,5 @@
 import os
+import threading
 import time
 from dataclasses import replace
 from importlib import metadata
@@ -18,14 +19,37 @@ def folder(cache, here=HERE, inputs=("/root", "benchmarks")):
 def test_a_complete_file_is_kept_and_a_damaged_one_is_not(tmp_path):
     (first, second) = save(tmp_path, suite(1), suite(2))
     with unfinished_record.opened(tmp_path / "cache", HERE, ["benchmarks"]) as kept:
-        assert kept.get(1, 0) is None
-        assert kept.keep(first, 1, 0) == kept.get(1, 0)
+        assert kept.get(1) is None
+        assert kept.keep(first, 1) == kept.get(1)
         assert not first.exists()
-        kept.keep(second, 2, 1)
-        assert kept.finished(2) == 1, "of process 2 only the repeated run is there"
-        (kept.folder / "2-0.json").write_text('{"benchmarks": [')
-        assert kept.get(2, 0) is None
+        kept.keep(second, 3)
         assert kept.finished(2) == 1
+        (kept.folder / "2.json").write_text('{"benchmarks": [')
+        assert kept.get(2) is None
+        assert kept.finished(3) == 2
+
+
+def test_a_second_record_waits_says_so_and_begins_anew(tmp_path):
+    """The first one removes its folder while the second one waits."""
+    waits, went_on = threading.Event(), threading.Event()
+
+    def second(inputs):
+        with unfinished_record.opened(tmp_path, HERE, inputs, waits.set) as kept:
+            assert kept.folder.is_dir()
+            assert kept.finished(2) == 0
+            went_on.set()
+
+    for inputs in (["benchmarks"], ["benchmarks", "-k", "other"]):
+        waits.clear()
+        went_on.clear()
+        other = threading.Thread(target=second, args=(inputs,))
+        with unfinished_record.opened(tmp_path, HERE, ["benchmarks"]) as kept:
+            other.start()
+            assert waits.wait(10)
+            kept.remove()
+            assert not went_on.is_set()
+        other.join(10)
+        assert went_on.is_set()
 
 
 def test_processes_belong_together_only_if_all_is_equal(tmp_path, monkeypatch):
