@@ -110,8 +110,6 @@ class Compared:
     judgement: Judgement
     seconds: float | None
     """The head's time, the geometric mean of its processes; None: not measured."""
-    contended: bool = False
-    """Whether no process of the head is known to be free of CPU contention."""
     notes: tuple[str, ...] = ()
     """Those of `work`, and others, such as a changed share of slow layouts."""
     spec: Spec | None = None

@@ -186,13 +186,15 @@ def _row(
     if not base or not head:
         reason = _one_sided(renamed, new=bool(head))
         return Compared(name, replace(judgement, reason=reason), seconds(head), spec=(base + head)[0].spec)
-    if judgement.same_code:
-        work = Work(_difference(base, head))
-        return Compared(name, judgement, seconds(head), spec=head[0].spec, work=work)
-    contended = contended_on(head, "head")
     redefined = _redefined(base, head)
+    if judgement.same_code:
+        known = all(one.part.definition_hash for one in base + head)
+        notes = (f"{redefined.partition(':')[0]}, but it runs the same code",) if redefined and known else ()
+        work = Work(_difference(base, head))
+        return Compared(name, judgement, seconds(head), notes=notes, spec=head[0].spec, work=work)
     measured = _measured_differently(base, head)
-    hindrance = mismatch or redefined or measured or contended or contended_on(base, "base")
+    contended = contended_on(head, "head") or contended_on(base, "base")
+    hindrance = mismatch or redefined or measured or contended
     if hindrance:
         judgement = Judgement(
             "incomparable",
@@ -209,7 +211,6 @@ def _row(
         name,
         judgement,
         seconds(head),
-        contended is not None,
         (*work.notes(), *_modes(base, head)),
         head[0].spec,
         work,

@@ -31,13 +31,14 @@ from .session import (
     given,
     is_ours,
     run_of,
+    settings_of,
     spec_of,
     stop,
     take_settings,
 )
 from .timing import PLUGIN as TIMING
 from .timing import Timing, timing_of
-from .writing import usage_error
+from .writing import say, usage_error
 
 _DEFAULT_STORAGE = "file://./.benchmarks"
 """The default of pytest-benchmark's option."""
@@ -91,7 +92,8 @@ def pytest_configure(config: pytest.Config) -> None:
         register(LimitCheck(config))
     compare = config.getoption("benchmark_compare", None)
     asked = compare if not again and not hasattr(config, "workerinput") else None
-    judging = _is_judged_here(config, asked)
+    theirs = _why_not_judged_here(config, asked)
+    judging = bool(asked) and not theirs
     register(Timing(config, all_benchmarks=judging or again, shares=not again), TIMING)
     if judging:
         _compare(config)
@@ -139,14 +141,21 @@ def _compare(config: pytest.Config) -> None:
     config.pluginmanager.register(Gate(config, base), GATE)
 
 
-def _is_judged_here(config: pytest.Config, asked: Any) -> bool:
-    """Return whether this value of `--benchmark-compare` does not mean pytest-benchmark's files."""
-    if not asked or config.getoption("gnn_counters"):
-        return False
-    if config.getoption("gnn_strict") or _is_variant(asked):
-        return True
-    ours = (config.rootpath / "baselines").is_dir()
-    return ours and config.getoption("benchmark_storage") == _DEFAULT_STORAGE
+def _why_not_judged_here(config: pytest.Config, asked: Any) -> str:
+    """Return why this value of `--benchmark-compare` means pytest-benchmark's files; empty if it does not."""
+    option, root = config.option, config.rootpath
+    if option.gnn_counters:
+        return "--gnn-counters times nothing"
+    if not asked or option.gnn_strict or _is_variant(asked):
+        return ""
+    if option.benchmark_storage != _DEFAULT_STORAGE:
+        return "--benchmark-storage is given"
+    saves = option.benchmark_save or option.benchmark_autosave
+    if (root / (baseline.FOLDER if saves else baseline.FOLDER.parent)).is_dir():
+        return ""
+    saved = any(config.invocation_params.dir.glob(".benchmarks/*/[0-9]*_*.json"))
+    is_project = settings_of(config).file and not _records_above(config)
+    return "" if is_project and not saves and not saved else "there is no record"
 
 
 def _records_above(config: pytest.Config) -> Path | None:
@@ -262,8 +271,15 @@ def pytest_runtest_makereport(
     return report
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Write the tables and the counts of benchmarks checked, timed and skipped."""
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Write the tables, the counts of benchmarks checked, timed and skipped, and whose comparison it is."""
+    theirs = getattr(config, "_benchmarksession", None)
+    if theirs and theirs.compare and theirs.benchmarks:
+        from .records import how_to_record
+
+        why = _why_not_judged_here(config, config.option.benchmark_compare)
+        text = f"the comparison is pytest-benchmark's own: {why}; for gnnbench's: {how_to_record(config)}"
+        say(terminalreporter, text)
     if found := attached(terminalreporter, "gnnbench"):
         from . import terminal
 

@@ -20,6 +20,7 @@ from ..report.lines import wrapped
 from ..results import accepted, counter_baseline
 from ..results.benchmark import part_of
 from ..results.parts import BenchmarkPart
+from ..variants.collected import declares
 from ..variants.variant import Variant
 from . import records, terminal, turns, writing
 from .judged_session import JudgedSession
@@ -157,7 +158,6 @@ class Gate:
             if not chosen.dry_run:
                 self._compare_counters(strict=chosen.strict)
                 self._check_limits()
-            left_out = self._timed().keys() | self._deselected
             collected = {item.nodeid for item in session.items}
             thresholds = replace(thresholds, accepted=accepted.find(self._config.rootpath))
             judged = JudgedSession(self._config, thresholds, self._timed())
@@ -168,9 +168,14 @@ class Gate:
                 if missing:
                     return
                 judged.add_records(
-                    found, lambda base: records.vanished(self._config, base, collected, left_out)
+                    found,
+                    lambda base: records.vanished(
+                        self._config, base, collected, self._deselected, self._timed()
+                    ),
                 )
             self._judged = judged
+            if line := judged.unknown(records.failed(session)):
+                (self._lines if chosen.dry_run else self._failures).append(line)
             if chosen.dry_run:
                 self._lines.extend(judged.plan())
                 return
@@ -203,7 +208,7 @@ class Gate:
         return bool(found - {"incomparable", "ignored"}) or found == {"ignored"}
 
     def _say_so(self, session: pytest.Session, missing: str, *, strict: bool) -> None:
-        """Say that no benchmark was judged; a failure where a record has one of the selected tests.
+        """Say that no benchmark was judged; a failure where there is no record, or one has a selected test.
 
         Args:
             session: the session.
@@ -211,19 +216,21 @@ class Gate:
             strict: whether it is a failure in any case.
         """
         ignored = {row.fullname for row in self._rows() if row.judgement.verdict == "ignored"}
-        known = ""
-        if not (self._failures or session.testsfailed or session.config.option.gnn_dry_run):
+        option, known = session.config.option, ""
+        if not (self._failures or session.testsfailed or option.gnn_dry_run):
             known = records.known(self._config, records.selected(session) - ignored)
-        fails = strict or bool(known)
-        lines = self._failures if fails else self._lines
+        has_any = not session.items or any(map(declares, session.items))
+        unasked = option.benchmark_save or option.benchmark_autosave or not has_any
+        fails = strict or bool(known or (missing and not unasked))
+        text = f"no benchmark was judged{known and f', although {known}'}"
         if missing:
-            lines.append(missing)
-        text = "no benchmark was judged"
-        if known:
-            text += f", although {known}"
-            if not missing:
-                text += f"; {records.remedy(self._config, timed=bool(self._timed()))}"
-        lines.append(text if fails else f"{text}; --gnn-strict makes this a failure")
+            text += f": {missing}"
+        elif known:
+            text += f"; {records.remedy(self._config, timed=bool(self._timed()))}"
+        if fails:
+            self._failures.append(text)
+        else:
+            self._lines.append(text if self._failures else f"{text}; --gnn-strict makes this a failure")
 
     def _compare_counters(self, *, strict: bool) -> None:
         settings = settings_of(self._config)

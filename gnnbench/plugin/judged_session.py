@@ -86,7 +86,7 @@ class JudgedSession:
             self.groups = [Group(base, base.text, base.text, tuple(self._head.benchmarks))]
 
     def add_records(
-        self, found: Sequence[Record], vanished: Callable[[Sequence[RunFile]], Collection[str]]
+        self, found: Sequence[Record], vanished: Callable[[Sequence[RunFile]], Mapping[str, bool]]
     ) -> None:
         """Take records as the base: see `RecordedBase`.
 
@@ -97,6 +97,18 @@ class JudgedSession:
         self._recorded, self.groups, self.comparison = base, base.groups, base.first
         self.differences = base.differences
         self.lines = [*base.lines, *left_out.by_file((run.path, run.left_out) for run in base.runs)]
+
+    def unknown(self, failed: Collection[str]) -> str:
+        """Return the line on benchmarks that vanished while others appeared, if some did.
+
+        Args:
+            failed: tests that are known to have failed.
+        """
+        ignored = self._thresholds.rules
+        text = self._recorded and self._recorded.unknown(
+            lambda name: name in failed or ignored.rule("ignore", name)
+        )
+        return f"{text}; if meant, record again: {records.how_to_record(self._config)}" if text else ""
 
     def plan(self) -> list[str]:
         """Return what `judge` would time in turns, a line each."""
@@ -185,12 +197,12 @@ class JudgedSession:
             if reason and self._recorded:
                 refused.setdefault(reason, []).append(row.fullname)
                 continue
-            redefined = f"{before.redefined}; both sides ran today's" if before.redefined else None
+            how = before.redefined and before.redefined.partition(":")[0]
             self._in_turns[row.fullname] = replace(
                 row,
                 spec=before.spec,
                 seconds=row.seconds or before.seconds,
-                notes=(*filter(None, [redefined]), *row.notes),
+                notes=(*([f"{how}; both sides ran today's"] if how else ()), *row.notes),
             )
         for reason, names in refused.items():
             assert self._recorded

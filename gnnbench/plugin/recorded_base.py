@@ -3,7 +3,7 @@
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -16,7 +16,7 @@ from ..compare.comparison import Compared, Comparison
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
 from ..measure.sources import Sources
-from ..results import run_file
+from ..results import renamed, run_file
 from ..results.base import choose
 from ..results.baseline import Record
 from ..results.run_file import RunFile
@@ -27,6 +27,8 @@ from .turns import Group
 
 _FIRST_AGAIN = 101
 """Number of the first process that times again; the processes of a record have smaller ones."""
+_NAMED = 3
+"""Most benchmarks that a line names; others are counted."""
 _NOTABLE = 1.1
 """Smaller factors since a record are not reported: it may be of a few processes."""
 
@@ -39,7 +41,7 @@ class RecordedBase:
         head: the session.
         thresholds: minimum effect of interest, and levels.
         known: the records of this machine, the newest first.
-        vanished: returns the records' benchmarks that this session should have timed but did not.
+        vanished: see `records.vanished`, given the records' processes.
 
     Raises:
         UsageError: a record cannot be used.
@@ -51,17 +53,26 @@ class RecordedBase:
         head: RunFile,
         thresholds: Thresholds,
         known: Sequence[Record],
-        vanished: Callable[[Sequence[RunFile]], Collection[str]],
+        vanished: Callable[[Sequence[RunFile]], Mapping[str, bool]],
     ) -> None:
         self._head, self._known = head, known
         base = choose(known, head.benchmarks, places(config))
+        options, untimed = run_of(config).options, vanished(base.runs)
+        there = {name: row for run in reversed(base.runs) for name, row in run.benchmarks.items()}
+        names = renamed.matches(
+            {name: there[name] for name in sorted(untimed, key=untimed.__getitem__, reverse=True)},
+            {name: row for name, row in head.benchmarks.items() if name not in there},
+        )
+        base = base.renamed(names)
         self.runs, self.records = base.runs, base.records
-        options = run_of(config).options
+        self.gone = {name for name, selected in untimed.items() if selected} - set(names.values())
+        """The benchmarks that this session should have timed, but did not under any name."""
+        self.new = [name for name in head.benchmarks if name not in base.records]
         self.compare: Callable[[Sequence[RunFile]], Comparison] = partial(
             runs.compare,
             self.runs,
             thresholds=thresholds,
-            vanished=vanished(self.runs),
+            vanished={name for name in self.gone if not options.shard or options.shard.has(name)},
             confirming=options.confirm,
         )
         self.first = self.compare([head])
@@ -75,6 +86,10 @@ class RecordedBase:
         """What differs between the code of each record and of this session, a line each."""
         self.lines: list[str] = []
         """The records, and what cannot be timed in turns."""
+        if names:
+            others = [f"{now} was {then}" for now, then in names.items()]
+            what = f"{units.count(len(names), 'benchmark')} under another name than in the record"
+            self.lines.append(f"{what}: {units.listed(others, _NAMED)}")
         rows = [row for row in self.first.rows if row.fullname in self.records]
         for record, count in Counter(self.records[row.fullname] for row in rows).items():
             run = next(run for run in self.runs if run.path in record.files)
@@ -91,6 +106,21 @@ class RecordedBase:
         if other:
             fields = runs.describe_fields(other)
             self.lines.append(f"the times of the record are not compared: other settings, {fields}")
+
+    def unknown(self, left_out: Callable[[str], object]) -> str:
+        """Return what benchmarks vanished while others appeared; empty if nothing did, or only one of both.
+
+        Args:
+            left_out: whether a benchmark does not count.
+        """
+        gone = sorted(name for name in self.gone if not left_out(name))
+        if not (gone and self.new):
+            return ""
+        less, more = (
+            f"{units.count(len(names), 'benchmark')} {what} ({units.listed(names, _NAMED)})"
+            for names, what in ((gone, "of the record not timed"), (self.new, "new"))
+        )
+        return f"{less}, and {more}, with other code and another definition"
 
     def across(self, what: str, title: str, reason: str) -> str:
         """Return the line that says why benchmarks are not timed in turns."""
@@ -162,7 +192,7 @@ def timed_again(
     passed: Collection[str],
     processes: int,
 ) -> list[RunFile]:
-    """Time again, in new processes, what looks slower than its record, and what had CPU contention.
+    """Time again, in new processes, what looks slower than its record.
 
     Args:
         config: of the session whose options the new processes get.
@@ -177,11 +207,7 @@ def timed_again(
     Raises:
         UsageError: a process failed.
     """
-    suspects = [
-        row.fullname
-        for row in found
-        if row.contended or row.judgement.looks_slower(thresholds.of(row.fullname))
-    ]
+    suspects = [row.fullname for row in found if row.judgement.looks_slower(thresholds.of(row.fullname))]
     names = [name for name in suspects if name in passed]
     parameters, reporter = config.invocation_params, config.pluginmanager.get_plugin("terminalreporter")
     files = []
@@ -193,7 +219,7 @@ def timed_again(
         for number in range(processes if names else 0):
             count = units.count(len(suspects), "benchmark")
             process = f"new process {number + 1} of {processes}"
-            writing.say(reporter, f"{count} may be slower or had CPU contention: timing again, {process}")
+            writing.say(reporter, f"{count} may be slower: timing again, {process}")
             output = Path(folder, f"{number}.json")
             fresh.run(arguments, output, parameters.dir, _FIRST_AGAIN + number, lambda _: None)
             files.append(run_file.read(output))

@@ -1,14 +1,17 @@
 """The baseline records that a session is compared with, and what to type if none judged a benchmark."""
 
+import json
 import os
 import shlex
 from argparse import Namespace
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
+from _pytest.mark.expression import Expression
+from pytest_benchmark.utils import safe_dumps
 
 from .. import environment, units
 from ..compare import runs
@@ -34,8 +37,13 @@ def find(config: pytest.Config, number: str | None) -> tuple[list[Record], str]:
     if nearest := store.nearest(now):
         record, fields = nearest
         text += f"; the most similar, {record.environment}, differs in {runs.describe_fields(fields)}"
+    return [], f"{text}; record them: {how_to_record(config)}"
+
+
+def how_to_record(config: pytest.Config) -> str:
+    """Return the command that records what this session selects, and what else to compare with."""
     command = shlex.join(["gnnbench", "baseline", "record", "--", *arguments_without(config)])
-    return [], f"{text}; record them: {command}; or compare with a commit: --benchmark-compare=git:main"
+    return f"{command}; or compare with a commit: --benchmark-compare=git:main"
 
 
 def typed(config: pytest.Config, names: Iterable[str]) -> list[str]:
@@ -48,40 +56,71 @@ def typed(config: pytest.Config, names: Iterable[str]) -> list[str]:
 def live(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> RunFile:
     """Return this session, with the `extra_info` of each benchmark, as if it was read from its run file."""
     machine = config._benchmarksession.get_machine_info()  # type: ignore[attr-defined]  # noqa: SLF001
+    items = getattr(config.pluginmanager.get_plugin("session"), "items", ())
+    cells = {item.nodeid: item.callspec for item in items if hasattr(item, "callspec")}
     entries = [
-        {"fullname": name, "extra_info": extra_info, "stats": {}} for name, extra_info in benchmarks.items()
+        {
+            "fullname": name,
+            "params": json.loads(safe_dumps(cells[name].params)) if name in cells else None,
+            "param": cells[name].id if name in cells else None,
+            "extra_info": extra_info,
+            "stats": {},
+        }
+        for name, extra_info in benchmarks.items()
     ]
     content = {"benchmarks": entries, "machine_info": machine, "gnnbench": timing_of(config).part()}
     return run_file.parse(Path("this run"), content)
 
 
 def vanished(
-    config: pytest.Config, base: Iterable[RunFile], collected: set[str], left_out: Collection[str]
-) -> set[str]:
-    """Return the records' benchmarks that this session should have timed but did not.
+    config: pytest.Config,
+    base: Iterable[RunFile],
+    collected: Collection[str],
+    deselected: Collection[str],
+    timed: Collection[str],
+) -> dict[str, bool]:
+    """Return the records' benchmarks that this session did not time, and whether it should have.
 
     Args:
         config: of the session.
         base: the records' processes.
         collected: ids of the collected tests.
-        left_out: ids of benchmarks that were timed or deselected.
+        deselected: ids of those that were deselected, also as parts of other shards.
+        timed: ids of the benchmarks that were timed.
     """
-    specs = {name: benchmark.spec for run in base for name, benchmark in run.benchmarks.items()}
-    chosen = run_of(config)
-    shard = chosen.options.shard
-    missing = {name for name in specs if name not in left_out and (shard is None or shard.has(name))}
-    found = missing & collected
-    option = config.option
-    again = getattr(option, "lf", False) or option.keyword
-    if again or any("::" in argument for argument in config.args):
-        return found  # these options select tests, so an absent test is not missing
-    asked = places(config)
-    for name in missing - collected:
+    specs = {name: row.spec for run in base for name, row in run.benchmarks.items()}
+    selects, chosen = _selection(config), run_of(config)
+    # Nobody knows the markers of a test that is not there.
+    narrower = getattr(config.option, "lf", False) or (
+        config.option.markexpr and not specs.keys().isdisjoint(deselected)
+    )
+    return {
+        name: name in collected or (not narrower and selects(name) and asks_for(chosen, spec))
+        for name, spec in specs.items()
+        if name not in timed and name not in deselected
+    }
+
+
+def _selection(config: pytest.Config) -> Callable[[str], bool]:
+    """Return what tells whether the command line selects a test with this id, which may not exist."""
+    folder, root = config.invocation_params.dir, config.rootpath
+    asked, ids = places(config), []
+    for file, colons, rest in (argument.partition("::") for argument in config.args):
+        if colons:
+            ids.append(f"{PurePosixPath(os.path.relpath(folder / file, root))}::{rest}")
+    ignored = [os.path.relpath(folder / one, root) for one in config.option.ignore or ()]
+    keyword = Expression.compile(config.option.keyword) if config.option.keyword else None
+
+    def selects(name: str) -> bool:
         file = PurePosixPath(name.partition("::")[0])
-        looked_at = any(file.is_relative_to(place) for place in asked)
-        if looked_at and asks_for(chosen, specs[name]):
-            found.add(name)
-    return found
+        if any(map(file.is_relative_to, ignored)):
+            return False
+        if keyword and not keyword.evaluate(lambda word, /, **_: word.lower() in name.lower()):
+            return False
+        named = any(name == one or name.startswith((f"{one}[", f"{one}::")) for one in ids)
+        return named or any(map(file.is_relative_to, asked))
+
+    return selects
 
 
 def described(record: Record, run: RunFile, count: str) -> str:
@@ -96,10 +135,18 @@ def described(record: Record, run: RunFile, count: str) -> str:
 
 def selected(session: pytest.Session) -> set[str]:
     """Return the ids of a session's tests; where xdist's workers collected them, of those that ran."""
+    return {one.nodeid for one in _reports(session)} | {item.nodeid for item in session.items}
+
+
+def failed(session: pytest.Session) -> set[str]:
+    """Return the ids of the tests that have failed."""
+    return {one.nodeid for one in _reports(session) if one.failed}
+
+
+def _reports(session: pytest.Session) -> list[pytest.TestReport]:
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     reports = [one for found in reporter.stats.values() for one in found] if reporter else []
-    ran = {one.nodeid for one in reports if isinstance(one, pytest.TestReport)}
-    return ran | {item.nodeid for item in session.items}
+    return [one for one in reports if isinstance(one, pytest.TestReport)]
 
 
 def known(config: pytest.Config, names: Collection[str]) -> str:
@@ -116,8 +163,7 @@ def remedy(config: pytest.Config, *, timed: bool) -> str:
     """Say why no benchmark was judged, though gnnbench timed some, or none; and what to type."""
     given = shlex.join(["pytest", *map(str, config.invocation_params.args)])
     if timed:
-        command = shlex.join(["gnnbench", "baseline", "record", "--", *arguments_without(config)])
-        return f"record again: {command}; or compare with a commit: --benchmark-compare=git:main"
+        return f"record again: {how_to_record(config)}"
     for why, instead in _untimed(config.option):
         return f"{why} switches timing off; type: {given} {instead}"
     return f"none was timed; to see why: {given} -rs"

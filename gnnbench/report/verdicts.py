@@ -113,8 +113,9 @@ def document(found: Comparison, causes: Sequence[Told] = ()) -> Document:
     """
     shown, same_code = divided(found.rows)
     specs = specs_of(shown)
-    names = short(specs)
-    remarks = [(names[row.fullname], _remarks(row, causes)) for row in shown]
+    noted = [row for row in found.rows if row.notes or row.fullname in specs]
+    names = short(specs_of(noted))
+    remarks = [(names[row.fullname], _remarks(row, causes)) for row in noted]
     lines = [same_code, *grouped(remarks), *shrunk((row.judgement for row in found.rows), "benchmark")]
     lines += [line for one in causes for line in one.lines(names)]
     by_name = {row.fullname: row for row in shown}

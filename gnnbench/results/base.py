@@ -22,6 +22,21 @@ class Base:
     records: Mapping[str, Record]
     """Chosen record by benchmark."""
 
+    def renamed(self, names: Mapping[str, str]) -> "Base":
+        """Return it with the names that benchmarks have today; `names` has the saved ones by these."""
+        today = {then: now for now, then in names.items()}
+        runs = [
+            replace(
+                run,
+                benchmarks={
+                    today.get(name, name): replace(row, fullname=today.get(name, name))
+                    for name, row in run.benchmarks.items()
+                },
+            )
+            for run in self.runs
+        ]
+        return Base(runs, {today.get(name, name): record for name, record in self.records.items()})
+
 
 def choose(records: Iterable[Record], head: Collection[str], places: Sequence[str]) -> Base:
     """Read records until the baseline of a run is complete.

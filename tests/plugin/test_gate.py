@@ -104,7 +104,7 @@ def test_a_slowdown_of_what_changed_fails_exactly_that_test_and_is_no_next_basel
     assert verdicts == dict.fromkeys(NAMES[:-1], "same") | {"test_sorted": "slower"}
     rows = re.findall(r"^ *[\d.]+ [mµ]s .* test_suite\.py::(\S+)$", result.stdout, re.MULTILINE)
     assert rows == NAMES, "the one that fails is in the table of times, too"
-    again = "1 benchmark may be slower or had CPU contention: timing again, new process 1 of 1"
+    again = "1 benchmark may be slower: timing again, new process 1 of 1"
     assert again in result.text
     ((name, message),) = unchanged.failures().items()
     assert name == "test_sorted"
@@ -224,6 +224,71 @@ def test_where_a_record_has_tests_of_which_none_is_judged_the_session_fails_and_
         assert session.exitstatus == pytest.ExitCode.TESTS_FAILED
 
 
+MOVED = """
+import pytest
+from library import ordered, work
+
+@pytest.mark.parametrize("n", range(10), ids="abcdefghij".__getitem__)
+def test_sum(benchmark, n):
+    benchmark(work, [n])
+
+def test_ordered(benchmark):
+    values = [2, 1]
+    benchmark(ordered, values)
+"""
+
+
+def renamed(project, *, moved=MOVED):
+    (project.folder / "test_suite.py").unlink()
+    (project.folder / "test_moved.py").write_text(moved)
+    names = {f"test_sum[{letter}]": 1e-3 for letter in "abcdefghij"}
+    times = {**names, "test_ordered": 1e-3, "test_skipped": 1e-3}
+    return ("test_moved.py", "--gnn-turns=never", "--gnn-confirm=0"), times
+
+
+def test_what_has_another_name_or_file_is_judged_and_a_changed_test_is_said_though_it_is_the_same(unchanged):
+    words, times = renamed(unchanged)
+    result = unchanged.measured(*words, COMPARE, **records.machine(unchanged.folder, **times))
+    assert result.returncode == 0, result.stdout
+    assert set(unchanged.verdicts().values()) == {"same"}
+    assert len(unchanged.verdicts()) == 11
+    assert (
+        "11 benchmarks under another name than in the record: test_moved.py::test_sum[a] was " in result.text
+    )
+    changed = "different definition of the benchmark, but it runs the same code: test_ordered"
+    assert changed in result.text
+
+
+def test_a_slowdown_is_seen_under_other_ids_and_what_is_unknown_fails_with_what_renews_the_record(project):
+    words, times = renamed(project)
+    slow = records.machine(project.folder, **{**times, "test_sum[c]": 1.5e-3})
+    result = project.measured(*words, COMPARE, **slow)
+    assert result.returncode == 1, result.stdout
+    assert {name for name, verdict in project.verdicts().items() if verdict == "slower"} == {"test_sum[c]"}
+    assert "test_moved.py::test_sum[c] was test_suite.py::test_sum[2]" in result.text
+    unknown = "failed: 1 benchmark of the record not timed (test_suite.py::test_sorted), and 1 benchmark new "
+    assert unknown not in result.text, "the command line does not select the file"
+    result = project.measured(".", *words[1:], "-k", "order or sort", COMPARE, **slow)
+    assert result.returncode == 1, result.stdout
+    assert project.failures() == {}
+    assert f"{unknown}(test_moved.py::test_ordered), with other code and another definition" in result.text
+    assert "record again: gnnbench baseline record -- " in result.text
+
+
+@pytest.mark.nightly
+def test_a_skipped_benchmark_and_a_new_one_fail_and_either_alone_does_not(project):
+    for edit, status in (
+        (("def test_sorted", "@pytest.mark.skip\ndef test_sorted"), 0),
+        (("@pytest.mark.par", "def test_other(benchmark):\n    benchmark(max, [9])\n\n@pytest.mark.par"), 1),
+        (("@pytest.mark.skip\n", ""), 0),
+    ):
+        project.edit(*edit, "test_suite.py")
+        truth = records.machine(project.folder, **dict.fromkeys([*NAMES, "test_other"], 1e-3))
+        result, _ = project.run("--gnn-confirm=0", truth=truth)
+        assert result.returncode == status, result.stdout
+        assert ("record again: " in result.text) == bool(status)
+
+
 def test_who_compares(pytester):
     def ours(*arguments):
         return pytester.parseconfigure(*arguments).pluginmanager.has_plugin(GATE)
@@ -231,6 +296,17 @@ def test_who_compares(pytester):
     assert not ours(COMPARE)
     assert ours(COMPARE, "--gnn-strict")
     assert ours(f"{COMPARE}=.")
+    settings = pytester.path / "gnnbench.toml"
+    settings.write_text("effect = '5%'\n")
+    assert ours(COMPARE), "in a project with settings"
+    for option in ("--benchmark-save=x", "--benchmark-autosave", "--benchmark-storage=file://./other"):
+        assert not ours(COMPARE, option)
+    saved = pytester.path / ".benchmarks" / "Linux-CPython-3.11-64bit"
+    saved.mkdir(parents=True, exist_ok=True)
+    (saved / "0001_x.json").write_text('{"benchmarks": [], "machine_info": {}}')
+    assert not ours(COMPARE), "pytest-benchmark has something to compare with"
+    shutil.rmtree(saved.parent)
+    settings.unlink()
     worker = pytester.parseconfig(f"{COMPARE}=.", "-p", "no:rerunfailures")
     worker.workerinput = {}
     worker._do_configure()
@@ -263,6 +339,7 @@ def test_a_record_that_is_not_there_and_a_wrong_file_end_the_session_before_anyt
         said = "accepted.toml: entry 1: benchmark: expected `str`, got `int`"
 
 
+MISSING = "no benchmark was judged: there are no timings of this machine"
 KERNELS = """
 import pytest
 
@@ -356,17 +433,32 @@ def test_what_is_incomparable_was_not_judged(pytester, found, judged):
 
 
 @pytest.mark.parametrize(
-    ("base", "strict"), [("=0009", ()), ("", ()), ("", ("--gnn-strict",))], ids=["wrong", "none", "strict"]
+    ("words", "benchmarks", "failed", "said"),
+    [
+        ((f"{COMPARE}=0009",), 1, ["no record 0009 of this machine in "], ["no benchmark was judged"]),
+        ((COMPARE,), 1, [MISSING], []),
+        ((COMPARE, "--gnn-strict"), 1, [MISSING], []),
+        ((COMPARE, "--gnn-dry-run"), 1, [MISSING], []),
+        ((COMPARE, "--benchmark-autosave"), 1, [], [MISSING]),
+        ((COMPARE,), 0, [], [MISSING]),
+        ((COMPARE, "--gnn-strict"), 0, [MISSING], []),
+    ],
+    ids=["wrong", "none", "strict", "dry run", "saved", "no benchmark", "no benchmark, strict"],
 )
-def test_without_a_record_there_is_a_line_which_strict_makes_a_failure(known, base, strict):
-    known.mkdir("baselines")
-    config = known.parseconfigure(COMPARE + base, "--gnn-device=cpu", *strict)
-    judging = config.pluginmanager.get_plugin(GATE)
-    judging._compare(pytest.Session.from_config(config))
-    said = judging._failures if strict or base else judging._lines
-    assert said[0].startswith("no record 0009 of" if base else "there are no timings of this")
-    hint = "" if strict else "; --gnn-strict makes this a failure"
-    assert [*judging._failures, *judging._lines] == [said[0], f"no benchmark was judged{hint}"]
+def test_without_a_record_the_session_fails_in_one_line_with_what_to_type(
+    known, words, benchmarks, failed, said
+):
+    (known.path / FOLDER).mkdir(parents=True)
+    config = known.parseconfigure(*words, "--gnn-device=cpu")
+    judging, session = config.pluginmanager.get_plugin(GATE), pytest.Session.from_config(config)
+    session.items = [SimpleNamespace(nodeid="a.py::a", fixturenames=["benchmark"][:benchmarks])]
+    judging._compare(session)
+    for lines, starts in ((judging._failures, failed), (judging._lines, said)):
+        assert len(lines) == len(starts)
+        assert all(map(str.startswith, lines, starts))
+    if MISSING in failed:
+        assert "; record them: gnnbench baseline record -- " in judging._failures[0]
+        assert judging._failures[0].endswith("; or compare with a commit: --benchmark-compare=git:main")
 
 
 @pytest.mark.nightly

@@ -18,6 +18,7 @@ from gnnbench.plugin.timing import Timing
 from gnnbench.plugin.turns import TimedGroup
 from gnnbench.results import accepted
 from gnnbench.results.baseline import FOLDER, RecordStore
+from gnnbench.settings import Rule, Settings
 from gnnbench.variants import variant
 from gnnbench.variants.prepare import Prepared
 from tests import run_files
@@ -55,7 +56,9 @@ class Session:
     def __init__(self, known, versions, *arguments):
         words = ("--benchmark-compare=.", "--gnn-device=cpu", "--gnn-confirm=0", *arguments)
         self.config = known.parseconfigure(*words)
-        self._root = known.path
+        self._root, self._versions = known.path, versions
+        self.gone = set()
+        """What the command line selects of what this session lacks."""
         thresholds = Thresholds(0.03, accepted=accepted.find(self._root))
         timed = {name: one["extra_info"] for name, one in entries(versions).items()}
         self.judged = JudgedSession(self.config, thresholds, timed)
@@ -68,7 +71,8 @@ class Session:
         content["machine_info"], content["gnnbench"]["sources"] = run_files.MACHINE, codec.encode(then)
         content["gnnbench"]["covers"] = []
         recorded.save(self._root, content, 2)
-        self.judged.add_records(RecordStore(self._root / FOLDER).records()[::-1], lambda _runs: ())
+        vanished = {f"test_a.py::{name}": name in self.gone for name in versions.keys() - self._versions}
+        self.judged.add_records(RecordStore(self._root / FOLDER).records()[::-1], lambda _runs: vanished)
 
     def judge(self, decided, **changes):
         """Judge by what came out in turns: judgements or decisions by name; None: they could not run."""
@@ -197,6 +201,51 @@ def test_the_same_code_needs_no_turns_and_each_benchmark_has_the_newest_record_t
     assert older.startswith("1 benchmark compared with record 0001 of ")
     assert across == "1 benchmark compared with the times of record 0001 only: --gnn-turns never"
     assert same == "dry run: 1 benchmark with the same code"
+
+
+@pytest.mark.parametrize(
+    ("then", "gone", "failed", "said"),
+    [
+        (
+            {"old": 2},
+            {"old"},
+            (),
+            "1 benchmark of the record not timed (test_a.py::old), and 1 benchmark new",
+        ),
+        ({"old": 2, "older": 2}, {"old", "older"}, {"old"}, "1 benchmark of the record not timed (test_a.py"),
+        ({"old": 2}, {"old"}, {"old"}, ""),
+        ({"old": 2}, set(), (), ""),
+        ({}, set(), (), ""),
+        ({"old": 2, "ignored": 2}, {"ignored"}, (), ""),
+    ],
+    ids=["gone", "two", "failed", "not selected", "new", "ignored"],
+)
+def test_what_vanished_while_others_appeared_is_said_with_what_renews_the_record(
+    start, then, gone, failed, said
+):
+    session = start({"kept": 1, "new": 1}, "--gnn-turns=never")
+    rules = (Rule(1, "*::ignored", ignore="gone"),)
+    session.judged._thresholds = replace(session.judged._thresholds, rules=Settings(rules=rules))
+    session.gone = gone
+    session.record({"kept": 1, **then}, sources(OLD))
+    text = session.judged.unknown({f"test_a.py::{name}" for name in failed})
+    assert text.startswith(said)
+    if said:
+        assert " new (test_a.py::new), with other code and another definition; if meant" in text
+        assert "record again: gnnbench baseline record -- " in text
+    else:
+        assert not text
+    rows = {row.fullname.partition("::")[2]: row.judgement.reason for row in session.judged.comparison.rows}
+    assert rows.keys() == {"kept", "new", *gone}
+    assert all("missing: in the baseline" in rows[name] for name in gone)
+
+
+def test_one_that_is_deleted_is_only_said(start):
+    session = start({"kept": 1}, "--gnn-turns=never")
+    session.gone = {"old"}
+    session.record({"kept": 1, "old": 1}, sources(OLD))
+    assert session.judged.unknown(()) == ""
+    assert {row.fullname for row in session.judged.comparison.rows} == {"test_a.py::kept", "test_a.py::old"}
 
 
 def test_the_times_of_a_record_with_other_settings_are_not_compared(start):

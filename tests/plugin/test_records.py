@@ -5,7 +5,6 @@ import pytest
 from gnnbench.plugin import records, session
 from gnnbench.results import run_file
 from gnnbench.results.baseline import FOLDER
-from gnnbench.shard import Shard
 from tests import run_files
 from tests.plugin import recorded
 
@@ -44,21 +43,30 @@ def test_the_records_of_a_machine_or_the_most_similar_one_and_how_to_make_some(p
     [
         ((), {"b0", "b1", "b2"}),
         (("-k", "b1"), {"b1"}),
+        (("-k", "not b0 and not other"), {"b1", "b2"}),
         (("test_a.py::b1",), {"b1"}),
-        (
-            ("--gnn-shard=1/2",),
-            {name for name in ("b0", "b1", "b2") if Shard(1, 2).has(f"test_a.py::{name}")},
-        ),
+        (("test_a.py::b2",), {"b1", "b2"}),
         (("test_other.py",), {"b1"}),
+        (("--ignore=test_a.py",), {"b1"}),
+        (("-m", "core"), {"b1"}),
+        (("--lf",), {"b1"}),
     ],
-    ids=["all", "-k", "id", "shard", "file"],
+    ids=["all", "-k", "-k not", "id", "other id", "file", "--ignore", "-m", "--lf"],
 )
-def test_what_vanished_was_asked_for_and_is_neither_timed_nor_left_out(pytester, arguments, expected):
+def test_what_vanished_counts_if_the_command_line_selects_it_or_it_was_collected(
+    pytester, arguments, expected
+):
     """Of what is collected all is asked for: it was skipped, or failed."""
     for name in ("test_a.py", "test_other.py"):
         (pytester.path / name).touch()
     config = pytester.parseconfigure(*arguments)
-    base = run_file.parse(Path("base"), run_files.suite(0, benchmarks=4))
-    left_out, collected = {"test_a.py::b3"}, {"test_a.py::b1", "test_a.py::new"}
-    found = records.vanished(config, [base, base], collected, left_out)
-    assert {name.partition("::")[2] for name in found} == expected
+    base = run_file.parse(Path("base"), run_files.suite(0, benchmarks=5))
+    collected, deselected, timed = {"test_a.py::b1", "test_a.py::new"}, {"test_a.py::b3"}, {"test_a.py::b4"}
+    found = records.vanished(config, [base, base], collected, deselected, timed)
+    assert found == {f"test_a.py::{name}": name in expected for name in ("b0", "b1", "b2")}
+
+
+def test_markers_select_what_vanished_if_the_record_has_nothing_that_they_leave_out(pytester):
+    config = pytester.parseconfigure("-m", "core")
+    base = run_file.parse(Path("base"), run_files.suite(0, benchmarks=1))
+    assert records.vanished(config, [base], (), {"test_a.py::slow"}, ()) == {"test_a.py::b0": True}
