@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -117,6 +118,8 @@ class Project:
     """The ids of its benchmark functions from the top, as pytest collects them."""
     named: Sequence[str] = ()
     """The files and folders from the top in which pytest looked for them; empty: in all."""
+    options: Sequence[str] = ()
+    """Further arguments of pytest, which undo what settings deselect."""
     has_testpaths: bool = False
     """Whether settings say which folders pytest collects if it gets no arguments."""
 
@@ -198,7 +201,7 @@ def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
         to_do="" if action else " # TODO: gnnbench's repository and commit on GitHub",
         python=f"{sys.version_info.major}.{sys.version_info.minor}",
         install=json.dumps(f"python -m pip install {'-e .' if is_package else 'pytest-benchmark'}"),
-        arguments=json.dumps(" ".join(project.suite)),
+        arguments=json.dumps(shlex.join([*project.suite, *project.options])),
     )
     kept = tuple(path for path in wanted if os.path.lexists(project.folder / path))
     files = {path: text for path, text in wanted.items() if path not in kept}

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         for note in found.notes:
             streams.say(note)
         if not found.benchmarks:
-            streams.say("no benchmark was inspected; name the suite: gnnbench affected BASE HEAD -- PATH")
+            streams.say("no benchmark was inspected")
         elif not options.explain:
             streams.say(f"{shown.summary(found)}; {units.seconds(found.seconds)}")
     return INSPECTED if any(not one.failed for one in found.benchmarks.values()) else NOT_JUDGED

@@ -47,6 +47,9 @@ def run(options: argparse.Namespace) -> int:
     """Show what is found and what would be written, write it, and return 0."""
     from .. import adopt
 
+    for path in options.paths:
+        if not Path(path.partition("::")[0] or "missing").exists():
+            raise UsageError(f"no such file or folder: {path!r}: name those that have benchmarks, or nothing")
     folder = git.top(Path.cwd())
     if folder != Path.cwd().resolve():
         streams.say(f"repository: {folder}")
@@ -75,6 +78,7 @@ def _project(folder: Path, named: "Sequence[str]", timeout_seconds: float) -> "P
     """
     from ..adopt import Project
     from ..variants import fresh
+    from ..variants.collected import may_time
     from .progress import Progress
 
     with Progress() as progress:
@@ -85,17 +89,15 @@ def _project(folder: Path, named: "Sequence[str]", timeout_seconds: float) -> "P
             said = "collecting did not end in time, and was stopped; --timeout gives it longer"
             raise UsageError(said, *str(error).splitlines()[1:]) from None
     refused = [f"{file} cannot be collected: {reason}" for file, reason in found.refused.items()]
-    if not found.benchmarks and (named or any(_may_time(folder / file) for file in found.refused)):
+    benchmarks = (*found.benchmarks, *found.deselected)
+    if not benchmarks and any(may_time(folder / file) for file in found.refused):
         raise UsageError(f"no benchmark here: {_PACKAGES}", *refused)
+    if not benchmarks and (named or found.untimed):
+        raise UsageError("pytest finds no benchmarks here", *found.untimed, *refused)
     for line in (*refused[:_MOST_NAMED], *found.untimed):
         streams.say(line)
-    functions = dict.fromkeys(one.partition("[")[0] for one in found.benchmarks)
-    return Project(folder, tuple(functions), named, found.has_testpaths)
-
-
-def _may_time(file: Path) -> bool:
-    """Tell whether a file that cannot be collected may have benchmarks."""
-    return not file.is_file() or b"benchmark" in file.read_bytes()
+    functions = dict.fromkeys(one.partition("[")[0] for one in benchmarks)
+    return Project(folder, tuple(functions), named, found.overriding, has_testpaths=found.has_testpaths)
 
 
 def _show(planned: "Adoption") -> None:
@@ -152,5 +154,5 @@ def _say_next(planned: "Adoption") -> None:
 
 
 def _here(project: "Project") -> str:
-    """Return the paths of the benchmarks as they are typed in this folder."""
-    return shlex.join(os.path.relpath(project.folder / one) for one in project.suite)
+    """Return pytest's arguments for the benchmarks as they are typed in this folder."""
+    return shlex.join([*(os.path.relpath(project.folder / one) for one in project.suite), *project.options])

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import pytest
 
 from ..compare.ab.worker import Worker
-from ..variants.collected import declares, only_marked
+from ..variants.collected import declares
 from ..variants.import_roots import Trees
 from ..variants.pipe import Link
 from ..variants.startup import run
@@ -35,7 +35,6 @@ class ProfilingWorker(Worker):
         self._select = terms["select"]
         store = ProfileStore(Path(terms["folder"]))
         self._profiling = Profiling(terms["kinds"], terms["repeats"], store)
-        self._marked: list[str] = []
 
     def _choose(self, _fixture: Any) -> Profiling:
         return self._profiling
@@ -43,7 +42,6 @@ class ProfilingWorker(Worker):
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Keep the selected benchmarks; pass an expression to pytest as its -k."""
-        self._marked = only_marked(items)
         kept = [item for item in items if declares(item)]
         if self._select:
             found = named(kept, self._select)
@@ -63,7 +61,7 @@ class ProfilingWorker(Worker):
         return super().pytest_runtestloop(session)
 
     def _more_told(self, session: pytest.Session) -> Mapping[str, Any]:
-        return {"titles": titles(session.items), "marked": self._marked}
+        return {"titles": titles(session.items)}
 
     def _run(self, session: pytest.Session, item: pytest.Item, then: Any, seed: int) -> dict[str, Any]:
         """Run a test; return its profile, too, and pytest's text of its failure."""

@@ -125,7 +125,7 @@ def _ended(child: Child, log: Path, progress: ProfileProgress) -> list[Ended]:
     try:
         told = _answer(child)
         names = told["names"]
-        progress.collected(told["titles"], [*told["notes"], *told["marked"]])
+        progress.collected(told["titles"], [*told["notes"], *told["excluded"]])
         for number, name in enumerate(names, 1):
             running, then = name, names[number] if number < len(names) else None
             progress.benchmark(number, len(names), name)

@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 from ..files import real_path
+from .excluded import Excluded
 from .import_roots import HIDDEN, Trees
 
 _ALONE: Mapping[str, Any] = {
     **dict.fromkeys(("numprocesses", "gnn_counters")),
     **dict.fromkeys(("distload", "looponfail", "forked", "lf", "stepwise", "usepdb", "trace"), False),
-    **dict.fromkeys(("benchmark_skip", "benchmark_disable", "codspeed"), False),
+    **dict.fromkeys(("benchmark_skip", "benchmark_disable", "codspeed", "doctestmodules"), False),
     "tx": [],
+    "doctestglob": [],
     "cov_source": [],
     "gnn_profile": [],
     "dist": "no",
@@ -36,6 +38,8 @@ _FLAGS = {
     "numprocesses": "-n",
     "distload": "-d",
     "cov_source": "--cov",
+    "doctestglob": "--doctest-glob",
+    "doctestmodules": "--doctest-modules",
     "usepdb": "--pdb",
 }
 """Options whose flag has another name."""
@@ -51,11 +55,13 @@ class Overrides:
     def __init__(self, further: Mapping[str, Any] | None = None) -> None:
         self._further = further or {}
         self._given: list[str] = []
+        self.excluded = Excluded()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
         """Override them before plugins that begin early, as pytest-cov does."""
         _replace(early_config.known_args_namespace, _ALONE)
+        early_config.pluginmanager.register(self.excluded)
         return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from .. import units
 from ..errors import UsageError
 from ..settings import Settings
 from .child import SIDES
@@ -22,11 +21,10 @@ _CHOOSING = tuple(
     f"--gnn-{name}" for name in ("dataset", "platform", "hidden", "dtype", "index-dtype", "real")
 )
 """Options that decide which benchmarks there are."""
-_MARKERS = ("benchmark", "codspeed_benchmark")
-"""With which pytest-codspeed times a whole test."""
+_USE = re.compile(rb"def \w+\([^)]*\bbenchmark\b")
 _NO_DEFAULT = "none of the selected benchmarks is a default one; give --gnn-all too, after --"
 _EMPTY: Mapping[str, Any] = {
-    **dict.fromkeys(("names", "left_out", "declared", "notes", "marked", "places"), ()),
+    **dict.fromkeys(("names", "left_out", "declared", "notes", "excluded", "places"), ()),
     "refused": {},
     "folders": None,
     "rootdir": ".",
@@ -39,6 +37,11 @@ def declares(item: Any) -> bool:
     return "benchmark" in getattr(item, "fixturenames", ())
 
 
+def may_time(file: Path) -> bool:
+    """Tell whether a file that is not collected may have benchmarks."""
+    return not file.is_file() or _USE.search(file.read_bytes()) is not None
+
+
 def marked(item: Any, name: str) -> str | None:
     """Return the reason that a pytest item's marker gives, or that it is marked; None: it is not."""
     marker = item.get_closest_marker(name)
@@ -47,24 +50,9 @@ def marked(item: Any, name: str) -> str | None:
     return " ".join(map(str, (*marker.args, *marker.kwargs.values()))) or f"marked {name}"
 
 
-def only_marked(items: Iterable[Any]) -> list[str]:
-    """Return a line on the tests that are marked as benchmarks, and are none for gnnbench."""
-    found = [one for one in items if not declares(one) and any(map(one.get_closest_marker, _MARKERS))]
-    why = "marked as benchmarks, but without the fixture `benchmark`, and so not timed"
-    return [f"{why}: {units.count(len(found), 'test')}"] if found else []
-
-
-def no_benchmarks(refused: Sequence[str], marked: Sequence[str]) -> str:
-    """Say why a session has nothing to time.
-
-    Args:
-        refused: a line for each file that cannot be collected.
-        marked: those of `only_marked`.
-    """
-    if marked:
-        return f"pytest finds no benchmarks here; {marked[0]}"
-    why = f": {refused[0]}" if refused else " here"
-    return f"pytest finds no benchmarks{why}; name them: -- PATH"
+def no_benchmarks(reasons: Sequence[str]) -> str:
+    """Say that a session has nothing to time, and why."""
+    return f"pytest finds no benchmarks here; {'; '.join(reasons) or 'name them: -- PATH'}"
 
 
 def foreign_fixture(item: Any) -> str:
@@ -192,8 +180,8 @@ class Suite:
             UsageError: there are none; the message says why.
         """
         if not self.benchmarks:
-            marked = self._sides[SIDES[1]]["marked"]
-            raise UsageError(_NO_DEFAULT if self.left_out else no_benchmarks([*self._refusals()], marked))
+            excluded = self._sides[SIDES[1]]["excluded"]
+            raise UsageError(_NO_DEFAULT if self.left_out else no_benchmarks([*excluded, *self._refusals()]))
         return self.benchmarks
 
     def notes(self, *, all_named: bool = False) -> list[str]:
@@ -204,7 +192,7 @@ class Suite:
         Args:
             all_named: whether the benchmarks were named, so that no line says that only default ones run.
         """
-        own = [line for one in self._sides.values() for line in (*one["notes"], *one["marked"])]
+        own = [line for one in self._sides.values() for line in (*one["notes"], *one["excluded"])]
         more = "pytest's argument --gnn-all adds the others"
         choice = [f"of gnnbench's benchmarks, only the default ones: {more}"] if self.left_out else []
         return [*dict.fromkeys(own), *self._refusals(), *([] if all_named else choice)]

@@ -54,8 +54,9 @@ def run(
     if ending.failure:
         raise UsageError(f"{title} failed: {ending.failure}", *last)
     if not output.exists():
-        why = "".join(f": {line}" for line in ending.untimed[:1])
-        raise UsageError(f"{title} timed nothing{why}", *last)
+        raise UsageError(
+            ": ".join([f"{title} timed nothing", *filter(None, ["; ".join(ending.untimed)])]), *last
+        )
     return ending.lines()
 
 

@@ -13,7 +13,8 @@ from _pytest.config import ConftestImportFailure
 
 from . import outcome
 from .child_plugins import Overrides
-from .collected import declares, foreign_fixture, only_marked
+from .collected import declares, foreign_fixture
+from .excluded import skipped_by_marker
 
 OPTION = "--gnn-ending"
 
@@ -28,7 +29,7 @@ class _Writing(Overrides):
     def __init__(self) -> None:
         super().__init__()
         self._benchmarks: list[pytest.Item] = []
-        self._marked: list[str] = []
+        self._excluded: list[str] = []
         self._reports: dict[str, dict[str, pytest.TestReport]] = {}
         self._refused: dict[str, str] = {}
 
@@ -61,7 +62,7 @@ class _Writing(Overrides):
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._benchmarks = [item for item in session.items if declares(item)]
-        self._marked = only_marked(session.items)
+        self._excluded = self.excluded.lines(session.items)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._reports.setdefault(report.nodeid, {})[report.when or ""] = report
@@ -83,14 +84,25 @@ class _Writing(Overrides):
             tuple(f"{self._shown(name)} {self._why(name)}" for name in failed if name in known),
             tuple(self._shown(name) for name in failed if name not in known),
             self._refused,
-            (*self._marked, *(self._foreign(timed) if self._reports else ())),
+            (*self._excluded, *outcome.skips(self._skipped()), *self._foreign(timed)),
             tuple(self.lines()),
             bool(self._config.getini("testpaths")),
+            tuple(self._shown(item.nodeid) for item in self.excluded.deselected),
+            tuple(self.excluded.overriding),
         )
+
+    def _skipped(self) -> Iterator[str]:
+        """Yield why each benchmark was, or would be, skipped."""
+        if not self._reports:
+            yield from skipped_by_marker(self._benchmarks)
+        for item in self._benchmarks:
+            failure = outcome.failure(self._reports.get(item.nodeid, {}))
+            if failure and failure.skipped:
+                yield failure.text
 
     def _foreign(self, timed: Collection[str]) -> Iterator[str]:
         """Yield a line on each benchmark that another plugin's fixture has run."""
-        for item in self._benchmarks:
+        for item in self._benchmarks if self._reports else ():
             if item.nodeid not in timed and (why := foreign_fixture(item)):
                 yield f"{self._shown(item.nodeid)}: {why}"
 

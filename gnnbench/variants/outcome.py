@@ -2,7 +2,8 @@
 
 import re
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 FIXTURES = "gnnbench-fixtures"
 """The name under which the plugin registers its fixtures. An older gnnbench has none of that name."""
 _LONGEST = 300
+_MOST_REASONS = 2
+BOTH_SKIP = "skipped on both sides, and left out"
 _NAMED = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
 _PLACES = {"setup": " in set-up", "teardown": " in tear-down"}
 
@@ -45,6 +48,20 @@ def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:
         where = f", {Path(crash.path).name}:{crash.lineno}" if crash else ""
         return Failure(f"raised{_PLACES.get(when, '')}: {line(report)}{where}", skipped=False)
     return None
+
+
+def skips(reasons: Iterable[str], how: str = "skipped") -> list[str]:
+    """Return a line on benchmarks that are skipped, with the most frequent reasons.
+
+    Args:
+        reasons: one for each benchmark.
+        how: what the line says of them.
+    """
+    numbers = Counter(text.rpartition("skipped: ")[2] for text in reasons)
+    if not numbers:
+        return []
+    texts = units.listed([text for text, _ in numbers.most_common()], _MOST_REASONS)
+    return [f"{how}: {units.count(numbers.total(), 'benchmark')} ({texts})"]
 
 
 def fixtures(config: "pytest.Config") -> str:
@@ -94,6 +111,10 @@ class Ending:
     """Lines on what was done otherwise than the suite says."""
     has_testpaths: bool = False
     """Whether settings say which folders pytest collects if it gets no arguments."""
+    deselected: tuple[str, ...] = ()
+    """Ids of the benchmarks that options or plugins deselect."""
+    overriding: tuple[str, ...] = ()
+    """Arguments of pytest that undo it."""
 
     @property
     def pytest_ended(self) -> str:

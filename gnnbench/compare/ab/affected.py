@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ... import codec, units
+from ... import codec
 from ...clocks import RealTime
 from ...errors import UsageError
 from ...results import left_out
+from ...variants import outcome
 from ...variants.collected import Suite
 from ...variants.command import Listener
 from ...variants.prepare import Prepared
@@ -76,8 +77,7 @@ def run(
         setting = replace(setting, cache=None)  # everything that differs is shown
 
     def choose(suite: Suite) -> Sequence[str]:
-        names = suite.benchmarks
-        return names if only is None else [_chosen([*names, *suite.left_out], only)]
+        return suite.chosen() if only is None else [_chosen([*suite.benchmarks, *suite.left_out], only)]
 
     with Pairs(setting, listener) as pairs:
         inspecting = Inspecting(pairs, Terms(base, head), listener, choose)
@@ -90,8 +90,10 @@ def run(
     }
     notes = [*inspecting.suite.notes(all_named=only is not None), *inspecting.notes()]
     notes += dict.fromkeys(note for one in benchmarks.values() for note in one.notes)
-    if skipped := len(found) - len(benchmarks):
-        notes.append(f"skipped on both sides, and left out: {units.count(skipped, 'benchmark')}")
+    skipped = (
+        one.text for name, one in found.items() if isinstance(one, NotTimed) and name not in benchmarks
+    )
+    notes += outcome.skips(skipped, outcome.BOTH_SKIP)
     notes += left_out.several(pairs.shared.several)
     return AffectedResult(base, head, benchmarks, RealTime.seconds() - start, tuple(notes))
 

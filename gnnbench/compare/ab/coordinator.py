@@ -12,7 +12,7 @@ from ...clocks import RealTime
 from ...cpu import ContentionWatch
 from ...results import left_out
 from ...shard import Shard
-from ...variants import variant
+from ...variants import outcome, variant
 from ...variants.collected import Suite, unmatched
 from ...variants.prepare import Prepared
 from ..allowed import Allowed
@@ -87,8 +87,8 @@ class Judging:
         """Says what to time next."""
         self.head_logs: dict[str, list[float]] = defaultdict(list)
         """By benchmark that was timed, the log of the newer side's time in each pair."""
-        self.skipped = 0
-        """Number of benchmarks that both sides skip."""
+        self._skipped: list[str] = []
+        """Why both sides skip benchmarks."""
         self._untimed: dict[str, Decision] = {}
         self._names, self._settled = list(names), set[str]()
 
@@ -106,7 +106,7 @@ class Judging:
         self._settled.add(name)
         self.schedule.leave_out(name)
         if skipped:
-            self.skipped += 1
+            self._skipped.append(found.text)
             self._names.remove(name)
         return True
 
@@ -129,8 +129,7 @@ class Judging:
 
     def notes(self) -> list[str]:
         """Return a note on benchmarks that both sides skip, if there are any."""
-        skipped = units.count(self.skipped, "benchmark")
-        return [f"skipped on both sides, and left out: {skipped}"] if self.skipped else []
+        return outcome.skips(self._skipped, outcome.BOTH_SKIP)
 
 
 def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher) -> Result:

@@ -51,7 +51,6 @@ from ...variants.collected import (
     declares,
     foreign_fixture,
     marked,
-    only_marked,
     whole_folders,
 )
 from ...variants.import_roots import Trees
@@ -168,7 +167,7 @@ class Worker(Overrides):
             "declared": declared,
             "left_out": list(left_out),
             "notes": self.lines(),
-            "marked": only_marked(items.values()),
+            "excluded": self.excluded.lines([*items.values()]),
             "refused": {place: f"{reason}{older}" for place, reason in self._refused.items()},
             "places": list(map(str, config.args)),
             "folders": whole_folders(config) if self._is_whole else None,

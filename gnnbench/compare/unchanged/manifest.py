@@ -12,7 +12,7 @@ from typing import Any, Self
 from ...measure.fingerprint.bytecode import Bytecodes, nested
 from .code_tree import CodeTree, names_in, searched, state_of
 
-VERSION = 1
+VERSION = 2
 
 Names = Mapping[str, Sequence[str]]
 """Qualified names of functions, by name of the file."""

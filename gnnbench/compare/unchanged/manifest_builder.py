@@ -9,7 +9,7 @@ from ...variants.collected import SETTINGS
 from .code_tree import CodeTree, names_in, searched, state_of
 from .manifest import Manifest, UsedStep
 
-SUITE = ("names", "declared", "left_out", "notes", "marked", "refused", "places", "folders", "rootdir")
+SUITE = ("names", "declared", "left_out", "notes", "excluded", "refused", "places", "folders", "rootdir")
 """What a process says of its suite."""
 
 
