@@ -30,21 +30,24 @@ def suite(rest: Sequence[str], command: str) -> list[str]:
     """Return pytest's arguments, with the same suite and rootdir from each folder of the repository.
 
     If none of them names a path, the nearest folder `benchmarks` is added: here or above, in the repository.
+    Without such a folder, pytest's own `testpaths` hold.
 
     Args:
         rest: what the user gave after `--`.
         command: the command in the message, such as `gnnbench affected BASE HEAD`.
 
     Raises:
-        UsageError: no path is named, and there is no folder `benchmarks`; or see `rootdir.settled`.
+        UsageError: no path is named, and there is neither; or see `rootdir.settled`.
     """
-    from ..plugin.rootdir import settled
+    from ..plugin.rootdir import has_testpaths, settled
 
     # A word after an option may be its value.
     words = [word for before, word in zip(("", *rest), rest, strict=False) if not before.startswith("-")]
     if any(os.path.exists(word.partition("::")[0]) for word in words):  # noqa: PTH110 - False for any text
         return settled(rest)
     found = nearest("benchmarks")
+    if found is None and has_testpaths(rest):
+        return settled(rest)
     if found is None:
         raise UsageError(f"no folder benchmarks here; give the path of the suite: {command} -- PATH")
     return settled([found, *rest])

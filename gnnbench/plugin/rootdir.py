@@ -39,6 +39,16 @@ def rootdir(arguments: Sequence[str] = ()) -> Path:
     return _config(arguments).rootpath
 
 
+def has_testpaths(arguments: Sequence[str]) -> bool:
+    """Tell whether pytest knows by its settings what to collect if no argument names a path.
+
+    Raises:
+        UsageError: see `rootdir`.
+    """
+    config = _config(arguments)
+    return bool(config.getini("testpaths")) and config.rootpath == config.invocation_params.dir
+
+
 def settled(arguments: Sequence[str]) -> list[str]:
     """Return the arguments with which pytest's rootdir is the same from each folder of the repository.
 

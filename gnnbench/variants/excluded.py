@@ -31,6 +31,13 @@ _MOST_FILES = 1000
 _NAMED = 3
 
 
+class _Empty(pytest.File):
+    """Stands for a named file without tests of Python, such as one with doctests."""
+
+    def collect(self) -> list[pytest.Item]:
+        return []
+
+
 class Excluded:
     """A pytest plugin that notes what is left out, and lets pytest collect only Python's tests."""
 
@@ -94,6 +101,8 @@ class Excluded:
         if not modules and file_path.suffix == ".py":
             patterns = " ".join(parent.config.getini("python_files"))
             self._ignored[file_path] = f"not collected, as python_files is {patterns}; name the file"
+        if not modules and parent.session.isinitpath(file_path):  # pytest would refuse its name
+            return [_Empty.from_parent(parent, path=file_path)]
         return modules
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

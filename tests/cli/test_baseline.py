@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gnnbench.cli import baseline, common, main
+from gnnbench.errors import UsageError
 from gnnbench.plugin.rootdir import rootdir
 from gnnbench.results.baseline import FOLDER, RecordStore
 from tests.cli.forked import pytest_is_forked
@@ -143,6 +144,17 @@ def test_suite_and_records_are_the_same_from_each_folder_of_a_repository(
     assert rootdir(arguments) == tmp_path
     saved(RecordStore(tmp_path / FOLDER), "some")
     assert "0001 some" in call(capsys, "list")[1]
+
+
+def test_without_a_folder_of_benchmarks_pytest_s_testpaths_are_the_suite(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tests").mkdir()
+    with pytest.raises(UsageError, match="give the path of the suite"):
+        common.suite(["-k", "sum"], "")
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = tests\n")
+    assert common.suite(["-k", "sum"], "") == ["-k", "sum"]
+    (tmp_path / "benchmarks").mkdir()
+    assert common.suite([], "") == ["benchmarks"]
 
 
 def test_what_is_broken_is_named_and_pruned(store, tmp_path, capsys):

@@ -200,3 +200,35 @@ def test_it_finds_the_same_from_each_folder_of_a_repository(tmp_path, in_process
     at_the_top = asked()
     monkeypatch.chdir(tmp_path / "src")
     assert asked() == f"repository: {tmp_path}\n{at_the_top}"
+
+
+def test_benchmarks_that_settings_deselect_exist_and_the_commands_take_them(tmp_path, run):
+    (tmp_path / "pytest.ini").write_text('[pytest]\nmarkers = perf\naddopts = -m "not perf"\n')
+    (tmp_path / "test_sum.py").write_text(f"import pytest\npytestmark = pytest.mark.perf\n{SUITE}")
+    found = run()
+    assert found.returncode == 0, found.stderr
+    said = found.stdout.splitlines()
+    assert "deselected by -m 'not perf' (addopts in pytest.ini, which -m '' overrides): 1 benchmark" in said
+    assert "1 benchmark function in test_sum.py" in said
+    assert "to see that they run: pytest test_sum.py -m ''" in said
+    workflow = yaml.safe_load((tmp_path / ".github/workflows/benchmarks.yml").read_text())
+    assert workflow["jobs"]["gnnbench"]["with"]["arguments"] == "test_sum.py -m ''"
+    assert not (tmp_path / "benchmarks").exists()
+
+
+@pytest.mark.parametrize("text", ["import pytest\npytest.importorskip('no_such_package')\n", ""])
+def test_where_benchmarks_may_be_left_out_nothing_is_written(tmp_path, run, text):
+    (tmp_path / "bench_sum.py" if not text else tmp_path / "test_sum.py").write_text(text + SUITE)
+    found = run()
+    assert found.returncode == 2
+    line, why = found.stderr.splitlines()[-2:]
+    assert line == "gnnbench: pytest finds no benchmarks here"
+    assert why.startswith("skipped: could not import" if text else "not collected, as python_files is")
+    assert not (tmp_path / "gnnbench.toml").exists()
+
+
+@pytest.mark.parametrize("word", ["nowhere", "nowhere.py::test_sum", ""])
+def test_what_is_no_path_is_refused(run, word):
+    found = run(word)
+    assert found.returncode == 2
+    assert found.stderr.startswith(f"gnnbench: no such file or folder: {word!r}")

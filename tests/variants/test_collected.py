@@ -7,7 +7,8 @@ import pytest
 
 from gnnbench.settings import parse
 from gnnbench.variants import outcome
-from gnnbench.variants.collected import foreign_fixture, only_marked, unmatched
+from gnnbench.variants.collected import foreign_fixture, unmatched
+from gnnbench.variants.excluded import only_marked
 from tests.suite import ROOT
 
 ID = "benchmarks/test_spmm.py::test_spmm[spmm_sum-cora-256-cpu]"

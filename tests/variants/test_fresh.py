@@ -141,7 +141,7 @@ def test_the_benchmarks_decide_and_not_pytest_s_exit_status(run, conftest, words
 @pytest.mark.parametrize(
     ("words", "files", "said"),
     [
-        ("nothing", {}, "timed nothing$"),
+        ("nothing", {}, "timed nothing: deselected by -k nothing: 3 benchmarks$"),
         ("good", {"test_suite": MARKED}, "timed nothing: marked as benchmarks, but .* not timed: 1 test"),
         (
             "good",

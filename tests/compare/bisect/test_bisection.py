@@ -103,7 +103,7 @@ def test_a_change_is_found_beside_what_cannot_be_measured_and_after_two_stops(bi
     assert found.pairs < 12
     verdicts = {name: one.judgement.verdict for name, one in found.decisions.items()}
     assert verdicts == {"a": "slower", "c": "same"}
-    assert found.notes == ("skipped on both sides, and left out: 1 benchmark",)
+    assert found.notes == ("skipped on both sides, and left out: 1 benchmark (no GPU)",)
     (one,) = found.findings
     assert (one.before.name, one.after.name, len(one.causes)) == ("2", "6", 4)
     low, high = one.changes["a"].bounds
