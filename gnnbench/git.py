@@ -8,9 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from .errors import one_line
+
 QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false")
 """Options with which git starts no other program."""
 
+WITHOUT_LFS = ("-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false")
+"""Options with which git writes the pointers of Git LFS, and downloads nothing."""
+_NO_REPOSITORY = "not a git repository"
 # Git sets them for a hook; they would point to the hook's repository.
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
 HASH = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
@@ -43,6 +48,36 @@ def commit(folder: Path) -> str | None:
     return _ask(folder, "rev-parse", "--verify", "HEAD^{commit}").strip() or None
 
 
+def why_no_commit(folder: Path) -> str:
+    """Return why no commit of a folder is known, with what helps; empty if one is."""
+    return _why_not(folder, "rev-parse", "--verify", "HEAD^{commit}").replace(
+        "Needed a single revision", "the repository has no commit yet"
+    )
+
+
+def refusal(folder: Path) -> str:
+    """Return why git does not use the repository of a folder; empty if it does, or there is none."""
+    why = _why_not(folder, "rev-parse", "--git-dir")
+    return "" if why.startswith(_NO_REPOSITORY) else why
+
+
+def _why_not(folder: Path, *arguments: str) -> str:
+    """Return what git says of an error; empty if there is none."""
+    try:
+        answer = _run(folder, *arguments)
+    except OSError:
+        return f"{_NO_REPOSITORY}: git is not installed"
+    return reason(answer.stderr) if answer.returncode else ""
+
+
+def reason(errors: str) -> str:
+    """Return what git says first of an error, and the command that it advises, printable and in a line."""
+    lines = [line.strip() for line in errors.splitlines()]
+    said = [line for line in lines if line and not line.startswith(("warning:", "hint:"))]
+    advice = [line for line in said[1:] if line.startswith("git config ")]
+    return one_line("; ".join([*said[:1], *advice[:1]])).removeprefix("fatal: ").removeprefix("error: ")
+
+
 def changed_files(folder: Path) -> int:
     """Return how many tracked files of the folder's repository differ from the commit."""
     return len(_ask(folder, "status", "--porcelain", "--untracked-files=no").splitlines())
@@ -70,6 +105,17 @@ def tracked(folder: Path) -> frozenset[str]:
 def tracked_files(folder: Path) -> frozenset[str]:
     """Return the names of all files that git tracks in a folder, also staged and in submodules."""
     return frozenset(_ask(folder, "ls-files", "-z", "--recurse-submodules").split("\0")[:-1])
+
+
+def lfs_files(folder: Path) -> list[str]:
+    """Return the names of the files that Git LFS keeps, in a checkout."""
+    return _ask(folder, "ls-files", "-z", ":(attr:filter=lfs)").split("\0")[:-1]
+
+
+def fetched(folder: Path) -> dict[str, bool]:
+    """Return the remotes, `origin` first, each with whether a fetch gets all of its branches."""
+    names = sorted(_ask(folder, "remote").split(), key=lambda name: name != "origin")
+    return {name: "*" in _ask(folder, "config", "--get-all", f"remote.{name}.fetch") for name in names}
 
 
 def files_of(folder: Path, commit: str) -> frozenset[str]:
@@ -238,17 +284,24 @@ def _ask(folder: Path, *arguments: str, given: str = "", own: Mapping[str, str] 
         given: text for git's standard input.
         own: environment variables of this call alone.
     """
-    command = ("git", *QUIET, *arguments)
     try:
-        return subprocess.run(  # noqa: S603
-            command,
-            cwd=folder,
-            env={**variables(), **(own or {})},
-            check=True,
-            capture_output=True,
-            input=given,
-            encoding="utf-8",
-            errors="surrogateescape",
-        ).stdout
-    except (OSError, subprocess.CalledProcessError):
+        answer = _run(folder, *arguments, given=given, own=own)
+    except OSError:
         return ""
+    return "" if answer.returncode else answer.stdout
+
+
+def _run(
+    folder: Path, *arguments: str, given: str = "", own: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    command = ("git", *QUIET, *arguments)
+    return subprocess.run(  # noqa: S603
+        command,
+        cwd=folder,
+        env={**variables(), **(own or {})},
+        check=False,
+        capture_output=True,
+        input=given,
+        encoding="utf-8",
+        errors="surrogateescape",
+    )

@@ -116,7 +116,8 @@ def plain(seed, *, data=True):
         times = np.exp(random.normal(math.log(1e-3), 0.05, 200) + random.normal(0, 0.01)).tolist()
         stats = {"median": float(np.median(times)), **({"data": times} if data else {})}
         entries.append({"fullname": f"test_p.py::p{number}", "extra_info": {}, "stats": stats})
-    return {"machine_info": MACHINE, "commit_info": {"id": "b" * 40}, "benchmarks": entries}
+    about = {"machine_info": MACHINE, "commit_info": {"id": "b" * 40}, "version": "5.1.0"}
+    return {**about, "benchmarks": entries}
 
 
 def save(folder, *contents):

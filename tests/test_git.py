@@ -42,6 +42,41 @@ def test_without_a_repository_or_git_nothing_is_known(repository, tmp_path, monk
     assert git.tracked(repository) == frozenset()
 
 
+def test_why_no_commit_is_known(repository, tmp_path, monkeypatch):
+    assert git.why_no_commit(repository) == git.refusal(repository) == ""
+    repositories.git(tmp_path, "init", "-q", "empty")
+    assert git.why_no_commit(tmp_path / "empty") == "the repository has no commit yet"
+    assert git.why_no_commit(tmp_path).startswith("not a git repository")
+    assert git.refusal(tmp_path) == git.refusal(tmp_path / "empty") == ""
+    (tmp_path / "empty/.git/config").write_text("[core\n")
+    assert git.refusal(tmp_path / "empty").startswith("bad config line 1 in file ")
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    refused = git.refusal(repository)
+    assert refused == git.why_no_commit(repository)
+    assert refused.startswith(
+        f"detected dubious ownership in repository at '{repository}'; git config --global "
+    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert git.why_no_commit(repository).endswith("git is not installed")
+    assert git.refusal(repository) == ""
+
+
+@pytest.mark.parametrize(
+    ("errors", "reason"),
+    [
+        ("git-lfs: not found\nfatal: the remote end hung up unexpectedly\n", "git-lfs: not found"),
+        (
+            "warning: old\nhint: new\nerror: external filter 'x' failed 1\nfatal: y",
+            "external filter 'x' failed 1",
+        ),
+        ("fatal: no\n\n\tgit config --global x \x1b\n", "no; git config --global x ?"),
+        ("", ""),
+    ],
+)
+def test_what_git_says_first_is_the_reason(errors, reason):
+    assert git.reason(errors) == reason
+
+
 def test_a_hook_s_variables_are_another_repository_s(repository, tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "other"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))

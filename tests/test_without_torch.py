@@ -94,7 +94,7 @@ LONG = {
         0,
         "2 same code",
     ),
-    "init --yes": (0, "to see that they run: pytest bench/test_words.py"),
+    "init --yes": (0, "to see that they run: python -m pytest bench/test_words.py"),
 }
 """What times, or starts several processes."""
 

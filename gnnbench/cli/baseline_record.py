@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import units
+from .. import git, units
 from ..clocks import RealTime
 from ..errors import UsageError
 from . import streams
@@ -31,6 +31,7 @@ def run(options: argparse.Namespace) -> int:
     from ..plugin.rootdir import rootdir
     from ..results import baseline, fitness, run_file, unfinished_record
     from ..results.baseline import RecordStore
+    from ..variants import fresh
 
     if options.processes < 2:  # noqa: PLR2004
         raise UsageError(
@@ -60,12 +61,16 @@ def run(options: argparse.Namespace) -> int:
             return INTERRUPTED
         kept.remove()
     count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(saved.files)
-    for line in dict.fromkeys(line for run in runs for line in run.left_out):
+    lines = [line for run in runs for line in run.left_out]
+    if why := git.why_no_commit(root):
+        lines.append(f"recorded without a commit, so that its code cannot be built again: {why}")
+    for line in dict.fromkeys(lines):
         streams.say(f"gnnbench: {line}", sys.stderr)
     if disturbed := fitness.disturbed(runs):
         streams.say(f"gnnbench: {disturbed}", sys.stderr)
     streams.say(f"recorded {count} in {processes} processes: record {saved.id} of {saved.environment}")
-    streams.say(f"compare with it: pytest {shlex.join(arguments)} --benchmark-compare={saved.id}")
+    compare = fresh.typed([*arguments, f"--benchmark-compare={saved.id}"], Path.cwd())
+    streams.say(f"compare with it: {compare}")
     return NOTHING_SLOWER
 
 

@@ -46,10 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Show what is found and what would be written, write it, and return 0."""
     from .. import adopt
+    from ..variants import fresh
 
     for path in options.paths:
         if not Path(path.partition("::")[0] or "missing").exists():
             raise UsageError(f"no such file or folder: {path!r}: name those that have benchmarks, or nothing")
+    if why := git.refusal(Path.cwd()):
+        raise UsageError(f"git refuses the repository here: {why}")
     folder = git.top(Path.cwd())
     if folder != Path.cwd().resolve():
         streams.say(f"repository: {folder}")
@@ -65,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         streams.say("nothing was written")
         return READY
     first = f"still to do: {planned.left}; then run" if planned.left else "to see that they run"
-    streams.say(f"{first}: pytest {_here(project)}")
+    streams.say(f"{first}: {fresh.typed(_here(project), Path.cwd())}")
     _say_next(planned)
     return READY
 
@@ -135,10 +138,13 @@ def _agreed(count: int) -> bool:
 
 
 def _say_next(planned: "Adoption") -> None:
+    from ..variants import fresh
+
     project = planned.project
     if to_do := planned.to_do():
         streams.say(f"still to do: {to_do}")
-    suite = _here(project)
+    words = _here(project)
+    suite = shlex.join(words)
     if not project.benchmarks and not project.has_testpaths:
         streams.say(
             f"pytest without arguments runs {suite} too: pytest --benchmark-skip leaves it out, and so does "
@@ -146,13 +152,13 @@ def _say_next(planned: "Adoption") -> None:
         )
     if project.around:
         streams.say(f"commit, and before your next change: gnnbench baseline record -- {suite}")
-        streams.say(f"after it: pytest {suite} --benchmark-compare")
+        streams.say(f"after it: {fresh.typed([*words, '--benchmark-compare'], Path.cwd())}")
         return
     streams.say(f"after your next change: gnnbench ab git:HEAD . --json ab.json -- {suite}")
     install = "" if importlib.util.find_spec("altair") else "pip install 'gnnbench[report]', and "
     streams.say(f"then a page of it: {install}gnnbench report ab.json")
 
 
-def _here(project: "Project") -> str:
+def _here(project: "Project") -> list[str]:
     """Return pytest's arguments for the benchmarks as they are typed in this folder."""
-    return shlex.join([*(os.path.relpath(project.folder / one) for one in project.suite), *project.options])
+    return [*(os.path.relpath(project.folder / one) for one in project.suite), *project.options]

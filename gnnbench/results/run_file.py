@@ -14,6 +14,7 @@ from .benchmark import Benchmark
 from .parts import FORMAT_VERSION, RunPart
 
 REMEDY = "save it again"
+_FOREIGN = "not a run file of pytest-benchmark"
 MAX_BYTES = 2**27
 """Largest file that is read: sixteen times that of 2,000 benchmarks."""
 
@@ -92,10 +93,14 @@ def check(path: Path, content: Any) -> dict[str, Any]:
         UsageError: the content has another form or version.
     """
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
-        _refuse(path, "not a run file of pytest-benchmark: it has no list of benchmarks")
+        _refuse(path, f"{_FOREIGN}: it has no list of benchmarks")
     if "command" in content:
         _refuse(path, f"a result of gnnbench {content['command']}, and not a run file", "give a run file")
+    if content["benchmarks"] and not benchmark.entries(content):
+        _refuse(path, f"{_FOREIGN}: its benchmarks have no `fullname`, as in the JSON of other tools")
     ours = json_io.own_part(content)
+    if not ours and not isinstance(content.get("version"), str):
+        _refuse(path, f"{_FOREIGN}: it has no `version`, as in the JSON of other tools")
     if ours and ours["version"] != FORMAT_VERSION:
         what = f"version {ours['version']} of the format; this gnnbench reads {FORMAT_VERSION}"
         _refuse(path, what, "use the gnnbench that wrote it, or measure again")
@@ -112,7 +117,7 @@ def parse(path: Path, content: Mapping[str, Any]) -> RunFile:
     Raises:
         UsageError: the content has another form.
     """
-    with json_io.refusing(path, "not a run file of pytest-benchmark", REMEDY):
+    with json_io.refusing(path, _FOREIGN, REMEDY):
         return _run(path, content)
 
 

@@ -91,9 +91,9 @@ def call(
 
 
 def last_line(errors: str) -> str:
-    """Return the last line of a command's standard error, printable and without git's `fatal: `."""
+    """Return the last line of a command's standard error, printable."""
     lines = [line for line in errors.splitlines() if line.strip()]
-    return one_line(lines[-1].removeprefix("fatal: ")) if lines else ""
+    return one_line(lines[-1]) if lines else ""
 
 
 def pip_install(options: Sequence[str], asked: Sequence[str], root: Path, named: str) -> str:

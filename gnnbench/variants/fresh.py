@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -70,6 +71,13 @@ def collect(arguments: Sequence[str], folder: Path, timeout_seconds: float) -> E
     words = ["--collect-only", *arguments]
     with tempfile.TemporaryDirectory() as files:
         return _ended(words, Path(files), folder, {}, "collecting", lambda _: None, timeout_seconds)[0]
+
+
+def typed(arguments: Sequence[str], folder: Path) -> str:
+    """Return the command by which a user runs pytest as `run` does: with the project in Python's path."""
+    home = project(folder)
+    path = "" if home == folder.resolve() else f"PYTHONPATH={shlex.quote(os.path.relpath(home, folder))} "
+    return f"{path}python -m pytest {shlex.join(arguments)}"
 
 
 def _ended(

@@ -3,6 +3,7 @@
 import difflib
 import os
 import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -13,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from .. import git
+from .. import git, units
 from ..errors import UsageError
 from ..files import hold
-from .command import Listener, call, last_line
+from .command import Listener, call
 
 if TYPE_CHECKING:
     import subprocess
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 WORKTREES = "worktrees"
 """Folder in the cache folder."""
 _PREFIX = "gnnbench-"
+_POINTER = re.compile(rb"version https://git-lfs\S*\noid sha256:([0-9a-f]{64})\n")
+_LONGEST_POINTER = 1024
 _WRITERS = 4
 """Processes that write the files: a disk often takes several at once."""
 
@@ -50,9 +53,11 @@ class Repository:
         """
         answer = _git(root, "rev-parse", "--show-prefix", "--git-common-dir")
         if answer.returncode:
+            why = git.reason(answer.stderr)
+            if "not a git repository" not in why:
+                raise UsageError(f"{part}: git refuses the repository at {root}: {why}")
             raise UsageError(
-                f"{part} needs a git repository at {root}: {last_line(answer.stderr)}; "
-                "for a folder without git, give path:DIR"
+                f"{part} needs a git repository at {root}: {why}; for a folder without git, give path:DIR"
             )
         prefix, shared = answer.stdout.split("\n")[:2]
         return cls(root, Path(prefix), (root / shared).resolve(), part)
@@ -71,9 +76,22 @@ class Repository:
         remote = [name for name in names if name.endswith(f"/{ref}")]
         near = remote or difflib.get_close_matches(ref, names, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "git branch --all and git tag list names"
-        if git.is_shallow(self.root):
-            hint += "; this clone is shallow: git fetch --unshallow gets the missing commits"
-        raise UsageError(f"{self.part} names no commit of the repository at {self.root}: {hint}")
+        hints = "; ".join(filter(None, [hint, self._fetch(ref)]))
+        raise UsageError(f"{self.part} names no commit of the repository at {self.root}: {hints}")
+
+    def _fetch(self, ref: str) -> str:
+        """Return how to get a commit that this clone may lack; empty if it was to have all."""
+        name, shallow = re.split(r"[~^@:]", ref)[0], git.is_shallow(self.root)
+        if shallow and (git.HASH.fullmatch(name) or git.full_hash(self.root, name)):
+            return "this clone is shallow: git fetch --unshallow gets the missing commits"
+        for remote, whole in git.fetched(self.root).items():
+            if whole and not shallow:
+                continue
+            branch = name.removeprefix(f"{remote}/")
+            place = f":refs/remotes/{name}" if branch != name else f":{name}"
+            words = ["git", "fetch", remote, name if git.HASH.fullmatch(name) else f"{branch}{place}"]
+            return f"this clone lacks branches: {shlex.join(words)} gets one"
+        return ""
 
 
 @contextmanager
@@ -115,11 +133,36 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
             # Git names its entry after the last part of the path, which must be unique as well.
             tree = folder / folder.name
             add = ("worktree", "add", "--quiet", "--detach", str(tree), commit)
-            answer = _git(repository.root, "-c", f"checkout.workers={_WRITERS}", *add)
+            answer = _git(repository.root, *git.WITHOUT_LFS, "-c", f"checkout.workers={_WRITERS}", *add)
             if answer.returncode:
-                raise UsageError(f"{repository.part} cannot be checked out: {last_line(answer.stderr)}")
+                raise UsageError(f"{repository.part} cannot be checked out: {git.reason(answer.stderr)}")
+            _write_lfs(repository, tree, listener)
             _check_out_submodules(repository, commit, tree)
         yield tree
+
+
+def _write_lfs(repository: Repository, tree: Path, listener: Listener) -> None:
+    """Write the files of Git LFS whose content is on this machine; the others stay pointers to it."""
+    top = repository.root.joinpath(*[".."] * len(repository.prefix.parts))
+    missing = []
+    for name in git.lfs_files(tree):
+        if digest := _pointed(tree / name):
+            content = repository.shared / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
+            if content.is_file():
+                shutil.copyfile(content, tree / name)
+            elif not _pointed(top / name):  # else both sides read pointers
+                missing.append(name)
+    if missing:
+        what = f"{repository.part} has files of Git LFS whose content is not here: {units.listed(missing, 1)}"
+        listener.say(f"{what}; git lfs fetch --all gets it")
+
+
+def _pointed(file: Path) -> str:
+    """Return the digest in a pointer of Git LFS; empty if the file is none."""
+    with suppress(OSError), file.open("rb") as content:
+        if pointer := _POINTER.match(content.read(_LONGEST_POINTER)):
+            return pointer[1].decode()
+    return ""
 
 
 def _check_out_submodules(repository: Repository, commit: str, tree: Path) -> None:
@@ -139,10 +182,10 @@ def _check_out_submodules(repository: Repository, commit: str, tree: Path) -> No
         with tempfile.TemporaryDirectory() as index:
             own = {**git.variables(), "GIT_INDEX_FILE": f"{index}/index"}
             for words in (("read-tree", at), ("checkout-index", "--all", "--force", "--quiet")):
-                answer = call(["git", *git.QUIET, *where, *words], tree / path, own)
+                answer = call(["git", *git.QUIET, *git.WITHOUT_LFS, *where, *words], tree / path, own)
                 if answer.returncode:
                     raise UsageError(
-                        f"{path} of {repository.part} cannot be checked out: {last_line(answer.stderr)}"
+                        f"{path} of {repository.part} cannot be checked out: {git.reason(answer.stderr)}"
                     )
 
 

@@ -54,8 +54,8 @@ def test_a_repository_without_benchmarks_gets_one_that_its_owner_completes(tmp_p
     before = state(tmp_path)
     found = run()
     assert found.returncode == 0, found.stderr
-    said = "still to do: benchmarks/test_model.py:18: write your model where ... stands; then run: pytest "
-    assert f"{said}benchmarks" in found.stdout.splitlines()
+    said = "still to do: benchmarks/test_model.py:18: write your model where ... stands; then run: "
+    assert f"{said}python -m pytest benchmarks" in found.stdout.splitlines()
     after = state(tmp_path)
     assert {name: text for name, text in after.items() if name in before} == before
     assert sorted(set(after) - set(before)) == [
@@ -75,7 +75,7 @@ def test_a_repository_without_benchmarks_gets_one_that_its_owner_completes(tmp_p
     file.write_text(file.read_text().replace("(x, edge_index)", "(x,)"))
     again = run()
     assert again.returncode == 0, again.stderr
-    assert "to see that they run: pytest benchmarks" in again.stdout
+    assert "to see that they run: python -m pytest benchmarks" in again.stdout
     assert "nothing to write" in again.stdout
     assert "write your model" not in again.stdout
 
@@ -91,7 +91,8 @@ def test_benchmarks_inside_their_package_are_compared_with_a_record(tmp_path, ca
     *_, record, compare = capsys.readouterr().out.replace("\n  ", " ").splitlines()
     assert record.startswith("commit, and before your next change: gnnbench baseline record -- ")
     assert record.endswith("kernels/test_sum.py")
-    assert compare.startswith("after it: pytest ")
+    assert compare.startswith("after it: ")
+    assert "python -m pytest " in compare
     assert compare.endswith("kernels/test_sum.py --benchmark-compare")
 
 
@@ -210,7 +211,7 @@ def test_benchmarks_that_settings_deselect_exist_and_the_commands_take_them(tmp_
     said = found.stdout.splitlines()
     assert "deselected by -m 'not perf' (addopts in pytest.ini, which -m '' overrides): 1 benchmark" in said
     assert "1 benchmark function in test_sum.py" in said
-    assert "to see that they run: pytest test_sum.py -m ''" in said
+    assert "to see that they run: python -m pytest test_sum.py -m ''" in said
     workflow = yaml.safe_load((tmp_path / ".github/workflows/benchmarks.yml").read_text())
     assert workflow["jobs"]["gnnbench"]["with"]["arguments"] == "test_sum.py -m ''"
     assert not (tmp_path / "benchmarks").exists()

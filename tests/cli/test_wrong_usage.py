@@ -15,6 +15,7 @@ DAMAGED = {
     "list.json": "[1, 2]",
     "profile.json": '{"sections": {}}',
     "compare.json": '{"command": "compare"}',
+    "google.json": '{"context": {}, "benchmarks": [{"name": "BM_sum", "real_time": 1.2}]}',
 }
 SAY_MORE = ("ab", "affected", "bisect", "profile", "baseline list")
 """Commands that say what they do, or whose pytest says more, before the line."""
@@ -89,6 +90,11 @@ def folder(tmp_path_factory):
         ("report bad/list.json -o x", "bad/list.json: unknown format; give a run file"),
         ("report bad/profile.json -o x", "bad/profile.json: there is no page of a profile file"),
         ("report bad/compare.json -o x", "bad/compare.json: version None of the format"),
+        (
+            "report bad/google.json -o x",
+            "google.json: not a run file of pytest-benchmark: its benchmarks have no",
+        ),
+        ("compare bad/google.json -- run-0.json", "google.json: not a run file of pytest-benchmark"),
         ("comment run-0.json", "not a result of gnnbench ab or compare: it is a run file"),
         (f"comment ab.json --title {'x' * 201}", "--title has 201 characters; give at most 200"),
         ("comment ab.json --details-url 'javascript:alert(1)'", "must be a URL"),

@@ -72,6 +72,11 @@ def test_files_of_pytest_benchmark_alone_are_read(tmp_path):
         ("[]", "it has no list of benchmarks"),
         ('{"command": "ab", "benchmarks": []}', "a result of gnnbench ab, and not a run file"),
         ('{"benchmarks": [], "gnnbench": {"version": 99}}', "version 99 of the format"),
+        ('{"context": {}, "benchmarks": [{"name": "BM_sum", "real_time": 1.2}]}', "have no `fullname`"),
+        ('{"version": "1.0", "benchmarks": [{"runs": [{"values": [0.1]}]}]}', "have no `fullname`"),
+        ('{"version": "1.0", "benchmarks": [1, null]}', "have no `fullname`"),
+        ('{"benchmarks": [{"fullname": "a", "stats": {"median": 1.0}}]}', "it has no `version`"),
+        ('{"version": 3, "benchmarks": []}', "it has no `version`"),
     ],
 )
 def test_what_is_no_run_file_is_refused_with_place_and_reason(tmp_path, text, message):

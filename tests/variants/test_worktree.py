@@ -1,5 +1,7 @@
 import hashlib
 import os
+import re
+import shlex
 import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -7,6 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from gnnbench.errors import UsageError
 from tests.sampling import nightly
 from tests.variants import repositories
 from tests.variants.repositories import ODD, commit, create, git, is_alive, start, version, wait_for
@@ -95,6 +98,60 @@ def test_what_is_no_commit_is_named_with_the_nearest(repository, prepare, tmp_pa
     prepare.fails("git:main", repository, "git is not installed")
     with prepare(".", repository) as made:
         assert made.commit is None
+
+
+@pytest.mark.parametrize("options", [["--single-branch"], ["--depth=1"]])
+def test_what_a_clone_lacks_comes_with_the_command_that_is_named(repository, prepare, tmp_path, options):
+    git(repository, "branch", "-q", "other/topic", "v1")
+    git(repository, "tag", "-f", "v0", "v1")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--no-tags", *options, repository.as_uri(), str(clone))
+    for name in ("other/topic", "origin/other/topic", "v0"):
+        with pytest.raises(UsageError) as caught, prepare(f"git:{name}~0", clone):
+            pass
+        command = re.search("this clone lacks branches: git (.*) gets one$", str(caught.value))[1]
+        git(clone, *shlex.split(command))
+        with prepare(f"git:{name}", clone) as made:
+            assert version(made) == 1
+    full = git(repository, "rev-parse", "main~2")
+    if "--depth=1" in options:
+        prepare.fails("git:HEAD~1", clone, "git fetch --unshallow")
+        prepare.fails(f"git:{'1' * 40}", clone, "git fetch --unshallow")
+    else:
+        prepare.fails(f"git:{'1' * 40}", clone, f"git fetch origin {'1' * 40} gets one")
+        with prepare(f"git:{full}", clone) as made:
+            assert version(made) == 1
+
+
+def test_a_repository_that_git_refuses_is_there(repository, prepare, monkeypatch):
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    said = "^git:v1: git refuses the repository at .*: detected dubious ownership .*safe.directory"
+    prepare.fails("git:v1", repository, said)
+
+
+def test_files_of_lfs_are_those_of_this_machine_and_nothing_is_downloaded(repository, prepare):
+    digests = [hashlib.sha256(content).hexdigest() for content in (b"here", b"elsewhere")]
+    (repository / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    pointers = [f"version https://git-lfs.github.com/spec/v1\noid sha256:{one}\nsize 4\n" for one in digests]
+    for name, pointer in zip("ab", pointers, strict=True):
+        (repository / f"{name}.bin").write_text(pointer)
+    commit(repository, 4)
+    for name, value in {"process": "no-git-lfs", "smudge": "no-git-lfs", "required": "true"}.items():
+        git(repository, "config", f"filter.lfs.{name}", value)
+    kept = repository / ".git/lfs/objects" / digests[0][:2] / digests[0][2:4] / digests[0]
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"here")
+    with prepare("git:HEAD", repository) as made:
+        (tree,) = made.trees
+        assert (tree / "a.bin").read_bytes() == b"here"
+        assert (tree / "b.bin").read_text() == pointers[1]
+    assert not any("Git LFS" in line for line in prepare.said), "the caller's tree has the pointer too"
+    (repository / "b.bin").write_bytes(b"elsewhere")
+    with prepare("git:HEAD", repository):
+        pass
+    assert prepare.said[-1] == (
+        "git:HEAD has files of Git LFS whose content is not here: b.bin; git lfs fetch --all gets it"
+    )
 
 
 def test_a_worktree_starts_from_another_whatever_variables_a_hook_has(
@@ -186,6 +243,6 @@ def test_cut_short_in_the_midst_of_a_checkout(repository, prepare, tmp_path, sen
 def test_a_checkout_that_fails_is_one_line(repository, prepare):
     with_filter(repository, smudge="false", clean="cat", required="true")
     before = state(repository)
-    prepare.fails("git:HEAD", repository, "git:HEAD cannot be checked out: .*smudge filter odd failed")
+    prepare.fails("git:HEAD", repository, "git:HEAD cannot be checked out: external filter 'false' failed")
     assert prepare.left() == []
     assert state(repository) == before

@@ -176,7 +176,18 @@ class Bisection:
         )
 
     def _keep(self, one: Measured) -> None:
-        """Save a pair, and take it."""
+        """Save a pair, and take it.
+
+        Raises:
+            UsageError: the good end can run no benchmark.
+        """
+        failing = {name: why for name, why in one.failures.items() if why.kind != "skipped"}
+        if one.ends and not one.visits and failing and all(SIDES[0] in why.sides for why in failing.values()):
+            name, why = next(iter(failing.items()))
+            good = self._line.candidates[0].name
+            raise UsageError(
+                f"the good end ({good}) cannot run {name}: {why.text}; give one that can as GOOD"
+            )
         self._journal.add(one)
         self._take(one)
         if one.ends:

@@ -105,7 +105,7 @@ def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides
         "left_out": [],
         "refused": {},
         "notes": [],
-        "marked": [],
+        "excluded": [],
         "places": [],
         "folders": ["."],
         "rootdir": ".",

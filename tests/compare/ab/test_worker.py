@@ -266,7 +266,7 @@ def test_which_are_benchmarks_whatever_their_names(suite):
     assert not {"test_by_another_name", "test_no_benchmark"} & declared
     (answer,) = suite.run("test_no_benchmark")
     assert (answer["held"], answer["failure"], answer["fixture"]) == (False, None, "")
-    (line,) = suite.collected["marked"]
+    (line,) = suite.collected["excluded"]
     assert line.endswith("and so not timed: 1 test")
     (answer,) = suite.run("TestForeign::test_of_another_plugin")
     assert answer["fixture"] == "its fixture `benchmark` is that of test_suite.py"

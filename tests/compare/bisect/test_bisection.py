@@ -137,6 +137,18 @@ def test_a_good_end_that_does_not_start_is_tried_twice(bisection):
     assert said.endswith("; restarting both sides")
 
 
+def test_a_good_end_that_can_run_no_benchmark_is_refused_with_its_reason(bisection):
+    failing = {**OLD, "run a": done("raised: ModuleNotFoundError: no old"), "run c": done("raised: KeyError")}
+    said = (
+        r"^the good end \(0\) cannot run a: base: raised: ModuleNotFoundError: no old; give one that can as"
+    )
+    with pytest.raises(UsageError, match=said):
+        bisection(failing, NEW, names="abc").run()
+    passing = {**OLD, "run a": done("raised: KeyError")}
+    found = bisection(passing, NEW, names="ac").run()
+    assert {name: one.judgement.verdict for name, one in found.decisions.items()}["c"] == "same"
+
+
 def test_what_cannot_be_inspected_is_not_compared(bisection):
     made = bisection(OLD, NEW | {"inspect c": "no"}, BROKEN, names="abcd")
     with made.session() as session:
