@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from . import codec, units
-from .codec import Level, Positive
+from .codec import Level, Positive, PositiveCount
 from .errors import UsageError, unknown_name
 from .files import above, read_whole
 from .json_io import clipped
@@ -41,6 +41,10 @@ class Rule:
     max_time_seconds: Positive | None = None
     effect: Level | None = None
     """Minimum effect of interest, as a fraction."""
+    more_memory: Level | None = None
+    """Share of the base's peak up to which more memory does not fail."""
+    more_memory_bytes: PositiveCount | None = None
+    """The same as a size; the larger of both limits holds."""
     ignore: str | None = None
     """Why the verdict is ignored."""
     until: date | None = None
@@ -271,6 +275,10 @@ def _fraction(given: Any) -> float | None:
     return float(given) if isinstance(given, float) and 0 < given < 1 else None
 
 
+def _size(given: Any) -> int | None:
+    return units.read_size(given) if isinstance(given, str) else None
+
+
 def _day(given: Any) -> date | None:
     return given if isinstance(given, date) and not isinstance(given, datetime) else None
 
@@ -279,6 +287,8 @@ _READERS: Mapping[str, tuple[str, Callable[[Any], Any], str]] = {
     _REQUIRED: (_REQUIRED, _text, 'a pattern of ids, as in "*spmm*cora*"'),
     "max_time": ("max_time_seconds", _seconds, 'a time with its unit, as in "5 ms"'),
     "effect": ("effect", _fraction, 'between 0 and 1, as in "3%" or 0.03'),
+    "more_memory": ("more_memory", _fraction, 'between 0 and 1, as in "5%" or 0.05'),
+    "more_memory_size": ("more_memory_bytes", _size, 'a size with its unit, as in "64 MiB"'),
     "ignore": ("ignore", _text, 'the reason, as in "known slow until the new driver"'),
     "until": ("until", _day, "a day without quotation marks, as in 2027-01-31"),
 }

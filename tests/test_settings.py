@@ -38,6 +38,8 @@ WRONG = {
     f"{RULE}max_time = 5": 'rule 1: max_time = 5 must be a time with its unit, as in "5 ms"',
     f"{RULE}max_time = '5 MiB'": 'rule 1: max_time = "5 MiB" must be a time with its unit',
     f"{RULE}effect = '0%'": 'rule 1: effect = "0%" must be between 0 and 1, as in "3%" or 0.03',
+    f"{RULE}more_memory = 5": 'rule 1: more_memory = 5 must be between 0 and 1, as in "5%" or 0.05',
+    f"{RULE}more_memory_size = 64": "rule 1: more_memory_size = 64 must be a size with its unit",
     f"{RULE}ignore = true": "rule 1: ignore = true must be the reason",
     f"{RULE}effect = 0.1\nuntil = '2027-01-31'": 'rule 1: until = "2027-01-31" must be a day without',
     f"{RULE}effect = 0.1\nuntil = 2027-01-31T10:00:00": "rule 1: until = 2027-01-31T10:00:00 must be a day",

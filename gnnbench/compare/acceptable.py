@@ -95,8 +95,8 @@ def entries(
         row, sides = rows[name]
         if not row.is_worse:
             raise UsageError(
-                f"{path}: {name} is {row.judgement.verdict}, not slower ({row.judgement.reason}), and does "
-                "not need more memory; leave it out"
+                f"{path}: {name} is {row.judgement.verdict}, not slower ({row.judgement.reason}), and needs "
+                "no memory beyond its limit; leave it out"
             )
         if row.has_other_result and not results:
             raise UsageError(f"{path}: {name} has {row.judgement.reason}; give --result to accept that")

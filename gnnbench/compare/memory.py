@@ -12,6 +12,8 @@ LEAST_FRACTION = 0.01
 """Least difference that counts, as a fraction of the base's peak."""
 LEAST_BYTES = 64 * 1024
 """Least difference that counts. Libraries round small arrays up, and keep some for themselves."""
+MOST_SHARE = 0.05
+"""Up to this share of a base's peak more memory does not fail, unless a rule of settings has another."""
 _SPREADS = 10
 """Where calls of one side differ among themselves, the sides must differ by this many times as much."""
 
@@ -50,10 +52,6 @@ class Peaks:
         return cls(min(one.least_bytes for one in known), max(one.most_bytes for one in known))
 
 
-ACCEPTED = "accepted: "
-"""Start of `MemoryChange.excused` where more memory is intended."""
-
-
 @dataclass(frozen=True)
 class MemoryChange:
     """The verdict on the memory of one benchmark."""
@@ -64,8 +62,7 @@ class MemoryChange:
     differ, those two of both sides that are closest to each other."""
     head_bytes: Count
     excused: str | None = None
-    """Why more memory does not fail: a rule of the settings ignores it, or, after ACCEPTED, it is intended.
-    None: it fails."""
+    """Why more memory does not fail, as in `within the limit of 5.0%`; None if it fails."""
 
     @classmethod
     def between(cls, base: Peaks | None, head: Peaks | None) -> "MemoryChange | None":

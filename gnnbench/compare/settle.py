@@ -15,7 +15,7 @@ from ..settings import Settings
 from ..variants.prepare import Prepared
 from .allowed import Allowed
 from .comparison import Agreement, Compared, Comparison
-from .memory import ACCEPTED, MemoryChange, differs
+from .memory import LEAST_BYTES, MOST_SHARE, MemoryChange, differs
 from .verdict import Reason, Thresholds
 
 
@@ -53,6 +53,7 @@ _State = Literal["in force", "elsewhere", "ended", "expired", "unknown"]
 _FILE = FILE.as_posix()
 _NAMED = 3
 """Most entries that a line names."""
+_ACCEPTED = "accepted: "
 _FAILING = ("slower", "undecided", "incomparable")
 """What fails a benchmark, with --strict or without."""
 _LINES: dict[_State, str] = {
@@ -122,29 +123,38 @@ def allowed(accepted: Accepted, base: Prepared, head: Prepared) -> dict[str, All
 def _accepting(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Compared:
     """Return a benchmark with the accepted slowdowns that are in force; verdicts but *slower* stay."""
     excused = _accepting_results(row.results, entries)
-    row = replace(row, memory=_accepting_memory(row.memory, entries), results=excused)
+    memory = row.memory and _excusing_memory(row.fullname, row.memory, entries, thresholds.rules)
+    row = replace(row, memory=memory, results=excused)
     limit, found = Allowed.of(entries), row.judgement
     if limit is None:
         return row
     if found.verdict == "slower" and not limit.is_exceeded(found, thresholds):
-        reason = f"{ACCEPTED}{'; '.join(limit.reasons)}"
+        reason = f"{_ACCEPTED}{'; '.join(limit.reasons)}"
         found = replace(found, verdict="accepted", reason=reason, code=None)
     return replace(row, judgement=found, allowed=limit, notes=(*limit.notes(found), *row.notes))
 
 
-def _accepting_memory(found: MemoryChange | None, entries: Sequence[Entry]) -> MemoryChange | None:
-    """Excuse more memory as far as entries accept it.
+def _excusing_memory(
+    name: str, found: MemoryChange, entries: Sequence[Entry], settings: Settings
+) -> MemoryChange:
+    """Excuse more memory within the limit of the settings, or as far as entries accept it.
 
     Peaks are exact, so there is no interval. A difference that would give no verdict is accepted too.
     """
-    added = sum(one.more_bytes for one in entries)
-    if found is None or not found.fails or not added:
+    if not found.fails:
         return found
-    most = found.base_bytes + added
-    if found.head_bytes > most and differs(most, found.head_bytes):
+    share = settings.value("more_memory", name) or MOST_SHARE
+    size = settings.value("more_memory_bytes", name) or LEAST_BYTES
+    limit = max(share * found.base_bytes, size)
+    accepted = sum(one.more_bytes for one in entries)
+    more = found.head_bytes - found.base_bytes
+    if more <= limit:
+        words = units.size(size) if limit == size else units.fraction(share)
+        return replace(found, excused=f"within the limit of {words}")
+    if more - accepted > limit and differs(found.base_bytes + accepted, found.head_bytes):
         return found
     reasons = dict.fromkeys(one.reason for one in entries if one.more_bytes)
-    return replace(found, excused=f"{ACCEPTED}{'; '.join(reasons)}")
+    return replace(found, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
 
 
 def _ignoring(row: Compared, settings: Settings) -> Compared:
@@ -153,7 +163,7 @@ def _ignoring(row: Compared, settings: Settings) -> Compared:
     if rule is None:
         return row
     if row.memory and row.memory.fails:
-        row = replace(row, memory=replace(row.memory, excused=settings.reason(rule)))
+        row = replace(row, memory=replace(row.memory, excused=f"ignored: {settings.reason(rule)}"))
     if before.verdict not in _FAILING:
         return row
     reason = f"{settings.reason(rule)}; without the rule: {before.verdict}, {before.reason}"
@@ -165,7 +175,7 @@ def _accepting_results(found: Agreement | None, entries: Sequence[Entry]) -> Agr
     reasons = dict.fromkeys(one.reason for one in entries if one.result)
     if found is None or not found.fails or not reasons:
         return found
-    return replace(found, excused=f"{ACCEPTED}{'; '.join(reasons)}")
+    return replace(found, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
 
 
 def _refusing(row: Compared) -> Compared:

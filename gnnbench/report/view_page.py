@@ -64,7 +64,7 @@ _WHAT_ELSE = "counters are equal, or were not recorded"
 
 def _weighed_too(one: BenchmarkView) -> str:
     """Return why more memory is excused, and what else changed, unless the table of times has it."""
-    excused = [wording.excuse(one.memory)] if one.memory and one.memory.excused else []
+    excused = [one.memory.excused] if one.memory and one.memory.excused else []
     else_changed = "see above" if one.verdict in CHANGED else "; ".join(one.notes) or _WHAT_ELSE
     return "; ".join((*excused, else_changed))
 

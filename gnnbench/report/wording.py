@@ -7,7 +7,7 @@ from typing import Protocol
 
 from .. import units
 from ..compare.comparison import Agreement, Compared, Comparison
-from ..compare.memory import ACCEPTED, MemoryChange
+from ..compare.memory import MemoryChange
 from ..compare.verdict import Judgement, Thresholds
 from .document import effect
 
@@ -156,14 +156,8 @@ def memory_sentence(found: MemoryChange) -> str:
     both = found.base_bytes and found.head_bytes
     ratio = f" ({units.ratio(found.head_bytes / found.base_bytes, 'less')})" if both else ""
     here, there = units.size(found.head_bytes), units.size(found.base_bytes)
-    excused = f", {excuse(found)}" if found.excused else ""
+    excused = f", {found.excused}" if found.excused else ""
     return f"{found.verdict}: {here} beside the inputs, {there} in the base{ratio}{excused}"
-
-
-def excuse(found: MemoryChange) -> str:
-    """Write why more memory does not fail: `ignored: known (rule 1 of a.toml)`, `accepted: a reason`."""
-    text = found.excused or ""
-    return text if text.startswith(ACCEPTED) else f"ignored: {text}"
 
 
 def memory_notes(found: MemoryChange | None) -> tuple[str, ...]:
@@ -215,7 +209,7 @@ def count(rows: Sequence[Compared]) -> str:
     times = ", ".join(
         f"{found[verdict]} {verdict}" for verdict in _COUNTED if found[verdict] or verdict not in _SELDOM
     )
-    words = [row.memory.verdict for row in rows if row.memory]
+    words = [row.memory.verdict for row in rows if row.memory and not row.memory.excused]
     memory = ", ".join(
         f"{words.count(word)} {word}" for word in ("more memory", "less memory") if word in words
     )

@@ -65,9 +65,9 @@ def project(tmp_path):
     return folder
 
 
-def plant(folder):
-    """Copy the features."""
-    text = LIBRARY.replace("    source, target", "    x = x.clone()\n    source, target")
+def plant(folder, line="x = x.clone()"):
+    """Copy the features, or do something else first."""
+    text = LIBRARY.replace("    source, target", f"    {line}\n    source, target")
     (folder / "kernels.py").write_text(text)
 
 
@@ -95,6 +95,18 @@ def test_ab_finds_a_copy_of_the_features_in_its_first_pair_of_processes(project)
 
 
 @pytest.mark.nightly
+def test_neither_ab_nor_the_gate_fails_by_a_little_more_memory(project):
+    plant(project, "beside = torch.ones(17_000)")
+    note = "more memory: 2.0 MiB beside the inputs, 2.0 MiB in the base (1.03x), within the limit of 5.0%"
+    words = ("git:HEAD", ".", "--budget=1", "--", "benchmarks", "-k", "gather")
+    result = gnnbench("ab", *words, cwd=project, **variables(project))
+    assert (result.returncode, note in result.stdout) == (3, True), "its time is undecided"
+    options = ("--gnn-layouts=sample", "--benchmark-compare=git:HEAD", "--gnn-budget=1")
+    result = run_kernels("benchmarks", *options, cwd=project, **variables(project))
+    assert (result.returncode, note in result.stdout) == (0, True), result.stdout
+
+
+@pytest.mark.nightly
 def test_the_gate_fails_the_test_whose_kernel_copies_the_features(project):
     plant(project)
     options = ("--gnn-layouts=sample", "--benchmark-compare=git:HEAD", "--gnn-budget=1")
@@ -109,6 +121,13 @@ def test_the_gate_fails_the_test_whose_kernel_copies_the_features(project):
     assert (first["memory"], second["memory"]) == (FOUND, None)
 
 
+def run(peak, **more):
+    memory = {"allocated_bytes": peak * 2**20, "peak_bytes": peak * 2**20}
+    counters = {"counts": {}, "unsteady": [], "details": {"memory": memory}}
+    ours = {"definition_hash": "1", "fingerprint": fingerprint(one=2), "counters": counters, **more}
+    return content(entry("b", **ours))
+
+
 @pytest.mark.parametrize(
     ("base", "head", "changes", "said"),
     [
@@ -120,14 +139,22 @@ def test_the_gate_fails_the_test_whose_kernel_copies_the_features(project):
     ids=["more", "less", "same code", "another definition"],
 )
 def test_peaks_in_run_files_are_compared(tmp_path, in_process, base, head, changes, said):
-    def run(peak, **more):
-        memory = {"allocated_bytes": peak * 2**20, "peak_bytes": peak * 2**20}
-        counters = {"counts": {}, "unsteady": [], "details": {"memory": memory}}
-        ours = {"definition_hash": "1", "fingerprint": fingerprint(one=2), "counters": counters, **more}
-        return content(entry("b", **ours))
-
     older, newer = save(tmp_path, run(base, fingerprint=fingerprint(one=1)), run(head, **changes))
     result = in_process("compare", str(older), "--", str(newer))
     assert (" memory" in result.stdout) == bool(said)
     assert (said or "") in result.stdout
     assert (result.returncode == 1) == (said == "1 more memory")
+
+
+@pytest.mark.parametrize("rule", ["", "more_memory = '1%'"])
+def test_a_little_more_memory_is_told_and_fails_only_beyond_the_limit_of_the_settings(
+    tmp_path, in_process, rule
+):
+    (tmp_path / "gnnbench.toml").write_text(rule and f'[[rules]]\nbenchmarks = "*"\n{rule}\n')
+    older, newer = save(tmp_path, run(500, fingerprint=fingerprint(one=1)), run(507))
+    result = in_process("compare", str(older), "--", str(newer))
+    assert "more memory: 507 MiB beside the inputs, 500 MiB in the base (1.01x)" in result.stdout
+    assert "+7.0 MiB" in result.stdout
+    told = "within the limit of 5.0%", "needs more memory", "; 1 more memory"
+    assert [one in result.stdout for one in told] == [not rule, bool(rule), bool(rule)]
+    assert (result.returncode == 1) == bool(rule)

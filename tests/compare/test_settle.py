@@ -14,6 +14,7 @@ from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.settle import Revision, settle
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
+from gnnbench.report import wording
 from gnnbench.results import accepted
 from gnnbench.results.accepted import FILE, Accepted, Entry
 from gnnbench.settings import parse
@@ -196,8 +197,8 @@ INCOMPARABLE = Judgement("incomparable", "not in the baseline")
 SAME = Judgement("same", "the interval lies within 3%", 1.0, 0.98, 1.02, 0.99, 1.01, 0.02)
 
 
-def ruled(*rows, today=TODAY):
-    rules = replace(parse(Path("gnnbench.toml"), tomllib.loads(RULES)), today=today)
+def ruled(*rows, today=TODAY, text=RULES):
+    rules = replace(parse(Path("gnnbench.toml"), tomllib.loads(text)), today=today)
     thresholds = Thresholds(0.03, rules=rules)
     return settle(Comparison(list(rows)), thresholds, lambda _: None)[0]
 
@@ -238,6 +239,40 @@ def test_the_exit_code_is_that_of_the_other_benchmarks(ignored, others, strict, 
 
 def test_more_memory_of_an_ignored_benchmark_does_not_fail():
     found = ruled(row(SAME, memory=MORE))
-    assert found.rows[0].memory.excused == "waits for the new driver (rule 1 of gnnbench.toml)"
+    assert found.rows[0].memory.excused == "ignored: waits for the new driver (rule 1 of gnnbench.toml)"
     assert exit_code(found, strict=True) == 0
     assert exit_code(ruled(row(SAME, memory=MORE), today=dt.date(2027, 2, 1)), strict=True) == 1
+
+
+@pytest.mark.parametrize(
+    ("rules", "base", "more", "excused"),
+    [
+        ("", 11 * 10**6, 154_000, "within the limit of 5.0%"),
+        ("", 2**23, 2**23 // 20, "within the limit of 5.0%"),
+        ("", 2**23, 2**23 // 20 + 1, None),
+        ("", 2**20, 2**16, "within the limit of 64.0 KiB"),
+        ("", 0, 2**17, None),
+        ("more_memory = '20%'", 2**23, 2**20, "within the limit of 20%"),
+        ("more_memory = 0.02", 2**30, 2**25, None),
+        ("more_memory_size = '2 MiB'", 2**23, 2**20, "within the limit of 2.0 MiB"),
+        ("more_memory_size = '2 MiB'", 2**30, 2**25, "within the limit of 5.0%"),
+        ("more_memory = '1%'\nmore_memory_size = '2 MiB'", 2**30, 2**25, None),
+    ],
+)
+def test_more_memory_within_its_limit_does_not_fail_but_is_told(rules, base, more, excused):
+    memory = MemoryChange("more memory", base, base + more)
+    found = ruled(row(SAME, memory=memory), text=rules and f"[[rules]]\nbenchmarks = '*'\n{rules}")
+    (one,) = found.rows
+    assert (one.memory, one.is_worse) == (replace(memory, excused=excused), excused is None)
+    assert exit_code(found, strict=True) == int(excused is None)
+    assert ("needs more memory" in wording.headline([one]).said) == (excused is None)
+    assert wording.count([one]).endswith("1 more memory") == (excused is None)
+    assert wording.memory_sentence(one.memory).endswith(excused or ")" * bool(base) or "0 B in the base")
+
+
+def test_accepted_memory_has_the_same_limit(repository):
+    memory = MemoryChange("more memory", 2**23, 2**23 + 2**20 + 2**18)
+    changes = {"ratio": 1.0, "low": 1.0, "high": 1.0}
+    for more_bytes, excused in ((2**20, "accepted: x"), (2**19, None)):
+        row, _ = repository.settled("main", "feature", UNDECIDED, memory, **changes, more_bytes=more_bytes)
+        assert row.memory.excused == excused

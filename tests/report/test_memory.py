@@ -45,7 +45,7 @@ def test_a_sentence_begins_with_what_fails_and_changes_are_counted():
 
 
 def test_a_page_has_what_changed_in_a_table_of_its_own(report):
-    ignored = MemoryChange("more memory", MIB, 2 * MIB, "known <b>")
+    ignored = MemoryChange("more memory", MIB, 2 * MIB, "ignored: known <b>")
     rows = [*ROWS, Compared("test_e", SAME, 1e-3, memory=ignored)]
     found = Comparison(rows)
     one = Side("1 run", files=("a",))

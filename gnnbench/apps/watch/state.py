@@ -124,7 +124,7 @@ def _result(saved: Mapping[str, Any] | None) -> Result | None:
 def kinds(row: Compared) -> set[str]:
     """Return how a benchmark changed: some of KINDS."""
     found: set[str] = {word for word in TIMES if row.judgement.verdict == word}
-    if row.memory and row.memory.changed:
+    if row.memory and row.memory.changed and not row.memory.excused:
         found.add(row.memory.verdict)
     if row.results and row.results.is_other:
         found.add("other result")

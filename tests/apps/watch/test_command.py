@@ -143,9 +143,9 @@ def made_up(tmp_path, monkeypatch):
     four = [Version(f"{number}", f"pip:thing=={number}", f"2026-01-0{number}") for number in range(1, 5)]
     names = [one.variant for one in four]
     a, b = "test_a.py::a", "test_a.py::b"
-    memory = MemoryChange("more memory", 10**6, 2 * 10**6)
+    memory, little = (MemoryChange("more memory", 10**7, head) for head in (2 * 10**7, 10**7 + 10**5))
     answers = {
-        (names[0], names[1]): [row(a, "slower", 1.2), row(b, "same code")],
+        (names[0], names[1]): [row(a, "slower", 1.2), row(b, "same", memory=little)],
         (names[1], names[2]): UsageError("head: it cannot be built"),
         (names[1], names[3]): [
             row(a, "same code"),
