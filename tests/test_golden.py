@@ -41,6 +41,7 @@ REPLACEMENTS = {
     r'(?<="seconds": )[\d.]+': "TIME",
     r"(?<=, on `)[^`]+": "CPU",
     r"(\w\.\w+: )[\d.]+ (B|KiB|MiB)$": r"\1SIZE",
+    r"(?<=^gnnbench: a pair takes at least ).+": "TIME",
     r" +$": "",
 }
 HERE = {r"\b[\w.-]+_[0-9a-f]{8}\b": "ENVIRONMENT"}

@@ -7,6 +7,8 @@ from ..codec import Count
 
 Counts = dict[str, dict[str, Count]]
 """Number by kind and name."""
+PYTHON_CALLS = "Python calls"
+"""Name of the only count of its kind."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 from . import compilation
 from .conditions import collector_paused
-from .counter_changes import Counters
+from .counter_changes import PYTHON_CALLS, Counters
 from .fingerprint.fingerprint import Watch
 from .fingerprint.recording import python_calls
 from .memory import Memory, gpu_events, trace
@@ -115,9 +115,7 @@ def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> dict[s
             run()
         # A backward pass on a GPU would run in other threads, which a profile function does not see.
         with torch.autograd.set_multithreading_enabled(False) if recording else nullcontext():
-            counts["python_calls"]["Python calls"] = python_calls(
-                run, recording.profile if recording else None
-            )
+            counts["python_calls"][PYTHON_CALLS] = python_calls(run, recording.profile if recording else None)
     if device == "cuda":
         # Ranges of record_function, which optimisers open, also appear as events of the GPU.
         ran = (event for event in gpu_events(run) if not getattr(event, "is_user_annotation", False))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from .. import codec, units
-from ..compare.ab.schedule import NOT_REACHED
+from ..compare.ab.choosing import NOT_REACHED
 from ..compare.comparison import Compared, Comparison
 from ..compare.repeat import Repeat, ends_of
 from ..compare.result import Result

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from gnnbench import codec
-from gnnbench.compare.ab.schedule import NOT_REACHED
+from gnnbench.compare.ab.choosing import NOT_REACHED
 from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.errors import UsageError

@@ -60,8 +60,8 @@ class Judging:
         setting: how they are judged.
         total_seconds: limit of the time of all together; None: there is none.
         limits: how much slower benchmarks may be.
-        added_work: by benchmark, how much more one side does; see `Inspections.added_work`. Benchmarks to
-            which most was added are timed first.
+        added_work: by benchmark, how much more one side does; see `Inspections.added_work`. Those to which
+            most was added are likely slower.
     """
 
     def __init__(
@@ -275,6 +275,8 @@ class _Session:
             self.judging.take(name, why)
         self.judging.add(found)
         self.judging.schedule.spend(RealTime.seconds() - start)
+        if line := self.judging.schedule.forecast():
+            self._watcher.say(line)
         self._update()
         return True
 

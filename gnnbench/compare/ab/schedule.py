@@ -8,14 +8,16 @@ which hold at all analyses together; the last one is reported. A decided benchma
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ... import units
 from ..allowed import Allowed
 from ..comparison import PairCounts
 from ..verdict import SAME_CODE as SAME
 from ..verdict import Judgement, Thresholds
+from .choosing import PAIRS_TO_AFFORD, SHORTEST_VISIT, Benchmark, Choosing
 from .estimate import FEWEST_PAIRS, RatioEstimate, judged
 from .evidence import Evidence
 from .spending import Boundary, Spending
@@ -23,13 +25,11 @@ from .visit import Pair
 
 PILOT_SECONDS = 0.5
 """Length of a visit in the first pair."""
-SHORTEST_VISIT, LONGEST_VISIT = 0.1, 10.0
-PAIRS_TO_AFFORD = 6
-"""Visits are made short enough for this many pairs; the first analysis needs four. More pairs would leave
-visits of a few turns, and the first five turns vary most."""
+LONGEST_VISIT = 10.0
+_ROUNDING = 1e-6
+"""Seconds by which sums of seconds may differ."""
 FAILURES = 2
 """A benchmark that fails in this many pairs is given up."""
-NOT_REACHED = "not reached within the budget"
 _QUIETEST = 0.002**2
 WIDE_SPENDING = Spending(5.0, 3.0)
 """Alpha spending of the simultaneous interval, chosen by simulation. The unit of information is that of a
@@ -65,45 +65,12 @@ SAME_CODE = Decision(SAME, PairCounts(0, 0, 0, 0, 0.0))
 """Of a benchmark for which both sides run the same code."""
 
 
-@dataclass
-class _Benchmark:
-    """What is known of one benchmark so far."""
-
-    thresholds: Thresholds
-    """Its own effect, and the levels of the run."""
-    boundaries: tuple[Boundary, Boundary] | None = None
-    """Of the simultaneous and the per-benchmark interval, from the first analysis on."""
-    analysis: tuple[RatioEstimate, tuple[float, float]] | None = None
-    """The last interim analysis: the estimate, and the tail probabilities of both intervals."""
-    judgement: Judgement = field(default_factory=lambda: Judgement("undecided", NOT_REACHED))
-    decided: bool = False
-    pairs: int = 0
-    excluded: int = 0
-    fewest: int = FEWEST_PAIRS
-    """Pairs, without excluded ones, that a verdict needs."""
-    rounds: int = 0
-    layouts: int = 0
-    seconds: float = 0.0
-    asked: float = 0.0
-    """Seconds that were planned for the turns of its visits."""
-    failures: int = 0
-
-    @property
-    def counts(self) -> PairCounts:
-        """How much it was timed."""
-        return PairCounts(self.pairs, self.excluded, self.rounds, self.layouts, self.seconds, self.decided)
-
-    @property
-    def has_too_few_pairs(self) -> bool:
-        """Whether more pairs are needed for a verdict, however small the interval is."""
-        return self.pairs - self.excluded < self.fewest
-
-
 class Schedule:
     """Divides a time budget among benchmarks, according to their variance and cost.
 
-    If the budget is too small for all benchmarks, it is spent on the first ones. The others are measured as
-    soon as the budget allows it.
+    The first pair measures each benchmark. Then those that are likely slower have pairs of their own, up to
+    PAIRS_TO_AFFORD and in half of the budget, where this takes no verdict from the others. If the budget is
+    too small for verdicts on all, each gets a pair, and the first ones get the rest.
 
     Args:
         names: the benchmarks, the most important first. All of them count in the simultaneous interval,
@@ -115,7 +82,7 @@ class Schedule:
         total_option: the option that sets `total_seconds`, for messages.
         allowed: how much slower benchmarks may be. One that is slower is measured until it is known whether
             it is more than that.
-        likely: the benchmarks that are likely slower, which are measured first.
+        likely: the benchmarks that are likely slower.
     """
 
     def __init__(
@@ -132,7 +99,7 @@ class Schedule:
         self._allowed, self._total_option, self._likely = allowed or {}, total_option, likely
         self._random = np.random.default_rng() if random is None else random
         self._evidence = Evidence(names)
-        self._benchmarks = {name: _Benchmark(thresholds.of(name)) for name in names}
+        self._benchmarks = {name: Benchmark(thresholds.of(name)) for name in names}
         self._per_benchmark_seconds, self._total_seconds = per_benchmark_seconds, total_seconds
         self._starts: list[float] = []
         self._plan: Plan | None = None
@@ -152,38 +119,23 @@ class Schedule:
         return max(self._budget - self.spent_seconds, 0.0)
 
     @property
-    def undecided(self) -> list[str]:
-        """The benchmarks that are still measured."""
-        return [name for name, one in self._benchmarks.items() if not one.decided]
+    def _now(self) -> Choosing:
+        return Choosing(self._benchmarks, float(np.mean(self._starts or [0.0])), self.left_seconds)
 
     def decisions(self) -> dict[str, Decision]:
         """Return the state of each benchmark."""
-        needed = math.ceil(self.needed_seconds)
-        return {
-            name: Decision(self._advised(one, needed), one.counts) for name, one in self._benchmarks.items()
-        }
+        enough = self._enough()
+        return {name: Decision(_advised(one, enough), one.counts) for name, one in self._benchmarks.items()}
 
-    def _advised(self, one: _Benchmark, needed: int) -> Judgement:
-        """Add to a judgement of too few pairs the budget that pays for more, if ours is smaller.
-
-        Args:
-            one: the benchmark.
-            needed: seconds for 1 + PAIRS_TO_AFFORD pairs of all benchmarks.
-        """
-        judgement, few = one.judgement, one.has_too_few_pairs or not one.judgement.judged
-        if judgement.verdict != "undecided" or not few or needed <= self._budget:
-            return judgement
-        count, total = len(self._benchmarks), self._total_seconds
+    def _enough(self) -> str:
+        """Return which options give time for more pairs of each benchmark; empty if this budget does."""
+        count, total, needed = len(self._benchmarks), self._total_seconds, self.needed_seconds
         options = []
         if needed > self._per_benchmark_seconds * count:
             options.append(f"--budget {math.ceil(needed / count)}")
-        if total is not None and needed > total:
-            options.append(f"{self._total_option} {needed}")
-        reason = (
-            f"{judgement.reason}; {' '.join(options)} gives time for about {1 + PAIRS_TO_AFFORD}, "
-            "which decide large changes, and small ones only where pairs differ little"
-        )
-        return replace(judgement, reason=reason)
+        if total is not None and needed + self._settled > total:
+            options.append(f"{self._total_option} {math.ceil(needed + self._settled)}")
+        return f"{' '.join(options)} gives time for about {1 + PAIRS_TO_AFFORD}" if options else ""
 
     @property
     def needed_seconds(self) -> float:
@@ -191,9 +143,20 @@ class Schedule:
 
         The costs of a start and of a set-up are the means so far.
         """
-        pair = float(np.mean(self._starts or [0.0])) + sum(map(self._extra, self._benchmarks))
-        visits = PILOT_SECONDS + PAIRS_TO_AFFORD * SHORTEST_VISIT
-        return (1 + PAIRS_TO_AFFORD) * pair + len(self._benchmarks) * visits
+        pilots = len(self._benchmarks) * (PILOT_SECONDS - SHORTEST_VISIT)
+        return (1 + PAIRS_TO_AFFORD) * self._now.price(self._benchmarks) + pilots
+
+    def forecast(self) -> str:
+        """Return after the first pair what a pair costs, and what the budget will decide; empty later."""
+        now = self._now
+        if len(self._starts) != 1 or not now.undecided:
+            return ""
+        everything, seconds = units.count(len(now.undecided), "benchmark"), now.price(now.undecided)
+        takes = f"a pair takes at least {units.seconds(seconds)} ({everything}): the budget gives time for"
+        if (pairs := now.reachable()) >= FEWEST_PAIRS:
+            return f"{takes} about {pairs} pairs; a verdict needs {FEWEST_PAIRS}"
+        few = len(now.decidable) or "none"
+        return f"{takes} verdicts on {few} of them; {self._enough()} pairs of each"
 
     def spend(self, seconds: float) -> None:
         """Subtract time that was needed to know which benchmarks must be timed."""
@@ -209,64 +172,33 @@ class Schedule:
 
     def next(self) -> Plan | None:
         """Plan a pair; None if all benchmarks are decided or the budget is too small for another pair."""
-        if not self.undecided or self.left_seconds <= 0:
+        now = self._now
+        if not now.undecided or now.left <= 0:
             return None
         if not self._starts:
             # All costs are unknown: the pair ends when its part of the budget is spent.
-            names = self._first(self.undecided)
-            seconds = min(PILOT_SECONDS, self._budget / 2 / len(self.undecided))
+            names = sorted(now.undecided, key=lambda name: name not in self._likely)
+            seconds = min(PILOT_SECONDS, self._budget / 2 / len(names))
             at_most = max(self._budget / PAIRS_TO_AFFORD, seconds * len(names))
             longest = self._budget / PAIRS_TO_AFFORD / len(names)
             self._plan = Plan(dict.fromkeys(names, seconds), at_most, longest)
             return self._plan
-        start = float(np.mean(self._starts))
-        rest = left = self.left_seconds - start
+        rest = left = now.left - now.start
         afford = {}
-        admitted = self._admitted(start)
-        names = [str(name) for name in self._random.permutation(self._first(admitted))]
-        for name, seconds in self._visit_seconds(names, start, len(admitted)).items():
-            cost = self._extra(name) + seconds
-            if cost <= left:
+        chosen, sharing = now.chosen(self._likely, (self._budget - self._settled) / 2)
+        names = [str(name) for name in self._random.permutation(chosen)]
+        for name, seconds in self._visit_seconds(now, names, sharing).items():
+            cost = now.extra[name] + seconds
+            if cost <= left + _ROUNDING:
                 left -= cost
                 afford[name] = seconds
         self._plan = None
         if afford:
-            share = self.left_seconds / max(map(self._pairs_to_afford, afford))
-            self._plan = Plan(afford, rest, (share - start) / len(afford))
+            share = now.left / max(self._benchmarks[name].pairs_to_afford for name in afford)
+            self._plan = Plan(afford, rest, (share - now.start) / len(afford))
         return self._plan
 
-    def _first(self, names: Sequence[str]) -> Sequence[str]:
-        """Return those of undecided benchmarks that the next pair measures: the likely slower ones first."""
-        likely = [name for name in names if name in self._likely]
-        return [name for name in likely if self._benchmarks[name].pairs < PAIRS_TO_AFFORD] or names
-
-    def _admitted(self, start: float) -> list[str]:
-        """Return the benchmarks that the rest of the budget can decide: first those that were measured.
-
-        Args:
-            start: seconds that a start of a pair takes.
-        """
-        measured = [name for name in self.undecided if self._benchmarks[name].pairs]
-        others = [name for name in self.undecided if not self._benchmarks[name].pairs]
-        left = self.left_seconds - PAIRS_TO_AFFORD * start if others else 0.0
-        left -= sum(self._pairs_to_afford(name) * (self._extra(name) + SHORTEST_VISIT) for name in measured)
-        new = PAIRS_TO_AFFORD * (self._usual_extra() + SHORTEST_VISIT)
-        return [*measured, *others[: max(int(left / new), 0 if measured else 1)]]
-
-    def _pairs_to_afford(self, name: str) -> int:
-        return max(PAIRS_TO_AFFORD - self._benchmarks[name].pairs, 1)
-
-    def _extra(self, name: str) -> float:
-        """Return the mean cost of a visit beyond its planned time: set-up, calibration, long blocks."""
-        one = self._benchmarks[name]
-        return max(one.seconds - one.asked, 0.0) / one.pairs if one.pairs else self._usual_extra()
-
-    def _usual_extra(self) -> float:
-        """Return this cost for the median benchmark."""
-        measured = [name for name, one in self._benchmarks.items() if one.pairs]
-        return float(np.median([self._extra(name) for name in measured])) if measured else 0.0
-
-    def _visit_seconds(self, names: Sequence[str], start: float, admitted: int) -> dict[str, float]:
+    def _visit_seconds(self, now: Choosing, names: Sequence[str], sharing: int) -> dict[str, float]:
         """Return the length of each benchmark's visit in the next pair.
 
         If a visit of t seconds costs c + t and has the variance v + w / t, the information per second is
@@ -274,9 +206,9 @@ class Schedule:
         the budget.
 
         Args:
+            now: what pairs cost.
             names: the benchmarks of the pair.
-            start: seconds that a start of a pair takes.
-            admitted: number of benchmarks that share the budget.
+            sharing: number of benchmarks that share the budget.
         """
         noises = self._evidence.block_noise()
         rates = {
@@ -287,10 +219,11 @@ class Schedule:
         usual = float(np.median(list(rates.values()))) if rates else 0.0
         variance = max(self._evidence.pair_variance, _QUIETEST)
         seconds = {}
+        pairs = max((self._benchmarks[name].pairs_to_afford for name in names), default=1)
         for name in names:
-            cost = start / len(names) + self._extra(name)
+            cost = now.start / len(names) + now.extra[name]
             best = math.sqrt(cost * rates.get(name, usual) / variance)
-            affordable = self.left_seconds / self._pairs_to_afford(name) / admitted - cost
+            affordable = now.left / pairs / sharing - cost
             if (one := self._benchmarks[name]).fewest == PAIRS_TO_AFFORD and one.has_too_few_pairs:
                 affordable = 0.0  # it needs all of these pairs, and their starts may take longer than before
             seconds[name] = max(min(best, affordable, LONGEST_VISIT), SHORTEST_VISIT)
@@ -320,7 +253,7 @@ class Schedule:
             if one.decided or not one.pairs:
                 one.judgement = Judgement("incomparable", why.text)
 
-    def _analyse(self, one: _Benchmark, estimate: RatioEstimate, limit: Allowed | None) -> None:
+    def _analyse(self, one: Benchmark, estimate: RatioEstimate, limit: Allowed | None) -> None:
         one.excluded, one.fewest = estimate.outliers.excluded, estimate.fewest
         if estimate.pairs < FEWEST_PAIRS:
             one.judgement = judged(
@@ -352,3 +285,12 @@ class Schedule:
         one.decided = one.judgement.verdict in ("slower", "faster", "same")
         if limit and one.decided:
             one.decided = limit.is_settled(one.judgement, one.thresholds)
+
+
+def _advised(one: Benchmark, enough: str) -> Judgement:
+    """Add to a judgement of too few pairs what gives time for more, if anything is needed for that."""
+    judgement, few = one.judgement, one.has_too_few_pairs or not one.judgement.judged
+    if judgement.verdict != "undecided" or not few or not enough:
+        return judgement
+    which = "which decide large changes, and small ones only where pairs differ little"
+    return replace(judgement, reason=f"{judgement.reason}; {enough}, {which}")

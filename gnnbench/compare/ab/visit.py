@@ -14,7 +14,7 @@ from scipy import special
 from ... import codec
 from ...measure import estimate
 from ...measure.cost import Cost
-from ...measure.counter_changes import between
+from ...measure.counter_changes import PYTHON_CALLS, between
 from ...measure.fingerprint.difference import Difference
 from ...measure.fingerprint.fingerprint import Fingerprint
 from ..comparison import Agreement, Work
@@ -26,6 +26,8 @@ Kind = Literal["same code", "skipped", "no benchmark", "died", "incomparable", "
 
 FEWEST_BLOCKS = 5
 """With fewer blocks the noise within a visit is not estimated."""
+_OPERATOR = 500
+"""So many Python calls take about as long as an operator on a small graph."""
 _BLOCK_SECONDS = 0.01
 _MOST_ROUNDS = 50
 
@@ -118,10 +120,15 @@ class Inspections:
     def added_work(self) -> float:
         """How much more is counted in the head than in the base, as a share of the base's counts.
 
-        The larger it is, the likelier is the head slower. It is 0 if a side was not counted, or if both run
-        the same code.
+        The larger it is, the likelier is the head slower. An operator counts as much as _OPERATOR Python
+        calls. It is 0 if a side was not counted, or if both run the same code.
         """
-        counts = [sum(one["counts"].values()) for one in self.sides]
+        counts = [
+            sum(
+                number * (1 if name == PYTHON_CALLS else _OPERATOR) for name, number in side["counts"].items()
+            )
+            for side in self.sides
+        ]
         if self.same_code or not (counts and all(counts)):
             return 0.0
         base, head = counts

@@ -1,18 +1,13 @@
 import math
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from gnnbench.compare.ab.schedule import (
-    LONGEST_VISIT,
-    NOT_REACHED,
-    PILOT_SECONDS,
-    SHORTEST_VISIT,
-    Plan,
-    Schedule,
-)
+from gnnbench.compare.ab.choosing import NOT_REACHED, SHORTEST_VISIT
+from gnnbench.compare.ab.schedule import LONGEST_VISIT, PILOT_SECONDS, Plan, Schedule
 from gnnbench.compare.ab.visit import NotTimed, Pair, Visit
 from gnnbench.compare.allowed import Allowed
 from gnnbench.compare.verdict import Thresholds
@@ -112,18 +107,24 @@ def test_the_first_pair_is_a_short_pilot_of_everything_and_the_others_are_in_ran
     assert len(orders) > 1
 
 
+def pairs_of(plans):
+    """Return by benchmark the number of pairs that measured it."""
+    return Counter(name for plan in plans for name in plan.seconds)
+
+
 def test_what_is_likely_slower_is_measured_alone_until_it_is_decided_or_has_six_pairs():
     one = schedule(likely=["b2", "b5"])
     plans = run(one, Bench(ratios={"b2": 1.3}, noise=0.02, sd=0.003))
     found = one.decisions()
-    first = next(number for number, plan in enumerate(plans) if len(plan.seconds) > 2)
     assert found["b2"].judgement.verdict == "slower"
-    assert first == found["b2"].counts.pairs == found["b5"].counts.pairs == 4
-    assert plans[0].seconds == dict.fromkeys(["b2", "b5"], PILOT_SECONDS)
+    assert list(plans[0].seconds) == ["b2", "b5", *(name for name in NAMES if name not in ("b2", "b5"))]
+    assert [sorted(plan.seconds) for plan in plans[1:4]] == [["b2", "b5"]] * 3
+    assert found["b2"].counts.pairs == found["b5"].counts.pairs == 4
+    assert len(plans[4].seconds) == 6
     assert {one.judgement.verdict for name, one in found.items() if name != "b2"} == {"same"}
     # What stays close to no change does not hold up the others.
     plans = run(schedule(likely=["b2"], total_seconds=300.0), Bench(ratios={"b2": 1.02}, sd=0.02))
-    assert [len(plan.seconds) for plan in plans[:7]] == [1] * 6 + [8]
+    assert [len(plan.seconds) for plan in plans[:7]] == [8, *[1] * 5, 8]
 
 
 def test_what_is_likely_slower_leaves_a_small_budget_to_the_others():
@@ -136,30 +137,90 @@ def test_what_is_likely_slower_leaves_a_small_budget_to_the_others():
 class Limited(Bench):
     """Leaves out what a pair has no time for, as the coordinator does."""
 
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.plans = []
+        """What was measured in each pair."""
+
     def pair(self, plan):
-        left, seconds = plan.at_most_seconds - self.start, {}
+        left, seconds = plan.at_most_seconds, {}
         for name, one in plan.seconds.items():
             seconds[name] = one
             left -= one + self.extra
             if left < 0:
                 break
+        self.plans.append(Plan(seconds))
         return super().pair(Plan(seconds))
 
 
-def test_a_budget_that_is_too_small_for_all_decides_the_first():
+NINE = [f"b{number}" for number in range(9)]
+
+
+@pytest.mark.parametrize("extra", [0.0, 0.3])
+@pytest.mark.parametrize("start", [1.0, 4.0, 10.0, 20.0, 30.0])
+@pytest.mark.parametrize("budget", [60.0, 120.0, 200.0, 300.0, 330.0, 600.0])
+def test_of_nine_of_which_one_is_likely_slower_all_have_six_pairs_before_any_has_twelve(budget, start, extra):
+    """None is ever decided."""
+    bench = Limited(ratios=dict.fromkeys(NINE, 1.02), sd=0.1, start=start, extra=extra)
+    one = schedule(NINE, likely=["b4"], total_seconds=budget)
+    counts, alone = Counter(), 0.0
+    while (plan := one.next()) and min(counts[name] for name in NINE) < 6:
+        one.add(bench.pair(plan))
+        counts = pairs_of(bench.plans)
+        assert max(counts.values()) < 12
+        if list(bench.plans[-1].seconds) == ["b4"]:
+            alone += start + extra + bench.plans[-1].seconds["b4"]
+    shortest = start + 9 * (extra + SHORTEST_VISIT)
+    possible = int((budget - start - 9 * (extra + PILOT_SECONDS)) / shortest) + 1
+    least = min(counts[name] for name in NINE)
+    assert least >= 1
+    assert least >= min(possible, 6) or possible in (3, 5), "others than the first have no verdict then"
+    assert least >= 4 or possible < 4
+    assert alone <= budget / 2
+
+
+def test_what_a_pair_costs_and_what_the_budget_will_decide_is_said_after_the_first_pair():
+    def said(budget, extra=0.3, **options):
+        one = schedule(NINE, total_seconds=budget, **options)
+        lines = [one.forecast()]
+        for _ in range(2):
+            one.add(Limited(start=4.0, extra=extra).pair(one.next()))
+            lines.append(one.forecast())
+        before, line, after = lines
+        assert before == after == ""
+        return line
+
+    takes = "a pair takes at least 7.60 s (9 benchmarks): the budget gives time for "
+    assert said(300.0) == f"{takes}about 39 pairs; a verdict needs 4"
+    assert (
+        said(30.0) == f"{takes}verdicts on 6 of them; --total-budget 57 gives time for about 7 pairs of each"
+    )
+    one = schedule(NINE, total_seconds=57.0)
+    bench = Limited(start=4.0, extra=0.3, sd=0.1)
+    run(one, bench)
+    assert min(pairs_of(bench.plans)[name] for name in NINE) >= 6, "as it says"
+
+
+def test_a_budget_that_is_too_small_for_all_decides_the_first_when_each_has_a_pair():
     one = schedule(total_seconds=120.0)
     run(one, Limited(ratios={"b0": 1.2}, extra=5.0, sd=0.003, noise=0.02))
     found = {name: one.decisions()[name] for name in NAMES}
     verdicts = [found[name].judgement.verdict for name in NAMES]
     assert verdicts[:2] == ["slower", "same"]
     assert verdicts[-1] == "undecided"
-    assert found["b7"].judgement.reason.startswith(NOT_REACHED)
-    assert found["b7"].counts.pairs == 0
+    assert found["b7"].judgement.reason.startswith("1 pair, a verdict needs at least 4; --total-budget ")
     assert one.spent_seconds <= 135
     # When the first are decided, the others follow.
     one = schedule(total_seconds=600.0)
     run(one, Limited(extra=12.0, sd=0.003, noise=0.02))
     assert {found.judgement.verdict for found in one.decisions().values()} == {"same"}
+    # Not even a pair of each fits.
+    one = schedule(total_seconds=120.0)
+    run(one, Limited(ratios={"b0": 1.2}, extra=16.0, sd=0.003, noise=0.02))
+    found = one.decisions()
+    assert found["b0"].judgement.verdict == "slower"
+    assert found["b7"].judgement.reason.startswith(NOT_REACHED)
+    assert found["b7"].counts.pairs == 0
 
 
 class Turns(Bench):
