@@ -21,7 +21,7 @@ from ..variants import variant
 from ..variants.collected import FIXED_INPUTS, IN_PLACE, WHOLE_CALL, declares
 from ..variants.outcome import FIXTURES
 from ..workloads import cells as selection
-from . import choice, fixtures, histogram
+from . import choice, fixtures, histogram, pace
 from .choice import Choice, choice_of
 from .limits import GATE, LimitCheck
 from .rootdir import is_settled
@@ -66,11 +66,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Let idle threads sleep where gnnbench times, before a file of the suite imports torch."""
-    options = vars(early_config.known_args_namespace)
-    ours = (value for name, value in options.items() if name.startswith("gnn_"))
-    if options.get("benchmark_compare") or any(value not in (None, []) for value in ours):
-        let_idle_threads_sleep()
+    """Let idle threads sleep where something is timed, before a file of the suite imports torch."""
+    pace.begin(early_config)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -236,6 +233,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Show gnnbench's progress lines, and each benchmark in one table: gnnbench's or pytest-benchmark's."""
     config = session.config
+    pace.end(config, session.items)
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     ours = [item for item in session.items if is_ours(item)]
     timed = any(map(timing_of(config).instrument, session.items))
@@ -252,7 +250,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
     """Return the header lines about the machine, the data, and which benchmarks run."""
     if not any(is_ours(item) for item in items):
-        return choice_of(config).lines(items)  # if none of those that -k selects is a default one
+        # There are lines of choice if none of those that -k selects is a default one.
+        return [*pace.lines(config, items), *choice_of(config).lines(items)]
     from . import terminal
 
     return terminal.header(config, items)

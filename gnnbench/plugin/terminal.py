@@ -18,7 +18,7 @@ from ..report.table import TableRow, document, notes, reading, scaling
 from ..results import counter_baseline
 from ..results.benchmark import part_of
 from ..workloads.spec import Spec
-from . import writing
+from . import pace, writing
 from .choice import choice_of
 from .session import COUNTED, OUT_OF_MEMORY, arguments_without, is_ours, ours_of, run_of, seconds_of, spec_of
 
@@ -116,14 +116,8 @@ def _summarize_others(reporter: Any, records: Mapping[str, dict[str, Any]]) -> N
     """Write a line for each benchmark of another suite, and notes about them."""
     from ..measure import estimate
 
-    writing.say(reporter, f"time ({estimate.NAME}) with its {estimate.SHOWN_LEVEL:.0%} interval")
-    policy = environment.collect(device="cpu").wait_policy
-    if policy.upper() != "PASSIVE":
-        writing.say(
-            reporter,
-            f"OMP_WAIT_POLICY is {policy or 'unset'}: idle OpenMP threads use CPU time and disturb "
-            "timings; export OMP_WAIT_POLICY=PASSIVE",
-        )
+    headline = f"time ({estimate.NAME}) with its {estimate.SHOWN_LEVEL:.0%} interval"
+    writing.say(reporter, "; ".join(filter(None, (headline, pace.disturbance()))))
     for name, entry in records.items():
         time = entry["time"]
         reporter.write_line(wrapped(f"{time}{name}", writing.width(reporter), " " * len(time)))
