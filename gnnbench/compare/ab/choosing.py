@@ -103,7 +103,11 @@ class Choosing:
         first = [name for name in self.undecided if name in likely and self._lacks_pairs(name)]
         others = [name for name in self.undecided if name not in first]
         after = self.left - self.price(first)
-        if first and after >= half and self._reached(others, after / _MARGIN) >= self._reached(others):
+        if (
+            first
+            and after >= half
+            and self._reached(others, after / _MARGIN) >= self._reached(others, self.left)
+        ):
             return first, len(self.undecided)
         ranked = self._ranked
         if len(self._brought(ranked, FEWEST_PAIRS)) == len(ranked):
@@ -134,7 +138,7 @@ class Choosing:
 
     def reachable(self) -> int:
         """Return how many pairs each of the undecided benchmarks can have at the end."""
-        return self._pairs(self.left)
+        return self._pairs(self.undecided, self.left)
 
     def _brought(self, names: Sequence[str], goal: int) -> Sequence[str]:
         """Return as many of the first benchmarks as the rest of the budget brings to a number of pairs."""
@@ -146,17 +150,15 @@ class Choosing:
                 return names[:number]
         return names
 
-    def _reached(self, names: Sequence[str], seconds: float | None = None) -> int:
+    def _reached(self, names: Sequence[str], seconds: float) -> int:
         """Return which of the numbers of pairs that matter each of some benchmarks can have."""
-        pairs = self._pairs(self.left if seconds is None else seconds, names)
+        pairs = self._pairs(names, seconds)
         return max(goal for goal in (0, 1, FEWEST_PAIRS, PAIRS_TO_AFFORD) if goal <= pairs)
 
-    def _pairs(self, seconds: float, names: Sequence[str] | None = None) -> int:
-        """Return the pairs of each benchmark, or each of some, after pairs of all undecided ones."""
-        of = self.undecided if names is None else names
-        fewest = min((self.benchmarks[name].pairs for name in of), default=PAIRS_TO_AFFORD)
-        price = self.price(self.undecided)
-        return fewest + int(max(seconds, 0.0) / price) if price else fewest
+    def _pairs(self, names: Sequence[str], seconds: float) -> int:
+        """Return the pairs of each after so many seconds, in which pairs measure all undecided benchmarks."""
+        fewest = min((self.benchmarks[name].pairs for name in names), default=PAIRS_TO_AFFORD)
+        return fewest + int(max(seconds, 0.0) / self.price(self.undecided))
 
     def _lacks_pairs(self, name: str) -> bool:
         return self.benchmarks[name].pairs < PAIRS_TO_AFFORD

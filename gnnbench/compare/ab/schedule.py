@@ -204,11 +204,6 @@ class Schedule:
         If a visit of t seconds costs c + t and has the variance v + w / t, the information per second is
         largest at t = sqrt(c w / v) (Cochran, Sampling Techniques, 1977, 10.6). PAIRS_TO_AFFORD must fit in
         the budget.
-
-        Args:
-            now: what pairs cost.
-            names: the benchmarks of the pair.
-            sharing: number of benchmarks that share the budget.
         """
         noises = self._evidence.block_noise()
         rates = {
