@@ -1,12 +1,13 @@
 """Read and write files that other processes may change; the cache folder, and paths that users type."""
 
 import errno
+import fcntl
 import os
 import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import platformdirs
@@ -17,6 +18,8 @@ from .errors import UsageError
 CACHE_VARIABLE = "GNNBENCH_CACHE"
 UNFINISHED = ".unfinished-"
 """Beginning of the names of folders that exist while something is being saved."""
+_SCRATCH = "gnnbench-run-"
+_LEAST_BYTES = 2**16
 
 
 def cache_folder() -> Path:
@@ -160,6 +163,64 @@ def hold(lock: Path, cache: Path, waits: Callable[[], object] = lambda: None) ->
         ) from error
     with held:
         yield
+
+
+@contextmanager
+def locked(folder: Path, how: int) -> Iterator[None]:
+    """Lock a folder, not a link to one, by `fcntl`; the system releases it when this process ends.
+
+    Raises:
+        OSError: there is no such folder, its file system has no locks, or another process holds it.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, how)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Make a folder in the temporary folder while the context lasts, and remove those of killed runs.
+
+    Raises:
+        UsageError: no space is left there.
+    """
+    place = Path(tempfile.gettempdir())
+    for old in place.glob(f"{_SCRATCH}*"):
+        with suppress(OSError), locked(old, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            if old.stat().st_uid == os.getuid():
+                shutil.rmtree(old)
+    try:
+        with ExitStack() as stack:
+            while True:
+                new = tempfile.TemporaryDirectory(prefix=_SCRATCH, ignore_cleanup_errors=True)
+                folder = Path(stack.enter_context(new))
+                with suppress(OSError):
+                    stack.enter_context(locked(folder, fcntl.LOCK_EX))
+                if folder.exists():  # else another run has locked it before, and removed it
+                    break
+            yield folder
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise no_room(place, os.strerror(error.errno)) from None
+        raise
+
+
+def check_room(folder: Path) -> None:
+    """Check that something can be written into a scratch folder, after a failure.
+
+    Raises:
+        UsageError: its file system is full.
+    """
+    if shutil.disk_usage(folder).free < _LEAST_BYTES:
+        raise no_room(folder.parent, os.strerror(errno.ENOSPC))
+
+
+def no_room(folder: Path, why: str) -> UsageError:
+    """Return the error for a temporary folder that is full."""
+    return UsageError(f"the temporary folder {folder} cannot be written ({why}); set TMPDIR to another")
 
 
 @contextmanager

@@ -1,18 +1,26 @@
 import os
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from filelock import FileLock, Timeout
 
+from gnnbench import files
 from gnnbench.errors import UsageError
 from gnnbench.files import (
     above,
+    check_room,
     check_writable,
     hold,
     project,
     read_whole,
     remove,
     save,
+    scratch,
     user_path,
     write_whole,
 )
@@ -166,3 +174,74 @@ def test_a_folder_s_project_is_the_nearest_with_a_package_s_files_up_to_the_top_
     (tests / "pytest.ini").touch()
     (inner / "setup.cfg").touch()
     assert (project(tests), project(inner), project(inner.parent)) == (inner, inner, top)
+
+
+HOLDS = """
+import time
+from gnnbench.files import scratch
+with scratch() as folder:
+    (folder / "log").touch()
+    print(folder, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_the_next_run_removes_what_a_killed_one_left_in_the_temporary_folder(tmp_path, monkeypatch):
+    def start():
+        process = subprocess.Popen(
+            [sys.executable, "-c", HOLDS], stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)}
+        )
+        return process, Path(process.stdout.readline().decode().strip())
+
+    (dead, killed), (living, used) = start(), start()
+    dead.kill()
+    dead.wait()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    others = [tmp_path / "gnnbench-run-of-another-user", tmp_path / "gnnbench-run-link", tmp_path / "other"]
+    others[0].mkdir()
+    others[2].mkdir()
+    others[1].symlink_to(others[2])
+    if os.getuid() == 0:
+        os.chown(others[0], 1234, 1234)
+    else:
+        others[0].rmdir()
+        del others[0]
+    assert killed.exists()
+    with scratch() as own:
+        assert not killed.exists()
+        assert {*tmp_path.iterdir()} == {own, used, *others}
+    living.terminate()
+    living.wait()
+    with scratch() as own:
+        assert {*tmp_path.iterdir()} == {own, *others}
+    assert {*tmp_path.iterdir()} == {*others}
+
+
+def test_a_folder_that_another_run_removes_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    lock, locks = files.locked, []
+
+    def removed_before(folder, how):
+        if not locks:
+            folder.rmdir()
+        locks.append(folder)
+        return lock(folder, how)
+
+    monkeypatch.setattr(files, "locked", removed_before)
+    with scratch() as folder:
+        assert folder.is_dir()
+    assert len({*locks}) == 2
+
+
+def test_a_full_temporary_folder_is_named_in_a_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    line = rf"^the temporary folder {tmp_path} cannot be written \(No space left on device\); set TMPDIR to"
+    with pytest.raises(UsageError, match=line), scratch():
+        Path("/dev/full").write_text("x")
+    with scratch() as folder:
+        check_room(folder)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+        with pytest.raises(UsageError, match=line):
+            check_room(folder)
+    with pytest.raises(PermissionError), scratch():
+        raise PermissionError

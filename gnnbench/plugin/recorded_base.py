@@ -1,11 +1,9 @@
 """The records that a session is compared with: their code is built again, or new processes confirm."""
 
 import math
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from statistics import median
 
 import pytest
@@ -15,6 +13,7 @@ from ..compare import runs
 from ..compare.comparison import Compared, Comparison
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
+from ..files import scratch
 from ..measure.sources import Sources
 from ..results import renamed, run_file
 from ..results.base import choose
@@ -211,8 +210,8 @@ def timed_again(
     names = [name for name in suspects if name in passed]
     parameters, reporter = config.invocation_params, config.pluginmanager.get_plugin("terminalreporter")
     files = []
-    with signals.as_ctrl_c(), tempfile.TemporaryDirectory() as folder:
-        listing = Path(folder, "names")
+    with signals.as_ctrl_c(), scratch() as folder:
+        listing = folder / "names"
         listing.write_text("\n".join(names), encoding="utf-8")
         # With "=": pytest would use a path that is a separate argument to determine its rootdir.
         arguments = [*parameters.args, f"--gnn-again={listing}"]
@@ -220,7 +219,7 @@ def timed_again(
             count = units.count(len(suspects), "benchmark")
             process = f"new process {number + 1} of {processes}"
             writing.say(reporter, f"{count} may be slower: timing again, {process}")
-            output = Path(folder, f"{number}.json")
+            output = folder / f"{number}.json"
             fresh.run(arguments, output, parameters.dir, _FIRST_AGAIN + number, lambda _: None)
             files.append(run_file.read(output))
     return files

@@ -2,13 +2,13 @@
 
 import math
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from ..errors import UsageError
+from ..files import scratch
 from ..measure.instructions.counting import Watched, counter_name
 from ..variants.child import Child, DiedError, signal_name
 
@@ -88,8 +88,7 @@ def run(wanted: Wanted, progress: ProfileProgress) -> list[Ended]:
         UsageError: pytest rejected its arguments, or ended before a benchmark began; or instructions are
             wanted and nothing counts them here.
     """
-    with tempfile.TemporaryDirectory(prefix="gnnbench-profile-") as scratch:
-        files = Path(scratch)
+    with scratch() as files:
         log = files / "pytest.log"
         watched = Watched({}, ())
         if "instructions" in wanted.kinds:

@@ -5,7 +5,6 @@ import os
 import shlex
 import subprocess
 import sys
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import UsageError, one_line
-from ..files import project
+from ..files import project, scratch
 from ..measure import simulated_clock
 from .command import end, running
 from .outcome import Ending
@@ -69,8 +68,8 @@ def collect(arguments: Sequence[str], folder: Path, timeout_seconds: float) -> E
         UsageError: pytest refuses its arguments or a conftest.py; the message has the last lines it printed.
     """
     words = ["--collect-only", *arguments]
-    with tempfile.TemporaryDirectory() as files:
-        return _ended(words, Path(files), folder, {}, "collecting", lambda _: None, timeout_seconds)[0]
+    with scratch() as files:
+        return _ended(words, files, folder, {}, "collecting", lambda _: None, timeout_seconds)[0]
 
 
 def typed(arguments: Sequence[str], folder: Path) -> str:

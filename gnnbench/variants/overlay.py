@@ -17,7 +17,7 @@ from pathlib import Path
 from .. import units
 from ..clocks import RealTime
 from ..errors import UsageError, one_line
-from ..files import UNFINISHED, hold
+from ..files import UNFINISHED, hold, locked
 from . import torch_release
 from .command import Listener, UnbuildableError, pip_install
 from .variant import is_local, is_pinned
@@ -200,15 +200,12 @@ def _clear(overlays: Path, today: date) -> None:
 
 def _remove_unused(folder: Path) -> None:
     """Remove an overlay, unless a run uses it."""
-    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # If the removal is interrupted, no run takes the rest for an overlay.
-        gone = folder.rename(folder.with_name(f"{UNFINISHED}{folder.name}"))
+        with locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            # If the removal is interrupted, no run takes the rest for an overlay.
+            gone = folder.rename(folder.with_name(f"{UNFINISHED}{folder.name}"))
     except OSError:
         return  # it is used, or the file system has no locks
-    finally:
-        os.close(descriptor)
     shutil.rmtree(gone, ignore_errors=True)
 
 

@@ -2,16 +2,15 @@
 
 import math
 import random
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from ...clocks import RealTime
 from ...errors import UsageError
+from ...files import check_room, scratch
 from ...measure.instructions.counting import Instructions
 from ...variants.child import SIDES, DiedError
 from ...variants.collected import Suite
@@ -174,6 +173,7 @@ class Workers(Processes):
     def _break(self, error: DiedError) -> None:
         self.broken, self.broken_side = str(error), error.side
         self.stop(0.0)
+        check_room(self.shared.logs)
 
 
 class Pairs(ExitStack):
@@ -186,7 +186,7 @@ class Pairs(ExitStack):
 
     def __init__(self, setting: Setting, listener: Listener) -> None:
         super().__init__()
-        logs = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="gnnbench-pairs-")))
+        logs = self.enter_context(scratch())
         rng = random.Random(setting.seed)  # noqa: S311 - turns, not secrets
         self.shared, self._listener = Shared(setting, logs, rng), listener
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cpu import cores
+from ...files import no_room
 from ...measure.instructions.counting import Instructions, read_frames
 from ...variants.child import SIDES, DiedError
 from ..comparison import Agreement, not_compared
@@ -344,9 +345,15 @@ class Turns:
 
 
 def _loaded(folder: Path, saved: Mapping[str, str] | None) -> NDArray[Any] | str | None:
-    """Return numbers that a worker has written, or the text that it sent."""
+    """Return numbers that a worker has written, or the text that it sent.
+
+    Raises:
+        UsageError: the worker could not write them.
+    """
     if saved is None or "text" in saved:
         return None if saved is None else saved["text"]
+    if "error" in saved:
+        raise no_room(folder.parents[1], saved["error"])
     found: NDArray[Any] = np.load(folder / saved["file"], mmap_mode="r", allow_pickle=False)
     return found
 

@@ -212,7 +212,7 @@ class ComparedCalls:
         return effects
 
     def save(self, wanted: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
-        """Write numbers as `.npy` files; return the name of each file, or the beginning of a text.
+        """Write numbers as `.npy` files; return each file's name or error, or the beginning of a text.
 
         Args:
             wanted: number of the call and place of each part. A part that a call does not have is None.
@@ -225,8 +225,12 @@ class ComparedCalls:
                 files.append(None if part is None else {"text": str(part.content)[:_SHOWN]})
                 continue
             name = f"{os.getpid()}-{len(list(folder.iterdir()))}.npy"
-            np.save(folder / name, part.content, allow_pickle=False)
-            files.append({"file": name})
+            try:
+                np.save(folder / name, part.content, allow_pickle=False)
+            except OSError as error:
+                files.append({"error": error.strerror or str(error)})
+            else:
+                files.append({"file": name})
         return files
 
     def as_json(self) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import pytest
 from gnnbench.compare.ab.pairs import Workers
 from gnnbench.compare.ab.processes import Setting, Shared, Terms
 from gnnbench.compare.ab.returned import agreement
-from tests.compare.ab.workers import clean, prepared
+from gnnbench.errors import UsageError
+from tests.compare.ab.workers import clean, prepared, write
 
 DATA = Path(__file__).parents[2] / "data/cheats"
 INI = "[pytest]\naddopts = -p pytest_benchmark.plugin\nmarkers =\n    whole_call\n    fixed_inputs\n"
@@ -52,6 +53,36 @@ def found(tmp_path_factory):
             }
     assert not [one for one in (folder / "logs").iterdir() if one.is_dir()], "what was exchanged is left"
     return found
+
+
+LARGE = """
+import resource
+
+import numpy as np
+import thing
+
+def test_large(benchmark):
+    x = np.ones(50_000)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, resource.RLIM_INFINITY))
+    benchmark(thing.scaled, x)
+"""
+
+
+def test_results_that_do_not_fit_into_the_temporary_folder_accuse_nobody(tmp_path, monkeypatch):
+    clean(monkeypatch)
+    write(tmp_path, LARGE)
+    (tmp_path / "logs").mkdir()
+    setting = Setting(arguments=["test_suite.py"], folder=tmp_path, timeout_seconds=60, results=True)
+    sides = []
+    for side, factor in (("base", "1.0"), ("head", "1.0000001")):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "thing.py").write_text(f"def scaled(x):\n    return x * {factor}\n")
+        sides.append(prepared(side, tmp_path / side))
+    said = rf"^the temporary folder {tmp_path} cannot be written \(.+\); set TMPDIR to another$"
+    with Workers(Terms(*sides), Shared(setting, tmp_path / "logs", random.Random(0))) as workers:
+        (name,) = workers.suite.names
+        with pytest.raises(UsageError, match=said):
+            workers.inspect(name)
 
 
 def test_all_kernels_are_compared(found):
