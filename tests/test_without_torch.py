@@ -88,7 +88,7 @@ LONG = {
     f"bisect git:HEAD~2 git:HEAD {VARIANTS.removeprefix('git:HEAD~1 .')} --json b.json --budget 3 "
     "--total-budget 5 --effect 5% --skip HEAD~1 --build true --build-cache 1GiB "
     "--no-hunks --markdown b.md --fresh -- bench": (0, "the ends do not differ"),
-    "bisect git:HEAD~2 git:HEAD --results -- bench": (0, "no other result of 2 benchmarks"),
+    "bisect git:HEAD~2 git:HEAD --outputs -- bench": (0, "no other output of 2 benchmarks"),
     "watch git:HEAD --state s --since HEAD~2 --until HEAD~1 --anchor 0 --clone . --timeout 60 "
     "--no-dependencies --budget 30 --total-budget 60 --search-budget 5 --effect 5% --no-results -- bench": (
         0,

@@ -69,9 +69,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="search the hunks of a commit that is found. Default: search.",
     )
     parser.add_argument(
-        "--results",
+        "--outputs",
         action="store_true",
-        help="find what changed results, and time nothing",
+        help="find what changed outputs, and time nothing",
     )
     parser.add_argument("--fresh", action="store_true", help="forget an interrupted run and start again")
     parser.add_argument(
@@ -108,8 +108,8 @@ def run(options: argparse.Namespace) -> int:
         fresh=options.fresh,
     )
     environment.let_idle_threads_sleep()
-    if options.results:
-        return _of_results(options, setting)
+    if options.outputs:
+        return _of_outputs(options, setting)
     with passed_on(options.settings, arguments), Progress() as progress:
         found = bisection.run(options.good, options.bad, setting, progress, skip=options.skip)
     texts = {options.json: as_text(found.as_json()), options.markdown: shown.markdown(found)}
@@ -126,20 +126,22 @@ def run(options: argparse.Namespace) -> int:
     return _exit_code(found)
 
 
-def _of_results(options: argparse.Namespace, setting: "BisectSetting") -> int:
-    """Find what changed results, print it, and return the exit code."""
-    from ..compare.bisect import other_results
+def _of_outputs(options: argparse.Namespace, setting: "BisectSetting") -> int:
+    """Find what changed outputs, print it, and return the exit code."""
+    from .. import codec
+    from ..compare.bisect import outputs
     from ..report import bisect as shown
     from ..report.markdown_text import markdown
 
     with passed_on(options.settings, setting.arguments), Progress() as progress:
-        found = other_results.run(options.good, options.bad, setting, progress, skip=options.skip)
-    document = shown.of_results(found)
-    with saving({options.json: as_text(found.as_json()), options.markdown: markdown(document)}):
+        found = outputs.run(options.good, options.bad, setting, progress, skip=options.skip)
+    document = shown.of_outputs(found)
+    with saving({options.json: as_text(codec.encode(found)), options.markdown: markdown(document)}):
         streams.show(document)
     if found.changes:
         return SLOWER
-    return NOTHING_SLOWER if found.is_known else NOT_JUDGED
+    known = any(one.status != "not compared" for one in found.results.values())
+    return NOTHING_SLOWER if known else NOT_JUDGED
 
 
 def _most_bytes(text: str) -> int:

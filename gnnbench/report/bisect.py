@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from .. import units
 from ..compare.bisect.line import Cause, Place
-from ..compare.bisect.other_results import BisectedResults
+from ..compare.bisect.outputs import BisectedOutputs
 from ..compare.bisect.result import Bisected, BisectResult, Finding
 from . import markdown_text
 from .document import Column, Document, Heading, Note, Table, tables
@@ -44,24 +44,26 @@ def markdown(found: BisectResult) -> str:
     return f"**{prose(summary(found))}**\n\n{ends}\n\n{markdown_text.markdown(document(found))}"
 
 
-def of_results(found: BisectedResults) -> Document:
-    """Return what changed results: each cause with its benchmarks, and notes."""
+def of_outputs(found: BisectedOutputs) -> Document:
+    """Return what changed outputs: each cause with its benchmarks, and notes."""
     blocks: list[Heading | Table | Note] = []
     for change in found.changes:
         first, *others = heading(change)
         blocks += [Heading(first), *map(Note, others)]
         blocks += [Note(f"{name}: {one.reason}") for name, one in change.benchmarks.items()]
-    left = [
-        f"{name}: results not compared: {results.reason}"
-        for name, one in found.ends.items()
-        if (results := one.results) and results.status == "not compared"
+    notes = [
+        f"{name}: outputs not compared: {one.reason}"
+        for name, one in found.results.items()
+        if one.status == "not compared"
     ]
-    left += [f"{name} cannot be compared: {reason}" for name, reason in found.unmeasured.items()]
+    notes += [f"{name} cannot be compared: {reason}" for name, reason in found.unmeasured.items()]
     count = sum(len(change.benchmarks) for change in found.changes)
-    said = units.count(count, "other result") if count else "no other result"
-    whole = f"{said} of {units.count(len(found.ends), 'benchmark')}"
-    done = f"{found.compared} of {units.count(found.line.last, 'candidate')} compared"
-    return [*blocks, *map(Note, left), Note(f"{whole}; {done}; {units.seconds(found.seconds)}")]
+    total = units.count(count, "other output") if count else "no other output"
+    done = f"{found.compared} of {units.count(found.candidates, 'candidate')} compared"
+    last = (
+        f"{total} of {units.count(len(found.results), 'benchmark')}; {done}; {units.seconds(found.seconds)}"
+    )
+    return [*blocks, *map(Note, notes), Note(last)]
 
 
 def heading(finding: Place) -> Iterator[str]:
