@@ -19,7 +19,7 @@ from .settle import Revision, settle
 from .verdict import Thresholds
 
 MAX_BYTES = 2**25
-FORMAT_VERSION = 2
+FORMAT_VERSION = 1
 _REMEDY = "save it again with gnnbench ab --json or gnnbench compare --json"
 
 Command = Literal["ab", "compare"]

@@ -19,7 +19,7 @@ from ..workloads.spec import Spec
 if TYPE_CHECKING:
     from ..workloads.case import Case
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True)

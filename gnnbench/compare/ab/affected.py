@@ -19,7 +19,7 @@ from .pairs import Pairs
 from .processes import Setting, Terms
 from .visit import Inspections, NotTimed, Status
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 1
 # 2: a side has its text and commits, as in a result.
 
 
