@@ -138,12 +138,9 @@ def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
 
 @contextmanager
 def hold(lock: Path, cache: Path, waits: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Wait for a lock in the cache folder, and hold it while the context lasts.
+    """Wait for a lock in the cache folder, in no folder that is removed, and hold it meanwhile.
 
-    Args:
-        lock: its file, in a folder that nobody removes.
-        cache: the cache folder.
-        waits: is called if another process holds it.
+    If another process holds it, `waits` is called first.
 
     Raises:
         UsageError: the cache folder is not writable.

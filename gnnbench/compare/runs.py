@@ -1,6 +1,5 @@
 """Compare the run files of two sides, benchmark by benchmark."""
 
-import difflib
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from ..measure.counter_changes import CounterChange
 from ..measure.estimate import Mode
 from ..measure.fingerprint.difference import Difference
 from ..measure.fingerprint.fingerprint import Fingerprint
-from ..results import counter_baseline
+from ..results import counter_baseline, other_names
 from ..results.benchmark import Benchmark
 from ..results.run_file import RunFile
 from .comparison import Compared, Comparison, Work
@@ -30,10 +29,6 @@ _FAR, _FAR_ALONE = 2.0, 5.0
 process alone may have a layout in memory that takes 4 times as long as another one."""
 
 NO_ROUNDS = "no rounds in the file: save it with --benchmark-json, or add --benchmark-save-data"
-_RENAMED = 0.75
-"""Least similarity (difflib's ratio) of two names for the hint that a benchmark was renamed."""
-_MANY = 50
-"""With more candidates there is no such hint: another suite or graph was run."""
 
 
 def compare(
@@ -71,7 +66,12 @@ def compare(
     shown = {*here, *vanished}
     # All benchmarks of the base: they help to estimate the variance between processes.
     names = list(dict.fromkeys((*here, *there)))
-    renamed = _renamed(set(vanished) - set(here), set(here) - set(there))
+    gone, new = (
+        {name: _found(side, name)[0] for name in sorted(some)}
+        for side, some in ((base, set(vanished) - set(here)), (head, set(here) - set(there)))
+    )
+    renamed = other_names.matches(gone, new)
+    renamed |= {then: now for now, then in renamed.items()}
     fields = differing_fields(base, head)
     mismatch = f"different environment: {describe_fields(fields)}" if fields else None
     sides = timings(base, names), timings(head, names)
@@ -152,12 +152,7 @@ def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
 
 
 def timings(runs: Sequence[RunFile], names: Sequence[str]) -> SideTimings:
-    """Return the times of benchmarks in all processes of a side that are evidence.
-
-    Args:
-        runs: files of the side.
-        names: fullnames, the columns of the result.
-    """
+    """Return the times of benchmarks, a column each, in all processes of a side that are evidence."""
     rows: list[list[tuple[float, float]]] = []
     missing = (math.nan, math.nan)
     for run in runs:
@@ -226,17 +221,6 @@ def _peaks(side: list[Benchmark]) -> Peaks | None:
 def _one_sided(renamed: str | None, *, new: bool) -> str:
     what = "new: not in the baseline" if new else "missing: in the baseline, but not timed in this run"
     return f"{what}; renamed {'from' if new else 'to'} {renamed}?" if renamed else what
-
-
-def _renamed(vanished: Collection[str], new: Collection[str]) -> dict[str, str]:
-    """Return, for names of one side only, the most similar name of the other side and the same function."""
-    found: dict[str, str] = {}
-    for names, others in ((vanished, new), (new, vanished)):
-        for name in names:
-            alike = [one for one in others if one.partition("[")[0] == name.partition("[")[0]]
-            near = difflib.get_close_matches(name, alike, n=1, cutoff=_RENAMED) if len(alike) <= _MANY else ()
-            found.update((name, one) for one in near)
-    return found
 
 
 def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:

@@ -32,14 +32,10 @@ from .withheld import Withheld
 
 
 class Gate:
-    """Compares the session with its base and reports the verdicts.
-
-    Args:
-        config: of the session.
-        base: number of the record to compare with, or a variant; None: the newest record.
-    """
+    """Compares the session with its base and reports the verdicts."""
 
     def __init__(self, config: pytest.Config, base: str | Variant | None) -> None:
+        """Take the number of the record to compare with, or a variant; None for the newest record."""
         self._config, self._base = config, base
         self._withheld = Withheld(
             may_be_judged=lambda item: timing_of(config).instrument(item) is not None,
@@ -208,25 +204,25 @@ class Gate:
         return bool(found - {"incomparable", "ignored"}) or found == {"ignored"}
 
     def _say_so(self, session: pytest.Session, missing: str, *, strict: bool) -> None:
-        """Say that no benchmark was judged; a failure where there is no record, or one has a selected test.
+        """Say that no benchmark was judged: a failure if that is for want of a record, or one has a test.
 
         Args:
             session: the session.
-            missing: why there is no record of this machine; empty: there is one.
+            missing: why there is no record of this machine; empty if there is one.
             strict: whether it is a failure in any case.
         """
         ignored = {row.fullname for row in self._rows() if row.judgement.verdict == "ignored"}
         option, known = session.config.option, ""
-        if not (self._failures or session.testsfailed or option.gnn_dry_run):
+        if not (missing or self._failures or session.testsfailed or option.gnn_dry_run):
             known = records.known(self._config, records.selected(session) - ignored)
         has_any = not session.items or any(map(declares, session.items))
         unasked = option.benchmark_save or option.benchmark_autosave or not has_any
         fails = strict or bool(known or (missing and not unasked))
-        text = f"no benchmark was judged{known and f', although {known}'}"
+        text = "no benchmark was judged"
         if missing:
             text += f": {missing}"
         elif known:
-            text += f"; {records.remedy(self._config, timed=bool(self._timed()))}"
+            text += f", although {known}; {records.remedy(self._config, timed=bool(self._timed()))}"
         if fails:
             self._failures.append(text)
         else:

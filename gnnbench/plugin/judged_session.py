@@ -25,7 +25,7 @@ from ..results.run_file import RunFile
 from ..variants import rebuild, variant
 from ..variants.variant import Variant
 from . import records
-from .recorded_base import RecordedBase, differences, is_open, since_record
+from .recorded_base import NAMED, RecordedBase, differences, is_open, since_record
 from .session import arguments_without, run_of
 from .turns import Group, TimedGroup
 
@@ -34,13 +34,7 @@ _SHOWN = 5
 
 
 class JudgedSession:
-    """The verdicts on a session.
-
-    Args:
-        config: of the session.
-        thresholds: minimum effect of interest, and levels.
-        timed: the `extra_info` of each timed benchmark, by id.
-    """
+    """The verdicts on a session; `timed` has the `extra_info` of each timed benchmark, by id."""
 
     def __init__(
         self,
@@ -99,16 +93,18 @@ class JudgedSession:
         self.lines = [*base.lines, *left_out.by_file((run.path, run.left_out) for run in base.runs)]
 
     def unknown(self, failed: Collection[str]) -> str:
-        """Return the line on benchmarks that vanished while others appeared, if some did.
-
-        Args:
-            failed: tests that are known to have failed.
-        """
-        ignored = self._thresholds.rules
-        text = self._recorded and self._recorded.unknown(
-            lambda name: name in failed or ignored.rule("ignore", name)
+        """Return the line on benchmarks that vanished, other than failed ones, while others appeared."""
+        base, rules = self._recorded, self._thresholds.rules
+        gone = [name for name in sorted(base.gone if base else ()) if name not in failed]
+        gone = [name for name in gone if not rules.rule("ignore", name)]
+        if not (base and gone and base.new):
+            return ""
+        less, more = (
+            f"{units.count(len(names), 'benchmark')} {what} ({units.listed(names, NAMED)})"
+            for names, what in ((gone, "of the record not timed"), (base.new, "new"))
         )
-        return f"{text}; if meant, record again: {records.how_to_record(self._config)}" if text else ""
+        again = records.how_to_record(self._config)
+        return f"{less}, and {more}, with other code and another definition; if meant, record again: {again}"
 
     def plan(self) -> list[str]:
         """Return what `judge` would time in turns, a line each."""

@@ -15,7 +15,7 @@ from ..compare.verdict import Thresholds
 from ..errors import UsageError
 from ..files import scratch
 from ..measure.sources import Sources
-from ..results import renamed, run_file
+from ..results import other_names, run_file
 from ..results.base import choose
 from ..results.baseline import Record
 from ..results.run_file import RunFile
@@ -26,7 +26,7 @@ from .turns import Group
 
 _FIRST_AGAIN = 101
 """Number of the first process that times again; the processes of a record have smaller ones."""
-_NAMED = 3
+NAMED = 3
 """Most benchmarks that a line names; others are counted."""
 _NOTABLE = 1.1
 """Smaller factors since a record are not reported: it may be of a few processes."""
@@ -40,7 +40,7 @@ class RecordedBase:
         head: the session.
         thresholds: minimum effect of interest, and levels.
         known: the records of this machine, the newest first.
-        vanished: see `records.vanished`, given the records' processes.
+        vanished: `records.vanished`, of the records' processes.
 
     Raises:
         UsageError: a record cannot be used.
@@ -58,7 +58,7 @@ class RecordedBase:
         base = choose(known, head.benchmarks, places(config))
         options, untimed = run_of(config).options, vanished(base.runs)
         there = {name: row for run in reversed(base.runs) for name, row in run.benchmarks.items()}
-        names = renamed.matches(
+        names = other_names.matches(
             {name: there[name] for name in sorted(untimed, key=untimed.__getitem__, reverse=True)},
             {name: row for name, row in head.benchmarks.items() if name not in there},
         )
@@ -88,7 +88,7 @@ class RecordedBase:
         if names:
             others = [f"{now} was {then}" for now, then in names.items()]
             what = f"{units.count(len(names), 'benchmark')} under another name than in the record"
-            self.lines.append(f"{what}: {units.listed(others, _NAMED)}")
+            self.lines.append(f"{what}: {units.listed(others, NAMED)}")
         rows = [row for row in self.first.rows if row.fullname in self.records]
         for record, count in Counter(self.records[row.fullname] for row in rows).items():
             run = next(run for run in self.runs if run.path in record.files)
@@ -105,21 +105,6 @@ class RecordedBase:
         if other:
             fields = runs.describe_fields(other)
             self.lines.append(f"the times of the record are not compared: other settings, {fields}")
-
-    def unknown(self, left_out: Callable[[str], object]) -> str:
-        """Return what benchmarks vanished while others appeared; empty if nothing did, or only one of both.
-
-        Args:
-            left_out: whether a benchmark does not count.
-        """
-        gone = sorted(name for name in self.gone if not left_out(name))
-        if not (gone and self.new):
-            return ""
-        less, more = (
-            f"{units.count(len(names), 'benchmark')} {what} ({units.listed(names, _NAMED)})"
-            for names, what in ((gone, "of the record not timed"), (self.new, "new"))
-        )
-        return f"{less}, and {more}, with other code and another definition"
 
     def across(self, what: str, title: str, reason: str) -> str:
         """Return the line that says why benchmarks are not timed in turns."""
@@ -191,17 +176,7 @@ def timed_again(
     passed: Collection[str],
     processes: int,
 ) -> list[RunFile]:
-    """Time again, in new processes, what looks slower than its record.
-
-    Args:
-        config: of the session whose options the new processes get.
-        found: the comparisons with the record.
-        thresholds: effect and levels.
-        passed: ids of the tests that may run again.
-        processes: number of new processes.
-
-    Returns:
-        The run files of the new processes; none if nothing had to be timed again.
+    """Time again, in new processes, what looks slower than its record and passed; return their run files.
 
     Raises:
         UsageError: a process failed.

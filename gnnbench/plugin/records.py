@@ -42,7 +42,10 @@ def find(config: pytest.Config, number: str | None) -> tuple[list[Record], str]:
 
 def how_to_record(config: pytest.Config) -> str:
     """Return the command that records what this session selects, and what else to compare with."""
-    command = shlex.join(["gnnbench", "baseline", "record", "--", *arguments_without(config)])
+    words = arguments_without(config)
+    if config.args_source != config.ArgsSource.ARGS:  # the command takes another folder, if it is given none
+        words += [os.path.relpath(one, config.invocation_params.dir) for one in config.args]
+    command = shlex.join(["gnnbench", "baseline", "record", "--", *words])
     return f"{command}; or compare with a commit: --benchmark-compare=git:main"
 
 
@@ -81,12 +84,7 @@ def vanished(
 ) -> dict[str, bool]:
     """Return the records' benchmarks that this session did not time, and whether it should have.
 
-    Args:
-        config: of the session.
-        base: the records' processes.
-        collected: ids of the collected tests.
-        deselected: ids of those that were deselected, also as parts of other shards.
-        timed: ids of the benchmarks that were timed.
+    All take ids. Those of other shards are among the deselected ones.
     """
     specs = {name: row.spec for run in base for name, row in run.benchmarks.items()}
     selects, chosen = _selection(config), run_of(config)

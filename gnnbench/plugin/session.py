@@ -89,20 +89,18 @@ def take_settings(config: pytest.Config) -> None:
 
 
 def arguments_without(config: pytest.Config, *names: str, words: Sequence[str] = ()) -> list[str]:
-    """Return pytest's arguments without options that compare or write results: not each gnnbench knows them.
+    """Return pytest's arguments without options that compare, write results, or let nothing be timed.
 
-    Args:
-        config: of the session.
-        names: further options of gnnbench to leave out.
-        words: further words to leave out.
+    Nor does it have gnnbench's options of these `names`, or these `words`.
     """
     own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for option in OPTIONS.values():
         if option.compares or option.name in names:
             option.declare(own.add_argument, "gnn-")
     own.add_argument("--benchmark-compare", nargs="?")
-    own.add_argument("--benchmark-json")
-    own.add_argument("--junitxml", "--junit-xml")
+    own.add_argument("--benchmark-compare-fail", nargs="+")
+    for written in (("--benchmark-json",), ("--junitxml", "--junit-xml"), ("-n", "--numprocesses")):
+        own.add_argument(*written)
     left = own.parse_known_args(list(map(str, config.invocation_params.args)))[1]
     return [word for word in left if word not in words]
 

@@ -24,18 +24,12 @@ class Base:
 
     def renamed(self, names: Mapping[str, str]) -> "Base":
         """Return it with the names that benchmarks have today; `names` has the saved ones by these."""
-        today = {then: now for now, then in names.items()}
-        runs = [
-            replace(
-                run,
-                benchmarks={
-                    today.get(name, name): replace(row, fullname=today.get(name, name))
-                    for name, row in run.benchmarks.items()
-                },
-            )
-            for run in self.runs
-        ]
-        return Base(runs, {today.get(name, name): record for name, record in self.records.items()})
+        today = dict.fromkeys(self.records) | {then: now for now, then in names.items()}
+        runs = []
+        for run in self.runs:
+            rows = [replace(row, fullname=today[name] or name) for name, row in run.benchmarks.items()]
+            runs.append(replace(run, benchmarks={row.fullname: row for row in rows}))
+        return Base(runs, {today[name] or name: record for name, record in self.records.items()})
 
 
 def choose(records: Iterable[Record], head: Collection[str], places: Sequence[str]) -> Base:

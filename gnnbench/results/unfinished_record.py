@@ -66,7 +66,7 @@ def opened(
         cache: the cache folder; unfinished records are in its `unfinished-records`.
         here: the environment, with the commit.
         inputs: what else must be equal for processes to belong to one record: folders, pytest's arguments.
-        waits: is called if another command records in this environment: it would disturb the times.
+        waits: is called before waiting for another record.
 
     Raises:
         UsageError: the cache folder is not writable.

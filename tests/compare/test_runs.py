@@ -70,8 +70,10 @@ def test_what_another_shard_runs_or_is_not_default_in_the_head_has_not_vanished(
 
 
 def test_new_vanished_and_renamed_benchmarks_are_named(tmp_path):
-    base = runs(tmp_path, *(content(entry("spmm[sum-fwd]"), entry("b1", seed=seed)) for seed in range(3)))
-    head = runs(tmp_path, content(entry("spmm[sum-forward]"), entry("b1")))
+    defined = {"definition_hash": "1"}
+    old = [content(entry("spmm[sum-fwd]", **defined), entry("b1", seed=seed)) for seed in range(3)]
+    base = runs(tmp_path, *old)
+    head = runs(tmp_path, content(entry("spmm[sum-forward]", **defined), entry("b1")))
     rows = by_name(base, head)
     new, gone = (rows[f"spmm[sum-{name}]"].judgement.reason for name in ("forward", "fwd"))
     assert new == "new: not in the baseline; renamed from test_a.py::spmm[sum-fwd]?"
@@ -82,7 +84,7 @@ def test_new_vanished_and_renamed_benchmarks_are_named(tmp_path):
     assert rows["spmm[sum-forward]"].judgement.reason == "new: not in the baseline", "the other was not run"
     other = runs(tmp_path, content(entry("spmms[sum-fwd]"), entry("b1")))
     rows = by_name(base, other)
-    assert rows["spmms[sum-fwd]"].judgement.reason == "new: not in the baseline", "another test function"
+    assert rows["spmms[sum-fwd]"].judgement.reason == "new: not in the baseline", "another definition"
 
 
 def test_benchmarks_that_were_not_asked_for_still_tell_how_much_processes_differ(tmp_path):

@@ -423,9 +423,16 @@ def test_a_shard_s_level_is_its_part_of_the_error_rate(known, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("found", "judged"), [("incomparable same", True), ("incomparable ignored", False), ("ignored", True)]
+    ("found", "judged"),
+    [
+        ("incomparable same", True),
+        ("incomparable ignored", False),
+        ("ignored", True),
+        ("undecided", True),
+        ("undecided undecided undecided", True),
+    ],
 )
-def test_what_is_incomparable_was_not_judged(pytester, found, judged):
+def test_what_is_incomparable_was_not_judged_and_undecided_is_one_answer(pytester, found, judged):
     judging = pytester.parseconfigure(f"{COMPARE}=.").pluginmanager.get_plugin(GATE)
     rows = [SimpleNamespace(judgement=SimpleNamespace(verdict=verdict)) for verdict in found.split()]
     judging._judged = SimpleNamespace(comparison=SimpleNamespace(rows=rows))
@@ -458,7 +465,7 @@ def test_without_a_record_the_session_fails_in_one_line_with_what_to_type(
         assert all(map(str.startswith, lines, starts))
     if MISSING in failed:
         assert "; record them: gnnbench baseline record -- " in judging._failures[0]
-        assert judging._failures[0].endswith("; or compare with a commit: --benchmark-compare=git:main")
+        assert judging._failures[0].endswith(" .; or compare with a commit: --benchmark-compare=git:main")
 
 
 @pytest.mark.nightly

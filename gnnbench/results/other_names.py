@@ -7,13 +7,9 @@ from .benchmark import Benchmark
 
 
 def matches(base: Mapping[str, Benchmark], head: Mapping[str, Benchmark]) -> dict[str, str]:
-    """Return the names in the base, by those in the head.
+    """Return the names in the base, by those in the head, of benchmarks that the other side lacks.
 
     Two belong together if they run the same code, or have the same definition and parameters.
-
-    Args:
-        base: the benchmarks that the head lacks.
-        head: those that the base lacks.
     """
     names: dict[str, str] = {}
     for by_code, by_definition in ((True, True), (True, False), (False, True)):
