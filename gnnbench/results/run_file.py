@@ -14,6 +14,8 @@ from .benchmark import Benchmark
 from .parts import FORMAT_VERSION, RunPart
 
 REMEDY = "save it again"
+_NO_COMMIT = "unknown"
+"""What pytest-benchmark writes where it finds none."""
 _FOREIGN = "not a run file of pytest-benchmark"
 MAX_BYTES = 2**27
 """Largest file that is read: sixteen times that of 2,000 benchmarks."""
@@ -141,7 +143,7 @@ def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
         found,
         here,
         {**{name: flat.get(name) for name in _MACHINE}, "python": python},
-        None if commit is None else str(commit),
+        None if commit in (None, _NO_COMMIT) else str(commit),
         ours,
         shard_of(path, ours.shard),
         ours.sources,

@@ -106,6 +106,16 @@ def record(project, monkeypatch, capsys):
     return record
 
 
+def test_a_record_without_a_commit_says_why(project, record, monkeypatch):
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    status, out, err = record()
+    assert status == 0, err
+    assert "recorded without a commit, so that its code cannot be built again: detected dubious owner" in err
+    assert "safe.directory" in err
+    assert out.endswith("\ncompare with it: python -m pytest . --benchmark-compare=0001\n")
+    assert {run.commit for run in project.processes()} == {None}
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_it_continues_after_it_was_interrupted_or_killed(project, number):

@@ -1,13 +1,15 @@
 import json
 import os
 import re
+import subprocess
+import sys
 
 import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.variants import fresh
 from tests.cli.forked import pytest_is_forked
-from tests.suite import BARE, SHORT
+from tests.suite import BARE, SHORT, environment
 
 SUITE = """
 import os
@@ -167,3 +169,24 @@ def test_one_that_fails_or_times_nothing_says_so(run, words, files, said):
     with pytest.raises(UsageError) as caught:
         run(words, "--continue-on-collection-errors", **files)
     assert re.match(f"process 3 {said}", str(caught.value).splitlines()[0])
+
+
+@pytest.mark.parametrize(("place", "word"), [("top", "bench"), ("top/bench", "test_it.py")])
+def test_the_command_that_is_suggested_runs_as_typed(tmp_path, monkeypatch, place, word):
+    for name, text in {
+        "pyproject.toml": "",
+        "acme.py": "def total():\n    return 1\n",
+        "bench/test_it.py": "import acme\n\ndef test_it(benchmark):\n    benchmark(acme.total)\n",
+    }.items():
+        (tmp_path / "top" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "top" / name).write_text(text)
+    (tmp_path / "top/.git").mkdir()
+    folder = tmp_path / place
+    command = fresh.typed([word, *SHORT], folder)
+    assert command.removeprefix("PYTHONPATH=.. ").startswith(f"python -m pytest {word} ")
+    for name, value in environment(PYTHONPATH=None).items():
+        monkeypatch.setenv(name, value)
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])  # noqa: PTH120
+    variables = {**os.environ, "PATH": path}
+    done = subprocess.run(["sh", "-c", command], check=False, cwd=folder, env=variables, capture_output=True)
+    assert done.returncode == 0, done.stdout
