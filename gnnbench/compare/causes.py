@@ -8,6 +8,7 @@ A benchmark that is not slower although the same part changed is evidence agains
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Literal
 
 from ..measure.counter_changes import CounterChange
@@ -21,7 +22,6 @@ _KINDS: tuple[Kind, ...] = ("functions", "values", "libraries", "settings")
 _ALONE = 2
 """What one benchmark alone has comes last."""
 _MORE, _FEWER = len(_KINDS), len(_KINDS) + 1
-_INSIDE = ".<locals>."
 _VAGUE = "Python calls"
 """A counter that most changes of code change."""
 
@@ -36,14 +36,13 @@ class Cause:
     kind: Kind
     """Kind of `names`; `counters`: there are none."""
     names: tuple[str, ...]
-    """Parts of the code that changed in each of the benchmarks, the likeliest first: of functions that call
-    each other, the innermost."""
+    """Parts of the code that changed in each of the benchmarks, the likeliest first: see `Difference`."""
     counters: tuple[str, ...]
     """Counters that changed in each: `+1 aten::sort`, or `more aten::sort` if the numbers differ."""
     rows: tuple[Compared, ...]
     """The slower benchmarks, the largest ratio first."""
     not_slower: int = 0
-    """Number of benchmarks that are not slower although `names` changed in them too."""
+    """Number of benchmarks that are not slower although the first of `names` changed in them too."""
 
     def side_of(self, name: str) -> str:
         """Return the side that alone has a part in each of the benchmarks; empty: there is none."""
@@ -54,7 +53,7 @@ class Cause:
         """Tell whether the cause names all that is known to differ in the work of one of its benchmarks."""
         difference = row.work.changed
         kinds = [one for one in _KINDS if difference and getattr(difference, one)]
-        names = _names(difference, kinds[0]) if difference and kinds else ()
+        names = difference.names(kinds[0]) if difference and kinds else ()
         counters = {str(one) for one in row.work.counters}
         return ([*kinds[:1], "counters"][0], {*names}, counters) == (
             self.kind,
@@ -86,15 +85,8 @@ def _parts(work: Work) -> set[_Part]:
     """Return everything that may be a cause."""
     found: set[_Part] = set()
     if difference := work.changed:
-        found = {(rank, name) for rank, kind in enumerate(_KINDS) for name in _names(difference, kind)}
+        found = {(rank, name) for rank, kind in enumerate(_KINDS) for name in difference.names(kind)}
     return found | {_direction(one) for one in work.counters if one.name != _VAGUE}
-
-
-def _names(difference: Difference, kind: Kind) -> list[str]:
-    """Return what differs, without comprehensions and local functions inside of functions that differ."""
-    names: tuple[str, ...] = getattr(difference, kind)
-    known = set(names)
-    return [name for name in names if name.partition(_INSIDE)[0] not in known or _INSIDE not in name]
 
 
 def _cover(slowed: Mapping[_Part, Collection[str]], against: Mapping[_Part, int]) -> Iterator[set[str]]:
@@ -118,15 +110,16 @@ def _cause(rows: Collection[Compared], against: Mapping[_Part, int]) -> Cause:
     ranked = tuple(sorted(rows, key=_rank))
     shared = set.intersection(*(_parts(row.work) for row in ranked))
     counters = _counters(ranked)
+    difference = ranked[0].work.changed or Difference()
     for rank, kind in enumerate(_KINDS):
-        parts = {part for part in shared if part[0] == rank}
-        fewest = min((against[part] for part in parts), default=0)
-        if parts and (fewest < len(ranked) or not counters):
-            difference = ranked[0].work.changed
-            assert difference
-            likeliest = {name for _, name in parts if against[rank, name] == fewest}
-            names = _innermost_first(difference, kind, likeliest)
-            return Cause(kind, names, counters, ranked, fewest)
+        refuted = {one: against[rank, one] for one in difference.names(kind) if (rank, one) in shared}
+        names = _least(refuted)
+        if names and (refuted[names[0]] < len(ranked) or not counters):
+            if kind == "functions" and difference.side_of(names[0]):
+                # What one side alone runs is a consequence: the code that changed calls it.
+                changed = {one: count for one, count in refuted.items() if not difference.side_of(one)}
+                names = (*_least(changed), *names)
+            return Cause(kind, names, counters, ranked, refuted[names[0]])
     return Cause("counters", (), counters, ranked)
 
 
@@ -135,20 +128,20 @@ def _rank(row: Compared) -> tuple[float, str]:
     return -(row.judgement.ratio or 0.0), row.fullname
 
 
-def _innermost_first(difference: Difference, kind: Kind, names: Collection[str]) -> tuple[str, ...]:
-    """Order names: a fingerprint has functions in the order of their first call, callers before callees."""
-    order = [name for name in getattr(difference, kind) if name in names]
-    if kind == "functions":
-        order.reverse()
-    # What was only called before is gone, and what replaced it is a likelier cause.
-    return tuple(sorted(order, key=lambda name: name in difference.base_only))
+def _least(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the names with the lowest count."""
+    fewest = min(counts.values(), default=0)
+    return tuple(name for name, count in counts.items() if count == fewest)
 
 
 def _counters(rows: Collection[Compared]) -> tuple[str, ...]:
-    """Return the counters that changed in the same direction in all rows: those that rose first."""
+    """Return the counters that changed in the same direction in all rows, those that rose first, by size."""
     changes = [{_direction(one): one for one in row.work.counters} for row in rows]
     found = []
-    for direction in sorted(set.intersection(*map(set, changes))):
+    # Those of a row are in the order of their size.
+    for direction in sorted(changes[0], key=itemgetter(0)):
+        if not all(direction in one for one in changes):
+            continue
         texts = {str(one[direction]) for one in changes}
         word = "more" if direction[0] == _MORE else "fewer"
         found.append(texts.pop() if len(texts) == 1 else f"{word} {direction[1]}")

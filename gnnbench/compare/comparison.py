@@ -14,6 +14,8 @@ from .instructions import InstructionChange
 from .memory import MemoryChange
 from .verdict import Judgement
 
+_COUNTERS = 5
+"""Counters that a note names."""
 Status = Literal["equal", "close", "differ", "not compared"]
 
 
@@ -78,7 +80,8 @@ class Work:
             code = (f"code not compared, {self.no_fingerprint}",)
         if self.cost:
             code = (self.cost_sentence,)
-        counters = (f"counters: {', '.join(map(str, self.counters))}",) if self.counters else ()
+        changes = units.listed([str(one) for one in self.counters], _COUNTERS)
+        counters = (f"counters: {changes}",) if changes else ()
         moved = self.instructions
         instructions = (f"instructions: {moved.sentence()}",) if moved else ()
         return (*code, *counters, *instructions)

@@ -72,7 +72,7 @@ def _most(base: Mapping[str, int], head: Mapping[str, int], least: float) -> tup
     if not base or not head:
         return ()
     changes = [one for one in between(base, head) if abs(one.head - one.base) >= least]
-    return tuple(sorted(changes, key=lambda one: (-abs(one.head - one.base), one.name))[:_MOST_NAMED])
+    return tuple(changes[:_MOST_NAMED])
 
 
 def _without_moves(

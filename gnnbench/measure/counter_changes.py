@@ -55,7 +55,7 @@ class CounterChange:
 def between(
     base: Mapping[str, int], head: Mapping[str, int], leave_out: Collection[str] = ()
 ) -> tuple[CounterChange, ...]:
-    """Return the counts that differ, by name; a missing one is 0.
+    """Return the counts that differ, those that differ most first; a missing one is 0.
 
     Args:
         base: counts of the older side, by name.
@@ -64,4 +64,5 @@ def between(
     """
     names = sorted({*base, *head} - {*leave_out})
     found = (CounterChange(name, base.get(name, 0), head.get(name, 0)) for name in names)
-    return tuple(one for one in found if one.base != one.head)
+    changed = (one for one in found if one.base != one.head)
+    return tuple(sorted(changed, key=lambda one: -abs(one.head - one.base)))

@@ -66,8 +66,8 @@ def _other_cost(one: Inspections) -> str:
 
 
 def _fitted(sentence: str, names: Sequence[str], width: int) -> str:
-    """Return a sentence with as many names as fit in a line, at least one, and the number of the others."""
-    for shown in range(len(names), 0, -1):
+    """Return a sentence with as many names as fit in a line, at least two, and the number of the others."""
+    for shown in range(len(names), min(len(names), 2) - 1, -1):
         more = f" and {len(names) - shown} more" if shown < len(names) else ""
         text = sentence.format(f"{', '.join(names[:shown])}{more}")
         if len(text) <= width:

@@ -130,6 +130,16 @@ def test_all_that_differs_is_explained(one, lines):
     assert text.splitlines() == ["a", *lines]
 
 
+def test_where_the_sides_part_is_named_beside_what_changed():
+    dot = "scipy.sparse._coo:_coo_base.dot"
+    gone = tuple(f"scipy.sparse._compressed:_cs_matrix.part_{number}" for number in range(21))
+    functions = (*gone, dot, "torch_geometric.transforms:AddLaplacianEigenvectorPE.forward")
+    work = Work(Difference(functions, base_only=gone, head_only=(dot,)))
+    found = AffectedResult(None, None, {"test_a.py::test_lap": Inspections(work)}, 1.0)
+    printed = " ".join(terminal(report.document(found, None), None, colour=False).split())
+    assert "AddLaplacianEigenvectorPE.forward, _coo_base.dot (run only by head) and 21 more" in printed
+
+
 def test_what_cannot_be_compared_counts_as_affected():
     unseen = Inspections(Work(no_fingerprint="benchmark.pedantic fixes the calls"))
     found = AffectedResult(None, None, {"test_a.py::test_it": unseen}, 1.0)

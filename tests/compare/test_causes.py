@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gnnbench.compare.causes import causes
 from gnnbench.compare.comparison import Compared, Work
 from gnnbench.compare.verdict import Judgement
-from gnnbench.measure.counter_changes import CounterChange
+from gnnbench.measure.counter_changes import CounterChange, between
 from gnnbench.measure.fingerprint.difference import Difference
 
 
@@ -54,12 +54,25 @@ def test_of_functions_that_call_each_other_the_innermost_is_named_first():
     assert found(row("a", "fgh"), row("b", "fgh")) == [("h g f", ["a", "b"])]
     gone = {"base_only": ("library:h",)}
     assert found(row("a", "hfg", **gone), row("b", "hfg", **gone)) == [("g f h", ["a", "b"])]
+    # Where the sides part is the outermost of those that one side alone runs.
+    new = {"base_only": ("library:h",), "head_only": ("library:i", "library:j")}
+    assert found(row("a", "hijfg", **new), row("b", "hijfg", **new)) == [("g f i j h", ["a", "b"])]
     # What is inside of a function that changed is part of it.
     functions = "library:f", "library:f.<locals>.<listcomp>", "library:g.<locals>.inner"
     rows = [replace(row(name), work=Work(Difference(functions))) for name in "ab"]
     (cause,) = causes(rows)
     assert cause.names == ("library:g.<locals>.inner", "library:f")
     assert cause.tells_all(cause.rows[0])
+
+
+def test_what_one_side_alone_runs_is_called_by_what_changed_even_where_other_benchmarks_run_that_too():
+    # A copy of an object without its cache: what needs the cache iterates over all again.
+    items = {"head_only": ("library:i",)}
+    (cause,) = causes([row("a", "ic", **items), row("b", "c", "same"), row("d", "c", "faster")])
+    assert (cause.names, cause.not_slower) == (("library:c", "library:i"), 2)
+    counters = [("aten::sort", 1, 2)]
+    (cause,) = causes([row("a", "ic", **items, counters=counters), row("b", "c", "same")])
+    assert (cause.names, cause.counters) == (("library:c", "library:i"), ("+1 aten::sort",))
 
 
 def test_without_a_function_in_common_values_libraries_settings_and_counters_are():
@@ -89,9 +102,20 @@ def test_counters_in_common_stand_beside_the_function():
     one, two = [("aten::mm", 2, 1), ("aten::sort", 1, 2)], [("aten::mm", 3, 1), ("aten::sort", 1, 2)]
     (cause,) = causes([row("a", "f", counters=one), row("b", "f", counters=two)])
     assert cause.counters == ("+1 aten::sort", "fewer aten::mm")
+    sizes = [("Python calls", 12, 46), ("aten::sort", 5, 0), ("aten::mm", 1, 2)]
+    (cause,) = causes([row("a", "f", counters=sizes), row("b", "f", counters=sizes)])
+    assert cause.counters == ("+34 Python calls", "+1 aten::mm", "-5 aten::sort")
     rose, fell = [("aten::mm", 1, 2)], [("aten::mm", 2, 1)]
     (cause,) = causes([row("a", "f", counters=rose), row("b", "f", counters=fell)])
     assert cause.counters == ()
+
+
+def test_a_note_names_the_counters_that_changed_most_and_counts_the_others():
+    changes = between(
+        {f"op{number}": number for number in range(30)}, {f"op{number}": 5 for number in range(30)}
+    )
+    (note,) = Work(counters=changes).notes()
+    assert note == "counters: -24 op29, -23 op28, -22 op27, -21 op26, -20 op25 and 24 more"
 
 
 def test_a_cause_tells_all_about_a_benchmark_in_which_nothing_else_changed():

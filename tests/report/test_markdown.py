@@ -111,7 +111,7 @@ def test_what_slower_benchmarks_share_is_one_entry_with_its_commands():
     assert (page.tags["ul"], page.tags["li"]) == (3, 7)
     assert f"gnnbench ab git:main . {selection}" in page.codes
     folded = text.partition("</summary>")[2]
-    assert "- code: `scale_all`, more: `c`" in folded, "what else changed is not lost"
+    assert "- code: more, `scale_all`: `c`" in folded, "what else changed is not lost"
     assert "`a`" not in folded
 
 

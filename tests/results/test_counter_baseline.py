@@ -22,11 +22,11 @@ def test_differences_name_what_came_went_and_changed():
 
     baseline = {"operators": {"aten::mm": 1, "aten::sort": 3, "aten::add": 1}}
     found = {"operators": {"aten::mm": 2, "aten::add": 1, "aten::sum": 4}}
-    assert differences(baseline, found, ()) == ["+1 aten::mm", "-3 aten::sort", "+4 aten::sum"]
-    assert differences(baseline, found, ("aten::sort",)) == ["+1 aten::mm", "+4 aten::sum"]
+    assert differences(baseline, found, ()) == ["+4 aten::sum", "-3 aten::sort", "+1 aten::mm"]
+    assert differences(baseline, found, ("aten::sort",)) == ["+4 aten::sum", "+1 aten::mm"]
     # A kind that the baseline does not have is empty.
     broken = {"graphs": 2, "recompilations": 0, "graph break: Unsupported": 1}
-    expected = ["+1 graph break: Unsupported", "+2 graphs"]
+    expected = ["+2 graphs", "+1 graph break: Unsupported"]
     assert differences(COUNTS, {**COUNTS, "compilation": broken}, ()) == expected
 
 

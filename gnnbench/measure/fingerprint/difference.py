@@ -18,6 +18,7 @@ FRAMES = {
     "work": "other data ({})",
 }
 """How a sentence names the parts of each kind, the likeliest cause first."""
+_INSIDE = ".<locals>."
 
 
 @dataclass(frozen=True)
@@ -55,21 +56,31 @@ class Difference:
         """Return `base` or `head` if only this side has a part; empty: both have it."""
         return "base" if name in self.base_only else "head" if name in self.head_only else ""
 
-    def main(self) -> tuple[str, tuple[str, ...]]:
-        """Return the names of the functions that differ, or else of the first kind that does.
+    def names(self, kind: str) -> tuple[str, ...]:
+        """Return the parts of a kind that differ, the likeliest cause first.
 
-        Something must differ. Functions that only one side runs come last: another part may be why.
-
-        Returns:
-            A sentence with `{}` in place of the names, and the names.
+        Those on both sides come first; of functions that call each other, the innermost, without local ones
+        and comprehensions inside of others. Of those that one side alone runs, the first call shows where the
+        sides part, and what replaced others is likelier than what is gone.
         """
-        if self.functions:
-            sides = map(self.side_of, self.functions)
-            named = zip(sides, short_names(self.functions), strict=True)
-            ordered = sorted(named, key=lambda one: ("", "head", "base").index(one[0]))
-            return "{}", tuple(run_by(name, side) for side, name in ordered)
+        names: tuple[str, ...] = getattr(self, kind)
+        known, base, head = set(names), set(self.base_only), set(self.head_only)
+        names = tuple(one for one in names if one.partition(_INSIDE)[0] not in known or _INSIDE not in one)
+        changed = [one for one in names if one not in base and one not in head]
+        if kind == "functions":  # a fingerprint has them in the order of their first call
+            changed.reverse()
+        return (*changed, *(one for one in names if one in head), *(one for one in names if one in base))
+
+    def main(self) -> tuple[str, tuple[str, ...]]:
+        """Return a sentence with `{}` in place of names, and the names of the first kind that differs.
+
+        Something must differ.
+        """
         kind = next(kind for kind in FRAMES if getattr(self, kind))
-        return f"same functions, {FRAMES[kind]}", getattr(self, kind)
+        names = self.names(kind)
+        if kind == "functions":
+            return "{}", tuple(map(run_by, short_names(names), map(self.side_of, names)))
+        return f"same functions, {FRAMES[kind]}", names
 
     def sentence(self) -> str:
         """Return what differs in a line.
