@@ -1,6 +1,6 @@
 # make          environment, then help      make test      the project's own tests
 # make bench    the default benchmarks      make test-all  with all cases and full simulations
-# make lint     ruff, mypy, import-linter
+# make lint     ruff, mypy, import-linter   make weight    lines and words, beside their limits
 # make sparse   adds torch_scatter and torch_sparse, compiled from source in about 11 minutes, once;
 #               make sparse test runs their tests too, which are skipped elsewhere
 # make site     docs/ as a site in site/, with all links checked
@@ -27,7 +27,7 @@ site    := $(VENV)/.installed-site
 # Without bytecode on disk, each process that a test starts would compile the package again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help environment tools sparse test test-all bench counters lint lint-workflows site dist baseline-pull-request clean
+.PHONY: help environment tools sparse test test-all bench counters lint lint-workflows weight site dist baseline-pull-request clean
 
 help: $(base)
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
@@ -105,6 +105,10 @@ lint: lint-workflows $(base)
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports --no-logo
+	@$(python) .ci/weight.py
+
+weight: $(base)
+	@$(python) .ci/weight.py
 
 # The schemas are GitHub's, and that each job has a time limit; of zizmor all that it finds without asking GitHub.
 lint-workflows: $(base)
