@@ -215,6 +215,4 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, Option, arg
         if long and long != "help" and action.help != argparse.SUPPRESS:
             default = False if action.nargs == 0 else () if action.default == [] else None
             own = Option("", "", default, cast("Callable[[str], Any]", action.type or str))
-            # Pytest's flags can be declined.
-            only_here = isinstance(action, argparse._StoreTrueAction)  # noqa: SLF001
-            yield long.replace("-", "_"), own if only_here else _SHARED.get(long, own), action
+            yield long.replace("-", "_"), _SHARED.get(long, own), action
