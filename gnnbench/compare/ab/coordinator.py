@@ -57,8 +57,6 @@ class Judging:
 
     Args:
         names: the benchmarks, in the order of collection.
-        setting: how they are judged.
-        total_seconds: limit of the time of all together; None: there is none.
         limits: how much slower benchmarks may be.
         added_work: by benchmark, how much more one side does; see `Inspections.added_work`. Those to which
             most was added are likely slower.
@@ -136,12 +134,6 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
     """Time two variants in turns, in as many pairs of fresh processes as needed.
 
     After an interruption, the result has what is known so far.
-
-    Args:
-        base: the older side.
-        head: the newer side.
-        setting: what to time, for how long, and how to judge it.
-        watcher: receives the progress.
 
     Raises:
         UsageError: there is nothing to time, or a variant cannot run it.
