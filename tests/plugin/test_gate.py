@@ -327,6 +327,24 @@ def test_who_compares(pytester):
         pytester.parseconfigure("--rootdir", str(ROOT), f"{COMPARE}=git:nowhere")
 
 
+def test_pytest_benchmark_s_own_comparison_keeps_its_exit_code_and_one_line_says_whose_it_is(tmp_path):
+    (tmp_path / "test_one.py").write_text("def test_one(benchmark):\n    benchmark(sum, [1])\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    said = "gnnbench: the comparison is pytest-benchmark's own: there is no record; for gnnbench's: gnnbench "
+    again = "baseline record -- -p no:cacheprovider --gnn-device cpu --benchmark-max-time=0.01 .; or compare "
+    words = (COMPARE, "--benchmark-max-time=0.01")
+    result = run(*words, cwd=tmp_path)
+    assert result.returncode == 0, result.stdout
+    assert result.stdout.count(f"{said}{again}") == 1
+    assert "no benchmark was judged" not in result.stdout
+    (tmp_path / "gnnbench.toml").write_text("effect = '5%'\n")
+    result = run(*words, cwd=tmp_path)
+    assert result.returncode == 1, result.stdout
+    assert result.stdout.count(f"gnnbench: failed: {MISSING}") == 1
+    assert f"; record them: gnnbench {again}" in result.stdout
+    assert said not in result.stdout
+
+
 def test_a_record_that_is_not_there_and_a_wrong_file_end_the_session_before_anything_is_timed(pytester):
     accepted = pytester.mkdir("baselines") / "accepted.toml"
     said = "gnnbench: no record 0009 of this machine in "
