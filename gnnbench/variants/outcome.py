@@ -60,8 +60,10 @@ def skips(reasons: Iterable[str], how: str = "skipped") -> list[str]:
     numbers = Counter(text.rpartition("skipped: ")[2] for text in reasons)
     if not numbers:
         return []
-    texts = units.listed([text for text, _ in numbers.most_common()], _MOST_REASONS)
-    return [f"{how}: {units.count(numbers.total(), 'benchmark')} ({texts})"]
+    more = len(numbers) - _MOST_REASONS
+    texts = [text for text, _ in numbers.most_common(_MOST_REASONS)]
+    texts += [f"and {units.count(more, 'other reason')}"] if more > 0 else []
+    return [f"{how}: {units.count(numbers.total(), 'benchmark')} ({'; '.join(texts)})"]
 
 
 def fixtures(config: "pytest.Config") -> str:
