@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -48,11 +48,6 @@ def marked(item: Any, name: str) -> str | None:
     if marker is None:
         return None
     return " ".join(map(str, (*marker.args, *marker.kwargs.values()))) or f"marked {name}"
-
-
-def no_benchmarks(reasons: Sequence[str]) -> str:
-    """Say that a session has nothing to time, and why."""
-    return f"pytest finds no benchmarks here; {'; '.join(reasons) or 'name them: -- PATH'}"
 
 
 def foreign_fixture(item: Any) -> str:
@@ -180,8 +175,8 @@ class Suite:
             UsageError: there are none; the message says why.
         """
         if not self.benchmarks:
-            excluded = self._sides[SIDES[1]]["excluded"]
-            raise UsageError(_NO_DEFAULT if self.left_out else no_benchmarks([*excluded, *self._refusals()]))
+            why = "; ".join([*self._sides[SIDES[1]]["excluded"], *self._refusals()]) or "name them: -- PATH"
+            raise UsageError(_NO_DEFAULT if self.left_out else f"pytest finds no benchmarks here; {why}")
         return self.benchmarks
 
     def notes(self, *, all_named: bool = False) -> list[str]:

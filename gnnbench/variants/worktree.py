@@ -1,6 +1,7 @@
 """Git: a commit checked out beside the user's working tree."""
 
 import difflib
+import fcntl
 import os
 import re
 import shlex
@@ -12,11 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock, Timeout
-
 from .. import git, units
 from ..errors import UsageError
-from ..files import hold
+from ..files import hold, locked
 from .command import Listener, call
 
 if TYPE_CHECKING:
@@ -98,9 +97,8 @@ class Repository:
 def worktree(repository: Repository, commit: str, cache: Path, listener: Listener) -> Iterator[Path]:
     """Check out a commit while the context lasts.
 
-    Each worktree's folder has a lock. The process that uses the worktree holds it, and the system releases
-    it when the process ends. Unlike a process id, it cannot be confused with one of another container or
-    machine.
+    The process that uses a worktree locks its folder. Unlike a process id, a lock cannot be confused with one
+    of another container or machine.
 
     Args:
         repository: the repository of the commit.
@@ -121,14 +119,12 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
     with ExitStack() as stack:
         # Git cannot add a worktree while it removes the last one.
         with hold(lock, cache):
-            for left in worktrees.glob(f"{_PREFIX}*"):
-                with suppress(Timeout), FileLock(left / "used", timeout=0):
-                    _remove(left, listener)
+            for old in worktrees.glob(f"{_PREFIX}*"):
+                with suppress(OSError), locked(old, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                    _remove(old, listener)
             folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=worktrees))
-            used = FileLock(folder / "used", thread_local=False)
-            stack.callback(used.release)
+            stack.enter_context(locked(folder, fcntl.LOCK_EX))
             stack.callback(remove)
-            used.acquire()
             (folder / "repository").write_bytes(os.fsencode(repository.shared))
             # Git names its entry after the last part of the path, which must be unique as well.
             tree = folder / folder.name
