@@ -4,7 +4,8 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
@@ -140,10 +141,12 @@ def only_marked(items: Iterable[pytest.Item]) -> list[str]:
     return [f"{why}: {units.count(len(marked), 'test')}"] if marked else []
 
 
-def skipped_by_marker(items: Iterable[pytest.Item]) -> list[str]:
-    """Return the reasons for which benchmarks would be skipped."""
-    skips = [evaluate_skip_marks(item) for item in items if declares(item)]
-    return [skip.reason for skip in skips if skip]
+def skipped_by_marker(items: Iterable[pytest.Item]) -> Iterator[str]:
+    """Yield why benchmarks would be skipped."""
+    for item in filter(declares, items):
+        with suppress(pytest.fail.Exception):  # a condition that raises
+            if skip := evaluate_skip_marks(item):
+                yield skip.reason
 
 
 def _package(frame: FrameType) -> str:
