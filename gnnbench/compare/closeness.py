@@ -102,30 +102,29 @@ def compare(
         differs = _differs(base, head).reshape(-1)
         at = int(np.argmax(differs)) if base.size else 0
         return _closeness(base, head, at, math.inf if differs.any() else 0.0, 0.0)
-    changes = np.zeros(base.shape)
+    changes = np.zeros(base.shape, base.real.dtype)
     for other, units in others:
         changes = np.maximum(changes, _errors(base, other) / units)
-    sizes = _sizes(base)
-    least_change, least_size = (
-        np.max(values, initial=0.0) if is_gradient else _typical(values) for values in (changes, sizes)
+    changes, sizes = (
+        np.maximum(values, np.max(values, initial=0.0) if is_gradient else _typical(values))
+        for values in (changes, _sizes(base))
     )
-    changes = np.maximum(changes, least_change)
     tiny = np.finfo(base.dtype).tiny  # below it, numbers have fewer digits
-    unit = np.ldexp(np.maximum(np.maximum(sizes, least_size), tiny), 1 - places)
+    unit = np.ldexp(np.maximum(sizes, tiny), 1 - places)
     most = 2 ** (places / 2 - _KEPT)
+    moves = (_MOVES + min(math.sqrt(inputs), most / 2)) * (1 + _FEW / math.sqrt(max(base.size, 1)))
     with np.errstate(divide="ignore", over="ignore"):
         terms = np.full(1, most) if is_gradient else np.fmin((unit / changes) ** 2, min(inputs, most))
-    moves = (_MOVES + min(math.sqrt(inputs), most / 2)) * (1 + _FEW / math.sqrt(max(base.size, 1)))
-    allowed = moves * changes + (_ROUNDINGS + terms) * unit
+        allowed = moves * changes + (_ROUNDINGS + terms) * unit
     errors = _errors(base, head)
     if not base.size:
         return _closeness(base, head, 0, 0.0, 0.0)
-    with np.errstate(invalid="ignore"):
-        excess = np.nan_to_num(errors / allowed, nan=math.inf, posinf=math.inf)  # of infinities
+    with np.errstate(invalid="ignore", over="ignore"):
+        excess = np.nan_to_num(errors / allowed, copy=False, nan=math.inf, posinf=math.inf)  # of infinities
     # Of those that are equally far beyond it, the largest error.
     at = int(np.argmax(np.where(excess == excess.max(), errors, -1.0)))
     error, limit, step, change = (float(values.flat[at]) for values in (errors, allowed, unit, changes))
-    step = max(step, change) if max(sizes.flat[at], least_size.max()) == 0 else step
+    step = step if sizes.any() else max(step, change)
     return _closeness(base, head, at, error / step, limit / step)
 
 
@@ -190,9 +189,7 @@ def _sizes(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _wide(values: NDArray[Any]) -> NDArray[Any]:
-    if values.dtype.itemsize >= 16:  # noqa: PLR2004 - long ones stay
-        return values
-    return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
+    return values.astype(np.float32) if values.dtype.itemsize < 4 else values  # noqa: PLR2004 - bytes
 
 
 def _differs(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:

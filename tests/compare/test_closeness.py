@@ -1,5 +1,7 @@
 """Rounding is close, and what is computed otherwise is not."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
@@ -136,3 +138,17 @@ def test_types_that_numpy_lacks_have_their_digits():
         *(8, 11, 24, 53),
         None,
     ]
+
+
+@pytest.mark.parametrize("shape", [(2**15, 8), (64, 64, 64), (2**18,)])
+def test_a_comparison_takes_a_small_multiple_of_the_memory_of_its_numbers(shape):
+    base = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    head, other = (moved(base, np.random.default_rng(seed)) for seed in (1, 2))
+    tracemalloc.start()
+    try:
+        found = compare(base, head, "float32", others=[(other, 1), (other, 4)], inputs=1000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.is_close
+    assert peak < 10 * base.nbytes
