@@ -104,7 +104,8 @@ class JudgedSession:
             for names, what in ((gone, "of the record not timed"), (base.new, "new"))
         )
         again = records.how_to_record(self._config)
-        return f"{less}, and {more}, with other code and another definition; if meant, record again: {again}"
+        unlike = "alike neither in code nor in definition and parameters"
+        return f"{less}, and {more}, {unlike}; if meant, record again: {again}"
 
     def plan(self) -> list[str]:
         """Return what `judge` would time in turns, a line each."""

@@ -55,6 +55,18 @@ def call(capsys, *arguments):
     return status, " ".join(shown.out.split()), shown.err
 
 
+def test_show_marks_the_times_that_other_programs_disturbed(store, capsys):
+    contents = [suite(seed, benchmarks=2) for seed in range(2)]
+    contents[1]["benchmarks"][0]["extra_info"]["gnnbench"]["measurement"]["contention_share"] = 0.4
+    store.save(contents, MACHINE, "busy", "")
+    status, out, _ = call(capsys, "show")
+    assert status == 0
+    row = r"b0 [\d.]+ [mµ]?s [\d.]+% 1 of 2 b1 \S+ ms \S+%$"
+    assert re.search(f"benchmark time spread disturbed {row}", out), out
+    saved(store, "quiet")
+    assert "disturbed" not in call(capsys, "show")[1]
+
+
 def test_record_list_show_verify_prune(project, capsys):
     status, out, err = call(capsys, "record", "--processes", "2", "--reason", "new [driver]")
     assert status == 0, err

@@ -231,7 +231,9 @@ def test_what_vanished_while_others_appeared_is_said_with_what_renews_the_record
     text = session.judged.unknown({f"test_a.py::{name}" for name in failed})
     assert text.startswith(said)
     if said:
-        assert " new (test_a.py::new), with other code and another definition; if meant" in text
+        assert (
+            " new (test_a.py::new), alike neither in code nor in definition and parameters; if meant" in text
+        )
         assert "record again: gnnbench baseline record -- " in text
     else:
         assert not text
