@@ -77,12 +77,7 @@ class Settings:
     """The day on which rules expire or not."""
 
     def rule(self, key: str, name: str) -> Rule | None:
-        """Return the rule that sets a key for a benchmark: the last that matches and applies; None: no rule.
-
-        Args:
-            key: a field of `Rule`.
-            name: the benchmark's id.
-        """
+        """Return the last rule that sets a field of `Rule` for a benchmark and applies. None if none does."""
         return next(
             (
                 one

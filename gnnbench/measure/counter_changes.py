@@ -55,13 +55,7 @@ class CounterChange:
 def between(
     base: Mapping[str, int], head: Mapping[str, int], leave_out: Collection[str] = ()
 ) -> tuple[CounterChange, ...]:
-    """Return the counts that differ, those that differ most first; a missing one is 0.
-
-    Args:
-        base: counts of the older side, by name.
-        head: counts of the newer side.
-        leave_out: names to leave out.
-    """
+    """Return the counts by name that differ, those that differ most first; a missing one is 0."""
     names = sorted({*base, *head} - {*leave_out})
     found = (CounterChange(name, base.get(name, 0), head.get(name, 0)) for name in names)
     changed = (one for one in found if one.base != one.head)

@@ -131,13 +131,7 @@ def _functions(difference: Difference) -> Iterator[str]:
 
 
 def _names(title: str, names: Mapping[str, str], difference: Difference) -> Iterator[str]:
-    """Return a title and its names, each with the side that alone has it.
-
-    Args:
-        title: the title.
-        names: what to show, by name in the difference.
-        difference: has the names of one side only.
-    """
+    """Return a title and names, by that in the difference, each with the side that alone has it."""
     if names:
         yield f"\n{title}"
     for name, shown in names.items():

@@ -32,11 +32,7 @@ class Told:
     """What each does, and the command."""
 
     def sentence(self, write: Callable[[str], str] = str) -> str:
-        """Return the cause: `6 slower through add_remaining_self_loops`.
-
-        Args:
-            write: writes a name.
-        """
+        """Return the cause, its names as `write` makes them: `6 slower through add_remaining_self_loops`."""
         cause, count = self.cause, len(self.cause.rows)
         counters = units.listed([write(one) for one in cause.counters], _PARTS)
         if cause.kind == "counters":
