@@ -270,8 +270,9 @@ def pytest_runtest_makereport(
     return report
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Write the tables, the counts of benchmarks checked, timed and skipped, and whose comparison it is."""
+    config = terminalreporter.config
     theirs = getattr(config, "_benchmarksession", None)
     if theirs and theirs.compare and theirs.benchmarks:
         from .records import how_to_record

@@ -69,10 +69,8 @@ def choose(records: Iterable[Record], head: Collection[str], places: Sequence[st
 def superseded(store: RecordStore, keep: int, left_alone: Callable[[str], None]) -> list[Record]:
     """Return the records that may be removed: incomplete ones, and those that no run needs.
 
-    Args:
-        store: the records.
-        keep: number of records of each benchmark to keep; a newer record that lacks it (`lacks`) counts too.
-        left_alone: called with the reason for each record that cannot be read; it is kept.
+    Those that cannot be read are kept, and `left_alone` is called with the reason. Of each benchmark `keep`
+    records are kept; a newer one that lacks it (`lacks`) counts too.
     """
     found = []
     for name in store.environments():

@@ -101,9 +101,7 @@ class RecordStore:
         Those with the same settings; if there are none, those with other numbers of threads or another
         wait policy, with whose times nothing can be compared.
 
-        Args:
-            here: the environment.
-            number: number of one record, NNNN, or a text that its path contains; None: all.
+        Only those with this number, NNNN, or with this text in their path, if one is given.
 
         Raises:
             UsageError: not exactly one record has this number; two may have it after merging branches.
@@ -193,7 +191,7 @@ class RecordStore:
         Args:
             contents: run files, one per process, as they were read.
             machine: pytest-benchmark's name of this machine.
-            name: name of the record; characters that a file's name cannot have are replaced.
+            name: of the record; characters that a file's name cannot have are replaced.
             reason: why the record is made.
 
         Raises:

@@ -77,13 +77,7 @@ def _read(path: Path, _changed_ns: int, _size: int) -> dict[str, dict[str, dict[
 
 
 def changed(baseline: Counts, found: Counts, unsteady: Sequence[str]) -> tuple[CounterChange, ...]:
-    """Return every count that differs from the baseline.
-
-    Args:
-        baseline: counts of the baseline.
-        found: counts of this run; kinds that only the baseline has are ignored.
-        unsteady: nondeterministic names, which are ignored: two passes had different counts.
-    """
+    """Return every count that differs, except in kinds that only the baseline has, and of unsteady names."""
     pairs = ((baseline.get(kind, {}), counts) for kind, counts in found.items())
     return tuple(one for pair in pairs for one in between(*pair, unsteady))
 

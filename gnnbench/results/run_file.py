@@ -110,11 +110,7 @@ def check(path: Path, content: Any) -> dict[str, Any]:
 
 
 def parse(path: Path, content: Mapping[str, Any]) -> RunFile:
-    """Check a run file's content.
-
-    Args:
-        path: the file, for messages.
-        content: from `load`.
+    """Check what `load` returned.
 
     Raises:
         UsageError: the content has another form.
