@@ -86,6 +86,7 @@ def content(*entries, **environment):
         "machine_info": MACHINE,
         "commit_info": {"id": "a" * 40},
         "benchmarks": list(entries),
+        "version": "5.1.0",
         "gnnbench": {
             "version": FORMAT_VERSION,
             "environment": here,
