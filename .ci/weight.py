@@ -17,6 +17,7 @@ _WHAT = {
     "modules": ("modules of gnnbench/ without apps", ("gnnbench",), "py"),
     "pages": ("words of README.md and docs/ without apps", ("README.md", "docs"), "md"),
     "apps-pages": ("words of docs/apps", ("docs/apps",), "md"),
+    "examples-pages": ("words of the pages in examples/", ("examples",), "md"),
 }
 
 

@@ -55,6 +55,7 @@ def test_what_is_at_its_limits_passes(repository):
         ("docs/experiments/page.md", {"pages"}),
         ("docs/apps/x.md", {"apps-pages"}),
         ("examples/x/tests/test_x.py", set()),
+        ("examples/x/README.md", set()),
     ],
 )
 def test_a_planted_excess_fails(repository, path, names):
