@@ -191,7 +191,7 @@ def test_the_main_process_of_xdist_writes_the_header_that_its_workers_do_not_sho
     report = pytest.TestReport("test_a.py::one", ("test_a.py", 0, "one"), {}, "passed", None, "call")
     report.gnnbench = entry(SPECS[0], synthetic=True)
     reporter.stats["passed"] = [report]
-    plugin.pytest_terminal_summary(reporter, reporter.config)
+    plugin.pytest_terminal_summary(reporter)
     header, *_, checked, synthetic = screen.getvalue().splitlines()
     assert header.startswith("gnnbench: cpu, ")
     assert checked == "gnnbench: 1 benchmark checked against the reference, none timed"
