@@ -17,6 +17,7 @@ FIXTURES = "gnnbench-fixtures"
 """The name under which the plugin registers its fixtures. An older gnnbench has none of that name."""
 _LONGEST = 300
 _MOST_REASONS = 2
+_SKIPPED = re.compile(r"base and head: |\bskipped: ")
 BOTH_SKIP = "skipped on both sides, and left out"
 _NAMED = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
 _PLACES = {"setup": " in set-up", "teardown": " in tear-down"}
@@ -57,7 +58,7 @@ def skips(reasons: Iterable[str], how: str = "skipped") -> list[str]:
         reasons: one for each benchmark.
         how: what the line says of them.
     """
-    numbers = Counter(text.rpartition("skipped: ")[2] for text in reasons)
+    numbers = Counter(_SKIPPED.sub("", text) for text in reasons)
     if not numbers:
         return []
     more = len(numbers) - _MOST_REASONS

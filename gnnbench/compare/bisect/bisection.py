@@ -182,7 +182,8 @@ class Bisection:
             UsageError: the good end can run no benchmark.
         """
         failing = {name: why for name, why in one.failures.items() if why.kind != "skipped"}
-        if one.ends and not one.visits and failing and all(SIDES[0] in why.sides for why in failing.values()):
+        is_all = len(one.failures) == len(self._journal.names) and not self._journal.measured
+        if is_all and failing and all(SIDES[0] in why.sides for why in failing.values()):
             name, why = next(iter(failing.items()))
             good = self._line.candidates[0].name
             raise UsageError(
