@@ -177,12 +177,7 @@ def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
     """Return what to write; files that exist are kept.
 
     Args:
-        project: to write into; where it has no benchmarks, one is written.
         action: gnnbench's repository and commit, `OWNER/NAME@REF`; None: the owner writes it later.
-        settings: whether to write settings: the repository has none.
-
-    Raises:
-        UsageError: the action has another form.
     """
     if action and not re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+", action, re.ASCII):
         raise UsageError(f"--action {action!r} must be OWNER/NAME@REF, as in {UNKNOWN_ACTION}")
@@ -217,11 +212,7 @@ def _text(file: Path) -> str:
 
 
 def write(plan: Adoption) -> None:
-    """Write the files; none that exists is overwritten.
-
-    Raises:
-        UsageError: a file cannot be written, or exists by now.
-    """
+    """Write the files; none that exists is overwritten."""
     for name, text in plan.files.items():
         path = plan.project.folder / name
         try:

@@ -47,18 +47,7 @@ def encode(value: Any) -> Any:
 
 
 def read(path: Path, content: Any, kind: type[_Any], version: int, remedy: str) -> _Any:
-    """Return a file's content as an object of its type.
-
-    Args:
-        path: the file, for messages.
-        content: parsed JSON.
-        kind: the type of the whole file.
-        version: that can be read.
-        remedy: what to do about another one, or a damaged one, for messages.
-
-    Raises:
-        UsageError: it has another version or form.
-    """
+    """Return a file's content as an object of its type."""
     found = content.get("version") if isinstance(content, dict) else None
     if found != version:
         reason = f"version {found!r} of the format, and this gnnbench reads {version}"

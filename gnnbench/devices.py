@@ -105,9 +105,6 @@ def resolve(name: str) -> tuple[str, int | None]:
 
     Returns:
         The kind, one of DEVICES, and N of `cuda:N`, or None.
-
-    Raises:
-        UsageError: the device is unknown, or this machine has no such device.
     """
     if name == "auto":
         return ("cpu" if why_no_cuda() else "cuda"), None

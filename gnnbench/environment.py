@@ -106,9 +106,7 @@ def collect(root: Path | None = None, *, device: str = "cuda", gpu: int | None =
     Call it after importing torch when the result is saved: only torch knows its thread count.
 
     Args:
-        root: folder of the measured project; None: leave out its commit.
         device: `cpu` leaves the GPU out, so that timings on the CPU stay comparable across GPU drivers.
-        gpu: CUDA's index of the GPU; None: 0.
     """
     count = len(cores()) or os.cpu_count() or 1
     torch = sys.modules.get("torch")

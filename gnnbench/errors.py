@@ -15,7 +15,7 @@ class UsageError(Exception):
     """An input, a file or the installation cannot be used.
 
     The message is one line that says what is wrong, where, and what to do. The plugin and the command show
-    it without a traceback.
+    it without a traceback. As most functions may raise it, few docstrings say so.
 
     Args:
         message: the line; unprintable characters, of names in files for example, are replaced.

@@ -23,11 +23,7 @@ _LEAST_BYTES = 2**16
 
 
 def cache_folder() -> Path:
-    """Return the folder for downloads and processed files: `GNNBENCH_CACHE`, or the user's cache folder.
-
-    Raises:
-        UsageError: `GNNBENCH_CACHE` begins with `~NAME`, and there is no user NAME.
-    """
+    """Return the folder for downloads and processed files: `GNNBENCH_CACHE`, or the user's cache folder."""
     chosen = os.environ.get(CACHE_VARIABLE)
     return user_path(chosen) if chosen else platformdirs.user_cache_path("gnnbench")
 
@@ -99,11 +95,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
-    """Write a file that a user named. A device or a pipe is written to, not replaced.
-
-    Raises:
-        UsageError: the file cannot be written, or is one of the input files in `read`.
-    """
+    """Write a file that a user named. A device or a pipe is written to, not replaced."""
     _check_is_no_input(path, read)
     try:
         if path.exists() and not path.is_file():
@@ -120,11 +112,7 @@ def _check_is_no_input(path: Path, read: Iterable[Path]) -> None:
 
 
 def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
-    """Check that a file can be written, before measuring what will go into it.
-
-    Raises:
-        UsageError: it is a folder, its folder is not writable, or it is one of the input files in `read`.
-    """
+    """Check that a file can be written, before measuring what will go into it."""
     _check_is_no_input(path, read)
     try:
         is_folder = path.is_dir()
@@ -141,9 +129,6 @@ def hold(lock: Path, cache: Path, waits: Callable[[], object] = lambda: None) ->
     """Wait for a lock in the cache folder, in no folder that is removed, and hold it meanwhile.
 
     If another process holds it, `waits` is called first.
-
-    Raises:
-        UsageError: the cache folder is not writable.
     """
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
@@ -179,11 +164,7 @@ def locked(folder: Path, how: int) -> Iterator[None]:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Make a folder in the temporary folder while the context lasts, and remove those of killed runs.
-
-    Raises:
-        UsageError: no space is left there.
-    """
+    """Make a folder in the temporary folder while the context lasts, and remove those of killed runs."""
     place = Path(tempfile.gettempdir())
     for old in place.glob(f"{_SCRATCH}*"):
         with suppress(OSError), locked(old, fcntl.LOCK_EX | fcntl.LOCK_NB):
@@ -206,11 +187,7 @@ def scratch() -> Iterator[Path]:
 
 
 def check_room(folder: Path) -> None:
-    """Check that something can be written into a scratch folder, after a failure.
-
-    Raises:
-        UsageError: its file system is full.
-    """
+    """Check that something can be written into a scratch folder, after a failure."""
     if shutil.disk_usage(folder).free < _LEAST_BYTES:
         raise no_room(folder.parent, os.strerror(errno.ENOSPC))
 
@@ -226,10 +203,6 @@ def next_number(folder: Path, last: Callable[[], int]) -> Iterator[tuple[int, Pa
 
     No other process gets the same number: the name of the folder has it. Unlike the file of a lock, it does
     not stay in a folder that users add to their repository. If a process is killed, its number is left out.
-
-    Args:
-        folder: where files are numbered.
-        last: returns the greatest number of a file; 0: there is none.
 
     Raises:
         OSError: the folder cannot be written.
@@ -272,11 +245,7 @@ def real_path(path: Path) -> Path:
 
 
 def distinct(paths: Iterable[Path]) -> list[Path]:
-    """Return the real paths of run files.
-
-    Raises:
-        UsageError: two are the same file.
-    """
+    """Return the real paths of run files."""
     found = list(map(real_path, paths))
     if twice := next((path for path in found if found.count(path) > 1), None):
         raise UsageError(f"{twice} is named twice; name each run file once")
@@ -290,11 +259,7 @@ def shown(path: Path) -> Path:
 
 
 def user_path(text: str) -> Path:
-    """Return a path that a user typed, with `~` expanded as in a shell.
-
-    Raises:
-        UsageError: it begins with `~NAME`, and there is no user NAME.
-    """
+    """Return a path that a user typed, with `~` expanded as in a shell."""
     try:
         return Path(text).expanduser()
     except RuntimeError:

@@ -134,10 +134,6 @@ def submodules(folder: Path, commit: str) -> dict[str, tuple[Path, str]]:
     """Return the repository and the commit of each submodule of a commit, by its path from the top.
 
     Those that are not on this machine are left out.
-
-    Args:
-        folder: the top of the repository, or a submodule's repository.
-        commit: the full hash.
     """
     own = {name: hash_ for name, (kind, hash_) in _entries(folder, commit).items() if kind == "commit"}
     if not own:
@@ -191,11 +187,7 @@ def changed_together(folder: Path, after: str, commit: str, text: str, pattern: 
     """Tell whether a commit wrote `text` into a file together with a change of another file.
 
     Args:
-        folder: in the repository.
         after: a commit whose history does not count.
-        commit: the commit whose history is searched.
-        text: the text.
-        pattern: pattern of the file's path, from the top of the repository.
     """
     place = f":(top,glob){pattern}"
     found = _ask(folder, "log", "--format=%H", f"-S{text}", f"{after}..{commit}", "--", place).split()
@@ -208,11 +200,6 @@ def first_parents(folder: Path, old: str, new: str) -> list[Commit]:
     """Return the commits that lead to `new` and are not in `old`'s history, the oldest first.
 
     Of a merge, only the first parent is followed.
-
-    Args:
-        folder: a folder of the repository.
-        old: full hash of a commit.
-        new: likewise.
     """
     return _commits(folder, f"{old}..{new}")
 
@@ -276,14 +263,7 @@ def within(folder: Path, old: str, new: str) -> list[str]:
 
 
 def _ask(folder: Path, *arguments: str, given: str = "", own: Mapping[str, str] | None = None) -> str:
-    """Return what git prints; an empty text if it fails or is not installed.
-
-    Args:
-        folder: where git runs.
-        arguments: git's arguments.
-        given: text for git's standard input.
-        own: environment variables of this call alone.
-    """
+    """Return what git prints; an empty text if it fails or is not installed."""
     try:
         answer = _run(folder, *arguments, given=given, own=own)
     except OSError:

@@ -25,9 +25,6 @@ def read(path: Path, max_bytes: int, remedy: str) -> Any:
 
     NaN and Infinity, which JSON lacks and Python writes, become texts; see NAMES. `remedy` says what to do
     when the file is not JSON.
-
-    Raises:
-        UsageError: the file is missing, no regular file, too large or not complete JSON.
     """
     try:
         raw = read_whole(path, max_bytes)
@@ -45,11 +42,7 @@ def as_text(content: Any) -> str:
 
 
 def refuse(path: Path, reason: str, remedy: str) -> NoReturn:
-    """Raise the error for a file that cannot be used.
-
-    Raises:
-        UsageError: always; one line with the file, the reason and the remedy.
-    """
+    """Raise the error for a file that cannot be used."""
     raise UsageError(f"{path}: {clipped(reason)}; {remedy}")
 
 
@@ -58,12 +51,7 @@ def refusing(path: Path, what: str, remedy: str) -> Iterator[None]:
     """Refuse a file whose content departs from its format, where the context reads it.
 
     Args:
-        path: the file.
         what: what to say of it, before what is wrong: `damaged`.
-        remedy: what to do.
-
-    Raises:
-        UsageError: one of DAMAGE was raised.
     """
     try:
         yield

@@ -43,15 +43,10 @@ def from_settings(settings: Settings, typed: Collection[str] = ()) -> dict[str, 
     """Return the defaults that a project's settings give the plugin's options, as if they were typed.
 
     Args:
-        settings: the settings.
         typed: options that the command line sets. Whether their device or folder exists here does not matter.
 
     Returns:
         Values by the keys of options, also of options that are typed.
-
-    Raises:
-        UsageError: a key is unknown, an option has no default in a file, or a value cannot
-            be used.
     """
     values = dict(settings.defaults)
     for key in values.keys() & set(COMMANDS):
@@ -74,14 +69,7 @@ def read(
     """Return a table of the settings, with its values as they would be typed.
 
     Args:
-        settings: the settings, which have the file.
-        table: the table.
-        known: its options by key.
         command: the command that has the table; empty: pytest.
-        unchecked: keys of options whose values are not read.
-
-    Raises:
-        UsageError: as for `from_settings`.
     """
     found = {}
     for key, value in table.items():
@@ -110,14 +98,6 @@ def take(parser: argparse.ArgumentParser, settings: Settings) -> None:
     """Give the commands' options the defaults of the settings; all keys and values are checked.
 
     They go into the attribute `usual`, by attribute, see `fill`.
-
-    Args:
-        parser: of the command line.
-        settings: the project's settings.
-
-    Raises:
-        UsageError: a key is unknown or belongs to one run, or a value cannot be used. Whether the device and
-            the folder of data exist here is not checked.
     """
     top = from_settings(settings, _OF_THIS_MACHINE)
     for name, command in _commands(parser).items():
@@ -151,11 +131,7 @@ def passed_on(settings: Settings, arguments: Sequence[str] = ()) -> Iterator[Non
     know other keys.
 
     Args:
-        settings: the caller's.
         arguments: pytest's. A device or folder of data that they name is used instead of the settings'.
-
-    Raises:
-        UsageError: a value cannot be used.
     """
     named = {word.partition("=")[0] for word in arguments}
     typed = [key for key in _OF_THIS_MACHINE if f"--gnn-{key}" in named]

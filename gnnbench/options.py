@@ -73,13 +73,7 @@ class Option:
         return isinstance(self.default, tuple)
 
     def declare(self, add: Callable[..., Any], prefix: str = "", text: str = "") -> None:
-        """Declare the option.
-
-        Args:
-            add: `add_argument` of a parser, or pytest's `addoption`.
-            prefix: `gnn-` in pytest.
-            text: a command's own help text.
-        """
+        """Declare the option."""
         flag = f"--{prefix}{self.name if prefix else self.in_commands or self.name}"
         words: dict[str, Any] = {"metavar": self.metavar}
         if self.is_flag:
@@ -92,11 +86,7 @@ class Option:
         add(flag, dest=f"{prefix}{self.name}".replace("-", "_"), help=text, **words)
 
     def value(self, typed: Any) -> Any:
-        """Return what is meant by what was typed: a text, several, or a flag's state; None: the default.
-
-        Raises:
-            UsageError: it cannot be used.
-        """
+        """Return what is meant by what was typed: a text, several, or a flag's state; None: the default."""
         if self.is_list:
             names = [name.strip() for text in typed or () for name in text.split(",")]
             return tuple(dict.fromkeys(map(self._read, [name for name in names if name] or self.default)))
@@ -268,10 +258,6 @@ class Options:
 
         Args:
             typed: by key; of those that are missing, None or empty, the default is taken.
-
-        Raises:
-            UsageError: a name is unknown, a GPU or the data folder does not exist, a number or fraction is
-                out of range, or two options exclude each other.
         """
         options = {one.name: one.metadata["option"] for one in fields(cls) if one.metadata}
         values = {name: option.value(typed.get(option.key)) for name, option in options.items()}
@@ -283,14 +269,7 @@ class Options:
         return found
 
     def graphs(self, own: Sequence[str] = ()) -> tuple[DatasetName, ...]:
-        """Return the graphs that an operation runs on: those named, else its own, else the default ones.
-
-        Args:
-            own: the operation's own graphs.
-
-        Raises:
-            UsageError: one of its own graphs is unknown.
-        """
+        """Return the graphs that an operation runs on: those named, else its own, else the default ones."""
         return self.datasets or tuple(map(DatasetName.parse, own or _DATASETS[self.device]))
 
 

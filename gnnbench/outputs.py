@@ -31,7 +31,6 @@ class Opened:
     """An output, opened.
 
     Args:
-        value: what the function returned.
         tested: packages under test: their functions, which may differ between the sides, do not run.
         plain: returns an object of another type as text; None if it has none. Without it, such are an error.
 

@@ -52,12 +52,7 @@ def kind_or_container(value: Any) -> Kind | None:
 
 
 def content_of(value: Any, tested: Collection[str] = ()) -> Parts | None:
-    """Return what is compared of a container, a graph or a table; None if it is none of these.
-
-    Args:
-        value: anything.
-        tested: packages under test: their functions, which may differ between the sides, do not run.
-    """
+    """Return what is compared of a container, a graph or a table; None if it is none of these."""
     kind = kind_or_container(value) or _library_kind(value, tested)
     if kind is None or kind is LEAF or kind is TENSOR:
         return None

@@ -114,11 +114,7 @@ class Settings:
         ]
 
     def as_json(self, command: str | None = None) -> dict[str, Any] | None:
-        """Return the JSON form of docs/formats.md: what is in force; None: there are no settings.
-
-        Args:
-            command: the command whose table is in force; None: pytest, which has none.
-        """
+        """Return the JSON form of docs/formats.md: what is in force; None: there are no settings."""
         if self.file is None:
             return None
         defaults = {
@@ -158,13 +154,6 @@ def find(start: Path) -> Settings:
     """Read the settings of a project: of the nearest folder that has any, up to the top of the repository.
 
     Outside of a repository, only the folder itself is searched.
-
-    Args:
-        start: the folder to begin with.
-
-    Raises:
-        UsageError: a file cannot be read, a folder has settings in both files, or a rule is wrong. The
-            values of `defaults` are not checked.
     """
     for folder in above(start):
         tables = {folder / name: table for name in FILES if (table := _table(folder / name)) is not None}
@@ -191,11 +180,7 @@ def _table(file: Path) -> dict[str, Any] | None:
 
 
 def read_toml(file: Path, max_bytes: int) -> dict[str, Any]:
-    """Return the content of a TOML file.
-
-    Raises:
-        UsageError: it cannot be read, or is larger.
-    """
+    """Return the content of a TOML file."""
     try:
         return tomllib.loads(read_whole(file, max_bytes).decode())
     except OSError as error:
@@ -205,15 +190,7 @@ def read_toml(file: Path, max_bytes: int) -> dict[str, Any]:
 
 
 def parse(file: Path, table: Mapping[str, Any]) -> Settings:
-    """Read the table of a file: its rules are checked, the values of `defaults` are not.
-
-    Args:
-        file: the file, for messages.
-        table: the parsed TOML.
-
-    Raises:
-        UsageError: a rule has an unknown key or an unreadable value.
-    """
+    """Read the table of a file: its rules are checked, the values of `defaults` are not."""
     defaults = {key: value for key, value in table.items() if key != RULES}
     rules = table.get(RULES, [])
     if not isinstance(rules, list) or not all(isinstance(one, dict) for one in rules):
@@ -247,11 +224,7 @@ def shown(value: Any) -> str:
 
 
 def check_keys(place: str, table: Mapping[str, Any], known: Collection[str]) -> None:
-    """Refuse a table of a file with a key that is not known.
-
-    Raises:
-        UsageError: it has one; the message begins with the place.
-    """
+    """Refuse a table of a file with a key that is not known."""
     if unknown := next((key for key in table if key not in known), None):
         raise UsageError(f"{place}: {unknown_name('key', clipped(unknown), known)}")
 

@@ -16,11 +16,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> "Shard":
-        """Read `1/4`.
-
-        Raises:
-            UsageError: the text has another form.
-        """
+        """Read `1/4`."""
         words = text.split("/")
         numbers = [int(word) for word in words if word.isascii() and word.isdecimal() and len(word) < 10]  # noqa: PLR2004
         if len(words) != 2 or len(numbers) != 2 or not 1 <= numbers[0] <= numbers[1]:  # noqa: PLR2004

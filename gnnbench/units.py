@@ -83,9 +83,7 @@ def ratio(value: float | None, less: str = "faster", digits: int = 2, *, changed
     """Write a ratio: `1.22x`, `0.85x`, `25.3x`, `370x`; below a tenth, the other way round: `370x faster`.
 
     Args:
-        value: not negative; None: the text is empty.
         less: what a ratio below 1 means; empty: the text next to it says so.
-        digits: after the point, below 10.
         changed: whether it is known to differ from 1, so that it never reads as 1: `1.002x`.
     """
     if value is None:

@@ -160,11 +160,7 @@ def _plan(found: "Planned", options: argparse.Namespace) -> "Document":
 
 
 def _check(options: argparse.Namespace) -> None:
-    """See that files can be written and instructions counted here, before anything is timed.
-
-    Raises:
-        UsageError: they cannot.
-    """
+    """See that files can be written and instructions counted here, before anything is timed."""
     for file in filter(None, (options.json, options.markdown)):
         check_writable(file)
     if not options.instructions:

@@ -88,11 +88,7 @@ class _Work:
     """The lines on how processes ran, each printed once."""
 
     def go(self) -> "list[RunFile]":
-        """Run the processes that are missing, and return the runs for the record.
-
-        Raises:
-            UsageError: pytest failed, or the code or the machine changed.
-        """
+        """Run the processes that are missing, and return the runs for the record."""
         from ..results import fitness
 
         if finished := self.kept.finished(self.processes):

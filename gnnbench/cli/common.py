@@ -31,13 +31,6 @@ def suite(rest: Sequence[str], command: str) -> list[str]:
 
     If none of them names a path, the nearest folder `benchmarks` is added: here or above, in the repository.
     Without such a folder, pytest's own `testpaths` hold.
-
-    Args:
-        rest: what the user gave after `--`.
-        command: the command in the message, such as `gnnbench affected BASE HEAD`.
-
-    Raises:
-        UsageError: no path is named, and there is neither; or see `rootdir.settled`.
     """
     from ..plugin.rootdir import has_testpaths, settled
 
@@ -82,22 +75,14 @@ def results_of(options: argparse.Namespace) -> bool:
 
 
 def effect_of(options: argparse.Namespace) -> float:
-    """Return the effect that was typed, or else the usual one.
-
-    Raises:
-        UsageError: it is out of range.
-    """
+    """Return the effect that was typed, or else the usual one."""
     typed = options.usual.get("effect") if options.effect is None else options.effect
     found: float = OPTIONS["effect"].value(typed)
     return found
 
 
 def thresholds_of(options: argparse.Namespace) -> "Thresholds":
-    """Return that effect with what the project accepts, and its rules: their effects give way to a typed one.
-
-    Raises:
-        UsageError: the effect is out of range, or the file of accepted slowdowns is wrong.
-    """
+    """Return that effect with what the project accepts, and its rules, whose effects a typed one replaces."""
     from ..compare.verdict import Thresholds
     from ..results import accepted
 
@@ -133,15 +118,7 @@ def add_processes(parser: argparse.ArgumentParser, *, json: bool = True) -> None
 def both_sides(
     options: argparse.Namespace, arguments: Sequence[str]
 ) -> "Iterator[tuple[Prepared, Prepared, Progress]]":
-    """Prepare BASE and HEAD, and show the progress of processes that run them.
-
-    Args:
-        options: those of `add_variants`, and the project's settings.
-        arguments: pytest's.
-
-    Raises:
-        UsageError: a variant cannot be prepared.
-    """
+    """Prepare BASE and HEAD, and show the progress of processes that run them."""
     from .. import environment
     from ..variants import variant
     from ..variants.prepare import both
@@ -158,11 +135,7 @@ def both_sides(
 
 @contextmanager
 def saving(texts: "Mapping[Path | None, str]") -> "Iterator[None]":
-    """Save texts after what is printed inside, also if the output was closed.
-
-    Args:
-        texts: by file; None: it was not asked for.
-    """
+    """Save texts after what is printed inside, also if the output was closed."""
     try:
         yield
         sys.stdout.flush()
@@ -190,11 +163,7 @@ def positive_seconds(text: str) -> float:
 
 
 def say_left_out(found: "Iterable[tuple[Path, Sequence[str]]]") -> None:
-    """Print what is left out of run files, beside the result.
-
-    Args:
-        found: of each file the lines `RunFile.left_out`.
-    """
+    """Print what is left out of run files, beside the result."""
     from ..results.left_out import by_file
 
     for line in by_file(found):

@@ -48,11 +48,6 @@ def examine(data_root: Path | None, cache: Path, folder: Path) -> Iterator[Diagn
     """Yield findings about packages, devices, folders and disturbances of timings.
 
     It is slow: it imports the libraries to check that they work.
-
-    Args:
-        data_root: the folder of real data sets; None: there is none.
-        cache: gnnbench's cache folder.
-        folder: the project's; what its benchmarks do not need is never missing.
     """
     yield Diagnosis("python", "ok", sys.version.split()[0])
     needed = _uses_fixtures(folder)

@@ -74,11 +74,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _project(folder: Path, named: "Sequence[str]", timeout_seconds: float) -> "Project":
-    """Return the repository with the benchmarks that pytest collects in it.
-
-    Raises:
-        UsageError: pytest cannot collect them, or takes too long.
-    """
+    """Return the repository with the benchmarks that pytest collects in it."""
     from ..adopt import Project
     from ..variants import fresh
     from ..variants.collected import may_time
@@ -126,11 +122,7 @@ def _show(planned: "Adoption") -> None:
 
 
 def _agreed(count: int) -> bool:
-    """Ask, and return the answer.
-
-    Raises:
-        UsageError: there is nobody to ask.
-    """
+    """Ask, and return the answer."""
     if not sys.stdin.isatty():
         raise UsageError("nothing was written: nobody can answer here; give --yes to write without asking")
     print(f"write {units.count(count, 'file')}? [Y/n] ", end="", flush=True)

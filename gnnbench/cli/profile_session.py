@@ -28,11 +28,7 @@ class ProfileSession:
     """One run of `gnnbench profile`."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        """Check the options.
-
-        Raises:
-            UsageError: an option cannot be used, or the folder cannot be written.
-        """
+        """Check the options."""
         from .. import environment
         from ..profile.process import Wanted
         from ..profile.record import ProfileStore
@@ -52,11 +48,7 @@ class ProfileSession:
         self._failed = False
 
     def profile(self) -> "dict[str, Profile]":
-        """Profile, and show the progress; return the profiles by node id of the test.
-
-        Raises:
-            UsageError: no benchmark is selected.
-        """
+        """Profile, and show the progress; return the profiles by node id of the test."""
         from ..profile import process, record
         from ..report.profile import Profile
 

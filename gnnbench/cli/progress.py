@@ -39,10 +39,6 @@ class Progress:
 
     In a pipe, each decision is a line. A step that `step` begins is printed at once, and again after
     QUIET_SECONDS without a line; one of `show` is not.
-
-    Args:
-        console: where to show it; None: standard error.
-        clock: returns seconds.
     """
 
     def __init__(self, console: Console | None = None, clock: Callable[[], float] = RealTime.seconds) -> None:

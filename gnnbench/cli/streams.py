@@ -83,22 +83,12 @@ def discard() -> None:
 
 
 def width(stream: TextIO | None = None) -> int | None:
-    """Return the characters per line of a terminal; None: the stream is no terminal.
-
-    Args:
-        stream: the stream; None: standard output.
-    """
+    """Return the characters per line of a terminal; None: the stream is no terminal."""
     return shutil.get_terminal_size((80, 24)).columns if (stream or sys.stdout).isatty() else None
 
 
 def say(line: str, stream: TextIO | None = None, *, indent: str = "  ") -> None:
-    """Print a line, in a terminal broken at words.
-
-    Args:
-        line: the line.
-        stream: where to print it; None: standard output.
-        indent: start of all lines but the first.
-    """
+    """Print a line, in a terminal broken at words."""
     from ..report.lines import wrapped
 
     print(wrapped(line, width(stream), indent), file=stream)

@@ -58,16 +58,7 @@ def entries(
     beyond it. It replaces an entry only if both have the same head.
 
     Args:
-        path: the saved result.
         names: ids of benchmarks in it; empty: all that are worse, at most one of them by another result.
-        accepted: the accepted slowdowns so far; its day is that of the new ones.
-        reason: why the slowdowns are intended.
-        until: the last day on which they are accepted.
-        results: whether other results are accepted, too.
-
-    Raises:
-        UsageError: the file cannot be used; a benchmark is not worse, or not by more than accepted, or only
-            by another result, which is not accepted; or the commit that made it so is unknown.
     """
     rows = _read(path)
     for name in names:
@@ -135,11 +126,7 @@ def _beyond(found: Judgement, before: Sequence[Entry]) -> tuple[float, float, fl
 
 
 def _commits(path: Path, sides: Sides, folder: Path) -> tuple[str, str]:
-    """Return the full hashes of the commits of base and head.
-
-    Raises:
-        UsageError: no single commit made the benchmark slower, or git does not have it.
-    """
+    """Return the full hashes of the commits of base and head."""
     found = []
     for side, revision in zip(("base", "head"), sides, strict=True):
         if revision.dirty:

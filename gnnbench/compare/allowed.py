@@ -37,11 +37,7 @@ class Allowed:
         return cls(ratio, ratio / factor, ratio * factor, tuple(dict.fromkeys(one.reason for one in slowing)))
 
     def beyond(self, found: Judgement) -> tuple[float, float, float]:
-        """Return the measured ratio / the accepted one, and the bounds of its interval.
-
-        Args:
-            found: a verdict with a ratio and its simultaneous interval.
-        """
+        """Return the measured ratio / the accepted one, and the bounds of its interval."""
         assert found.ratio
         assert found.high
         ratio = found.ratio / self.ratio
@@ -62,10 +58,6 @@ class Allowed:
 
         *Slower* than the base is known early. It is settled when the time is beyond what is accepted, or when
         the per-benchmark interval lies below what is accepted and the minimum effect of interest.
-
-        Args:
-            found: the verdict as if no slowdown was accepted.
-            thresholds: of the verdict.
         """
         if found.verdict != "slower":
             return True

@@ -89,14 +89,6 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
     """Judge benchmarks of one run that differ in one field only.
 
     The simultaneous intervals hold for all rows together; each mean has an interval of its own.
-
-    Args:
-        runs: the processes of the run; at least one.
-        axis: the field, and its base value.
-        thresholds: effect and levels.
-
-    Raises:
-        UsageError: the files are not of one run, or no benchmark has the field or the base value.
     """
     _check_one_run(runs)
     names = list(dict.fromkeys(name for run in runs for name in run.benchmarks))

@@ -29,11 +29,7 @@ class Axis:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse `FIELD` or `FIELD=VALUE`.
-
-        Raises:
-            UsageError: a part is empty.
-        """
+        """Parse `FIELD` or `FIELD=VALUE`."""
         field, equals, base = text.partition("=")
         if not field or (equals and not base):
             raise UsageError(f"--by '{text}' must be a field, or a field and its base: platform=pyg")
@@ -70,11 +66,7 @@ class Paired:
 
 
 def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
-    """Pair benchmarks along an axis.
-
-    Raises:
-        UsageError: no benchmark has the field or the base value.
-    """
+    """Pair benchmarks along an axis."""
     groups: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, list[str]]] = {}
     names: set[str] = set()
     for benchmark in benchmarks:
@@ -113,7 +105,6 @@ def fields_of(benchmark: Benchmark, axis: str = "") -> tuple[str, dict[str, str]
     The function is an empty text if the benchmark has a spec.
 
     Args:
-        benchmark: the benchmark.
         axis: THREADS also divides the names of operations; else they stay as they are.
     """
     params = dict(benchmark.params)

@@ -85,13 +85,8 @@ def compare(
     or an outlier does not decide for the others.
 
     Args:
-        base: the base's numbers.
-        head: the head's.
-        kind: their type.
         others: the base's numbers from other calls, and by how many units their inputs were moved, 1 if by
             none: rounding may hide what one unit changes, and the change by more is divided by their number.
-        inputs: number of numbers among the inputs.
-        is_gradient: whether the numbers are a gradient.
     """
     places = digits(kind)
     if not base.ndim:

@@ -161,10 +161,6 @@ class Compared:
     def from_json(cls, saved: Mapping[str, Any], name: str | None = None) -> Self:
         """Read what `as_json` returned.
 
-        Args:
-            saved: the fields of docs/formats.md.
-            name: the id, where it stands elsewhere, as in a run file.
-
         Raises:
             ValueError: a field is missing or has an impossible value.
         """

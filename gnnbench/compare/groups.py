@@ -67,9 +67,6 @@ def judge(
     larger, the difference is added. v is never smaller than the variance within a process.
 
     Args:
-        base: the older side.
-        head: the newer side, with the same benchmarks.
-        thresholds: effect and levels.
         each: the thresholds of each benchmark; None: `thresholds` for all.
         family: number of benchmarks that the simultaneous interval covers; None: all of the sides.
         confirming: number of further processes that will measure what looks slower. They lower the minimum

@@ -32,11 +32,7 @@ class Peaks:
 
     @classmethod
     def of(cls, saved: Mapping[str, int] | None) -> "Peaks | None":
-        """Read the `memory` of a benchmark's counters, see docs/formats.md.
-
-        Args:
-            saved: the field; None or without a peak: it was not measured.
-        """
+        """Read the `memory` of a benchmark's counters, see docs/formats.md."""
         if not saved or "peak_bytes" not in saved:
             return None
         most = saved["peak_bytes"]

@@ -36,15 +36,7 @@ class _Shard:
 
 
 def merge(paths: Sequence[Path]) -> tuple[dict[str, Any], list[str]]:
-    """Join files into one of the same format, in the order of their shards; also say what is left out.
-
-    Args:
-        paths: run files only, or results of `gnnbench ab` only.
-
-    Raises:
-        UsageError: a file cannot be used; the files differ in format, environment, commit or variants; two
-            files have the same benchmark; a shard is missing.
-    """
+    """Join files into one of the same format, in the order of their shards; also say what is left out."""
     parts = [_read(path) for path in paths]
     _complete(parts)
     parts.sort(key=lambda part: part.shard.number if part.shard else 0)
@@ -177,11 +169,7 @@ def _runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _joined(results: Sequence[Result]) -> Result:
-    """Return the results of shards as one.
-
-    Raises:
-        UsageError: their combined error rate would reach 100 %.
-    """
+    """Return the results of shards as one."""
     first = results[0]
     # Bonferroni: the error rates add up at most.
     level = round(1 - sum(1 - one.thresholds.family_level for one in results), 12)

@@ -37,11 +37,6 @@ class PairedRatios:
         The mean of n processes has the variance v / n, where v is the variance of a process's log ratio
         (`moderated`), but not less than the variance within a process. With one process, only the latter is
         known.
-
-        Args:
-            found: the times.
-            base: the column of each pair's base.
-            head: the column of each pair's head.
         """
         logs = found.logs[:, head] - found.logs[:, base]
         known = np.isfinite(logs)
@@ -61,13 +56,7 @@ class PairedRatios:
         return np.asarray(np.isfinite(self.logs).sum(axis=0))
 
     def judge(self, place: int, thresholds: Thresholds, family: int) -> Judgement:
-        """Judge a pair. With one process there is an interval, but no verdict.
-
-        Args:
-            place: of the pair.
-            thresholds: effect and levels.
-            family: number of ratios that the simultaneous intervals cover.
-        """
+        """Judge a pair. With one process there is an interval, but no verdict."""
         logs = self.logs[:, place]
         logs = logs[np.isfinite(logs)]
         count, error = len(logs), float(self.errors[place])
@@ -92,10 +81,6 @@ class PairedRatios:
         Errors of pairs in one process may be correlated, in any way. So the variance comes from the means of
         the processes (cluster-robust, the clusters being processes), and from the pairs' own errors only if
         that is more.
-
-        Args:
-            places: of the pairs.
-            thresholds: effect and levels.
         """
         logs, errors = self.logs[:, places], self.errors[places]
         known = np.isfinite(logs)

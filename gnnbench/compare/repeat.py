@@ -54,7 +54,6 @@ class Repeat:
         """Return the commands for benchmarks.
 
         Args:
-            names: their ids, the most important first.
             known: ids of all benchmarks that pytest's arguments select; empty: they are not known.
         """
         words, count = self._selected(names, known)
@@ -89,13 +88,7 @@ class Repeat:
 
 
 def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | None:
-    """Return how to time the code of two runs again; None: it cannot be built again.
-
-    Args:
-        base: the older run.
-        head: the newer run.
-        options: options of `gnnbench ab`.
-    """
+    """Return how to time the code of two runs again; None: it cannot be built again."""
     then, now = base.sources, head.sources
     if not then or not now or any(tree.dirty for tree in (*then.trees, *now.trees)):
         return None
@@ -115,8 +108,6 @@ def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | N
     The kinds are commits of the caller's repository, commits of another one, and releases of a package.
 
     Args:
-        base: the older side.
-        head: the newer side.
         clean: whether the working tree is as committed, or is not known not to be.
     """
     here = head.text == WORKING_TREE

@@ -162,9 +162,6 @@ def of_runs(
     """Compare the processes of two runs.
 
     Args:
-        base: the older run.
-        head: the newer run.
-        thresholds: of the verdicts.
         options: those that a command which compares again must have too.
     """
     judged, again = runs.compare(base, head, thresholds), repeat.of_runs(base[0], head[0], options)
@@ -188,11 +185,7 @@ def kind(content: Any) -> Kind | None:
 
 
 def read(path: Path) -> Result:
-    """Read a result.
-
-    Raises:
-        UsageError: the file is missing, too large or damaged, or has another format or version.
-    """
+    """Read a result."""
     content = json_io.read(path, MAX_BYTES, _REMEDY)
     return parse(path, content)
 
@@ -220,15 +213,7 @@ class SavedResult:
 
 
 def parse(path: Path, content: Any) -> Result:
-    """Check a result's content.
-
-    Args:
-        path: the file, for messages.
-        content: parsed JSON.
-
-    Raises:
-        UsageError: the content has another form or version.
-    """
+    """Check a result's content."""
     command = kind(content)
     if command not in ("ab", "compare"):
         found = f": it is {units.article(f'{command} file')}" if command else ""

@@ -45,12 +45,8 @@ def compare(
     one environment are far apart. The simultaneous interval covers the other benchmarks.
 
     Args:
-        base: processes of the older side; at least one.
-        head: processes of the newer side; at least one.
-        thresholds: effect and levels, and the effects that rules set for single benchmarks.
         vanished: benchmarks of the base that the head should have too; None: all of its shard that it did not
             leave out as not default.
-        confirming: as in `groups.judge`.
     """
     here = list(dict.fromkeys(name for run in head for name in run.benchmarks))
     there = list(dict.fromkeys(name for run in base for name in run.benchmarks))

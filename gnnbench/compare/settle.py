@@ -73,11 +73,6 @@ def settle(
 
     What is *slower* within the accepted slowdowns in force becomes *accepted*. What a rule of the settings
     ignores never fails: its reason names the rule, and the verdict without it.
-
-    Args:
-        found: the verdicts as if nothing was excused.
-        thresholds: of the verdicts, with the rules and the accepted slowdowns.
-        sides: returns the commits that a benchmark was compared at.
     """
     rows: list[Compared] = []
     lines: list[str] = []

@@ -146,7 +146,6 @@ def confirmed(judgement: Judgement, fresh: int) -> Judgement:
     """Change slower to undecided if too few processes without contention confirmed it.
 
     Args:
-        judgement: verdict on all processes.
         fresh: number of processes that should confirm it; two must have done so (one if `fresh` is 1).
     """
     if judgement.verdict == "slower" and judgement.head_processes < 1 + min(fresh, 2):
@@ -166,11 +165,6 @@ def judge_ratio(
     """Judge a log ratio by its standard error.
 
     Args:
-        log_ratio: logarithm of head / base.
-        error: standard error of `log_ratio`.
-        degrees_of_freedom: degrees of freedom of `error`.
-        thresholds: effect and levels.
-        family: number of benchmarks that the simultaneous interval covers.
         least: the caller accepts slower or faster only above this log ratio; it raises the minimum
             detectable effect.
     """
@@ -195,10 +189,6 @@ def detectable_after(
     Args:
         first: standard error of the log ratio before confirmation.
         again: standard error with the confirming processes.
-        degrees_of_freedom: degrees of freedom of both.
-        thresholds: effect and levels.
-        family: number of benchmarks that the simultaneous interval covers.
-        least: as in `judge_ratio`, with the confirming processes.
     """
     looks = max(math.log1p(thresholds.effect), _own(first, degrees_of_freedom, thresholds) / 2)
     looks += _margin(first, degrees_of_freedom)

@@ -143,9 +143,7 @@ def calibrated_iterations(
 
     Args:
         time_round: times one round of some iterations; returns its seconds.
-        iterations: the first guess.
         wanted: seconds. A round of half this length is accepted.
-        clock: the clock in use, for the message.
 
     Raises:
         ClockError: the clock shows no time for the largest number of iterations.

@@ -37,10 +37,6 @@ def code_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[Path]) 
     so do installed packages inside them. Functions that a caller passes in are not found: add them to
     `functions`. Library objects in a closure are not searched. The contents of global lists and dictionaries
     count, so call this before anything runs.
-
-    Args:
-        functions: the functions, in any order.
-        folders: folders of the code that counts.
     """
     within = [folder.resolve() for folder in folders]
     texts = {_Walk(within).describe(function) for function in functions}
@@ -59,7 +55,6 @@ class _Walk:
         """Return a text that is equal for equal code.
 
         Args:
-            value: a function, or an object that one uses.
             assigned: source of the object's assignment, for objects that cannot be described otherwise.
         """
         if type(value) in _PLAIN:

@@ -73,7 +73,6 @@ class Cost:
         It is the largest ratio of those that are beyond their limits.
 
         Args:
-            head: what it costs there.
             is_strict: whether the limit of the CPU times is its square root: both can be measured again.
         """
         names = self.counts.keys() & head.counts.keys()
@@ -100,11 +99,6 @@ def measured(
 
     It was called before, so that its caches are filled. What a call costs may depend on how many were made:
     as many are traced on both sides, after as many others.
-
-    Args:
-        fresh: returns the call, with new copies of its inputs where they can be copied.
-        noting: a context in which is noted which functions run.
-        device_clock: times calls that run on a GPU; None if they do not.
     """
     with collector_paused():
         seconds = _shortest(fresh(), device_clock)

@@ -63,12 +63,6 @@ def count(
     Compilation is measured in the first calls only, memory in the first and in the last ones. Operators are
     counted by a TorchDispatchMode: below autograd, with the backward pass, and in compiled code those that it
     dispatches. The mode itself runs Python code, so Python calls are counted in a call without it.
-
-    Args:
-        run: the function.
-        device: `cpu` or `cuda`: the device that the function uses.
-        watch: records what both passes run; None: only count.
-        is_warm: whether the function was called before, so that its caches are filled.
     """
     with collector_paused():  # finalisers would be counted
         with OperatorMode(lambda *_: None):  # the first in a process imports modules, for a second or more

@@ -39,7 +39,6 @@ class CudaClock(Clock):
         """Allocate a buffer if the L2 cache is flushed.
 
         Args:
-            flush: whether the L2 cache is flushed before each round.
             inputs_there: whether the inputs are on the GPU, so that a call must run kernels on it.
         """
         self._inputs_there = inputs_there

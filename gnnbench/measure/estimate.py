@@ -94,7 +94,6 @@ def estimate(values: NDArray[np.float64], level: float = SHOWN_LEVEL) -> Estimat
 
     Args:
         values: float64 [n], positive, n at least 1, in the order in which they were measured.
-        level: confidence level, SHOWN_LEVEL or JUDGED_LEVEL.
     """
     ordered = np.sort(values)
     location, effective = _location(values)
@@ -116,9 +115,6 @@ def standard_error(values: NDArray[np.float64]) -> float:
     It is that of a normal distribution whose interval of JUDGED_LEVEL reaches as far as the order statistics,
     on the side where they lie farther from the estimate. With few values only the upper one exists: of 15,
     the result is about a tenth too small.
-
-    Args:
-        values: as for `estimate`.
     """
     from scipy import special  # here, because collecting tests imports this module and needs no SciPy
 

@@ -63,12 +63,6 @@ def inspect(
 
     If another Python thread runs meanwhile, this is tried again: it may be one that wakes up now and then, as
     the monitor of a progress bar does.
-
-    Args:
-        call: the function with its inputs.
-        devices: types of the devices of the tensors among the inputs.
-        is_warm: whether it was called before, so that its caches are filled.
-        now: the time in seconds; a recording that takes too long is given up.
     """
     counters = None
     try:

@@ -42,11 +42,7 @@ class Kept:
     _machine: "FakeMachine | None" = None
 
     def begin(self) -> None:
-        """Prepare the clocks.
-
-        Raises:
-            UsageError: the value or file of GNNBENCH_FAKE_CLOCK cannot be used.
-        """
+        """Prepare the clocks."""
         if text := os.environ.get("GNNBENCH_FAKE_CLOCK"):
             from .simulated_clock import FakeMachine
 
@@ -67,11 +63,7 @@ class Kept:
 
     @contextmanager
     def keeping_parts(self, definition: str | None) -> Iterator[None]:
-        """Keep what is found of each benchmark of a test in its `extra_info`, whatever the test writes there.
-
-        Args:
-            definition: hash of the test's definition, which is added; None: it is known.
-        """
+        """Keep what is known of each benchmark of a test in its `extra_info`, whatever the test writes."""
         self._parts.clear()
         try:
             yield

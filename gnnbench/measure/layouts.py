@@ -113,11 +113,6 @@ class Layouts:
 def clock_for(devices: Sequence[str], timer: Callable[[], float], *, flush: bool) -> Clock:
     """Return the clock for inputs on these devices.
 
-    Args:
-        devices: types of the devices of the inputs' tensors: `cpu`, `cuda`, ...
-        timer: the host's timer, in seconds.
-        flush: whether the GPU's L2 cache is flushed before each round.
-
     Raises:
         ClockError: the timer does not advance.
     """

@@ -41,12 +41,7 @@ class Memory:
 
 
 def trace(run: Callable[[], object], device: str) -> Memory:
-    """Call a function, and return what the call allocated.
-
-    Args:
-        run: the function, called before, so that its caches are filled. Its exceptions are passed on.
-        device: `cpu` or `cuda`: the type of the devices whose memory is counted.
-    """
+    """Call a function, and return what the call allocated."""
     with collector_paused():
         sizes = list(_sizes(run, device))
     return Memory(sum(size for size in sizes if size > 0), max(accumulate(sizes, initial=0)))

@@ -100,11 +100,7 @@ class Pedantic:
 
 
 class Instrument(Protocol):
-    """Measures what a test passes to `benchmark`, and returns what the test gets.
-
-    Args:
-        fixture: pytest-benchmark's.
-    """
+    """Measures what a test passes to `benchmark`, and returns what the test gets."""
 
     def measure(self, fixture: Any, call: Call) -> Any:
         """Measure `benchmark(function, ...)`."""
@@ -154,11 +150,7 @@ def paused() -> AbstractContextManager[object]:
 
 
 def check_pytest_benchmark() -> None:
-    """Check that pytest-benchmark has the methods that gnnbench relies on.
-
-    Raises:
-        UsageError: a method is missing or has other parameters.
-    """
+    """Check that pytest-benchmark has the methods that gnnbench relies on."""
     import pytest_benchmark
 
     for place, methods in _PARAMETERS.items():

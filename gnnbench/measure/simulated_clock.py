@@ -88,11 +88,7 @@ class FakeMachine:
 
     @classmethod
     def parse(cls, text: str) -> "FakeMachine":
-        """Read the value of the variable, `seed:FILE`, and the file.
-
-        Raises:
-            UsageError: the value or the file is invalid.
-        """
+        """Read the value of the variable, `seed:FILE`, and the file."""
         seed, _, name = text.partition(":")
         if not seed.isdecimal() or not name:
             raise UsageError(f"{VARIABLE}='{text}' must be SEED:FILE, with a whole number as seed")
@@ -111,11 +107,7 @@ class FakeMachine:
         return cls(int(seed), truths, noise, of_base=of_base)
 
     def clock(self, fullname: str) -> "FakeClock":
-        """Return the clock of one benchmark.
-
-        Raises:
-            UsageError: the file has no true time for it.
-        """
+        """Return the clock of one benchmark."""
         for name in (fullname, fullname.rpartition("::")[2]):
             if name in self.truths:
                 return FakeClock(self, fullname, _read(self.truths[name]))

@@ -87,7 +87,6 @@ def collect(root: Path, suite: Collection[str] = ()) -> Sources:
     is the caller's tree.
 
     Args:
-        root: the caller's tree, which is always listed.
         suite: the top-level names, and the first folders below `root`, that contain the benchmarks.
     """
     root = root.resolve()

@@ -54,9 +54,6 @@ def rounds_per_block(
     rounds on each layout (Cochran, Sampling Techniques, 10.6).
 
     Args:
-        pilot: blocks measured so far.
-        round_seconds: cost of a round.
-        renewal_seconds: cost of copying the inputs and of the first, untimed call.
         max_seconds: budget, which must suffice for enough blocks.
     """
     between, within = variance_components(pilot)
@@ -81,12 +78,7 @@ class Stopping:
     _next_check: int = _FEWEST_BLOCKS
 
     def reason(self, blocks: Sequence[Sequence[float]], elapsed_seconds: float) -> StopReason | None:
-        """Return why to stop now; None: go on.
-
-        Args:
-            blocks: all blocks so far.
-            elapsed_seconds: time since the benchmark began.
-        """
+        """Return why to stop now; None: go on."""
         if sum(map(len, blocks)) < self.min_rounds:
             return None
         if not elapsed_seconds < self.max_seconds:  # also stops if it is NaN
@@ -122,11 +114,6 @@ class TimeBudget:
         return max(LEAST_SECONDS, share - other)
 
     def spend(self, seconds: float, timing_seconds: float) -> None:
-        """Subtract what a benchmark took.
-
-        Args:
-            seconds: from its set-up to its teardown.
-            timing_seconds: the part of them in which it was timed.
-        """
+        """Subtract what a benchmark took."""
         self.seconds -= seconds
         self._other_seconds.append(seconds - timing_seconds)

@@ -207,7 +207,6 @@ class Gate:
         """Say that no benchmark was judged: a failure if that is for want of a record, or one has a test.
 
         Args:
-            session: the session.
             missing: why there is no record of this machine; empty if there is one.
             strict: whether it is a failure in any case.
         """

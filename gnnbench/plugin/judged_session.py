@@ -64,11 +64,7 @@ class JudgedSession:
         return any(one.interrupted for one in self._turns)
 
     def add_variant(self, base: Variant) -> None:
-        """Take a variant as the base of all benchmarks.
-
-        Raises:
-            UsageError: turns are switched off.
-        """
+        """Take a variant as the base of all benchmarks."""
         if not self._options.turns:
             raise UsageError(f"{base.text} can be compared in turns only: leave out --gnn-turns never")
         rows = [
@@ -82,11 +78,7 @@ class JudgedSession:
     def add_records(
         self, found: Sequence[Record], vanished: Callable[[Sequence[RunFile]], Mapping[str, bool]]
     ) -> None:
-        """Take records as the base: see `RecordedBase`.
-
-        Raises:
-            UsageError: a record cannot be used.
-        """
+        """Take records as the base: see `RecordedBase`."""
         base = RecordedBase(self._config, self._head, self._thresholds, found, vanished)
         self._recorded, self.groups, self.comparison = base, base.groups, base.first
         self.differences = base.differences
@@ -125,11 +117,7 @@ class JudgedSession:
         return sum(is_open(row, self._head) for row in self.comparison.rows)
 
     def take(self, timed: Sequence[TimedGroup]) -> None:
-        """Take what came out in turns for `groups`.
-
-        Raises:
-            UsageError: the variant cannot be built.
-        """
+        """Take what came out in turns for `groups`."""
         self._turns = [*timed]
         first = {row.fullname: row for row in self.comparison.rows}
         for one in timed:

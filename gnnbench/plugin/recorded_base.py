@@ -36,14 +36,7 @@ class RecordedBase:
     """For each benchmark of a session, the newest record that has it.
 
     Args:
-        config: of the session.
-        head: the session.
-        thresholds: minimum effect of interest, and levels.
-        known: the records of this machine, the newest first.
         vanished: `records.vanished`, of the records' processes.
-
-    Raises:
-        UsageError: a record cannot be used.
     """
 
     def __init__(
@@ -176,11 +169,7 @@ def timed_again(
     passed: Collection[str],
     processes: int,
 ) -> list[RunFile]:
-    """Time again, in new processes, what looks slower than its record and passed; return their run files.
-
-    Raises:
-        UsageError: a process failed.
-    """
+    """Time again, in new processes, what looks slower than its record and passed; return their run files."""
     suspects = [row.fullname for row in found if row.judgement.looks_slower(thresholds.of(row.fullname))]
     names = [name for name in suspects if name in passed]
     parameters, reporter = config.invocation_params, config.pluginmanager.get_plugin("terminalreporter")

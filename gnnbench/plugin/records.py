@@ -24,11 +24,7 @@ from .timing import timing_of
 
 
 def find(config: pytest.Config, number: str | None) -> tuple[list[Record], str]:
-    """Return the records of this machine, the newest first; or none, and a message.
-
-    Raises:
-        UsageError: `number` does not name one record.
-    """
+    """Return the records of this machine, the newest first; or none, and a message."""
     store = RecordStore(config.rootpath / baseline.FOLDER)
     now = here(config)
     if records := store.find(now, number):

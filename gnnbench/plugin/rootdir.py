@@ -31,20 +31,12 @@ def is_settled(config: pytest.Config) -> bool:
 
 
 def rootdir(arguments: Sequence[str] = ()) -> Path:
-    """Return pytest's rootdir for these arguments and the current folder.
-
-    Raises:
-        UsageError: pytest refuses the arguments; it has printed the reason.
-    """
+    """Return pytest's rootdir for these arguments and the current folder."""
     return _config(arguments).rootpath
 
 
 def has_testpaths(arguments: Sequence[str]) -> bool:
-    """Tell whether pytest knows by its settings what to collect if no argument names a path.
-
-    Raises:
-        UsageError: see `rootdir`.
-    """
+    """Tell whether pytest knows by its settings what to collect if no argument names a path."""
     config = _config(arguments)
     return bool(config.getini("testpaths")) and config.rootpath == config.invocation_params.dir
 
@@ -53,9 +45,6 @@ def settled(arguments: Sequence[str]) -> list[str]:
     """Return the arguments with which pytest's rootdir is the same from each folder of the repository.
 
     Where no file of settings determines it, it depends on the current folder, and so do the ids of tests.
-
-    Raises:
-        UsageError: see `rootdir`.
     """
     *_, top = above(Path.cwd())
     if top == Path.cwd().resolve() or is_settled(_config(arguments)):
@@ -67,9 +56,6 @@ def _config(arguments: Sequence[str]) -> pytest.Config:
     """Let pytest determine its rootdir.
 
     Warnings are ignored: where the suite's settings make them errors, pytest would end too early.
-
-    Raises:
-        UsageError: pytest refuses the arguments; it has printed the reason.
     """
     words = ["--noconftest", "-o", "filterwarnings=", *arguments, "-W", "ignore"]
     try:

@@ -39,12 +39,6 @@ class Run:
         """Return the graphs that an operation runs on; a stand-in replaces an unavailable data set.
 
         Only here the network is asked, once for each data set that is not on this machine.
-
-        Args:
-            own: the operation's own graphs.
-
-        Raises:
-            UsageError: see `Options.graphs` and `resolve`.
         """
         key = tuple(own)
         if key not in self._found:
@@ -74,9 +68,6 @@ def take_settings(config: pytest.Config) -> None:
     """Read the project's settings, and give options that were not typed their defaults.
 
     In a process that gnnbench started, these are the defaults that it passed on, and there are no rules.
-
-    Raises:
-        UsageError: see `settings.find` and `option_defaults.from_settings`.
     """
     passed = os.environ.get(option_defaults.DEFAULTS_VARIABLE)
     found = settings.find(config.rootpath) if passed is None else settings.NONE
@@ -111,11 +102,7 @@ def settings_of(config: pytest.Config) -> Settings:
 
 
 def run_of(config: pytest.Config) -> Run:
-    """Return what this session measures, found out on the first call.
-
-    Raises:
-        UsageError: an option cannot be used.
-    """
+    """Return what this session measures, found out on the first call."""
     if found := config.stash.get(_RUN, None):
         return found
     chosen = Options.parse(**given(config))
@@ -139,11 +126,7 @@ def here(config: pytest.Config) -> dict[str, Any]:
 
 
 def asks_for(run: Run, spec: Spec | None) -> bool:
-    """Return whether the options select a benchmark with this spec; always true without a spec.
-
-    Raises:
-        UsageError: see `Run.graphs`.
-    """
+    """Return whether the options select a benchmark with this spec; always true without a spec."""
     if spec is None:
         return True
     chosen = run.options

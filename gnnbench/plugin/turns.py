@@ -68,10 +68,6 @@ def run(
     """Time the groups one after the other; an interruption ends the run.
 
     Args:
-        config: of the session whose options the processes get.
-        groups: the benchmarks, without one in common.
-        thresholds: minimum effect of interest, and the levels for all judged benchmarks together.
-        judged: number of benchmarks that need a verdict; those of the groups are among them.
         budget_seconds: time for all groups, without preparing their bases.
     """
     found: list[TimedGroup] = []

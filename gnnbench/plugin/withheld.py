@@ -31,11 +31,7 @@ class Withheld:
     """Reports of the current attempt."""
 
     def release(self, before: Callable[[pytest.Item], object]) -> None:
-        """Report all withheld tests.
-
-        Args:
-            before: is called with each test before it is reported.
-        """
+        """Report all withheld tests."""
         for item, reports in self.tests.items():
             before(item)
             _report(item, reports)

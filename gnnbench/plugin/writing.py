@@ -26,13 +26,7 @@ def _columns(writer: Any) -> int | None:
 
 
 def say(reporter: Any, text: str, **markup: bool) -> None:
-    """Write a line that begins with the project's name.
-
-    Args:
-        reporter: pytest's terminal reporter; None: there is none, and nothing is written.
-        text: the line.
-        markup: as for `write_line`: `red=True`.
-    """
+    """Write a line that begins with the project's name."""
     if reporter:
         reporter.write_line(wrapped(f"gnnbench: {text}", width(reporter)), **markup)
 
@@ -58,8 +52,6 @@ def fail(report: pytest.TestReport, reason: str, *, first: bool = False) -> None
     """Mark the report of a test's call as failed.
 
     Args:
-        report: the report.
-        reason: one line.
         first: whether it stands before other reasons: pytest's last lines have the first one only.
     """
     lines = [one_line(reason)]

@@ -37,13 +37,7 @@ class Profiling:
     """pytest hooks that replace `benchmark`'s timing with profiling, and the instrument that profiles."""
 
     def __init__(self, kinds: Sequence[str], repeats: int, store: ProfileStore) -> None:
-        """Profile each function that a test passes to `benchmark`.
-
-        Args:
-            kinds: the kinds of profile.
-            repeats: calls to profile after the first.
-            store: where profiles are saved.
-        """
+        """Profile each function that a test passes to `benchmark`."""
         self._kinds, self._repeats, self._store = kinds, repeats, store
         self.root: Path | None = None
         """pytest's rootdir."""

@@ -45,22 +45,14 @@ class Kind(Protocol):
 
 
 def known(name: str) -> str:
-    """Return the name of a kind.
-
-    Raises:
-        UsageError: there is no such kind.
-    """
+    """Return the name of a kind."""
     if name not in KINDS:
         raise UsageError(f"unknown kind of profile '{name}': choose from {', '.join(KINDS)}")
     return name
 
 
 def check(kinds: Sequence[str]) -> None:
-    """See that the kinds can be taken in one run.
-
-    Raises:
-        UsageError: one excludes the others.
-    """
+    """See that the kinds can be taken in one run."""
     if others := _ALONE in kinds and ",".join(kind for kind in kinds if kind != _ALONE):
         raise UsageError(
             f"kind of profile '{_ALONE}': callgrind slows down all that runs; take {others} in another run"

@@ -83,10 +83,6 @@ def run(wanted: Wanted, progress: ProfileProgress) -> list[Ended]:
     Returns:
         How the benchmarks ended; an empty list if none is selected. If pytest ended early, the last entry is
         the benchmark that was running, as failed.
-
-    Raises:
-        UsageError: pytest rejected its arguments, or ended before a benchmark began; or instructions are
-            wanted and nothing counts them here.
     """
     with scratch() as files:
         log = files / "pytest.log"
@@ -155,13 +151,7 @@ def _answer(child: Child) -> dict[str, Any]:
 
 
 def _why(status: int | None, problem: str, log: str) -> str:
-    """Return why nothing ran: in one line if pytest gives the reason, else with the end of its output.
-
-    Args:
-        status: the exit status of the process; None: it does not end.
-        problem: what is wrong with it then.
-        log: pytest's output.
-    """
+    """Return why nothing ran: in one line if pytest gives the reason, else with the end of its output."""
     lines = log.splitlines()
     if errors := [found[1] or found[2] for line in lines if (found := _SAID.match(line))]:
         return errors[0].removeprefix("gnnbench: ")

@@ -70,9 +70,7 @@ class Ranges:
         """Store the arguments; the search for targets comes on entering.
 
         Args:
-            targets: functions to wrap; those of libraries that are not imported are ignored.
             device: on `cuda`, ranges are NVTX ranges as well.
-            clock: returns nanoseconds; see `subject.clock_of`.
         """
         self._targets, self._nvtx, self._clock = targets, device == "cuda", clock
         self._missing: tuple[str, ...] = ()
@@ -167,7 +165,6 @@ class Ranges:
         """Open a range, and return what closes it. A context manager of contextlib would take 1 µs more.
 
         Args:
-            name: the range's name.
             inline: whether torch functions become ranges in it; None: as around it.
         """
         announced = _announced(name, self._nvtx)

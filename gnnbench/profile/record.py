@@ -150,11 +150,7 @@ def write(record: ProfileRecord, folder: Path) -> None:
 
 
 def read(path: Path) -> ProfileRecord:
-    """Return a saved record; `path` is its file or folder.
-
-    Raises:
-        UsageError: it is missing, incomplete, or of another format or version.
-    """
+    """Return a saved record; `path` is its file or folder."""
     file = path / FILE if path.is_dir() else path
     content = json_io.read(file, MAX_BYTES, _REMEDY)
     if "sections" not in json_io.fields(content):
@@ -173,11 +169,7 @@ class ProfileStore:
         self.root = root
 
     def check(self) -> None:
-        """Make the folder, and check that it is writable.
-
-        Raises:
-            UsageError: it is not.
-        """
+        """Make the folder, and check that it is writable."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.root):

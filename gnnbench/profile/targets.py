@@ -122,12 +122,7 @@ def find(targets: Sequence[Target]) -> tuple[list[tuple[Target, Attribute]], tup
 
 
 def put_originals_back(originals: Mapping[int, Any], owners: Iterable[Any]) -> None:
-    """Remove wrappers that a library stored elsewhere, as PyG does in a layer's class when it is first made.
-
-    Args:
-        originals: the original by the id of its wrapper.
-        owners: modules, and classes, whose subclasses are searched, too.
-    """
+    """Remove wrappers that a library stored elsewhere, as PyG in a layer's class when it is first made."""
     looked_at: dict[int, Any] = {}
     for owner in owners:
         inner = _subclasses(owner) if isinstance(owner, type) else ()

@@ -14,7 +14,6 @@ def table(columns: Mapping[str, int], rows: Iterable[Sequence[str]]) -> list[str
 
     Args:
         columns: width of each column by its heading; negative: its texts are on the left, and cut.
-        rows: a text for each column.
     """
     return [" ".join(map(_cell, row, columns.values())).rstrip() for row in (tuple(columns), *rows)]
 

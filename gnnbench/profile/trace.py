@@ -72,9 +72,7 @@ def record(subject: Subject, around: Callable[[], AbstractContextManager[object]
     A step ends when the GPU has finished. The subject's set-up is outside the steps.
 
     Args:
-        subject: for its device, repeats and set-up.
         around: returns a context around each call, inside its step.
-        folder: a new folder for the file.
     """
     import torch
     from torch import profiler

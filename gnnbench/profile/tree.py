@@ -58,11 +58,6 @@ ranges = Tree(LAYERS, waits=False)
 def measure(subject: Subject, targets: Sequence[Target], clock: Callable[[], int]) -> dict[str, Any]:
     """Time a call with ranges: a first call, then calls with and without ranges in turns.
 
-    Args:
-        subject: what is called.
-        targets: the functions that become ranges.
-        clock: returns nanoseconds.
-
     Returns:
         A `record.TreeSection`.
     """

@@ -18,12 +18,7 @@ _WIDTH_IN_A_PIPE = 80
 
 
 def document(found: AffectedResult, width: int | None) -> Document:
-    """Return a line for each affected benchmark, in a table for each heading, and one for each other result.
-
-    Args:
-        found: the result.
-        width: characters per line; None: the output is not a terminal.
-    """
+    """Return a line for each affected benchmark, in a table for each heading, and for each other result."""
     shown = {name: one for name, one in found.benchmarks.items() if one.status != "same"}
     blocks: list[Table | Note] = []
     for names in groups(specs_in(shown)):

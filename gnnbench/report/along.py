@@ -34,13 +34,7 @@ def document(found: Along, thresholds: Thresholds) -> Document:
 
 
 def _table(heading: str, groups: list[list[Row]], found: Along) -> Table:
-    """Return the table of the benchmarks with the same inputs.
-
-    Args:
-        heading: the inputs; empty: the benchmarks have no spec.
-        groups: the rows with the same base.
-        found: the comparison.
-    """
+    """Return the table of the benchmarks with the same inputs."""
     place = shared_place([rows[0].pair.function for rows in groups])
     names = (Column(name, once=True) for name in _columns(groups[0][0].pair))
     shown = [*_NUMBERS, *(named("terminal", "verdict") if is_judged(found) else ())]

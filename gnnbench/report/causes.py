@@ -55,11 +55,7 @@ class Told:
         return frozenset(row.fullname for row in self.cause.rows)
 
     def lines(self, names: Mapping[str, str]) -> list[str]:
-        """Return the lines for a terminal.
-
-        Args:
-            names: name of each benchmark in a sentence, by fullname.
-        """
+        """Return the lines for a terminal."""
         which = units.listed([names[row.fullname] for row in self.cause.rows], BENCHMARKS)
         return [f"{self.sentence()}: {which}", *(f"  {does}: {command}" for does, command in self.commands)]
 
@@ -70,8 +66,6 @@ def told(
     """Return the causes to show, those of most benchmarks first.
 
     Args:
-        rows: all benchmarks of a result.
-        repeat: see `RepeatOf`.
         whole: whether the result has all benchmarks of the places that were given to pytest.
         failures: whether each slower benchmark is a failed test, whose message has what changed and the
             command that repeats it. Of a cause with one benchmark, only another command is shown then.

@@ -42,11 +42,7 @@ class Sources:
 
 
 def read(paths: Sequence[Path]) -> Sources:
-    """Read all files; the first is shown, further ones are its base.
-
-    Raises:
-        UsageError: a file cannot be used, or the files do not belong together.
-    """
+    """Read all files; the first is shown, further ones are its base."""
     found = list(map(_read, paths))
     left_out = by_file((one.path, one.left_out) for one in found if isinstance(one, RunFile))
     return Sources(found[0], _base(found) if len(found) > 1 else (), tuple(left_out))
@@ -64,11 +60,7 @@ def _read(path: Path) -> RunFile | Result:
 
 
 def _base(found: Sequence[RunFile | Result]) -> tuple[RunFile, ...]:
-    """Return all files but the first, as runs of the same environment.
-
-    Raises:
-        UsageError: a file is no run, is named twice, or has another environment.
-    """
+    """Return all files but the first, as runs of the same environment."""
     distinct([one.path for one in found])
     runs = []
     for one in found:
@@ -88,15 +80,7 @@ def _base(found: Sequence[RunFile | Result]) -> tuple[RunFile, ...]:
 
 
 def compose(sources: Sources, thresholds: Thresholds) -> View:
-    """Return the view of files.
-
-    Args:
-        sources: the files.
-        thresholds: of runs that are compared here.
-
-    Raises:
-        UsageError: a file is damaged.
-    """
+    """Return the view of files."""
     main = sources.first
     with json_io.refusing(main.path, "damaged", "save it again"):
         if isinstance(main, Result):
@@ -209,11 +193,7 @@ def _compared(name: str, saved: Mapping[str, Any]) -> Compared:
 
 
 def environment_facts(environment: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return name and value of each known field.
-
-    Args:
-        environment: from a file; empty if the file has none.
-    """
+    """Return name and value of each known field."""
     if not environment:
         return ()
     commit = environment.get("commit")

@@ -86,9 +86,7 @@ def terminal(document: Document, width: int | None, *, colour: bool) -> str:
     """Write a document for a terminal.
 
     Args:
-        document: the document.
         width: characters per line; None: the output is not a terminal, and no line is broken.
-        colour: whether the output shows colours.
     """
     out = io.StringIO()
     console = Console(file=out, width=width or UNLIMITED, force_terminal=colour)

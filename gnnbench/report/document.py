@@ -153,14 +153,7 @@ def chosen(columns: Sequence[Column], output: Output, rows: Collection[Any]) -> 
 def table(
     names: Labels, columns: Sequence[Column], found: Mapping[str, Any], output: Output = "terminal"
 ) -> Table:
-    """Return a table of benchmarks: their names, and the columns.
-
-    Args:
-        names: of the benchmarks in it.
-        columns: all columns after the names; those of this output are taken.
-        found: the row of each benchmark, by fullname.
-        output: where the table is shown.
-    """
+    """Return a table of benchmarks: their names, and the columns."""
     shown = chosen(columns, output, [found[name] for name in names.cells])
     rows = [(*cells, *(column.of(found[name]) for column in shown)) for name, cells in names.cells.items()]
     return Table(names.shared, (*map(Column, names.columns), *shown), rows)
@@ -169,11 +162,5 @@ def table(
 def tables(
     specs: Mapping[str, Spec | None], columns: Sequence[Column], found: Mapping[str, Any]
 ) -> list[Table]:
-    """Return a table of benchmarks for each graph, width, types and device, and one for those without a spec.
-
-    Args:
-        specs: of the benchmarks with a row, by fullname.
-        columns: the columns after the names.
-        found: the row of each benchmark, by fullname.
-    """
+    """Return a table for each graph, width, types and device, and one for benchmarks without a spec."""
     return [table(names, columns, found) for names in groups(specs)]

@@ -35,14 +35,7 @@ def _cleaned(value: Any) -> Any:
 
 
 def framed(text: str, width: int, height: int, paper: str) -> str:
-    """Centre a chart in an area of a fixed size, as large as it fits.
-
-    Args:
-        text: the chart's SVG.
-        width: width of the area, in pixels.
-        height: height of the area, in pixels.
-        paper: background colour.
-    """
+    """Centre a chart in an area of a fixed size, as large as it fits."""
     root = ET.fromstring(text)  # noqa: S314 - drawn by us, without entities
     inner = float(root.attrib["width"]), float(root.attrib["height"])
     scale = min(width / inner[0], height / inner[1])
@@ -65,12 +58,7 @@ def png(text: str) -> bytes:
 
 
 def for_page(draw: Callable[[Style], Mapping[str, Any]], description: str) -> Markup:
-    """Return the markup of a chart in two widths; the style sheet shows the one that fits the window.
-
-    Args:
-        draw: returns the chart in a style.
-        description: text for readers who cannot see it.
-    """
+    """Return the markup of a chart in two widths; the style sheet shows the one that fits the window."""
     charts = (
         f'<div class="{name}">{inline_svg(draw(style), description)}</div>'
         for name, style in (("wide", PAGE), ("narrow", PHONE))
@@ -82,10 +70,6 @@ def inline_svg(spec: Mapping[str, Any], description: str) -> str:
     """Return a chart as SVG for a page, checked to contain shapes and text only.
 
     The chart contains names from files of unknown origin. So it is parsed as XML and written again.
-
-    Args:
-        spec: the chart.
-        description: text for readers who cannot see it.
 
     Raises:
         ValueError: it contains another element or attribute.

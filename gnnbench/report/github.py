@@ -28,11 +28,7 @@ class PullRequest:
 
     @classmethod
     def parse(cls, repository: str, number: str) -> "PullRequest":
-        """Check the settings.
-
-        Raises:
-            UsageError: a setting is missing or invalid.
-        """
+        """Check the settings."""
         if not repository:
             raise UsageError("no repository: give --repository OWNER/NAME, or set GITHUB_REPOSITORY")
         if not _REPOSITORY.fullmatch(repository):
@@ -45,14 +41,10 @@ class PullRequest:
         """Create a comment, or update the one that this account made before.
 
         Args:
-            body: Markdown, without the marker.
             marker: last line of the comment; this account's comment with the same marker is updated.
 
         Returns:
             The comment's URL, and whether it was updated.
-
-        Raises:
-            UsageError: gh is not installed, or it fails.
         """
         (account,) = _api("graphql", "--raw-field", f"query={_VIEWER}", "--jq", ".data.viewer.login | tojson")
         issues = f"repos/{self.repository}/issues"
@@ -80,11 +72,7 @@ def marker(title: str) -> str:
 
 
 def _api(*words: str, text: str = "") -> list[Any]:
-    """Return the JSON values that `gh api` prints, one a line; it can read a text.
-
-    Raises:
-        UsageError: gh is not installed, or it fails.
-    """
+    """Return the JSON values that `gh api` prints, one a line; it can read a text."""
     try:
         done = subprocess.run(  # noqa: S603 - what gh is given is checked, or a text
             ["gh", "api", *words],  # noqa: S607

@@ -64,7 +64,6 @@ def pictures(
     Groups of one benchmark share a picture; if there is one such group among others, it has none.
 
     Args:
-        groups: pytest-benchmark's groups: name and benchmarks.
         by_operation: whether gnnbench's own benchmarks are grouped by operation and graph instead.
     """
     found: dict[tuple[str, str], list[Entry]] = {}

@@ -32,8 +32,6 @@ def wrapped(text: str, width: int | None, indent: str = INDENT) -> str:
     as in a shell, so that it can be pasted; its words stay whole.
 
     Args:
-        text: the lines, usually one.
-        width: characters per line; None: the output is not a terminal, and no line is broken.
         indent: start of what follows where a line is broken.
     """
     lines = printable(text).split("\n")
@@ -80,8 +78,6 @@ def folded(name: str, width: int, first: int | None = None) -> list[str]:
     """Break a name, such as a test id, at its natural separators: `::`, `[`, `-` and `/`.
 
     Args:
-        name: the name.
-        width: characters per line.
         first: characters of the first line, which is empty if no part of the name fits; None: `width`.
     """
     lines: list[str] = []

@@ -52,13 +52,7 @@ _DATA_SETS = (
 
 
 def document(data_root: Path | None, cache: Path, width: int | None) -> Document:
-    """Return all data sets and platforms, and a line for each operation.
-
-    Args:
-        data_root: folder of real data sets; None: there is none.
-        cache: folder of downloads.
-        width: characters per line; None: the output is not a terminal.
-    """
+    """Return all data sets and platforms, and a line for each operation."""
     reasons = {one.name: missing(one.packages) for one in PLATFORMS.values()}
     platforms = [(one.name, one.title, "no" if reasons[one.name] else "yes") for one in PLATFORMS.values()]
     titles = [Column(name, "text") for name in ("name", "what", "here")]
@@ -75,11 +69,7 @@ def document(data_root: Path | None, cache: Path, width: int | None) -> Document
 
 
 def operation(name: str) -> Iterator[str]:
-    """Yield the lines about the operations with a name, or whose names begin with it: `spmm`.
-
-    Raises:
-        UsageError: there are none.
-    """
+    """Yield the lines about the operations with a name, or whose names begin with it: `spmm`."""
     known = OPERATIONS.get(name)
     found = [known] if known else [one for one in OPERATIONS.values() if one.name.startswith(f"{name}_")]
     if not found:

@@ -35,13 +35,7 @@ def write(
     """Write results: a summary, a table that begins with the changed benchmarks, and folded details.
 
     Args:
-        results: the results.
-        title: title of the results.
-        details_url: link to the full report, already checked.
         most: most characters; what does not fit is left out, with a line that says how much.
-
-    Raises:
-        UsageError: even the shortest form is too long.
     """
     parts = list(map(_excerpt, results))
 

@@ -88,9 +88,7 @@ def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> s
     """Write a name as code, on one line.
 
     Args:
-        text: the name.
         in_table: whether it is in a cell of a table, where `|` must be escaped.
-        most: most characters shown; the middle of a longer name is left out.
     """
     shown = _shortened(_visible(_shortened(text, _MUCH)), most)
     if in_table:
@@ -109,12 +107,7 @@ def cell(name: str) -> str:
 
 
 def prose(text: str, most: int = NOTE_CHARACTERS) -> str:
-    """Write a sentence on one line: words and numbers as they are, the rest as code.
-
-    Args:
-        text: the sentence.
-        most: most characters shown.
-    """
+    """Write a sentence on one line: words and numbers as they are, the rest as code."""
     shown = _shortened(_visible(" ".join(_shortened(text, _MUCH).split())), most)
     words = [word for word in shown.split(" ") if word]
     plain = [_is_plain(word) or bool(place and _CLOSING.fullmatch(word)) for place, word in enumerate(words)]

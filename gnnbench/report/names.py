@@ -50,10 +50,6 @@ def in_lines(text: str, letters: int) -> list[str]:
     """Return a name in lines: broken at spaces, within a long word at punctuation.
 
     A name that is too long keeps its beginning and its end.
-
-    Args:
-        text: the name.
-        letters: most letters of a line.
     """
     lines = [""]
     for word in text.split():
@@ -95,12 +91,7 @@ def heading(spec: Spec) -> str:
 
 
 def titles(names: Sequence[str], specs: Sequence[Spec | None]) -> tuple[list[tuple[str, str]], str]:
-    """Return title and context of each benchmark, and what all have in common.
-
-    Args:
-        names: fullnames of the benchmarks.
-        specs: their specs; None: a benchmark has none.
-    """
+    """Return title and context of each benchmark, and what all have in common."""
     place = shared_place([name for name, spec in zip(names, specs, strict=True) if not spec])
     shared, contexts = _divided([(spec.platform, *inputs(spec)) for spec in specs if spec])
     context = iter(contexts)
@@ -132,11 +123,7 @@ class Labels:
 
     @classmethod
     def of(cls, specs: Mapping[str, Spec | None]) -> Self:
-        """Choose the columns: ids if a benchmark has no spec, or if two differ in their ids only.
-
-        Args:
-            specs: by fullname.
-        """
+        """Choose the columns: ids if a benchmark has no spec, or if two differ in their ids only."""
         own = {name: spec for name, spec in specs.items() if spec}
         shared, others = _divided([inputs(spec) for spec in own.values()])
         cells = {
@@ -180,7 +167,6 @@ def grouped(
     """Return each remark once, with the names or the number of its benchmarks.
 
     Args:
-        remarks: name and remarks of each benchmark.
         benchmarks: their number; remarks on all of them have "all benchmarks" instead of names.
         hint: what follows the number of many; None: these are named too.
     """

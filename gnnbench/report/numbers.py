@@ -189,12 +189,7 @@ class Thinned:
 
 
 def thinned(benchmark: BenchmarkView, most: int) -> Thinned:
-    """Return the layouts of a benchmark.
-
-    Args:
-        benchmark: a benchmark with processes.
-        most: most layouts per process.
-    """
+    """Return the layouts of a benchmark."""
     blocks = [np.array(process.blocks_ns) / 1e9 for process in benchmark.processes]
     middle = benchmark.seconds or float(np.median(np.concatenate(blocks)))
     divisor, unit = units.scale(middle)

@@ -27,7 +27,6 @@ def render(template: str, *, own: str = "", package: str = _SHARED, **context: A
         template: file in the folder `templates` of the package that extends `base.html`.
         own: name of a style sheet and a script of `gnnbench.report` that only this page has.
         package: name of the package that has the template.
-        context: variables of the template.
     """
     style = "\n".join(_text(f"{name}.css") for name in ("base", own) if name)
     texts = [_text(f"{name}.js") for name in ("table", own) if name]

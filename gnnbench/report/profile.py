@@ -33,11 +33,7 @@ class Profile:
 
 
 def pages(profiles: Sequence[Profile]) -> Iterator[str]:
-    """Yield a text for each benchmark; first, one table for benchmarks that differ only in the platform.
-
-    Args:
-        profiles: in display order.
-    """
+    """Yield a text for each benchmark; first, one table for benchmarks that differ only in the platform."""
     groups: dict[object, list[Profile]] = {}
     for profile in profiles:
         spec = profile.record.spec
@@ -55,12 +51,7 @@ def pages(profiles: Sequence[Profile]) -> Iterator[str]:
 
 
 def side_by_side(kind: str, sections: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
-    """Return the median times of platforms in one table, with ratios to the first platform.
-
-    Args:
-        kind: `phases` or `layers`.
-        sections: each platform, and its section of the same work.
-    """
+    """Return the median times of platforms in one table, with ratios to the first platform."""
     platforms = [platform for platform, _ in sections]
     columns = [_times(section) for _, section in sections]
     lines = [_line(kind, platforms, [""] * len(platforms))]

@@ -27,16 +27,7 @@ _MARK = "<!-- a slide of gnnbench report -->\n"
 
 
 def write(pictures: Iterable[Picture], last: str, folder: Path) -> list[Path]:
-    """Write an SVG and a PNG for each chart; return the files. Older slides in the folder are removed.
-
-    Args:
-        pictures: the charts.
-        last: text below each, see `footer`.
-        folder: where.
-
-    Raises:
-        UsageError: the folder cannot be written.
-    """
+    """Write an SVG and a PNG for each chart; return the files. Older slides in the folder are removed."""
     written: list[Path] = []
     try:
         for number, picture in enumerate(pictures, 1):
@@ -51,10 +42,7 @@ def save(picture: Picture, last: str, path: Path, mark: str = "") -> tuple[Path,
     """Write a chart as SVG and PNG; return the files.
 
     Args:
-        picture: the chart.
-        last: text below it, see `footer`.
         path: the files' path without the suffix.
-        mark: end of the SVG file.
 
     Raises:
         OSError: a file cannot be written.

@@ -117,12 +117,7 @@ def _cells(names: tuple[str, str], rows: Sequence[TableRow]) -> Iterator[tuple[o
 
 
 def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[str]:
-    """Return how to read rows of several platforms, how to confirm them, and what does similar work.
-
-    Args:
-        rows: all rows.
-        arguments: pytest's, without those on files.
-    """
+    """Return how to read rows of several platforms, how to confirm them, and what does similar work."""
     work = [replace(row.spec, platform="") for row in rows]
     if len(set(work)) == len(work):
         return _similar(rows)
@@ -151,12 +146,7 @@ def _similar(rows: Sequence[TableRow]) -> list[str]:
 
 
 def notes(rows: Sequence[TableRow], hint: str | None = "") -> list[str]:
-    """Return each note once, with the names or the number of its benchmarks; what one can do comes first.
-
-    Args:
-        rows: all rows.
-        hint: as for `names.grouped`.
-    """
+    """Return each note once, with the names or the number of its benchmarks; what one can do comes first."""
     remarks = (
         (f"{row.spec.operation} {SHORT_DIRECTION[row.spec.direction]} {row.spec.platform}", row.notes)
         for row in rows

@@ -29,7 +29,6 @@ def newly_decided(decisions: Mapping[str, Decision], told: set[str]) -> list[str
     """Return a line for each benchmark that was decided meanwhile, and one for those that run the same code.
 
     Args:
-        decisions: the state of each benchmark.
         told: the benchmarks that were decided at the last call; becomes those that are decided now.
     """
     decided = {name: one for name, one in decisions.items() if one.counts.decided}
@@ -105,12 +104,7 @@ def named(output: Output, *titles: str) -> list[Column]:
 
 
 def document(found: Comparison, causes: Sequence[Told] = ()) -> Document:
-    """Return a table for each heading, the line on benchmarks that run the same code, notes, and causes.
-
-    Args:
-        found: the verdicts.
-        causes: of slower benchmarks.
-    """
+    """Return a table for each heading, the line on benchmarks that run the same code, notes, and causes."""
     shown, same_code = divided(found.rows)
     specs = specs_of(shown)
     noted = [row for row in found.rows if row.notes or row.fullname in specs]

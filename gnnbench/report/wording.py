@@ -68,12 +68,7 @@ class Headline:
 
 
 def headline(rows: Sequence[Judged], effect: float | None = None) -> Headline:
-    """Return the main result: what fails; or else what is known not to, and what is not known.
-
-    Args:
-        rows: the benchmarks; those without a verdict are not counted.
-        effect: minimum effect of interest, to name it.
-    """
+    """Return the main result: what fails; or else what is known not to, and what is not known."""
     words = [word(row.judgement, row.results) for row in rows if row.judgement]
     if not words:
         return Headline("No benchmark in the result", "")
@@ -230,7 +225,6 @@ def sentence(row: Compared, *, in_turns: bool = False) -> str:
     """Write a benchmark's verdict and its reason on one line.
 
     Args:
-        row: the benchmark.
         in_turns: whether both sides were timed in pairs of processes.
     """
     found = row.judgement

@@ -97,9 +97,6 @@ def find(start: Path) -> Accepted:
 
     Args:
         start: the folder to begin with; the file belongs there if there is none.
-
-    Raises:
-        UsageError: see `read`.
     """
     for folder in above(start):
         if (folder / FILE).is_file():
@@ -108,11 +105,7 @@ def find(start: Path) -> Accepted:
 
 
 def read(file: Path) -> Accepted:
-    """Read a file.
-
-    Raises:
-        UsageError: it cannot be read, or an entry is wrong; the message is one line.
-    """
+    """Read a file."""
     content = read_toml(file, _MAX_BYTES)
     check_keys(f"{file}", content, [_LIST])
     try:
@@ -143,12 +136,7 @@ def write(old: Accepted, new: Sequence[Entry], replaced: Collection[int] = ()) -
     The file is written whole or not at all.
 
     Args:
-        old: the file as it was read.
-        new: entries to add at its end.
         replaced: numbers of entries to remove.
-
-    Raises:
-        UsageError: the file cannot be written.
     """
     import tomlkit
 

@@ -37,14 +37,6 @@ def choose(records: Iterable[Record], head: Collection[str], places: Sequence[st
 
     It includes benchmarks that the run lacks: they are reported as missing. A benchmark that a newer record
     lacks too, although that record covers its file, is left out: it was removed earlier.
-
-    Args:
-        records: records of the run's environment, the newest first.
-        head: benchmarks of the run.
-        places: folders and files that pytest was given, relative to rootdir.
-
-    Raises:
-        UsageError: a record cannot be used.
     """
     runs: list[RunFile] = []
     newer: list[RunFile] = []

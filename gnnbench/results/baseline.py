@@ -53,11 +53,7 @@ class Record:
         return run.part.record is not None and run.part.record.processes != len(self.files)
 
     def read(self) -> list[RunFile]:
-        """Return the run files of all processes.
-
-        Raises:
-            UsageError: a file cannot be used or is missing.
-        """
+        """Return the run files of all processes."""
         runs = run_file.read_all(self.files)
         for run in runs:
             if run.part.record is None:
@@ -102,9 +98,6 @@ class RecordStore:
         wait policy, with whose times nothing can be compared.
 
         Only those with this number, NNNN, or with this text in their path, if one is given.
-
-        Raises:
-            UsageError: not exactly one record has this number; two may have it after merging branches.
         """
         found = self._named(self._of_machine(here), number)
         if not found:
@@ -166,11 +159,7 @@ class RecordStore:
         return record, fields
 
     def check(self) -> None:
-        """Check that a record can be saved, before anything is measured.
-
-        Raises:
-            UsageError: the folder cannot be written, or does not support hard links.
-        """
+        """Check that a record can be saved, before anything is measured."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=self.root, prefix=UNFINISHED) as folder:
@@ -189,13 +178,7 @@ class RecordStore:
         A fingerprint that all processes agree on is kept in the first file only; others are dropped.
 
         Args:
-            contents: run files, one per process, as they were read.
-            machine: pytest-benchmark's name of this machine.
             name: of the record; characters that a file's name cannot have are replaced.
-            reason: why the record is made.
-
-        Raises:
-            UsageError: the folder cannot be written, or all numbers are used.
         """
         here = contents[0]["gnnbench"]["environment"]
         folder = self.root / environment.name(here) / machine
@@ -232,11 +215,7 @@ class RecordStore:
         return [*self.root.glob(f"{UNFINISHED}*"), *self.root.glob(f"*/*/{UNFINISHED}*")]
 
     def remove(self, record: Record) -> None:
-        """Remove a record's files.
-
-        Raises:
-            UsageError: a file cannot be removed.
-        """
+        """Remove a record's files."""
         try:
             for file in record.files:
                 file.unlink()

@@ -85,11 +85,7 @@ def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def read(entry: Mapping[str, Any]) -> Benchmark:
-    """Read a benchmark's part of a run file; if it is damaged, the benchmark has a `fault` and no times.
-
-    Args:
-        entry: its record, see `entries`.
-    """
+    """Read a benchmark's part of a run file; if it is damaged, the benchmark has a `fault` and no times."""
     try:
         return _read(entry)
     except json_io.DAMAGE as error:

@@ -55,11 +55,7 @@ def path_of(root: Path, platform: str) -> Path:
 
 
 def read(path: Path) -> dict[str, dict[str, dict[str, int]]]:
-    """Return the counters of a baseline file by benchmark; empty if there is no file.
-
-    Raises:
-        UsageError: the file cannot be read, or has another form or version.
-    """
+    """Return the counters of a baseline file by benchmark; empty if there is no file."""
     try:
         state = path.stat()
     except FileNotFoundError:
@@ -88,9 +84,6 @@ def changes(
     """Return every count of a benchmark that differs from the baseline, as in `+4 aten::sort`.
 
     None: it is not recorded.
-
-    Raises:
-        UsageError: the baseline cannot be read.
     """
     recorded = read(path_of(root, platform)).get(benchmark)
     return None if recorded is None else list(map(str, changed(recorded, counts, unsteady)))

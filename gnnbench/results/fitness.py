@@ -11,11 +11,7 @@ from .run_file import RunFile
 
 
 def verify(record: Record) -> None:
-    """Check a saved record.
-
-    Raises:
-        UsageError: it is incomplete, departs from the schema, or is in another environment's folder.
-    """
+    """Check a saved record."""
     runs = record.read()
     if reason := unlike(runs):
         raise UsageError(f"{record.files[0]}: not a valid baseline: {reason}")

@@ -16,12 +16,7 @@ _NAMED = 3
 
 
 def lines(entries: Sequence[Any], found: "Mapping[str, Benchmark]") -> tuple[str, ...]:
-    """Return what is left out of a run file, a line for each reason.
-
-    Args:
-        entries: the file's list of benchmarks.
-        found: those that are read, by fullname.
-    """
+    """Return what is left out of a run file, a line for each reason."""
     names = [entry.get("fullname") if isinstance(entry, dict) else None for entry in entries]
     named = [name for name in names if isinstance(name, str)]
     again = list((Counter(named) - Counter(list(found))).elements())

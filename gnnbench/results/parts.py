@@ -128,14 +128,7 @@ def identity(
     folders: Iterable[Path],
     definition: Iterable[Callable[..., Any]],
 ) -> dict[str, Any]:
-    """Return the part of `extra_info["gnnbench"]` that identifies the measured work.
-
-    Args:
-        case: the spec and its graph.
-        functions: the benchmark's own code: the test and the timed function.
-        folders: folders of that code and its helpers.
-        definition: the test and its reference.
-    """
+    """Return the part of `extra_info["gnnbench"]` that identifies the measured work."""
     from ..measure.code_hash import code_hash
 
     graph = case.graph

@@ -71,29 +71,17 @@ class RunFile:
 
 
 def read(path: Path) -> RunFile:
-    """Read a run file.
-
-    Raises:
-        UsageError: it is missing, too large or damaged, or has another format or version.
-    """
+    """Read a run file."""
     return parse(path, load(path))
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Return a file's content, after `check`.
-
-    Raises:
-        UsageError: as `read`.
-    """
+    """Return a file's content, after `check`."""
     return check(path, json_io.read(path, MAX_BYTES, REMEDY))
 
 
 def check(path: Path, content: Any) -> dict[str, Any]:
-    """Return the parsed content of a file if it is a run file of a version that can be read.
-
-    Raises:
-        UsageError: the content has another form or version.
-    """
+    """Return the parsed content of a file if it is a run file of a version that can be read."""
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         _refuse(path, f"{_FOREIGN}: it has no list of benchmarks")
     if "command" in content:
@@ -110,11 +98,7 @@ def check(path: Path, content: Any) -> dict[str, Any]:
 
 
 def parse(path: Path, content: Mapping[str, Any]) -> RunFile:
-    """Check what `load` returned.
-
-    Raises:
-        UsageError: the content has another form.
-    """
+    """Check what `load` returned."""
     with json_io.refusing(path, _FOREIGN, REMEDY):
         return _run(path, content)
 
@@ -149,11 +133,7 @@ def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
 
 
 def shard_of(path: Path, text: str | None) -> Shard | None:
-    """Parse a file's shard, as in `1/4`.
-
-    Raises:
-        UsageError: it is not a shard.
-    """
+    """Parse a file's shard, as in `1/4`."""
     try:
         return Shard.parse(text) if text else None
     except UsageError as error:
@@ -177,11 +157,7 @@ def keep_once(contents: Sequence[dict[str, Any]]) -> None:
 
 
 def read_all(files: Iterable[Path]) -> list[RunFile]:
-    """Read run files; the processes of a record get the fingerprints of its first file.
-
-    Raises:
-        UsageError: a file cannot be used.
-    """
+    """Read run files; the processes of a record get the fingerprints of its first file."""
     runs = [read(file) for file in files]
     firsts: dict[str | None, Mapping[str, Benchmark]] = {
         place: run.benchmarks

@@ -35,11 +35,7 @@ class UnfinishedRecord:
         return None
 
     def keep(self, output: Path, process: int) -> RunFile:
-        """Move the run file of a process that has ended into the folder, and return it.
-
-        Raises:
-            UsageError: it cannot be used.
-        """
+        """Move the run file of a process that has ended into the folder, and return it."""
         return run_file.read(output.replace(self._file(process)))
 
     def finished(self, processes: int) -> int:
@@ -63,13 +59,8 @@ def opened(
     It has the processes that an interrupted command left. Those that were left for a week are removed.
 
     Args:
-        cache: the cache folder; unfinished records are in its `unfinished-records`.
-        here: the environment, with the commit.
         inputs: what else must be equal for processes to belong to one record: folders, pytest's arguments.
         waits: is called before waiting for another record.
-
-    Raises:
-        UsageError: the cache folder is not writable.
     """
     unfinished = cache / "unfinished-records"
     # Not inside: what is there is removed, and a lock with it.

@@ -47,17 +47,9 @@ def built(
 
     Builds are kept without git's own files; those that were used longest ago are removed first.
 
-    Args:
-        repository: the repository of the commit.
-        commit: the full hash.
-        build: how to build it.
-        cache: the cache folder; builds are in its `builds`.
-        listener: receives slow steps, and folders that cannot be removed.
-
     Raises:
         UnbuildableError: the command or a submodule fails.
         OSError: the cache is full.
-        UsageError: the cache is not writable.
     """
     builds = cache / "builds"
     folder = builds / build.key(repository, commit)

@@ -63,12 +63,7 @@ has a "." in it, which tells its functions from those of a side that has the sam
 
 
 class DiedError(Exception):
-    """A side cannot be used any more; the message is one line, which names it.
-
-    Args:
-        side: `base` or `head`; empty: it is one alone.
-        why: in one line.
-    """
+    """A side cannot be used any more; the message is one line, which names it."""
 
     def __init__(self, side: str, why: str) -> None:
         super().__init__(f"{side}: {why}" if side else why)
@@ -97,18 +92,9 @@ class Child:
         """Start the process. The calling thread must live as long as the process.
 
         Args:
-            arguments: pytest's arguments; no shell interprets them.
-            environment: variables to set in addition to this process's own.
             trees: import roots that precede all others; the first that has a package wins.
-            folder: the working directory.
-            log: file for its output; beside it lies a file with its trees.
-            places: folders of the caller whose files it has elsewhere.
-            pair: number of its pair; with the side, it seeds a simulated clock.
-            side: `base` or `head`; empty: it is one alone.
             under: the command that runs Python, with its arguments; empty: none.
             apart: whether each test runs in a fork of the process that has collected them.
-            module: whose `main` runs there.
-            terms: what it gets in addition; JSON.
         """
         self._log, self._side = log, side
         self._seen_bytes = 0

@@ -46,11 +46,7 @@ _FLAGS = {
 
 
 class Overrides:
-    """A pytest plugin that replaces what the suite and the user gave, for the plugins that are installed.
-
-    Args:
-        further: other options, and their values.
-    """
+    """A pytest plugin that replaces what the suite and the user gave, for the plugins that are installed."""
 
     def __init__(self, further: Mapping[str, Any] | None = None) -> None:
         self._further = further or {}

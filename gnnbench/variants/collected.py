@@ -67,13 +67,7 @@ def foreign_fixture(item: Any) -> str:
 
 
 def owner(config: Any, module: str, code: CodeType) -> str:
-    """Return the installed distribution of a plugin, such as `pytest-cov`, or else the file.
-
-    Args:
-        config: pytest's.
-        module: the name of the function's module.
-        code: of the function.
-    """
+    """Return the installed distribution of a plugin, such as `pytest-cov`, or else the file."""
     plugin = _plugin(config, module)
     return str(plugin[1].metadata["name"]) if plugin else os.path.relpath(code.co_filename)
 
@@ -97,9 +91,6 @@ def whole_folders(config: Any) -> list[str] | None:
     """Return the folders, relative to rootdir, whose benchmarks the user asks for without an exception.
 
     None: the user selects some, by files, ids or options.
-
-    Args:
-        config: pytest's.
     """
     option, typed = config.option, map(str, config.invocation_params.args)
     selects = option.keyword or option.markexpr or option.deselect or option.ignore or option.ignore_glob
@@ -115,8 +106,6 @@ def unmatched(settings: Settings, names: Collection[str], folders: Collection[st
     """Return a line for each rule that applies and matches none of the benchmarks, as after a rename.
 
     Args:
-        settings: with the rules.
-        names: ids of all benchmarks in some folders.
         folders: these, relative to rootdir. Rules whose pattern names another folder are left out.
     """
     return [
@@ -135,12 +124,7 @@ def _may_be_in(folder: str, pattern: str) -> bool:
 
 
 class Suite:
-    """What both sides say of the tests that they have collected.
-
-    Args:
-        base: the older side's answer, see `compare/ab/worker.py`; empty: there is none.
-        head: the newer side's.
-    """
+    """What both sides say of the tests that they have collected."""
 
     def __init__(self, base: Mapping[str, Any] | None = None, head: Mapping[str, Any] | None = None) -> None:
         self._sides = {side: given or _EMPTY for side, given in zip(SIDES, (base, head), strict=True)}
@@ -169,11 +153,7 @@ class Suite:
         return [name for name in self.names if name in self.declared]
 
     def chosen(self) -> list[str]:
-        """Return the benchmarks.
-
-        Raises:
-            UsageError: there are none; the message says why.
-        """
+        """Return the benchmarks."""
         if not self.benchmarks:
             why = "; ".join([*self._sides[SIDES[1]]["excluded"], *self._refusals()]) or "name them: -- PATH"
             raise UsageError(_NO_DEFAULT if self.left_out else f"pytest finds no benchmarks here; {why}")

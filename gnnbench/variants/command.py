@@ -99,15 +99,8 @@ def last_line(errors: str) -> str:
 def pip_install(options: Sequence[str], asked: Sequence[str], root: Path, named: str) -> str:
     """Run `pip install` of this environment, and return what it prints.
 
-    Args:
-        options: of pip, beside those that make it quiet and ask nothing.
-        asked: requirements, archives and folders.
-        root: the working directory.
-        named: what the user asked for, in one line, for messages.
-
     Raises:
         UnbuildableError: pip cannot install it.
-        UsageError: there is no pip.
     """
     # -P: import nothing from the caller's folder.
     python = (sys.executable, "-P", "-m", "pip", "install", *_PIP_OPTIONS)

@@ -34,18 +34,10 @@ def run(
     """Time a suite in a new process; it never outlives this call.
 
     Args:
-        arguments: pytest's arguments; no shell interprets them.
-        output: the run file to write.
-        folder: the working directory.
         number: the process's number, from 1; it seeds the simulated clock.
-        progress: called with each line of output.
 
     Returns:
         Lines on what was done otherwise than the suite says, and on an exit status other than 0.
-
-    Raises:
-        UsageError: a benchmark failed or did not run, or nothing was timed; the message has the last lines
-            that pytest printed.
     """
     title = f"process {number}"
     words = [*arguments, f"--benchmark-json={output}"]
@@ -65,7 +57,6 @@ def collect(arguments: Sequence[str], folder: Path, timeout_seconds: float) -> E
 
     Raises:
         LateError: it took too long.
-        UsageError: pytest refuses its arguments or a conftest.py; the message has the last lines it printed.
     """
     words = ["--collect-only", *arguments]
     with scratch() as files:

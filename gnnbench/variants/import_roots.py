@@ -53,11 +53,7 @@ def below(path: str, folder: str) -> str | None:
 
 
 class TestFiles:
-    """The files of the caller's tree that both sides run: tests, conftest.py, and what lies beside them.
-
-    Args:
-        tops: the caller's project and its repositories.
-    """
+    """The files of the caller's tree that both sides run: tests, conftest.py, and what lies beside them."""
 
     def __init__(self, tops: Iterable[str]) -> None:
         self._tops = sorted(set(tops), key=len, reverse=True)
@@ -99,8 +95,6 @@ class Place:
     """A folder of the caller whose tracked files a side has in another folder.
 
     Args:
-        source: the caller's folder, without symbolic links.
-        tree: the side's folder, without symbolic links too.
         tracked: names of the files that git tracks, in the commit of either; without git, those in `tree`.
         ignored: names of modules that git ignores in the caller's folder, which a build may have made; the
             names of folders end with a slash.
@@ -145,7 +139,6 @@ class Trees:
     Args:
         roots: folders in which top-level packages are looked for; the first that has a name wins.
         places: folders of the caller that the side has elsewhere.
-        project: the caller's project.
     """
 
     def __init__(self, roots: Sequence[str], places: Sequence[Place] = (), project: str = "") -> None:
@@ -395,8 +388,6 @@ class _Mapped:
     """Another finder, whose modules of the caller's tree are taken from the side's.
 
     Args:
-        finder: that one.
-        trees: the side's.
         packages: top-level names that it does not get; what is added later counts, too.
     """
 

@@ -32,11 +32,7 @@ class Failure(NamedTuple):
 
 
 def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:
-    """Say what went wrong first; None where nothing did.
-
-    Args:
-        reports: of the test's phases.
-    """
+    """Say what went wrong first; None where nothing did."""
     for when, report in reports.items():
         if report.passed:
             continue

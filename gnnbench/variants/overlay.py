@@ -42,13 +42,6 @@ def overlay(
 
     Args:
         requirements: requirements, archives and folders; torch stands alone, and gets what it needs.
-        root: pip's working directory; paths are relative to it.
-        cache: the cache folder; overlays are in its `overlays`, from which outdated ones are removed.
-        listener: receives pip's start and time, and versions of which another day's run may find others.
-        dependencies: also install the requirements' own dependencies.
-
-    Raises:
-        UsageError: pip cannot install the requirements, or the cache is not writable.
     """
     is_torch = torch_release.is_torch(requirements[0])
     dependencies = bool(dependencies) and not is_torch
@@ -179,11 +172,7 @@ def _install(
 
 
 def _clear(overlays: Path, today: date) -> None:
-    """Remove unfinished and outdated overlays, and old ones beyond the size; the caller holds the lock.
-
-    Raises:
-        UsageError: the size that the user set is none.
-    """
+    """Remove unfinished and outdated overlays, and old ones beyond the size; the caller holds the lock."""
     oldest = (today - timedelta(days=_KEPT_DAYS)).isoformat()
     for folder in overlays.iterdir():
         dated = re.match(r"\d{4}-\d\d-\d\d(?=-)", folder.name)

@@ -33,8 +33,6 @@ class Link:
         """Take over two file descriptors.
 
         Args:
-            read: messages are read from it.
-            write: messages are written to it.
             token: the text that begins each message at both ends.
         """
         for descriptor in (read, write):

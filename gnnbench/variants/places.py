@@ -44,9 +44,6 @@ def of_commit(folder: Path, commit: str, tree: Path, *, is_built: bool) -> Place
     """Return the place of a repository whose commit is checked out.
 
     Args:
-        folder: of the repository.
-        commit: the full hash.
-        tree: the top of the checkout.
         is_built: whether the checkout was built, so that nothing is borrowed.
     """
     top = real_path(git.top(folder))

@@ -43,15 +43,7 @@ class Prepared:
 
 
 def check(variant: Variant, root: Path) -> None:
-    """Check that the commits and folders of a variant exist; nothing is checked out or installed.
-
-    Args:
-        variant: what the user named.
-        root: the caller's folder.
-
-    Raises:
-        UsageError: one does not exist.
-    """
+    """Check that the commits and folders of a variant exist; nothing is checked out or installed."""
     if variant.git is not None:
         Repository.at(root, f"git:{variant.git}").commit(variant.git)
     if variant.path is not None:
@@ -92,17 +84,8 @@ def prepared(
       of its own, with what it needs.
 
     Args:
-        variant: the variant to prepare.
-        root: the caller's folder.
-        listener: receives slow steps, versions that pip found, and folders that cannot be removed.
-        cache: folder for worktrees and overlays.
-        dependencies: also install the requirements' own dependencies.
         apart: whether each requirement gets an overlay of its own, which other variants may share.
-        build: how to build what is checked out, with its submodules; None: it is not built.
         hidden: installed packages that cannot be imported, see `not_usable`.
-
-    Raises:
-        UsageError: the variant cannot be prepared; the message is one line.
     """
     root, cache = root.resolve(), real_path(cache)
     with ExitStack() as stack:
@@ -177,11 +160,7 @@ def prepared(
 def both(
     base: Variant, head: Variant, root: Path, listener: Listener, *, dependencies: bool = False
 ) -> Iterator[tuple[Prepared, Prepared]]:
-    """Prepare two sides, see `prepared`; what can be kept is in gnnbench's cache folder.
-
-    Raises:
-        UsageError: a variant cannot be prepared.
-    """
+    """Prepare two sides, see `prepared`; what can be kept is in gnnbench's cache folder."""
     cache, hidden = cache_folder(), not_usable((base, head))
     with ExitStack() as stack:
         first, second = (

@@ -30,10 +30,6 @@ def variant(saved: Sources, here: Sources) -> str:
     Its paths are relative to the rootdir. It is `.` if today's code is the saved code. A tree without git is
     taken to be unchanged: see `without_git`.
 
-    Args:
-        saved: the sources of the saved run.
-        here: today's sources, of this process's environment.
-
     Raises:
         NotRebuiltError: the saved code cannot be built.
     """

@@ -43,11 +43,7 @@ class Needed:
     """Size of all archives, as far as the index says."""
 
     def check_space(self, folder: Path, listener: Listener) -> None:
-        """Say how large it is.
-
-        Raises:
-            UsageError: the folder's disk is too full.
-        """
+        """Say how large it is."""
         size, needed = units.size(self.archive_bytes), self.archive_bytes * _DISK
         others = units.count(len(self.others), "package")
         listener.say(f"{self.torch} with {others} that it needs: {size} to fetch")
@@ -68,14 +64,6 @@ def needed(requirement: str, path: Path | None, root: Path) -> Needed:
 
     What is pure Python and installed here stays as it is if the release accepts its version: the sides then
     differ in torch alone.
-
-    Args:
-        requirement: as the user typed it.
-        path: the wheel, if it is one.
-        root: pip's working directory.
-
-    Raises:
-        UsageError: pip finds no such release.
     """
     options = ("--dry-run", "--ignore-installed", "--report=-")
     report = pip_install(options, [str(path or requirement)], root, f"pip:{one_line(requirement)}")
@@ -103,12 +91,7 @@ def not_usable(variants: Sequence[Variant]) -> tuple[str, ...]:
 
 
 def other_builds(base: Mapping[str, str], head: Mapping[str, str]) -> str:
-    """Return a line if a side has a build of torch with a name and the other one has one without; or nothing.
-
-    Args:
-        base: the versions of what pip installed for one side.
-        head: likewise for the other.
-    """
+    """Return a line if a side has a build of torch with a name and the other one without; or nothing."""
     found = [one.get(_TORCH) or version(_TORCH) or "" for one in (base, head)]
     if _TORCH not in {*base, *head} or len({one.partition("+")[2] for one in found}) == 1:
         return ""

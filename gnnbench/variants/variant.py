@@ -38,11 +38,7 @@ class Variant:
 
 
 def parse(text: str) -> Variant:
-    """Read a variant: parts separated by spaces, quoted as in a shell.
-
-    Raises:
-        UsageError: it is empty, or one of its parts is invalid.
-    """
+    """Read a variant: parts separated by spaces, quoted as in a shell."""
     parts = words(text)
     if not parts:
         raise UsageError(f"variant {text!r} is empty: {_FORM}")
@@ -71,11 +67,7 @@ def parse(text: str) -> Variant:
 
 
 def words(text: str) -> list[str]:
-    """Return the parts of a variant.
-
-    Raises:
-        UsageError: a quote is not closed, or there is a null character.
-    """
+    """Return the parts of a variant."""
     if "\0" in text:
         raise UsageError(f"variant {text!r} contains a null character: remove it")
     try:

@@ -45,11 +45,7 @@ class Repository:
 
     @classmethod
     def at(cls, root: Path, part: str) -> "Repository":
-        """Return the repository that contains a folder.
-
-        Raises:
-            UsageError: the folder is in no repository, or git is not installed.
-        """
+        """Return the repository that contains a folder."""
         answer = _git(root, "rev-parse", "--show-prefix", "--git-common-dir")
         if answer.returncode:
             why = git.reason(answer.stderr)
@@ -62,11 +58,7 @@ class Repository:
         return cls(root, Path(prefix), (root / shared).resolve(), part)
 
     def commit(self, ref: str) -> str:
-        """Return the full hash of a commit.
-
-        Raises:
-            UsageError: no commit has that name; the message suggests similar names.
-        """
+        """Return the full hash of a commit."""
         answer = _git(self.root, "rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}")
         commit = answer.stdout.strip()
         if answer.returncode == 0 and re.fullmatch(r"[0-9a-f]{40,64}", commit):
@@ -99,15 +91,6 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
 
     The process that uses a worktree locks its folder. Unlike a process id, a lock cannot be confused with one
     of another container or machine.
-
-    Args:
-        repository: the repository of the commit.
-        commit: the full hash.
-        cache: the cache folder; those of killed runs are removed from its `worktrees`.
-        listener: receives each folder that cannot be removed.
-
-    Raises:
-        UsageError: git cannot check out the commit, or the cache is not writable.
     """
     worktrees = cache / WORKTREES
     lock = worktrees / ".lock"
@@ -162,11 +145,7 @@ def _pointed(file: Path) -> str:
 
 
 def _check_out_submodules(repository: Repository, commit: str, tree: Path) -> None:
-    """Write the files of the submodules that are on this machine.
-
-    Raises:
-        UsageError: a submodule is here, but not the commit that it has there.
-    """
+    """Write the files of the submodules that are on this machine."""
     for path, (place, at) in git.submodules(repository.root, commit).items():
         where = (f"--git-dir={place}", f"--work-tree={tree / path}")
         if git.full_hash(place, at) is None:

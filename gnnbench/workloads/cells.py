@@ -37,17 +37,7 @@ def declared(
     directions: Sequence[str] | None = None,
     core: bool = False,
 ) -> list[Operation]:
-    """Return the operations that a benchmark's marker names: gnnbench's own, or the suite's.
-
-    Args:
-        names: operations.
-        platforms: platforms for the suite's own operations; default: torch.
-        directions: directions for the suite's own operations; default: forward.
-        core: whether pull requests run the suite's own operations.
-
-    Raises:
-        UsageError: an unknown platform or direction, or one given for an operation of gnnbench.
-    """
+    """Return the operations that a benchmark's marker names: gnnbench's own, or the suite's."""
     operations = []
     for name in names:
         known = OPERATIONS.get(name)
@@ -76,11 +66,7 @@ def declared(
 
 
 def graphs(operations: Sequence[Operation]) -> tuple[str, ...]:
-    """Return the graphs of a benchmark's operations; empty: they have none of their own.
-
-    Raises:
-        UsageError: the operations have different graphs.
-    """
+    """Return the graphs of a benchmark's operations; empty: they have none of their own."""
     found = {operation.graphs: operation.name for operation in operations}
     if len(found) > 1:
         one, other, *_ = found.values()
@@ -96,7 +82,6 @@ def is_default(spec: Spec, first_graphs: Collection[str], *, narrowed: bool) -> 
     of a core operation, on every graph. All benchmarks of a suite's own operations are.
 
     Args:
-        spec: the benchmark.
         first_graphs: the operation's first graph, or all graphs that the user names.
         narrowed: whether the user names files or gives -k.
     """

@@ -17,12 +17,6 @@ def pattern(rows: int, columns: int, dtype: torch.dtype = torch.float64, shift: 
     Entry (i, j) is (i + 1) b**(j + 1) mod p, scaled. Integer arithmetic gives equal values on every machine.
     Up to 8.4 million rows have no ties, so the gradient of a maximum is unique; random float32 values tie.
     It is computed in float64, some rows at a time.
-
-    Args:
-        rows: number of rows.
-        columns: number of columns.
-        dtype: of the result.
-        shift: added to all values.
     """
     multiplier = torch.tensor([pow(_BASE, exponent, _PRIME) for exponent in range(1, columns + 1)])
     values = torch.empty(rows, columns, dtype=dtype)

@@ -35,8 +35,6 @@ def run(code: str, *arguments: str, absent: tuple[str, ...] = (), empty: tuple[s
     `import` finds by itself may be another one.
 
     Args:
-        code: Python. `sys.argv` has the arguments.
-        arguments: for the code.
         absent: modules that cannot be imported.
         empty: modules in whose place there is an empty one.
 

@@ -66,11 +66,7 @@ class KeptReference:
         """Return the results for these arguments, computed now if they are others than before.
 
         Args:
-            reference: called with the view's graph and the arguments.
-            view: what the reference gets.
-            arguments: float64, as the view has them; or containers of such tensors.
             upstream: gradients of the outputs, as the view has them; None: `gradient_for` the first.
-            differentiate: whether gradients are needed.
             check: gets the outputs before gradients are made of them; what it raises, `of` raises.
         """
         kept = self._expected

@@ -56,12 +56,7 @@ def symbols(spec: "Spec", name: "DatasetName") -> Symbols:
 
 
 def call_bytes(spec: "Spec", name: "DatasetName") -> int | None:
-    """Return the memory that a benchmark needs beside its graph, about; None: unknown.
-
-    Args:
-        spec: the benchmark.
-        name: its graph, with a number of nodes.
-    """
+    """Return the memory that a benchmark needs beside its graph, about; None: unknown."""
     from .definitions import CHUNK_BYTES
     from .view import LARGE
 
@@ -89,14 +84,7 @@ def call_bytes(spec: "Spec", name: "DatasetName") -> int | None:
 def why_too_large(
     spec: "Spec", name: "DatasetName", *, is_loaded: bool, free: int | None = None
 ) -> str | None:
-    """Return why a benchmark does not fit in the memory of the CPU; None: it does, or that is unknown.
-
-    Args:
-        spec: the benchmark.
-        name: its graph.
-        is_loaded: whether the graph is in memory already.
-        free: bytes; None: measure.
-    """
+    """Return why a benchmark does not fit in the memory of the CPU; None: it does, or that is unknown."""
     if name.path or spec.device != "cpu":
         return None
     call = call_bytes(spec, name)

@@ -106,9 +106,6 @@ def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
     """Return an environment's saved rates, or measure and save them.
 
     `environment_key` is part of the file's name. A damaged file, or one of another version, is replaced.
-
-    Raises:
-        UsageError: the cache cannot be written.
     """
     path = cache / "rates" / f"{environment_key}-{device}.json"
     # Locked while measuring, because two processes at once would each get half the rates.

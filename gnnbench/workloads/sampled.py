@@ -36,8 +36,6 @@ def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) 
     """Check the edges that were drawn at one hop.
 
     Args:
-        graph: the whole graph.
-        hop: what was drawn.
         fan_out: neighbours to draw of each node; of one that has fewer, all.
         replace: whether each is drawn from all neighbours, so that a node with any has `fan_out` edges.
 
@@ -76,7 +74,6 @@ def renumbered(count: int, *found: Tensor) -> list[Hop]:
     They draw neighbours of each node once: at the second hop of those that the first one reached.
 
     Args:
-        count: the number of seeds, which are the first nodes.
         found: the nodes by their new numbers [n]; sources, targets and entries [m].
     """
     nodes, source, target, entry = map(whole, found)

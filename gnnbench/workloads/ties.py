@@ -26,10 +26,6 @@ def tied(
     Args:
         start: the reference's argument; it is moved in place, and back.
         again: computes the gradient of the moved argument.
-        wrong: where the gradient differs from the reference's.
-        found: the gradient.
-        expected: the reference's, float64.
-        allowed: differences that are none.
     """
     jumps = torch.zeros_like(wrong)
     before = start.detach().clone()

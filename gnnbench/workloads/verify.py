@@ -39,9 +39,6 @@ def verify(
     """Run once; compare the output, and gradients if the direction has any, with the reference.
 
     Args:
-        case: has the dtype, the graph and the direction.
-        module: the platform's module, which makes outputs comparable.
-        run: the timed function.
         inputs: its inputs. Tensors and modules become the reference's arguments, in order. A module becomes
             its parameters: first those with several dimensions (matrices as [in, out]), then the vectors.
             Sparse tensors and containers of tensors are arguments where the reference has a place for them.
@@ -50,7 +47,6 @@ def verify(
         result: as in `Kernel`. An epoch that has one is compared by it alone: after several steps there is no
             gradient of the initial parameters.
         view: what is compared; None: every entry.
-        kept: keeps the reference for other platforms and directions.
 
     Raises:
         MismatchError: a value, shape, dtype or device is wrong.

@@ -98,11 +98,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _checked(options: argparse.Namespace) -> list[Path]:
-    """Check what can be checked before anything is measured; return the files that are read.
-
-    Raises:
-        UsageError: options exclude each other, or a file or folder cannot be written.
-    """
+    """Check what can be checked before anything is measured; return the files that are read."""
     if options.maps:
         from ... import packages
 
@@ -158,11 +154,7 @@ def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
 
 
 def _grid(options: argparse.Namespace) -> "Grid":
-    """Return the grid that the options describe.
-
-    Raises:
-        UsageError: a name is unknown, or a number is out of range.
-    """
+    """Return the grid that the options describe."""
     from ...workloads.spec import FORWARD, FORWARD_BACKWARD
     from .paths import FAMILIES
     from .run import Grid

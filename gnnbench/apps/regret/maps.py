@@ -43,10 +43,6 @@ _PALE, _STRONG = 0.25, 0.9
 def write(found: Regrets, folder: Path) -> list[Path]:
     """Write a map of each call as SVG and PNG; return the files.
 
-    Args:
-        found: the result.
-        folder: where.
-
     Raises:
         OSError: a file cannot be written.
     """
@@ -105,7 +101,6 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
         cells: `kind` of graph, `degree` and `hidden` as texts in order, `way`, whether it `is_decided`, and
             `regret`, a ratio.
         ways: the fastest ways, the commonest first; of more than eight, the last have no cell.
-        style: the style.
     """
     shown = [
         {

@@ -63,12 +63,6 @@ def measure(
     """Check and time all ways.
 
     Args:
-        family: the ways.
-        place: where in the grid.
-        graph: its graph.
-        kept: keeps the float64 reference.
-        clock_of: returns the clock for inputs on these devices.
-        effect: ways that differ by less count as equally fast, as a fraction.
         seconds: for all of it, as far as each way was timed in a few blocks.
     """
     clock = clock_of([place.device])

@@ -142,11 +142,7 @@ class Regrets:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a saved result.
-
-        Raises:
-            UsageError: it cannot be read, or is none.
-        """
+        """Read a saved result."""
         remedy = "make it again with gnnbench regret"
         content = json_io.read(path, _MAX_BYTES, remedy)
         return codec.read(path, content, cls, VERSION, remedy)

@@ -63,16 +63,7 @@ def measure(
     """Yield each point when it is measured.
 
     Args:
-        grid: the points.
         seconds: for all of them. Each gets an equal part of what is left, and its fewest blocks in any case.
-        effect: ways that differ by less count as equally fast, as a fraction.
-        data_root: folder of the real data sets.
-        cache: folder for downloads.
-        clock_of: returns the clock for inputs on these devices.
-        step: called with what is measured next.
-
-    Raises:
-        UsageError: a graph cannot be loaded.
     """
     places = grid.places()
     end_seconds = RealTime.seconds() + seconds

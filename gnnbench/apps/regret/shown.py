@@ -17,12 +17,7 @@ _AXES = {"degree": "mean degree", "hidden": "width"}
 
 
 def document(found: Regrets, older: Regrets | None = None) -> Document:
-    """Return the tables of a result.
-
-    Args:
-        found: the result.
-        older: an earlier one, to say what moved.
-    """
+    """Return the tables of a result."""
     effect = units.fraction(found.effect)
     timed = [point for point in found.points if point.fastest]
     decided = sum(point.is_decided for point in timed)

@@ -20,12 +20,7 @@ _DRAWN = 60
 
 
 def html(state: State, feed: str) -> str:
-    """Return the page.
-
-    Args:
-        state: what was found.
-        feed: the name of the file with the feed.
-    """
+    """Return the page."""
     changes = state.changes()
     names = _drawn(state)
     labels = short(specs_in(name for step in state.steps for name in _rows(step)))

@@ -37,14 +37,7 @@ class WatchSetting(BisectSetting):
 
 
 class Watch:
-    """A watch.
-
-    Args:
-        watched: what is watched.
-        state: what was found before, to which this adds.
-        setting: how to watch.
-        watcher: receives the progress.
-    """
+    """A watch."""
 
     def __init__(self, watched: Watched, state: State, setting: WatchSetting, watcher: Watcher) -> None:
         self._watched, self._state, self._setting, self._watcher = watched, state, setting, watcher
@@ -55,7 +48,6 @@ class Watch:
         """Look at all versions since the last one.
 
         Raises:
-            UsageError: the versions cannot be listed, or the state cannot be written.
             KeyboardInterrupt: the user ended it; the steps so far are saved.
         """
         state, setting = self._state, self._setting
@@ -107,11 +99,7 @@ class Watch:
             self._done(step, "search", lambda: self._searched(step, found))
 
     def _done(self, step: Step, part: str, do: Callable[[], dict[str, Any] | None]) -> Step:
-        """Do a part of a step, which returns fields of it, or note why it is impossible; save the step.
-
-        Raises:
-            UsageError: it is impossible, and no step was possible yet.
-        """
+        """Do a part of a step, which returns fields of it, or note why it is impossible; save the step."""
         try:
             made = do()
         except UsageError as error:

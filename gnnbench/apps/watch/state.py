@@ -212,11 +212,7 @@ class Head:
 
 
 class State:
-    """The folder.
-
-    Args:
-        folder: its path; it need not exist.
-    """
+    """The folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -240,11 +236,7 @@ class State:
             self.steps.append(step)
 
     def begin(self, watched: str) -> None:
-        """Note what is watched.
-
-        Raises:
-            UsageError: it is not what was watched before.
-        """
+        """Note what is watched."""
         if self.watched not in (None, watched):
             raise UsageError(f"{self.folder} is the state of a watch of {self.watched}: give another --state")
         self.watched = watched

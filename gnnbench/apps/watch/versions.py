@@ -38,13 +38,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Watched:
-    """What is watched.
-
-    Args:
-        text: as the user typed it: a package, `git:REF` or `git:DIR@REF`.
-        root: the caller's folder.
-        clone: a repository with the package's history, as the user typed it: DIR, or DIR@REF; None: none.
-    """
+    """What is watched."""
 
     text: str
     root: Path
@@ -52,11 +46,7 @@ class Watched:
     _repository: tuple[str | None, str] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        """Read the text.
-
-        Raises:
-            UsageError: it is neither a package nor a repository.
-        """
+        """Read the text."""
         if ":" not in self.text and not self.text.startswith((".", "/", "~")):
             releases.pinned(f"{self.text}==0")
             return
@@ -73,16 +63,7 @@ class Watched:
         return self._repository is None
 
     def versions(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
-        """Return the last version that was looked at, or the first to look at, and those after it.
-
-        Args:
-            since: the first version to look at, where none was; None: the last but one.
-            until: the last one; None: the newest.
-            last: the last version that was looked at; None: none was.
-
-        Raises:
-            UsageError: there are no such versions.
-        """
+        """Return the last version that was looked at, or the first to look at, and those after it."""
         return self._releases(since, until, last) if self.is_package else self._commits(since, until, last)
 
     def _releases(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
@@ -122,11 +103,7 @@ class Watched:
         ]
 
     def _folder(self, typed: str | None) -> Path:
-        """Return a folder as the user typed it.
-
-        Raises:
-            UsageError: there is none.
-        """
+        """Return a folder as the user typed it."""
         folder = self.root if typed is None else local_path(typed, self.root)
         if not folder.is_dir():
             raise UsageError(f"{typed} is no folder (from {self.root}): give the folder of the repository")
@@ -136,9 +113,6 @@ class Watched:
         """Return good and bad end of a bisection between two versions; None: there is no repository.
 
         A nightly build is searched by its day, and what was committed on that day, too; a release by its tag.
-
-        Raises:
-            UsageError: the repository has no such commits.
         """
         if not self.is_package:
             return base.variant, head.variant
@@ -163,11 +137,7 @@ class Watched:
 
 
 def _release(name: str, text: str, known: Sequence[Release]) -> Release:
-    """Read a version.
-
-    Raises:
-        UsageError: it is none.
-    """
+    """Read a version."""
     try:
         return Release(text)
     except InvalidVersion:
@@ -180,8 +150,6 @@ def anchor(text: str | None, looked_at: Sequence[Version], watched: Watched) -> 
     Args:
         text: how many versions before it, a version, or another variant; None: 30 nightly builds or commits
             before it, or 5 releases.
-        looked_at: the versions that were looked at, in order.
-        watched: what is watched.
     """
     is_number = text is None or text.isdigit()
     if not is_number:

@@ -62,15 +62,7 @@ def run(
     If a side dies, the remaining benchmarks are inspected in a new pair.
 
     Args:
-        base: the older side.
-        head: the newer side.
-        setting: how they run benchmarks.
-        listener: receives the progress.
         only: the id of a benchmark, or a part of it that no other id has; None: inspect all.
-
-    Raises:
-        UsageError: a side does not start, the benchmarks import nothing from a variant, or `only` does not
-            name exactly one benchmark.
     """
     start = RealTime.seconds()
     if only is not None:
@@ -99,11 +91,7 @@ def run(
 
 
 def _chosen(names: Sequence[str], text: str) -> str:
-    """Return the name that is or contains a text.
-
-    Raises:
-        UsageError: not exactly one does.
-    """
+    """Return the name that is or contains a text."""
     found = [text] if text in names else [name for name in names if text in name]
     if not found:
         raise UsageError(f"{text!r} is in no benchmark's id: give a test id or a part of it")

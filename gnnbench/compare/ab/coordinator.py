@@ -56,8 +56,6 @@ class Judging:
     """The verdicts on benchmarks so far, those that need no timing included.
 
     Args:
-        names: the benchmarks, in the order of collection.
-        limits: how much slower benchmarks may be.
         added_work: by benchmark, how much more one side does; see `Inspections.added_work`. Those to which
             most was added are likely slower.
     """
@@ -134,9 +132,6 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
     """Time two variants in turns, in as many pairs of fresh processes as needed.
 
     After an interruption, the result has what is known so far.
-
-    Raises:
-        UsageError: there is nothing to time, or a variant cannot run it.
     """
     start, watch = RealTime.seconds(), ContentionWatch()
     interrupted = False
@@ -201,11 +196,7 @@ class _Session:
         self._suite = Suite()
 
     def inspect(self) -> None:
-        """Inspect the benchmarks, for at most a half of the time; then it is known which must be timed.
-
-        Raises:
-            UsageError: there is nothing to time, or a variant cannot run it.
-        """
+        """Inspect the benchmarks, for at most a half of the time; then it is known which must be timed."""
         setting, start = self._setting, RealTime.seconds()
         inspecting = self.inspecting()
         try:
@@ -241,11 +232,7 @@ class _Session:
         self._update()
 
     def _chosen(self, suite: Suite) -> Sequence[str]:
-        """Return the benchmarks of the run.
-
-        Raises:
-            UsageError: there are none.
-        """
+        """Return the benchmarks of the run."""
         names, only, shard = suite.chosen(), self._setting.only, self._setting.shard
         if only is not None:
             names = [name for name in only if name in names]

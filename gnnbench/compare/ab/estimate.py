@@ -73,9 +73,6 @@ def judged(
     """Judge a benchmark by its estimate.
 
     Args:
-        estimate: its estimated log ratio.
-        thresholds: effect and levels.
-        family: number of benchmarks of the run.
         tails: tail probability of the simultaneous and of the per-benchmark interval at this interim
             analysis. None: those of a sample of fixed size, which is analysed once.
     """

@@ -30,14 +30,7 @@ _TRIES = 4
 
 
 class Held:
-    """`benchmark(function, ...)`; subclasses are other ways to be timed.
-
-    Args:
-        fixture: pytest-benchmark's; its `stats` receive the rounds.
-        layouts: the inputs.
-        clock: their clock.
-        stays: whether the inputs must stay in place.
-    """
+    """`benchmark(function, ...)`; subclasses are other ways to be timed."""
 
     once = False
     """Whether it can be timed only once in a process."""
@@ -104,11 +97,7 @@ class Held:
 
         Args:
             ask: sends an answer and returns the next command.
-            again: whether the test has called `benchmark` before.
-            scope: the globals of the test's module.
             fixed: whether the inputs must keep their values when results are compared.
-            tested: packages under test.
-            noting: a context in which is noted what an inspection uses.
 
         Returns:
             Whether the test is to end here, because the call need not run.

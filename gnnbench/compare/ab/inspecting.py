@@ -31,9 +31,6 @@ class Inspecting:
     """What inspections found so far, also after an interruption; what files show to be unchanged is left out.
 
     Args:
-        pairs: starts the processes.
-        terms: what is compared; gets the inspections.
-        listener: receives the progress.
         choose: says which benchmarks of a suite are inspected, the most important first.
     """
 
@@ -58,10 +55,6 @@ class Inspecting:
 
         Args:
             at_most_seconds: after this time those that are left are not inspected; one is always.
-
-        Raises:
-            UsageError: a side does not start, the benchmarks import nothing from a variant, or `choose`
-                raises it.
         """
         end = RealTime.seconds() + at_most_seconds
         self.take_known()
@@ -142,18 +135,7 @@ class Inspecting:
 
 
 def counted(found: Result, base: Prepared, head: Prepared, setting: Setting, listener: Listener) -> Result:
-    """Return a result with the instructions of a call, of benchmarks whose sides do not run the same code.
-
-    Args:
-        found: the result.
-        base: the older side.
-        head: the newer side.
-        setting: how it was timed.
-        listener: receives the progress.
-
-    Raises:
-        UsageError: nothing counts instructions here, or the benchmarks import nothing from a variant.
-    """
+    """Return a result with the instructions of a call, of benchmarks whose sides do not run the same code."""
     names = [row.fullname for row in found.rows if not row.judgement.same_code]
     if not names:
         return found

@@ -105,18 +105,12 @@ def kept(base: Array, head: Array) -> NDArray[np.bool_]:
 
     Args:
         base: log times of the base [pairs, m]; NaN where it was not measured.
-        head: the same of the head.
     """
     return _near(head - base - _middle(head - base))
 
 
 def outliers(base: Array, head: Array) -> Outliers:
-    """Count the excluded pairs of one benchmark, and look for two modes.
-
-    Args:
-        base: log times of the base [pairs].
-        head: the same of the head.
-    """
+    """Count the excluded pairs of one benchmark, and look for two modes."""
     (middle,) = _middle((head - base)[:, None])
     excess = head - base - middle
     keeps = _near(excess[:, None])[:, 0]
@@ -157,8 +151,6 @@ def _modes(base: Array, head: Array, excluded: int) -> Modes | None:
     """Find the widest gap between the times of all processes; return the modes if there are two.
 
     Args:
-        base: log times of the base [pairs].
-        head: the same of the head, both without the difference between the sides.
         excluded: number of excluded pairs; two modes must explain most of them.
     """
     levels = np.sort(np.concatenate([base, head]))

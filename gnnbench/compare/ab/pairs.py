@@ -44,10 +44,6 @@ class Workers(Processes):
     """A pair of fresh processes, one per side, in which benchmarks are visited one after the other.
 
     On exit, they have ended, whatever happened.
-
-    Args:
-        terms: what they are started for.
-        shared: what all pairs of the run have in common.
     """
 
     def __init__(self, terms: Terms, shared: Shared) -> None:
@@ -92,7 +88,6 @@ class Workers(Processes):
         After a failure, `broken` says whether more can be visited.
 
         Args:
-            name: pytest's node id.
             seconds: for the turns, of which there are at least five, without set-up and calibration. If a
                 process can time it only once, it gets one turn, in the first visit of a pair.
             at_most_seconds: with set-up and calibration; fewer turns are enough if five do not end in it.
@@ -152,11 +147,7 @@ class Workers(Processes):
         return found
 
     def check_trees(self) -> None:
-        """Check that the code of the variants ran.
-
-        Raises:
-            UsageError: the benchmarks imported nothing from a variant.
-        """
+        """Check that the code of the variants ran."""
         if why := self.why_unused():
             raise UsageError(why)
 
@@ -177,12 +168,7 @@ class Workers(Processes):
 
 
 class Pairs(ExitStack):
-    """The pairs of processes of a run. On exit, what they have printed is removed.
-
-    Args:
-        setting: how they run benchmarks.
-        listener: receives the progress.
-    """
+    """The pairs of processes of a run. On exit, what they have printed is removed."""
 
     def __init__(self, setting: Setting, listener: Listener) -> None:
         super().__init__()
@@ -220,7 +206,6 @@ class Pairs(ExitStack):
         """Time benchmarks in a new pair, as far as the time of its plan allows.
 
         Args:
-            terms: what the pair is started for.
             plan: says which benchmarks, and for how long, when both sides have started; None: none.
             take: called with each result; returns whether the benchmark needs no timing.
 
@@ -230,7 +215,6 @@ class Pairs(ExitStack):
 
         Raises:
             NotStartedError: a side that must start failed again.
-            UsageError: the benchmarks imported nothing from a variant, where both sides must start.
         """
         visits: dict[str, Visit] = {}
         failures: dict[str, NotTimed] = {}

@@ -100,12 +100,7 @@ class Terms:
 
 
 class Processes:
-    """The processes of both sides.
-
-    Args:
-        terms: what they are started for.
-        shared: what all pairs of the run have in common.
-    """
+    """The processes of both sides."""
 
     def __init__(self, terms: Terms, shared: Shared) -> None:
         self.terms, self.shared = terms, shared

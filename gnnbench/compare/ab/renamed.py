@@ -16,10 +16,6 @@ def as_in_base(base: Mapping[str, Any], head: Mapping[str, Any]) -> tuple[dict[s
     """Return the head's answer with the base's places of inputs, and its own names of parts by the new ones.
 
     An input that the base lacks is taken for one that the head lacks if both have the same content.
-
-    Args:
-        base: what the base's worker answered to `return`.
-        head: what the head's answered.
     """
     free = [place for place in base["inputs"] if place not in head["inputs"]]
     places: dict[str, str] = {}

@@ -54,14 +54,7 @@ def depends_on_process(found: Agreement) -> bool:
 def agreement(
     base: Mapping[str, Any], head: Mapping[str, Any], fetch: Fetch, unsteady: Unsteady = _STEADY
 ) -> Agreement:
-    """Compare results.
-
-    Args:
-        base: what the base's worker answered to `return`.
-        head: what the head's answered.
-        fetch: gets parts from the workers.
-        unsteady: what is left out.
-    """
+    """Compare results."""
     for side, answer in zip(SIDES, (base, head), strict=True):
         if answer["answer"] != "returned":
             return not_compared(answer["reason"])
@@ -317,12 +310,7 @@ class _Comparing:
 
 
 def _harmless(part: str, *, is_new: bool = False) -> str:
-    """Return what is said of a part that may be another without harm; empty: it may not.
-
-    Args:
-        part: its place.
-        is_new: whether only the head has it.
-    """
+    """Return what is said of a part that may be another without harm; empty: it may not."""
     place, _, what = part.rpartition(" ")
     if what in ("type", "order"):
         return f"the {what if what == 'type' else 'order of the keys'} of {place} is another"

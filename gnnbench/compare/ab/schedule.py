@@ -75,9 +75,6 @@ class Schedule:
     Args:
         names: the benchmarks, the most important first. All of them count in the simultaneous interval,
             except those that `leave_out` removes.
-        per_benchmark_seconds: budget, divided by the number of benchmarks.
-        total_seconds: limit of the whole budget; None: no limit.
-        total_option: the option that sets `total_seconds`, for messages.
         allowed: how much slower benchmarks may be. One that is slower is measured until it is known whether
             it is more than that.
     """

@@ -30,10 +30,6 @@ class Slowed(Clock):
 
     The wait is proportional to the round's own time, as if the kernel were slower: slow processes and layouts
     wait longer. There is one wait per round, because reading the time takes longer than calls below 1 µs.
-
-    Args:
-        clock: times the rounds.
-        share: the slowdown, as a fraction.
     """
 
     def __init__(self, clock: Clock, share: float) -> None:

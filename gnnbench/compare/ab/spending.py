@@ -45,9 +45,6 @@ class Boundary:
     Methods, 2000, 3.1). The probability of crossing the boundary for the first time is integrated from one
     analysis to the next (Armitage, McPherson and Rowe, JRSS A 132, 1969). The boundary is returned as a tail
     probability, which can be used with Student's t too (significance-level approach, ibid. 11.4).
-
-    Args:
-        error: total probability to spend.
     """
 
     def __init__(self, error: float) -> None:

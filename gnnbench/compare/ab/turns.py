@@ -42,13 +42,7 @@ class _EndedError(Exception):
 
 
 class Turns:
-    """One visit of a benchmark.
-
-    Args:
-        processes: both sides, waiting for a command.
-        name: pytest's node id.
-        core_rng: draws the core of each turn.
-    """
+    """One visit of a benchmark."""
 
     def __init__(self, processes: Processes, name: str, core_rng: random.Random) -> None:
         self._processes, self._shared, self._name = processes, processes.shared, name
@@ -70,7 +64,6 @@ class Turns:
         """Set up, time turns for some seconds, and enough of them to estimate their noise, and tear down.
 
         Args:
-            seconds: for the turns.
             at_most_seconds: for set-up and turns; fewer turns are enough if more do not end in this time.
 
         Raises:
@@ -107,7 +100,6 @@ class Turns:
         """Run the test, and `do` something while both sides are inside `benchmark`.
 
         Args:
-            do: that.
             only_inspected: whether the test is left then, if its call would run for nothing.
         """
         found: _Found | NotTimed | None = None
@@ -318,10 +310,6 @@ class Turns:
     def _take(self, side: str, *, ends: bool) -> dict[str, Any]:
         """Return the answer of a side, and note if the test has ended.
 
-        Args:
-            side: the side.
-            ends: whether the test may end normally here.
-
         Raises:
             DiedError: there is no answer.
             _EndedError: the test has ended before it was timed.
@@ -345,11 +333,7 @@ class Turns:
 
 
 def _loaded(folder: Path, saved: Mapping[str, str] | None) -> NDArray[Any] | str | None:
-    """Return numbers that a worker has written, or the text that it sent.
-
-    Raises:
-        UsageError: the worker could not write them.
-    """
+    """Return numbers that a worker has written, or the text that it sent."""
     if saved is None or "text" in saved:
         return None if saved is None else saved["text"]
     if "error" in saved:
@@ -359,11 +343,7 @@ def _loaded(folder: Path, saved: Mapping[str, str] | None) -> NDArray[Any] | str
 
 
 def no_benchmark(fixture: str) -> NotTimed:
-    """Return why a test was not timed that passed without a call of pytest-benchmark's fixture.
-
-    Args:
-        fixture: whose fixture it has; empty: pytest-benchmark's.
-    """
+    """Return why a test was not timed that passed without a call of pytest-benchmark's fixture."""
     return NotTimed("no benchmark", f"no benchmark: {fixture or _NO_CALL}")
 
 

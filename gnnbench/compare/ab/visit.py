@@ -43,7 +43,6 @@ class Size(NamedTuple):
         """Return the size of a block of about `_BLOCK_SECONDS`.
 
         Args:
-            iterations: calls in a round.
             round_seconds: length of a round of each side. Their geometric mean counts: one of the two
                 processes may happen to be many times slower than usual.
         """

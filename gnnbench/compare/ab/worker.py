@@ -92,8 +92,6 @@ class Worker(Overrides):
             terms: what `Child` was given: `pair` and `side`, which is 1 for the head, seed a simulated clock;
                 with `all`, all of gnnbench's benchmarks can run; with `apart`, each test runs in a fork of
                 this process, and so none depends on those before; with `recorded`, it notes what it uses.
-            link: pipes to the coordinator.
-            trees: import roots that precede the installed packages.
         """
         self._pair, self._side, self._apart = terms["pair"], terms["side"], terms["apart"]
         seeded = {"randomly_seed": self._pair, **({"gnn_all": True} if terms["all"] else {})}

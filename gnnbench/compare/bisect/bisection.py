@@ -24,16 +24,7 @@ _BASE_FAILURES = 3
 
 
 class Bisection:
-    """One bisection.
-
-    Args:
-        line: the candidates.
-        ready: prepares the candidates.
-        pairs: runs pairs of processes.
-        journal: the pairs of an earlier run, to which this one adds.
-        setting: thresholds, and limits of time.
-        watcher: receives the progress.
-    """
+    """One bisection."""
 
     def __init__(
         self,
@@ -55,11 +46,7 @@ class Bisection:
         self._spent_seconds = 0.0
 
     def run(self) -> Bisected:
-        """Bisect; after an interruption, or when the time is used up, return what is known so far.
-
-        Raises:
-            UsageError: there is nothing to time, or an end cannot run it.
-        """
+        """Bisect; after an interruption, or when the time is used up, return what is known so far."""
         unfinished = None
         try:
             self._replay()
@@ -130,11 +117,7 @@ class Bisection:
     def _measure(
         self, position: int, what: str, plan: Callable[[Workers], Plan | None], *, ends: bool = False
     ) -> Measured:
-        """Time benchmarks of a candidate beside candidate 0.
-
-        Raises:
-            UsageError: candidate 0 cannot be measured, or the ends import nothing from a candidate.
-        """
+        """Time benchmarks of a candidate beside candidate 0."""
         begin = RealTime.seconds()
         base = self._ready.get(0)
         try:
@@ -176,11 +159,7 @@ class Bisection:
         )
 
     def _keep(self, one: Measured) -> None:
-        """Save a pair, and take it.
-
-        Raises:
-            UsageError: the good end can run no benchmark.
-        """
+        """Save a pair, and take it."""
         failing = {name: why for name, why in one.failures.items() if why.kind != "skipped"}
         is_all = len(one.failures) == len(self._journal.names) and not self._journal.measured
         if is_all and failing and all(SIDES[0] in why.sides for why in failing.values()):
@@ -226,11 +205,7 @@ class Bisection:
         ]
 
     def _inspected(self, low: int, high: int, names: Sequence[str]) -> dict[str, Inspections]:
-        """Inspect benchmarks in two candidates; those that cannot be inspected are left out.
-
-        Raises:
-            UsageError: a candidate cannot be built.
-        """
+        """Inspect benchmarks in two candidates; those that cannot be inspected are left out."""
         found: dict[str, Inspections] = {}
         terms = Terms(self._ready.get(low), self._ready.get(high), spared=SIDES, untimed=True)
         with self._pairs.started(terms) as workers:

@@ -28,15 +28,8 @@ def line(
     good end itself, and from there to the bad end. Of a merge, it follows the first parent.
 
     Args:
-        folder: a folder of the repository.
         typed: the folder as the user typed it, in `git:DIR@REF`; None: it is the caller's repository.
-        good: any name of a commit, the good end.
-        bad: likewise.
-        common: parts that the variants of all candidates have.
         skip: commits, or ranges A..B, that are not to be measured.
-
-    Raises:
-        UsageError: there are no such commits, or they have no common history.
     """
     repository = Repository.at(folder, part(typed, good))
     ends = repository.commit(good), Repository.at(folder, part(typed, bad)).commit(bad)
@@ -78,11 +71,7 @@ def part(typed: str | None, ref: str) -> str:
 
 
 def _skipped(folder: Path, hashes: Sequence[str], skip: Sequence[str]) -> frozenset[int]:
-    """Return the positions of the commits to skip.
-
-    Raises:
-        UsageError: one does not exist, or is not on the line.
-    """
+    """Return the positions of the commits to skip."""
     found: set[int] = set()
     for text in skip:
         old, dots, new = text.partition("..")
@@ -99,11 +88,7 @@ def _skipped(folder: Path, hashes: Sequence[str], skip: Sequence[str]) -> frozen
 
 
 def tag(name: str, version: str, typed: str, folder: Path) -> str:
-    """Return the tag of a release in a repository, in a folder that the user typed.
-
-    Raises:
-        UsageError: it has none.
-    """
+    """Return the tag of a release in a repository, in a folder that the user typed."""
     names = git.tags(folder)
     wanted = [form.format(version, name=name) for form in _TAGS]
     found = [one for one in wanted if one in names]

@@ -104,12 +104,7 @@ def observation(position: int, visit: Visit) -> Observation:
 
 
 class Followed:
-    """The searches of the benchmarks that differ between the ends.
-
-    Args:
-        line: the candidates.
-        thresholds: minimum effects of interest.
-    """
+    """The searches of the benchmarks that differ between the ends."""
 
     def __init__(self, line: Line, thresholds: Thresholds) -> None:
         self._line, self._thresholds = line, thresholds

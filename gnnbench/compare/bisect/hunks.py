@@ -48,11 +48,6 @@ def line(before: Candidate, cause: Cause, root: Path) -> Line | None:
     Of a file, the hunks are applied from its top, so that a hunk that others need comes first where it stands
     first. The commits are made without a branch: git removes them some time.
 
-    Args:
-        before: the candidate before the commit.
-        cause: the commit.
-        root: the caller's folder.
-
     Returns:
         None: the commit is a merge, is taken back, or has one hunk or very many.
     """

@@ -101,17 +101,7 @@ class Journal:
     @classmethod
     @contextmanager
     def held(cls, folder: Path, name: str, seed: int, *, fresh: bool) -> Iterator[Self]:
-        """Open the state of that name, and keep other runs from it.
-
-        Args:
-            folder: for the states.
-            name: its `key`.
-            seed: for a new state.
-            fresh: whether to forget an earlier state.
-
-        Raises:
-            UsageError: another run has it, or the folder cannot be written.
-        """
+        """Open the state of that name, and keep other runs from it."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
             lock = FileLock(folder / f"{name}.lock")
@@ -140,11 +130,7 @@ class Journal:
             return
 
     def add(self, one: Measured) -> None:
-        """Add a pair and save.
-
-        Raises:
-            UsageError: the file cannot be written.
-        """
+        """Add a pair and save."""
         self.measured.append(one)
         content = {
             "seed": self.seed,

@@ -61,11 +61,7 @@ class Line:
     """Notes for the user on how it was made."""
 
     def __post_init__(self) -> None:
-        """Check that both ends are measured.
-
-        Raises:
-            UsageError: the user wants to skip one.
-        """
+        """Check that both ends are measured."""
         if self.skipped & {0, self.last}:
             raise UsageError("--skip names an end: give another good or bad end instead")
 
@@ -92,11 +88,7 @@ class Place:
 
 
 class Ready(ExitStack):
-    """The candidates that are checked out, installed or built. On exit, all are cleaned up.
-
-    Args:
-        prepare: prepares the candidate at a position.
-    """
+    """The candidates that are checked out, installed or built. On exit, all are cleaned up."""
 
     def __init__(self, prepare: Callable[[int], AbstractContextManager[Prepared]]) -> None:
         super().__init__()
@@ -108,7 +100,6 @@ class Ready(ExitStack):
 
         Raises:
             UnbuildableError: this candidate cannot be built.
-            UsageError: nothing can be built.
         """
         if position not in self._made:
             own = self.enter_context(ExitStack())
@@ -124,15 +115,7 @@ class Ready(ExitStack):
 
 
 def skipped(skip: Collection[str], places: Mapping[str, int]) -> frozenset[int]:
-    """Return the positions of the candidates to skip.
-
-    Args:
-        skip: as the user typed them.
-        places: position of each candidate.
-
-    Raises:
-        UsageError: one is no candidate.
-    """
+    """Return the positions of the candidates to skip."""
     for text in skip:
         if text not in places:
             raise unknown_name("candidate to skip", text, list(places))

@@ -23,15 +23,6 @@ def line(good: str, bad: str, root: Path, *, skip: Sequence[str] = ()) -> Line:
 
     The ends are variants that differ in one part; other parts, such as `env:NAME=VALUE`, are those of all
     candidates.
-
-    Args:
-        good: the good end.
-        bad: the bad end.
-        root: the caller's folder.
-        skip: candidates that are not to be measured.
-
-    Raises:
-        UsageError: an end cannot be used, they are not of one kind, or there is nothing between them.
     """
     old, new, common = _ends(good, bad)
     if old.startswith("git:"):
@@ -51,11 +42,7 @@ def line(good: str, bad: str, root: Path, *, skip: Sequence[str] = ()) -> Line:
 
 
 def _ends(good: str, bad: str) -> tuple[str, str, list[str]]:
-    """Return the part of each end that the other lacks, and those that both have.
-
-    Raises:
-        UsageError: the ends do not differ in one part, or their parts are of two kinds.
-    """
+    """Return the part of each end that the other lacks, and those that both have."""
     parts = [variant.words(text) for text in (good, bad)]
     if not all(parts):
         raise UsageError(f"an end is empty: {FORM}")

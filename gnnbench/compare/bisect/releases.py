@@ -29,15 +29,7 @@ def line(
     alone would prefer builds that only some releases have.
 
     Args:
-        name: of the package.
         good: the version of the good end, which may be newer than that of the bad one.
-        bad: likewise.
-        root: pip's working directory.
-        common: parts that the variants of all candidates have.
-        skip: versions that are not to be measured.
-
-    Raises:
-        UsageError: pip cannot list the releases.
     """
     ends = Version(good), Version(bad)
     found = available(name, root)
@@ -62,11 +54,7 @@ def line(
 
 
 def pinned(text: str) -> tuple[str, str]:
-    """Read `NAME==VERSION`.
-
-    Raises:
-        UsageError: it is anything else.
-    """
+    """Read `NAME==VERSION`."""
     try:
         found = Requirement(text)
         (pin,) = found.specifier
@@ -82,9 +70,6 @@ def available(name: str, root: Path, *, early: bool = False) -> list[Version]:
     """Return the final releases, and their builds, that pip finds for this environment; none is yanked.
 
     `early`: also what comes before a release, such as nightly builds.
-
-    Raises:
-        UsageError: pip finds none.
     """
     options = (*_QUIET, "--pre") if early else _QUIET
     answer = call([*_PIP, "index", "versions", *options, "--", name], root, os.environ)

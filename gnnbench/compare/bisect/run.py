@@ -24,18 +24,7 @@ def run(
     *,
     skip: Sequence[str] = (),
 ) -> BisectResult:
-    """Find what changed the benchmarks between two ends.
-
-    Args:
-        good: the good end, as the user typed it.
-        bad: the bad end.
-        setting: how to measure.
-        watcher: receives the progress.
-        skip: candidates that are not to be measured.
-
-    Raises:
-        UsageError: an end cannot be used, or there is nothing to time.
-    """
+    """Find what changed the benchmarks between two ends."""
     folder, cache = setting.folder, setting.cache
     stages: list[Bisected] = []
     left_seconds = setting.total_seconds

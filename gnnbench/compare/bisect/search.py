@@ -28,10 +28,7 @@ class Search:
     """What is known of one benchmark.
 
     Args:
-        last: position of the bad end.
         least: the least change that counts, as a logarithm.
-        sign: 1 if the bad end is slower, -1 if it is faster.
-        error: probability of naming a wrong candidate.
     """
 
     last: int
@@ -153,11 +150,7 @@ class Search:
 
 
 def next_position(searches: Mapping[str, Search]) -> tuple[int, list[str]] | None:
-    """Return the candidate to measure next and the benchmarks to measure there; None: all is found.
-
-    Args:
-        searches: by benchmark.
-    """
+    """Return the candidate to measure next and the benchmarks to measure there; None: all is found."""
     scores = {name: search.scores() for name, search in searches.items()}
     total: dict[int, float] = {}
     for found in scores.values():
@@ -178,9 +171,5 @@ def least_change(effect: float, log_ratio: float) -> float:
     """Return the least log ratio that counts as a change.
 
     It is half of the minimum effect of interest, or a quarter of the change between the ends if that is more.
-
-    Args:
-        effect: the minimum effect of interest, as a fraction.
-        log_ratio: of the ends.
     """
     return max(math.log1p(effect) / 2, abs(log_ratio) / 4)

@@ -26,7 +26,6 @@ class CodeTree:
     Names of files are relative to the first of these folders that has them.
 
     Args:
-        given: the side.
         folder: pytest's working directory. Its project is the last root of a side without code of its own.
         suite: the folders and files of the suite, which is not part of the code that is compared.
         sources: folders of the caller of which one of the sides has a checkout.
@@ -101,10 +100,6 @@ class CodeTree:
         """Return the name of the file that an import of a module loads first.
 
         A folder without `__init__` ends with a separator. Where a link leads follows. ABSENT: no root has it.
-
-        Args:
-            module: its full name.
-            folders: names of further folders in which top-level modules are looked for.
         """
         *parents, last = module.split(".")
         if (parents or [last])[0] in LEFT:

@@ -17,12 +17,7 @@ _ALONE = ("I", "E")
 
 
 class Crossings:
-    """Notes such files; there is one in a process.
-
-    Args:
-        trees: the side's.
-        own: beginning of the paths of this package's files.
-    """
+    """Notes such files; there is one in a process."""
 
     def __init__(self, trees: Trees, own: str) -> None:
         self._trees, self._own = trees, own
@@ -123,12 +118,7 @@ def _opened() -> list[str]:
 
 
 def why_incomparable(crossed: Mapping[str, Mapping[str, Any]], differing: Collection[str]) -> str:
-    """Return why the sides cannot be compared, in one line; empty if they can.
-
-    Args:
-        crossed: by side, what `Crossings.take` returned.
-        differing: paths of the tracked files that differ between the sides.
-    """
+    """Return why the sides cannot be compared, in one line; empty if they can."""
     for side, files in crossed.items():
         if paths := [path for path in files["foreign"] if path in differing]:
             return f"{side}: it uses {_named(paths)} of the caller's tree, which differs between the sides"
@@ -156,13 +146,7 @@ def data_read(crossed: Iterable[Mapping[str, Any]], differing: Collection[str]) 
 def notes_on(
     crossed: Mapping[str, Mapping[str, Any]], differing: Collection[str], test: str
 ) -> Iterator[str]:
-    """Yield a note on each file that both sides use although it differs, or may: of the suite, or built.
-
-    Args:
-        crossed: by side, what `Crossings.take` returned.
-        differing: paths of the tracked files that differ between the sides.
-        test: its id.
-    """
+    """Yield a note on each file that both sides use although it differs, or may: of the suite, or built."""
     own = os.sep + test.partition("::")[0]
     tests = {path for files in crossed.values() for path in files["tests"]}
     for path in sorted(

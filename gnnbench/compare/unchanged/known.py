@@ -65,15 +65,7 @@ class Known:
 
 
 class Unchanged:
-    """What earlier runs used, for one comparison.
-
-    Args:
-        base: the older side.
-        head: the newer side.
-        arguments: pytest's.
-        folder: pytest's working directory.
-        cache: the cache folder; None: nothing is known, and nothing is kept.
-    """
+    """What earlier runs used, for one comparison."""
 
     def __init__(
         self, base: Prepared, head: Prepared, arguments: Sequence[str], folder: Path, cache: Path | None
@@ -196,12 +188,6 @@ def digests(sides: Iterable[Prepared], arguments: Sequence[str], folder: Path, v
     """Return for each side a hash of all that is not code under test, and that code may depend on.
 
     Of installed packages, the place, size and time of each file count; of Python, its executable's.
-
-    Args:
-        sides: with their variables.
-        arguments: pytest's.
-        folder: pytest's working directory.
-        version: of what is kept.
     """
     found = hashlib.sha256(f"{version} {METHOD} {sys.version}\0".encode())
     found.update(environment.name(asdict(environment.collect())).encode())

@@ -17,11 +17,7 @@ class ManifestBuilder:
     """Makes the manifest of one side from what its processes say.
 
     Args:
-        collected: what the process said of the suite, with what it used so far.
-        tree: the side's import roots.
-        folder: of the project.
         start: the time of a file that was written when the process began, in seconds since the epoch.
-        seconds: how long start and collection took.
     """
 
     def __init__(
@@ -47,9 +43,6 @@ class ManifestBuilder:
 
         Args:
             name: its id; empty: it is of none, or cannot be known without a process.
-            used: what the process says, see `Used.take`.
-            seconds: how long it took on both sides.
-            skipped: why it was skipped; empty: it was not.
         """
         tree = self._tree
         paths = {path for kind in ("once", "every", "read", "native", "listed") for path in used[kind]}

@@ -57,11 +57,7 @@ def environment_folders() -> tuple[str, ...]:
 
 
 class Used:
-    """Notes what this process runs and reads from now on; there is one in a process.
-
-    Args:
-        trees: from which its side imports.
-    """
+    """Notes what this process runs and reads from now on; there is one in a process."""
 
     def __init__(self, trees: Trees) -> None:
         self._trees, self._crossings = trees, Crossings(trees, _OWN)
@@ -173,9 +169,6 @@ class Used:
 
     def take(self, calls: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
         """Return what was noted since the last time, as JSON.
-
-        Args:
-            calls: by recorded call of a benchmark, the code of the functions that ran.
 
         Returns:
             `every` and `once`: qualified names of functions by file: of those that ran in each of the calls,

@@ -83,9 +83,6 @@ class Callgrind:
     it, and takes the address of six words from a register: the request, and its arguments. See `valgrind.h`
     and `callgrind.h`. Requests, and a hook for Python's calls, are functions of C that execute few
     instructions, and need no library that was compiled for them.
-
-    Args:
-        folder: where `command` let callgrind write.
     """
 
     def __init__(self, folder: Path) -> None:

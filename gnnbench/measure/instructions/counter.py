@@ -75,10 +75,6 @@ def assigned(names: Sequence[str | None], numbers: Sequence[int]) -> Mapping[str
     """Return the instructions of each Python function, without those of the Python functions that it calls.
 
     Returns None if the events were not those recorded before, because each call runs other functions.
-
-    Args:
-        names: as in `ByFrame`.
-        numbers: the instructions before each event.
     """
     if len(names) != len(numbers):
         return None

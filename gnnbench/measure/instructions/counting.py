@@ -188,11 +188,7 @@ class Watched(NamedTuple):
 
 
 def counter_name() -> str:
-    """Return callgrind with its version.
-
-    Raises:
-        UsageError: it cannot count here; the message says what to install.
-    """
+    """Return callgrind with its version."""
     if not shutil.which("valgrind"):
         raise UsageError(f"valgrind counts instructions, and is not installed: {_HOW}")
     if os.uname().machine != callgrind.ARCHITECTURE:

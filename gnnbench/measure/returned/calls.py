@@ -58,10 +58,7 @@ class ComparedCalls:
     """The calls of one benchmark on one side.
 
     Args:
-        calls: the calls, with the given inputs.
-        scope: the globals of the test's module.
         level: which inputs may get new values: `ALL_NEW`, `NUMBERS_NEW` or `NONE_NEW`.
-        tested: packages under test; see `outputs.Opened`.
     """
 
     def __init__(
@@ -216,7 +213,6 @@ class ComparedCalls:
 
         Args:
             wanted: number of the call and place of each part. A part that a call does not have is None.
-            folder: an existing folder.
         """
         files: list[dict[str, str] | None] = []
         for number, place in wanted:

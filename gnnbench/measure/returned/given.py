@@ -110,10 +110,6 @@ def new(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
     moved, unless all are equal; zeros among others keep their places, as in a triangular matrix. What is
     sorted along the last axis is sorted again. Symmetric matrices stay so, and positive definite ones too:
     their rows and columns are moved and scaled alike.
-
-    Args:
-        values: floating-point numbers of any shape; the result has their shape and type.
-        rng: decides by how much each is smaller.
     """
     if order := _order(values):
         return _sorted((values * (1 - rng.random(values.shape) / 2)).astype(values.dtype), order)
@@ -135,9 +131,7 @@ def moved(values: NDArray[Any], kind: str, rng: np.random.Generator, units: int 
     """Move floating-point numbers up or down by some units in the last place of their type; zeros stay.
 
     Args:
-        values: floating-point numbers of any shape; the result has their shape and type.
         kind: the type of the tensor that they are from, which NumPy may lack: `torch.bfloat16`.
-        rng: decides which go up.
         units: at most so many: types with few digits keep three quarters of them.
     """
     digits = {"torch.bfloat16": 8}.get(kind) or np.finfo(values.dtype).nmant + 1

@@ -46,12 +46,7 @@ class Portable:
 
 
 def portable(found: Mapping[str, Any], left: dict[str, str]) -> dict[str, Portable]:
-    """Return parts of an output in this form.
-
-    Args:
-        found: those of `outputs.Opened`.
-        left: receives the types of parts that have no such form, by place.
-    """
+    """Return parts of an output in this form."""
     return {place: one for name, value in found.items() for place, one in _each(name, value, left)}
 
 

@@ -30,7 +30,6 @@ class Reachable:
     """What a call can reach.
 
     Args:
-        call: the function with its inputs.
         scope: the globals of the test's module: its functions' globals count as inputs.
     """
 
@@ -62,14 +61,7 @@ class Reachable:
         return {place: value for place, value in found.items() if not _overlaps(value, shared)}
 
     def _look(self, place: str, value: Any, depth: int, *, is_free: bool) -> None:
-        """Note a value, or what is in it.
-
-        Args:
-            place: where it was found.
-            value: anything.
-            depth: number of steps from the call.
-            is_free: whether it may get other values.
-        """
+        """Note a value, or what is in it."""
         if id(value) in self._seen or depth > _DEEPEST or len(self._seen) > _MOST:
             return
         if isinstance(value, list | tuple) and is_plain_list(value):
@@ -216,10 +208,6 @@ def gradients_by_output(opened: Iterable[Any], inputs: Mapping[str, Any]) -> tup
 
     An input that the output does not depend on has a gradient of zeros: some code computes one, some none.
     There are none at all if the call ran backward itself, and freed the graph.
-
-    Args:
-        opened: the parts of the output.
-        inputs: tensors and others, by place.
 
     Returns:
         By the name of the part: `gradient of argument 1 by the output`.

@@ -119,13 +119,7 @@ class Rows:
     """
 
     def __init__(self, names: Sequence[str], values: Sequence[str], style: Style) -> None:
-        """Place the rows.
-
-        Args:
-            names: names, from the top; at least one.
-            values: the value of each row, or an empty text.
-            style: the style.
-        """
+        """Place the rows."""
         self._style = style
         beside = self._width(values)
         room = style.whole - beside if style.narrow else style.label_width

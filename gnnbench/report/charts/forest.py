@@ -18,13 +18,7 @@ _NARROWEST = 0.03
 
 
 def chart(judgements: Sequence[tuple[str, Judgement]], effect: float | None, style: Style) -> Spec:
-    """Return the chart: ratios with their intervals, and a band of changes below the effect.
-
-    Args:
-        judgements: labels and judgements; each judgement has a ratio.
-        effect: minimum effect of interest, as a fraction; None: there is no band.
-        style: the style.
-    """
+    """Return the chart: ratios with their intervals, and a band of changes below the effect."""
     low, high = _domain([found for _, found in judgements], effect)
     rows = Rows([label for label, _ in judgements], [change(found) for _, found in judgements], style)
     base = rows_of(

@@ -20,7 +20,6 @@ def chart(times: Sequence[Row], style: Style) -> Spec:
 
     Args:
         times: rows with `label`, `time`, `low` and `high` in milliseconds, and the time as `text`.
-        style: the style.
     """
     rows = Rows([row["label"] for row in times], [row["text"] for row in times], style)
     base = rows_of({**row, **rows.row(number)} for number, row in enumerate(times)).encode(y=rows.y())
@@ -38,9 +37,6 @@ def spread(rows: Sequence[Row], unit: str, lines: int, style: Style) -> Spec:
     Args:
         rows: `label`, which may have several lines; `time`; `low` and `high`, the ends of the thick line, or
             None; `least` and `most`, those of the thin line; the time as `text`. The labels are distinct.
-        unit: unit of the times.
-        lines: most lines of a label.
-        style: the style.
     """
     values = [row[name] for row in rows for name in ("least", "time", "most")]
     log = min(values) > 0 and max(values) > _FARTHEST * min(values)
@@ -74,7 +70,6 @@ def platforms(times: Sequence[Row], style: Style) -> Spec:
 
     Args:
         times: rows with `label` of the operation, `platform`, `relative` time, and `text` of the fastest.
-        style: the style.
     """
     found = dict.fromkeys(row["platform"] for row in times)
     there = sorted(found, key=lambda name: PLATFORMS.index(name) if name in PLATFORMS else len(PLATFORMS))
@@ -108,9 +103,6 @@ def layouts(
     Args:
         times: rows with `process`, `side`, `order` and `time`.
         interval: at most one row, with `low`, `high` and `time` of the newer side.
-        processes: names of the processes, from the top.
-        unit: unit of the times.
-        style: the style.
     """
     x = alt.X(
         "time:Q",

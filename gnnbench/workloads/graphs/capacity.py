@@ -24,11 +24,7 @@ _UNPACKED = 3
 
 
 def peak_bytes(name: DatasetName) -> int:
-    """Return the peak memory for making or reading a graph, estimated from its counts.
-
-    Raises:
-        UsageError: the header of a Matrix Market file cannot be read.
-    """
+    """Return the peak memory for making or reading a graph, estimated from its counts."""
     if name.path:
         from . import matrix_market
 
@@ -56,11 +52,7 @@ def _node_bytes(name: DatasetName) -> int:
 
 
 def check_memory(name: DatasetName, free: int | None = None) -> None:
-    """Refuse a graph that does not fit in memory; `free` is in bytes, None: measure.
-
-    Raises:
-        UsageError: too little memory is free, or the header of a Matrix Market file cannot be read.
-    """
+    """Refuse a graph that does not fit in memory; `free` is in bytes, None: measure."""
     needed = peak_bytes(name)
     free = memory_free() if free is None else free
     if needed > free:
@@ -75,9 +67,6 @@ def check_disk(dataset: Dataset, cache: Path, download: bool, free: int | None =
 
     The processed files count, and with `download` the archive and its unpacked files. `free` is in bytes;
     None: measure. The cache folder need not exist.
-
-    Raises:
-        UsageError: too little disk space is free.
     """
     processed = 16 * 2 * dataset.pairs + 4 * dataset.features * dataset.nodes
     needed = processed + _UNPACKED * dataset.download_bytes * download

@@ -75,12 +75,7 @@ class DatasetName:
 
     @classmethod
     def parse(cls, text: str) -> "DatasetName":
-        """Read an id in one of the `FORMS`.
-
-        Raises:
-            UsageError: the name is unknown, the fraction or scale is out of range, or the file does not
-                exist.
-        """
+        """Read an id in one of the `FORMS`."""
         if text.endswith(".mtx"):
             path = user_path(text)
             if not path.is_file():

@@ -25,9 +25,6 @@ def read(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
     Each predicate is a relation, the most frequent one first, and followed by its reverse. The people have
     the classes, their research groups; all others have class 0. Features are made up. `origin` is the `raw`
     folder in the data folder, which is only read; None: download to the cache.
-
-    Raises:
-        UsageError: files are broken, the download failed, or the cache is not writable.
     """
     with workspace(dataset, origin, cache) as folder:
         raw = origin or _downloaded(dataset, folder)

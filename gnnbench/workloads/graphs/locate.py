@@ -23,11 +23,7 @@ _OGB_RAW_FILES = ("edge.csv.gz", "data.npz", "triplet-type-list.csv.gz")
 
 
 def data_folder(given: str | None = None) -> Path | None:
-    """Return the folder of real data sets: the given one, else `GNNBENCH_DATA`, else None.
-
-    Raises:
-        UsageError: the folder does not exist.
-    """
+    """Return the folder of real data sets: the given one, else `GNNBENCH_DATA`, else None."""
     text = given or os.environ.get(DATA_VARIABLE)
     if not text:
         return None
@@ -97,9 +93,6 @@ def resolve(
 
     Returns:
         The names without duplicates, and a line for each data set that was replaced or will be downloaded.
-
-    Raises:
-        UsageError: `real_only` and a data set is unavailable, or two files have the same name.
     """
     resolved: dict[str, DatasetName] = {}
     notices = []

@@ -25,8 +25,6 @@ def citation_degrees(nodes: int, total: int, largest: float) -> NDArray[np.int64
     """Return ascending degrees like Cora's, scaled to the mean, with a Pareto tail: int64 [nodes].
 
     Args:
-        nodes: how many.
-        total: their sum.
         largest: approximate bound.
     """
     below, degree = np.array(_CORA_DEGREES).T * np.array([[_BILLION // 1000], [_FINE]])
@@ -65,10 +63,6 @@ def match(
     """Pair stubs into simple edges: two int64 [sum(degrees) / 2].
 
     Args:
-        stream: the random numbers.
-        degrees: int64 [N].
-        label: class of each node, int64 [N].
-        classes: how many there are.
         inside: fraction of the stubs that get a partner of their own class.
     """
     nodes = len(degrees)

@@ -12,11 +12,7 @@ _FIELDS = ("pattern", "real", "integer")
 
 
 def size(path: Path) -> tuple[int, int]:
-    """Return the header's number of nodes, and an upper bound of the graph's entries.
-
-    Raises:
-        UsageError: there is no header, or the matrix is not square, sparse and real.
-    """
+    """Return the header's number of nodes, and an upper bound of the graph's entries."""
     import scipy.io
 
     try:
@@ -39,9 +35,6 @@ def read(path: Path) -> Graph:
     and duplicates are dropped. The 128 features and 16 classes are seeded and independent of the structure,
     see `attributes.made_up`. The graph does not count as synthetic, because kernel times depend on the
     structure, which is real.
-
-    Raises:
-        UsageError: the file is incomplete or malformed, or `size` refuses it.
     """
     import scipy.io
 

@@ -31,12 +31,7 @@ def read(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
     ogbn-proteins) get the mean of their edges' features.
 
     Args:
-        dataset: one of the family `ogb`.
         origin: its folder in the data folder, which is only read; None: download.
-        cache: folder in which the library downloads and processes.
-
-    Raises:
-        UsageError: files are broken, the download failed, or the cache is not writable.
     """
     with _opened(dataset, origin, cache, "ogb.nodeproppred", "NodePropPredDataset") as (data, parts):
         graph, labels = data[0]
@@ -126,10 +121,6 @@ def _loader(package: str, name: str) -> Iterator[Any]:
 
     `import ogb` queries a package index for newer versions, in threads without timeout that delay the end
     of the process; its packages import dgl. Both are hidden from it.
-
-    Args:
-        package: such as `ogb.nodeproppred`.
-        name: the class, such as NodePropPredDataset.
     """
     with hidden("outdated", "dgl"):
         module: Any = importlib.import_module(f"{package}.dataset")
@@ -154,12 +145,7 @@ def read_molecules(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
     """Read a data set with its standard split; features of edges are left out.
 
     Args:
-        dataset: one of the family `ogbg`, with one task.
         origin: its folder in the data folder, which is only read; None: download.
-        cache: folder in which the library downloads and processes.
-
-    Raises:
-        UsageError: files are broken, the download failed, or the cache is not writable.
     """
     with _opened(dataset, origin, cache, "ogb.graphproppred", "GraphPropPredDataset") as (data, parts):
         graphs = data.graphs

@@ -16,9 +16,6 @@ def read(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
     Features are divided by their row's sum (torch_geometric.transforms.NormalizeFeatures, as usual for a
     bag of words); rows of zeros stay zero. `origin` is the `raw` folder in the data folder, which is only
     read; None: download to the cache.
-
-    Raises:
-        UsageError: files are broken, the download failed, or the cache is not writable.
     """
     import fsspec.config  # type: ignore[import-untyped]
     import torch_geometric.datasets

@@ -25,9 +25,6 @@ def workspace(dataset: Dataset, origin: Path | None, cache: Path, answer: str = 
     The folder is empty unless an earlier use ended without an exception. Downloads and files from the data
     folder (`origin`) have separate folders; so have changed versions of the files. Meanwhile nothing is
     printed, and any question is answered with `answer`.
-
-    Raises:
-        UsageError: the cache is not writable, or the library raised an exception; the message is one line.
     """
     complete = cache / dataset.folder / (f"{_fingerprint(origin)}/.complete" if origin else DOWNLOADED)
     folder = complete.parent
