@@ -88,10 +88,9 @@ def test_what_is_no_result_is_refused_in_one_line(tmp_path):
     for content, text in (
         (suite(1), "it is a run file"),
         ({}, "not a result of gnnbench ab or compare"),
-        ({**whole, "version": 9}, "version 9 of the format"),
+        ({**whole, "version": 9}, "version 9 of the format, and this gnnbench reads 1"),
         ({**whole, "effect": "3\n%"}, "damaged at $.effect"),
         ({**whole, "own_level": 10**400}, "damaged at $.own_level"),
-        ({**whole, "version": 1}, "version 1 of the format, and this gnnbench reads 2"),
         ({**whole, "base": 1}, "damaged at $.base: expected `object`, got `int`"),
         ({**whole, "benchmarks": [wrong]}, "damaged: $.verdict: "),
     ):

@@ -197,7 +197,7 @@ def test_any_benchmark_is_timed_on_sampled_layouts_where_that_is_asked_for(tmp_p
     said = " ".join(result.stdout.split())
     assert "others may differ: it has to be: test_suite.py::test_in_place" in said
     assert "ops, peak and sync are empty: it starts a process: test_suite.py::test_whole" in said
-    assert "OMP_WAIT_POLICY is unset: idle OpenMP threads use CPU time" in said
+    assert "times are disturbed by idle OpenMP threads: OMP_WAIT_POLICY is unset" in said
 
 
 def test_what_is_timed_is_inspected_afterwards_without_torch(tmp_path, fake):
