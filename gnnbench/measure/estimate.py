@@ -6,7 +6,6 @@ of the blocks' values. docs/experiments/measurement.md shows why.
 
 import math
 import statistics
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..codec import Fraction, Positive
+from ..json_io import LARGEST
 
 QUANTILE = 0.1
 NAME = "first decile of block medians"
@@ -105,7 +105,7 @@ def estimate(values: NDArray[np.float64], level: float = SHOWN_LEVEL) -> Estimat
     low = float(ordered[max(first, 1) - 1])
     if not first:
         reach = float(np.interp(effective, SIZES, REACH[level]))
-        low = max(low * (low / float(np.median(ordered))) ** reach, sys.float_info.min)
+        low = max(low * (low / float(np.median(ordered))) ** reach, 2 / LARGEST)  # files have no smaller time
     return Estimate(location, low, float(ordered[last - 1]))
 
 

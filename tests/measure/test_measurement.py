@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnnbench import codec
 from gnnbench.measure.clock import Block
 from gnnbench.measure.measurement import Measurement
 
@@ -40,3 +41,12 @@ def test_the_record_is_json_with_or_without_rounds():
     assert record["low_ns"] <= record["location_ns"] <= record["high_ns"]
     assert len(record["processes"][0]["blocks_ns"]) == 60
     assert record["modes"][0]["share"] == 1
+
+
+def test_an_interval_of_times_that_differ_by_orders_of_magnitude_can_be_read_again():
+    measurement = Measurement("fake", "sampled")
+    for exponent in range(15):
+        measurement.add(Block([1e-6 * 2.0**exponent] * 3))
+    saved = measurement.as_json()
+    assert 0 < saved["low_ns"] < saved["location_ns"] < saved["high_ns"]
+    assert codec.decode(saved, Measurement).low_ns == saved["low_ns"]
