@@ -17,6 +17,7 @@ REMEDY = "save it again"
 _NO_COMMIT = "unknown"
 """What pytest-benchmark writes where it finds none."""
 _FOREIGN = "not a run file of pytest-benchmark"
+_OF_PYTEST = "give a file that pytest --benchmark-json wrote"
 MAX_BYTES = 2**27
 """Largest file that is read: sixteen times that of 2,000 benchmarks."""
 
@@ -83,14 +84,15 @@ def load(path: Path) -> dict[str, Any]:
 def check(path: Path, content: Any) -> dict[str, Any]:
     """Return the parsed content of a file if it is a run file of a version that can be read."""
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
-        _refuse(path, f"{_FOREIGN}: it has no list of benchmarks")
+        _refuse(path, f"{_FOREIGN}: it has no list of benchmarks", _OF_PYTEST)
     if "command" in content:
         _refuse(path, f"a result of gnnbench {content['command']}, and not a run file", "give a run file")
     if content["benchmarks"] and not benchmark.entries(content):
-        _refuse(path, f"{_FOREIGN}: its benchmarks have no `fullname`, as in the JSON of other tools")
+        reason = f"{_FOREIGN}: its benchmarks have no `fullname`, as in the JSON of other tools"
+        _refuse(path, reason, _OF_PYTEST)
     ours = json_io.own_part(content)
     if not ours and not isinstance(content.get("version"), str):
-        _refuse(path, f"{_FOREIGN}: it has no `version`, as in the JSON of other tools")
+        _refuse(path, f"{_FOREIGN}: it has no `version`, as in the JSON of other tools", _OF_PYTEST)
     if ours and ours["version"] != FORMAT_VERSION:
         what = f"version {ours['version']} of the format; this gnnbench reads {FORMAT_VERSION}"
         _refuse(path, what, "use the gnnbench that wrote it, or measure again")
