@@ -135,8 +135,10 @@ class Schedule:
     def needed_seconds(self) -> float:
         """The cost of a first pair and of PAIRS_TO_AFFORD further ones with the shortest visits.
 
-        The costs of a start and of a set-up are the means so far.
+        The costs of a start and of a set-up are the means so far. Returns 0 if no benchmark needs timing.
         """
+        if not self._benchmarks:
+            return 0.0
         pilots = len(self._benchmarks) * (PILOT_SECONDS - SHORTEST_VISIT)
         return (1 + PAIRS_TO_AFFORD) * self._now.price(self._benchmarks) + pilots
 

@@ -63,6 +63,17 @@ def test_what_is_left_out_has_no_part_of_time_and_error():
     assert one.decisions()["b0"].judgement.low == pytest.approx(alone.decisions()["b0"].judgement.low)
 
 
+def test_a_run_ends_if_the_last_benchmark_turns_out_in_a_pair_to_need_no_timing():
+    one = schedule(NAMES[:1], total_seconds=60)
+    one.spend(31.0)
+    assert one.next()
+    one.leave_out(NAMES[0])
+    one.add(Pair(20.0, {}, {}))
+    assert one.next() is None
+    assert one.decisions() == {}
+    assert one.needed_seconds == 0
+
+
 def test_it_stops_when_all_is_decided_and_what_is_decided_is_not_visited_again():
     one = schedule()
     plans = run(one, Bench(ratios={"b3": 1.2}, noise=0.1))
