@@ -19,7 +19,7 @@ from gnnbench.workloads.cells import not_installed
 from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 from gnnbench.workloads.graphs.graph import Graph
 from gnnbench.workloads.graphs.load import load
-from gnnbench.workloads.graphs.locate import under_data_root
+from gnnbench.workloads.graphs.locate import raw_folder
 from gnnbench.workloads.graphs.relation import Relation
 from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import PLATFORMS
@@ -123,7 +123,7 @@ def small_graph() -> Graph:
 def cora(tmp_path_factory: pytest.TempPathFactory) -> Graph:
     """The real Cora."""
     root = Path(os.environ.get("GNNBENCH_DATA") or "/nonexistent")
-    if under_data_root(DATASETS["cora"], root) is None:
+    if raw_folder(DATASETS["cora"], root) is None:
         pytest.skip("the real Cora is needed: set GNNBENCH_DATA to a folder with Planetoid/Cora/raw")
     return load(DatasetName.parse("cora"), root, tmp_path_factory.mktemp("cache"))
 

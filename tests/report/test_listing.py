@@ -5,7 +5,6 @@ import pytest
 from gnnbench.errors import UsageError
 from gnnbench.report import listing
 from gnnbench.report.console import terminal
-from gnnbench.workloads.graphs.locate import DOWNLOADED
 from gnnbench.workloads.operations import OPERATIONS
 
 
@@ -44,13 +43,11 @@ def test_an_operation_is_found_by_the_beginning_of_its_name():
 
 
 def test_says_where_a_data_set_is(render, tmp_path):
-    raw = tmp_path / "data" / "Planetoid" / "CiteSeer" / "raw"
-    raw.mkdir(parents=True)
-    for part in ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index"):
-        (raw / f"ind.citeseer.{part}").touch()
-    downloaded = tmp_path / "cache" / "pubmed" / DOWNLOADED
-    downloaded.parent.mkdir(parents=True)
-    downloaded.touch()
+    for folder, name in (("data", "CiteSeer"), ("cache/data", "PubMed")):
+        raw = tmp_path / folder / "Planetoid" / name / "raw"
+        raw.mkdir(parents=True)
+        for part in ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index"):
+            (raw / f"ind.{name.lower()}.{part}").touch()
     text = render(tmp_path / "data")
     assert rows(text, "citeseer")[0][1:] == ["3,327", "9,104", "3,703", "6", "yes", "planetoid"]
     assert rows(text, "pubmed")[0][-2:] == ["cache", "planetoid"]

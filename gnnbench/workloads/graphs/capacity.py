@@ -1,4 +1,4 @@
-"""Checks that a graph fits in memory and on disk; needs are estimated from published counts."""
+"""Checks that a graph fits in memory; needs are estimated from published counts."""
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -7,7 +7,7 @@ import psutil
 
 from ... import units
 from ...errors import UsageError
-from .catalog import Dataset, DatasetName
+from .catalog import DatasetName
 
 _ENTRY_BYTES = 64
 """Peak memory per entry of edge_index, which itself takes 16. Measured on stand-ins: 50 to 62."""
@@ -19,8 +19,6 @@ _READ_NODE_FACTOR = 5
 """The same for published files, which are parsed in float64. Measured on ogbn-arxiv's CSV files: 4.3."""
 _LEAST_PART = 1e-4
 """Smallest fraction of a data set that a message suggests."""
-_UNPACKED = 3
-"""Disk space for the archive, its unpacked and its processed files, divided by the archive's size."""
 
 
 def peak_bytes(name: DatasetName) -> int:
@@ -59,24 +57,6 @@ def check_memory(name: DatasetName, free: int | None = None) -> None:
         raise UsageError(
             f"{name.id} needs about {_figure(needed)} of memory, but {_figure(free)} is free; "
             f"{smaller(name, needed, free)}"
-        )
-
-
-def check_disk(dataset: Dataset, cache: Path, download: bool, free: int | None = None) -> None:
-    """Refuse a data set whose files do not fit on the cache folder's disk.
-
-    The processed files count, and with `download` the archive and its unpacked files. `free` is in bytes;
-    None: measure. The cache folder need not exist.
-    """
-    processed = 16 * 2 * dataset.pairs + 4 * dataset.features * dataset.nodes
-    needed = processed + _UNPACKED * dataset.download_bytes * download
-    if free is None:
-        existing = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
-        free = psutil.disk_usage(str(existing)).free
-    if needed > free:
-        raise UsageError(
-            f"{dataset.id} needs about {_figure(needed)} of disk in {cache}, but {_figure(free)} is free; "
-            f"set GNNBENCH_CACHE to another folder, or use {dataset.id}:synthetic"
         )
 
 

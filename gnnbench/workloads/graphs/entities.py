@@ -1,6 +1,7 @@
 """Reads AIFB, the knowledge graph of a research institute, from the files of torch_geometric's Entities.
 
-The library itself needs rdflib. N-Triples (https://www.w3.org/TR/n-triples/) have one edge in a line.
+The library itself needs rdflib, and numbers the nodes otherwise in each process. N-Triples
+(https://www.w3.org/TR/n-triples/) have one edge in a line.
 """
 
 import csv
@@ -16,21 +17,17 @@ from .catalog import Dataset
 from .graph import Graph
 from .locate import ENTITIES_FILES
 from .relation import NODE, Relation
-from .workspace import workspace
 
 
-def read(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
-    """Read the data set with its split into people to train and to test on.
+def read(dataset: Dataset, folder: Path) -> Graph:
+    """Read the data set with its split into people to train and to test on from its `raw` folder.
 
     Each predicate is a relation, the most frequent one first, and followed by its reverse. The people have
-    the classes, their research groups; all others have class 0. Features are made up. `origin` is the `raw`
-    folder in the data folder, which is only read; None: download to the cache.
+    the classes, their research groups; all others have class 0. Features are made up.
     """
-    with workspace(dataset, origin, cache) as folder:
-        raw = origin or _downloaded(dataset, folder)
-        triples, *people = (raw / name for name in ENTITIES_FILES)
-        number, edges, relations = _triples(triples)
-        members = [_members(file, number) for file in people]
+    triples, *people = (folder / name for name in ENTITIES_FILES)
+    number, edges, relations = _triples(triples)
+    members = [_members(file, number) for file in people]
     groups = sorted({group for part in members for group in part.values()})
     y = np.zeros(len(number), dtype=np.int64)
     for part in members:
@@ -76,18 +73,3 @@ def _members(file: Path, number: dict[str, int]) -> dict[int, str]:
     with file.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t"))
     return {number[f"<{row['person']}>"]: row["label_affiliation"] for row in rows}
-
-
-def _downloaded(dataset: Dataset, folder: Path) -> Path:
-    """Return a folder with the published files, downloaded on the first call."""
-    import tarfile
-    import urllib.request
-
-    raw = folder / "raw"
-    if not raw.exists():
-        with (
-            urllib.request.urlopen(dataset.url) as response,  # noqa: S310 - a constant of the catalog
-            tarfile.open(fileobj=response, mode="r|gz") as archive,
-        ):
-            archive.extractall(raw, filter="data")
-    return raw

@@ -1,23 +1,33 @@
 """Loads a graph by its name."""
 
+import hashlib
+import io
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from ...files import cache_folder
+import torch
+
+from ...errors import UsageError
+from ...files import cache_folder, hold
 from . import capacity, matrix_market, molecules, synthetic
-from .catalog import DatasetName
+from .catalog import Dataset, DatasetName
 from .graph import Graph
-from .locate import data_folder, place, resolve, under_data_root
+from .locate import data_folder, fetch, reason, resolve
+from .relation import Relation
+
+_READERS = b"1"
+"""Another number reads all data sets of ogb again: a reader makes another graph of the same files."""
 
 
 def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
     """Read, download or make a graph on the CPU, after checking that it fits.
 
-    `data_root` is the folder of real data sets, which is only read. `cache` is for downloads and processed
-    files, and is made if missing.
+    `data_root` is the folder of real data sets, which is only read. `cache` is for downloads and graphs that
+    took long to read, and is made if missing.
 
     Raises:
-        UsageError: memory or disk space is too small, files are missing or broken, the download failed, or
-            the cache is not writable.
+        UsageError: memory is too small, files are missing or broken, the download failed, or the cache is not
+            writable.
     """
     capacity.check_memory(name)
     if name.path:
@@ -33,20 +43,52 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
         return families[name.family](name)
     if name.synthetic:
         return synthetic.twin(name)
-    capacity.check_disk(dataset, cache, download=place(dataset, data_root, cache) is None)
-    origin = under_data_root(dataset, data_root)
+    folder = fetch(dataset, data_root, cache)
+    try:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            return _read(dataset, folder, cache)
+    except (MemoryError, UsageError):
+        raise
+    except Exception as error:
+        # Any exception of a parser may get here.
+        raise UsageError(
+            f"{dataset.id}: the files in {folder} cannot be read ({reason(error)}); replace them, or use "
+            f"{dataset.id}:synthetic"
+        ) from error
+
+
+def _read(dataset: Dataset, folder: Path, cache: Path) -> Graph:
     if dataset.family == "planetoid":
         from . import planetoid
 
-        return planetoid.read(dataset, origin, cache)
+        return planetoid.read(dataset, folder)
     if dataset.family == "entities":
         from . import entities
 
-        return entities.read(dataset, origin, cache)
-    from . import ogb
+        return entities.read(dataset, folder)
+    # Tables take long to read: the graph is kept in the cache.
+    file = cache / "graphs" / f"{dataset.id}-{_fingerprint(folder)}.pt"
+    with hold(file.with_suffix(".lock"), cache):
+        if file.exists():
+            fields = torch.load(file, weights_only=True)
+            relations = tuple(Relation(*relation) for relation in fields.pop("relations"))
+            return Graph(relations=relations, **fields)
+        from . import ogb
 
-    read = ogb.read_molecules if dataset.family == "ogbg" else ogb.read
-    return read(dataset, origin, cache)
+        graph = ogb.read(dataset, folder)
+        unfinished = file.with_suffix(".unfinished")
+        torch.save({**vars(graph), "relations": [tuple(each) for each in graph.relations]}, unfinished)
+        unfinished.replace(file)
+        return graph
+
+
+def _fingerprint(folder: Path) -> str:
+    """Return a short digest of the files' paths, sizes and modification times."""
+    digest = hashlib.sha256(_READERS)
+    for file in sorted(folder.rglob("*")):
+        status = file.stat()
+        digest.update(f"{file.resolve()} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:16]
 
 
 def load_by_id(text: str) -> Graph:

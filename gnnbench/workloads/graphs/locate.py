@@ -1,19 +1,23 @@
 """Finds a data set's files: in the data folder, in the cache, or on the network."""
 
 import os
+import shutil
+import tempfile
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
 from ... import units
 from ...errors import UsageError
-from ...files import user_path
+from ...files import hold, user_path
 from .catalog import Dataset, DatasetName
 
 DATA_VARIABLE = "GNNBENCH_DATA"
-DOWNLOADED = "download/.complete"
-"""File in the data set's cache folder; it exists once the data set was downloaded and read."""
+_DOWNLOADS = "data"
+"""Folder of downloads in the cache, with the layout of a data folder."""
+_SILENCE_SECONDS = 60.0
+"""A download without data for so long has failed."""
 _PROBE_SECONDS = 3.0
 _PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 ENTITIES_FILES = ("aifb_stripped.nt.gz", "trainingSet.tsv", "testSet.tsv")
@@ -35,33 +39,84 @@ def data_folder(given: str | None = None) -> Path | None:
     return folder.resolve()
 
 
-def under_data_root(dataset: Dataset, data_root: Path | None) -> Path | None:
-    """Return the folder of the data set's files; None if any is missing.
+def raw_folder(dataset: Dataset, root: Path | None) -> Path | None:
+    """Return the folder of the data set's files below a data folder; None if any is missing.
 
     The layout is that of the libraries: `Planetoid/Cora/raw` with its eight files, `Entities/aifb/raw` with
     three files, or `ogbn_arxiv` with `raw` and `split`, directly in the data folder or in its `ogb`.
     """
-    if data_root is None:
+    if root is None:
         return None
-    if dataset.family == "planetoid":
-        raw = data_root / "Planetoid" / dataset.title / "raw"
-        names = [f"ind.{dataset.id}.{part}" for part in _PLANETOID_PARTS]
-        return raw if all((raw / name).is_file() for name in names) else None
-    if dataset.family == "entities":
-        raw = data_root / "Entities" / dataset.id / "raw"
-        return raw if all((raw / name).is_file() for name in ENTITIES_FILES) else None
-    for parent in (data_root / "ogb", data_root):
-        folder = parent / dataset.folder.replace("-", "_")
+    usual = root / dataset.folder
+    if names := _files(dataset):
+        return usual if all((usual / name).is_file() for name in names) else None
+    for folder in (usual, root / usual.name):
         if (folder / "split").is_dir() and any((folder / "raw" / name).is_file() for name in _OGB_RAW_FILES):
             return folder
     return None
 
 
+def _files(dataset: Dataset) -> Sequence[str]:
+    """Return the names of the files that must be in the folder; those of ogb differ."""
+    if dataset.family == "planetoid":
+        return [f"ind.{dataset.id}.{part}" for part in _PLANETOID_PARTS]
+    return ENTITIES_FILES if dataset.family == "entities" else ()
+
+
 def place(dataset: Dataset, data_root: Path | None, cache: Path) -> str | None:
     """Return where the data set is on this machine: `data root` or `cache`; None: it must be downloaded."""
-    if under_data_root(dataset, data_root):
+    if raw_folder(dataset, data_root):
         return "data root"
-    return "cache" if (cache / dataset.folder / DOWNLOADED).exists() else None
+    return "cache" if raw_folder(dataset, cache / _DOWNLOADS) else None
+
+
+def fetch(dataset: Dataset, data_root: Path | None, cache: Path) -> Path:
+    """Return the folder of the data set's files, which are downloaded to the cache if they are nowhere."""
+    if folder := raw_folder(dataset, data_root):
+        return folder
+    root = cache / _DOWNLOADS
+    with hold(root / f"{dataset.title}.lock", cache):
+        if folder := raw_folder(dataset, root):
+            return folder
+        try:
+            with tempfile.TemporaryDirectory(dir=root) as temporary:
+                _download(dataset, Path(temporary), root / dataset.folder)
+        except Exception as error:
+            # Any exception of a transport or an archive may get here.
+            raise UsageError(
+                f"{dataset.id}: the download failed ({reason(error)}); use {dataset.id}:synthetic, or put "
+                "the files into the data folder (--gnn-data)"
+            ) from error
+    return root / dataset.folder
+
+
+def _download(dataset: Dataset, temporary: Path, target: Path) -> None:
+    files = temporary / "files"
+    files.mkdir()
+    if dataset.family == "planetoid":
+        for name in _files(dataset):
+            _copy(f"{dataset.url.rpartition('/')[0]}/{name}", files / name)
+    else:
+        archive = temporary / Path(dataset.url).name
+        _copy(dataset.url, archive)
+        shutil.unpack_archive(archive, files)
+        if dataset.family != "entities":
+            files /= archive.stem
+    shutil.rmtree(target, ignore_errors=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    files.rename(target)
+
+
+def _copy(url: str, file: Path) -> None:
+    from urllib.request import urlopen  # imports ssl, which is slow
+
+    with urlopen(url, timeout=_SILENCE_SECONDS) as response, file.open("wb") as copy:  # noqa: S310 - a constant
+        shutil.copyfileobj(response, copy)
+
+
+def reason(error: Exception) -> str:
+    """Return the first line of an exception's message, or its type."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 @cache

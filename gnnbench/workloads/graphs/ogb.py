@@ -1,67 +1,81 @@
-"""Reads Open Graph Benchmark data sets through ogb: of nodes, and of many graphs as one graph."""
+"""Reads Open Graph Benchmark data sets with ogb's readers: of nodes, and of many graphs as one graph.
 
-import importlib
-import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+Its classes of data sets ask questions, write beside the files, and cannot read that with torch 2.6.
+"""
+
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ...packages import hidden
-from . import array_pickle, attributes
+from . import attributes
 from .catalog import Dataset
 from .graph import Graph
 from .stream import Stream
-from .workspace import link_files, workspace
 
 _PAPERS = "paper"
 _CITES = ("paper", "cites", "paper")
 
 
-def read(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
-    """Read a data set with its standard split.
+def read(dataset: Dataset, folder: Path) -> Graph:
+    """Read a data set with its standard split from a folder with `raw` and `split`.
 
     Edges become undirected. ogbn-mag is reduced to its citations between papers; ogbn-mag-hetero has all
     types of nodes and edges, and made-up features for all but papers. Nodes without features (in
-    ogbn-proteins) get the mean of their edges' features.
-
-    Args:
-        origin: its folder in the data folder, which is only read; None: download.
+    ogbn-proteins) get the mean of their edges' features. Of many graphs, features of edges are left out.
     """
-    with _opened(dataset, origin, cache, "ogb.nodeproppred", "NodePropPredDataset") as (data, parts):
-        graph, labels = data[0]
-        split = [parts["train"], parts["valid"], parts["test"]]
-        types: dict[str, Any] = {}
-        if data.is_hetero:
-            labels, split = labels[_PAPERS], [part[_PAPERS] for part in split]
-            edges, nodes = graph["edge_index_dict"][_CITES], graph["num_nodes_dict"][_PAPERS]
-            x = graph["node_feat_dict"][_PAPERS]
-        else:
-            edges, nodes = graph["edge_index"], graph["num_nodes"]
-            x = graph["node_feat"]
-        if x is None:
-            x = _mean_of_edges(edges, graph["edge_feat"], int(nodes))
-        y = labels.astype(np.float32) if dataset.multi_label else _classes(labels)
+    with hidden("outdated"):  # `import ogb` would query a package index for newer versions, in a thread
+        from ogb.io import read_graph_raw as readers
+    raw = folder / "raw"
+    split = [_table(folder / "split", part)[:, 0].astype(np.int64) for part in ("train", "valid", "test")]
+    types: dict[str, Any] = {}
+    if dataset.graphs:
+        edges, x, sizes = _molecules(readers.read_csv_graph_raw(str(raw)))
+        owner, types = np.repeat(np.arange(len(sizes)), sizes), {"sizes": sizes}
+        labels = _table(raw, "graph-label")
+        if len(labels) != len(sizes):
+            raise ValueError(f"{len(labels)} labels for {len(sizes)} graphs")
+        labels, split = labels[owner], [np.flatnonzero(np.isin(owner, part)) for part in split]
+    elif (raw / "triplet-type-list.csv.gz").exists():
+        (graph,) = readers.read_csv_heterograph_raw(str(raw))
+        edges, x = graph["edge_index_dict"][_CITES], graph["node_feat_dict"][_PAPERS]
+        labels = _table(raw, "node-label")
         if dataset.relations:
-            edges, x, y, types = _typed(dataset, graph, x, y)
-        source, target = edges
-        train, val, test = (np.asarray(part) for part in split)
-    return Graph.build(
-        dataset.id, source, target, x, y, dataset.classes, train, val, test, synthetic=False, **types
-    )
+            edges, x, types = _typed(dataset, graph, x)
+            others = len(x) - graph["num_nodes_dict"][_PAPERS]
+            labels = np.append(labels, np.zeros(others))
+    elif (raw / "data.npz").exists():
+        (graph,) = readers.read_binary_graph_raw(str(raw))
+        edges, x = graph["edge_index"], graph["node_feat"]
+        # Papers without a class have nan; none is in the split.
+        labels = np.nan_to_num(np.load(raw / "node-label.npz")["node_label"])
+    else:
+        (graph,) = readers.read_csv_graph_raw(str(raw), add_inverse_edge=dataset.edge_features > 0)
+        edges, x, labels = graph["edge_index"], graph["node_feat"], _table(raw, "node-label")
+        if x is None:
+            x = _mean_of_edges(edges, graph["edge_feat"], graph["num_nodes"])
+    source, target = edges
+    y = labels.astype(np.float32) if dataset.multi_label else labels.reshape(-1).astype(np.int64)
+    return Graph.build(dataset.id, source, target, x, y, dataset.classes, *split, synthetic=False, **types)
+
+
+def _table(folder: Path, name: str) -> NDArray[np.float64]:
+    """Return the one table of a name under a folder: float64 [rows, columns]."""
+    files = list(folder.rglob(f"{name}.csv.gz"))
+    if len(files) != 1:
+        raise ValueError(f"{folder.name} has {len(files)} files {name}.csv.gz")
+    return np.loadtxt(files[0], delimiter=",", ndmin=2)
 
 
 def _typed(
-    dataset: Dataset, graph: Mapping[str, Any], x: NDArray[np.float32], y: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64], dict[str, Any]]:
-    """Return edges, features and classes of all types of nodes, and the types for `Graph.build`.
+    dataset: Dataset, graph: Mapping[str, Any], x: NDArray[np.float32]
+) -> tuple[NDArray[np.int64], NDArray[np.float32], dict[str, Any]]:
+    """Return edges and features of all types of nodes, and the types for `Graph.build`.
 
-    `x` and `y` are those of the papers, which come first. Others get random features and class 0.
+    `x` is that of the papers, which come first. Others get random features, and class 0.
     """
     relations = tuple(relation for relation, _ in dataset.relations)
     sizes = {name: int(graph["num_nodes_dict"][name]) for name, _ in dataset.node_types}
@@ -69,23 +83,34 @@ def _typed(
     edges, edge_type = [], []
     for index, relation in enumerate(relations):
         if not relation.is_reverse:
-            ends = graph["edge_index_dict"][relation]
-            both = (relation.source, relation.target)
-            if ((ends < 0) | (ends >= np.array([[sizes[end]] for end in both]))).any():
-                raise ValueError(f"'{relation.name}' has a node that is not there")
-            edges.append(ends + np.array([[first[end]] for end in both]))
+            ends, both = graph["edge_index_dict"][relation], (relation.source, relation.target)
+            edges.append(_shifted(ends, [sizes[end] for end in both], [first[end] for end in both]))
             edge_type.append(np.full(ends.shape[1], index))
     others = sum(sizes.values()) - len(x)
-    no_class = np.zeros(others, dtype=np.int64)
-    made_up = attributes.dense(Stream(others), no_class, 1, x.shape[1])
+    made_up = attributes.dense(Stream(others), np.zeros(others, dtype=np.int64), 1, x.shape[1])
     types = {"edge_type": np.concatenate(edge_type), "relations": relations, "type_sizes": sizes}
-    return np.concatenate(edges, axis=1), np.concatenate((x, made_up)), np.concatenate((y, no_class)), types
+    return np.concatenate(edges, axis=1), np.concatenate((x, made_up)), types
 
 
-def _classes(labels: NDArray[Any]) -> NDArray[np.int64]:
-    """Return class numbers; papers without a class (nan in ogbn-papers100M, in no split) get 0."""
-    classes: NDArray[np.int64] = np.nan_to_num(labels.reshape(-1), nan=0).astype(np.int64)
-    return classes
+def _molecules(
+    graphs: Sequence[Mapping[str, Any]],
+) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
+    """Return edges and features of the nodes of all graphs, and the graphs' numbers of nodes."""
+    sizes = np.array([graph["num_nodes"] for graph in graphs], dtype=np.int64)
+    edges = [
+        _shifted(graph["edge_index"], [size] * 2, [first] * 2)
+        for first, size, graph in zip(np.cumsum(sizes) - sizes, sizes, graphs, strict=True)
+    ]
+    x = np.concatenate([graph["node_feat"] for graph in graphs]).astype(np.float32)
+    return np.concatenate(edges, axis=1), x, sizes
+
+
+def _shifted(ends: NDArray[np.int64], sizes: Sequence[int], first: Sequence[int]) -> NDArray[np.int64]:
+    """Return edges between parts of a graph with the graph's node numbers: int64 [2, M]."""
+    for nodes, size in zip(ends, sizes, strict=True):
+        if ((nodes < 0) | (nodes >= size)).any():
+            raise ValueError(f"an edge has a node outside 0..{size - 1}")
+    return ends + np.array(first)[:, None]
 
 
 def _mean_of_edges(
@@ -95,87 +120,3 @@ def _mean_of_edges(
     count = np.maximum(np.bincount(edges[1], minlength=nodes), 1)
     columns = [np.bincount(edges[1], weights=column, minlength=nodes) / count for column in features.T]
     return np.stack(columns, axis=1).astype(np.float32)
-
-
-@contextmanager
-def _opened(
-    dataset: Dataset, origin: Path | None, cache: Path, package: str, name: str
-) -> Iterator[tuple[Any, Mapping[str, Any]]]:
-    """Yield ogb's object of a data set, and its split; the arguments are those of `read` and `_loader`."""
-    # For an outdated copy, ogb asks whether to delete the files: no. It also asks before a large download:
-    # yes, as `capacity` has checked the disk.
-    with workspace(dataset, origin, cache, "n" if origin else "y") as root:
-        folder = root / dataset.folder.replace("-", "_")
-        if origin:
-            link_files(origin, folder)
-            (folder / "processed").mkdir(exist_ok=True)
-        with _loader(package, name) as load:
-            data = load(dataset.title, str(root))
-            parts = data.get_idx_split()
-        yield data, parts
-
-
-@contextmanager
-def _loader(package: str, name: str) -> Iterator[Any]:
-    """Import one of ogb's classes without two unneeded dependencies, and make it read files safely.
-
-    `import ogb` queries a package index for newer versions, in threads without timeout that delay the end
-    of the process; its packages import dgl. Both are hidden from it.
-    """
-    with hidden("outdated", "dgl"):
-        module: Any = importlib.import_module(f"{package}.dataset")
-    module.torch = SimpleNamespace(load=_load, save=torch.save)
-    try:
-        yield getattr(module, name)
-    finally:
-        module.torch = torch
-
-
-def _load(path: str, *_: str) -> Any:  # ogb passes a mode where torch.load has none
-    # By default torch >= 2.6 refuses arrays in torch.load. `safe_globals` does not help: ogb writes pickle
-    # protocol 4, which torch's safe reader does not support.
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            if any(name.endswith("/constants.pkl") for name in archive.namelist()):
-                raise ValueError(f"{Path(path).name} is TorchScript, not arrays")
-    return torch.load(path, weights_only=False, pickle_module=array_pickle)
-
-
-def read_molecules(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
-    """Read a data set with its standard split; features of edges are left out.
-
-    Args:
-        origin: its folder in the data folder, which is only read; None: download.
-    """
-    with _opened(dataset, origin, cache, "ogb.graphproppred", "GraphPropPredDataset") as (data, parts):
-        graphs = data.graphs
-        sizes = np.array([graph["num_nodes"] for graph in graphs], dtype=np.int64)
-        labels = data.labels.reshape(-1).astype(np.int64)
-        if len(labels) != len(graphs):
-            raise ValueError(f"{len(labels)} labels for {len(graphs)} graphs")
-        first = np.cumsum(sizes) - sizes
-        edges = []
-        for start, size, graph in zip(first, sizes, graphs, strict=True):
-            ends = graph["edge_index"]
-            if ends.size and not 0 <= ends.min() <= ends.max() < size:
-                raise ValueError(f"a graph of {size} nodes has an edge to node {ends.max()}")
-            edges.append(ends + start)
-        source, target = np.concatenate(edges, axis=1)
-        owner = np.repeat(np.arange(len(sizes)), sizes)
-        train, val, test = (
-            np.flatnonzero(np.isin(owner, np.asarray(parts[part]))) for part in ("train", "valid", "test")
-        )
-        x = np.concatenate([graph["node_feat"] for graph in graphs]).astype(np.float32)
-    return Graph.build(
-        dataset.id,
-        source,
-        target,
-        x,
-        labels[owner],
-        dataset.classes,
-        train,
-        val,
-        test,
-        synthetic=False,
-        sizes=sizes,
-    )

@@ -23,7 +23,7 @@ class Dataset:
 
     id: str
     title: str
-    """Its name in the loader and, for ogb, of its folder."""
+    """Its name in the loader, and of its folder; ogbn-mag and ogbn-mag-hetero share one."""
     family: str
     """The loader: `planetoid` (Yang et al. 2016), `ogb` or `ogbg` (Hu et al. 2020), or `entities` (Ristoski
     et al. 2016, as in Schlichtkrull et al. 2018)."""
@@ -60,8 +60,9 @@ class Dataset:
 
     @property
     def folder(self) -> str:
-        """The name of its folder in the cache; ogbn-mag and ogbn-mag-hetero share one."""
-        return self.title if self.family.startswith("ogb") else self.id
+        """The folder of its files in a data folder, as in the libraries."""
+        folders = {"planetoid": f"Planetoid/{self.title}/raw", "entities": f"Entities/{self.id}/raw"}
+        return folders.get(self.family, f"ogb/{self.title.replace('-', '_')}")
 
     @property
     def pairs(self) -> int:

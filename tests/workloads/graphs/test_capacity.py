@@ -2,7 +2,7 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.workloads.graphs import capacity
-from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
+from gnnbench.workloads.graphs.catalog import DatasetName
 
 
 def test_estimates_grow_with_the_graph_and_its_relations():
@@ -25,13 +25,6 @@ def test_too_little_memory_is_one_line_with_both_figures(tmp_path):
     path.write_text("%%MatrixMarket matrix coordinate pattern general\n10000000 10000000 9000000000\n")
     with pytest.raises(UsageError, match=r"huge\.mtx needs about .* use a smaller file"):
         capacity.check_memory(DatasetName.parse(str(path)), free=1 << 34)
-
-
-def test_too_little_disk_names_the_folder(tmp_path):
-    folder = tmp_path / "not/there"
-    with pytest.raises(UsageError, match=r"ogbn-products needs about .* of disk in .*there, but 1\.0 GiB"):
-        capacity.check_disk(DATASETS["ogbn-products"], folder, download=True, free=1 << 30)
-    capacity.check_disk(DATASETS["cora"], folder, download=False)
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,15 @@
 """AIFB's reader on a small knowledge graph in the files that torch_geometric's Entities downloads."""
 
 import gzip
-import tarfile
-from dataclasses import replace
 
 import pytest
 
 from gnnbench.errors import UsageError
-from gnnbench.workloads.graphs import entities
-from gnnbench.workloads.graphs.catalog import DATASETS
-from gnnbench.workloads.graphs.locate import under_data_root
+from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
+from gnnbench.workloads.graphs.load import load
+from gnnbench.workloads.graphs.locate import raw_folder
 
-AIFB = DATASETS["aifb"]
+AIFB = DatasetName.parse("aifb")
 TRIPLES = """\
 <http://a/p1> <http://o#author> <http://a/paper> .
 <http://a/p2> <http://o#author> <http://a/paper> .
@@ -58,21 +56,10 @@ def check(graph):
 
 
 def test_triples_become_relations_and_their_reverses(raw, tmp_path):
-    assert under_data_root(AIFB, tmp_path) == raw
-    check(entities.read(AIFB, raw, tmp_path / "cache"))
+    assert raw_folder(DATASETS["aifb"], tmp_path) == raw
+    check(load(AIFB, tmp_path, tmp_path / "cache"))
     (raw / "testSet.tsv").unlink()
-    assert under_data_root(AIFB, tmp_path) is None
-
-
-def test_an_archive_is_downloaded_once(raw, tmp_path):
-    archive = tmp_path / "aifb.tgz"
-    with tarfile.open(archive, "w:gz") as packed:
-        for file in raw.iterdir():
-            packed.add(file, file.name)
-    served = replace(AIFB, url=archive.as_uri())
-    check(entities.read(served, None, tmp_path / "cache"))
-    archive.unlink()
-    check(entities.read(served, None, tmp_path / "cache"))
+    assert raw_folder(DATASETS["aifb"], tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -89,4 +76,4 @@ def test_an_archive_is_downloaded_once(raw, tmp_path):
 def test_a_broken_file_is_one_line(raw, tmp_path, file, content):
     (raw / file).write_bytes(content)
     with pytest.raises(UsageError, match=r"aifb: the files in .*raw cannot be read \(.*\);"):
-        entities.read(AIFB, raw, tmp_path / "cache")
+        load(AIFB, tmp_path, tmp_path / "cache")

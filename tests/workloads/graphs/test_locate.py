@@ -1,4 +1,7 @@
+import shutil
+import tarfile
 import threading
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -54,8 +57,26 @@ def raw(tmp_path):
     return raw
 
 
+@pytest.fixture
+def archives(raw, tmp_path):
+    """What is published of three data sets, with empty files."""
+    for file in ("arxiv/raw/edge.csv.gz", "arxiv/split/train.csv.gz", *locate.ENTITIES_FILES):
+        path = tmp_path / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    shutil.make_archive(str(tmp_path / "arxiv"), "zip", tmp_path, "arxiv")
+    with tarfile.open(tmp_path / "aifb.tgz", "w:gz") as packed:
+        for name in locate.ENTITIES_FILES:
+            packed.add(tmp_path / name, name)
+    return {
+        "cora": raw / "ind.cora.x",
+        "ogbn-arxiv": tmp_path / "arxiv.zip",
+        "aifb": tmp_path / "aifb.tgz",
+    }
+
+
 def test_cora_is_here_with_all_its_files(raw, tmp_path):
-    assert locate.under_data_root(DATASETS["cora"], tmp_path) == raw
+    assert locate.raw_folder(DATASETS["cora"], tmp_path) == raw
     (raw / "ind.cora.ty").unlink()
     assert not locate.place(DATASETS["cora"], tmp_path, tmp_path / "cache")
 
@@ -67,12 +88,22 @@ def test_arxiv_need_not_be_in_a_folder_of_ogb(tmp_path):
     assert locate.place(DATASETS["ogbn-arxiv"], tmp_path, tmp_path / "cache") == "data root"
 
 
-def test_a_finished_download_is_in_the_cache(tmp_path):
-    assert not locate.place(DATASETS["pubmed"], None, tmp_path)
-    (tmp_path / "pubmed/download").mkdir(parents=True)
-    assert not locate.place(DATASETS["pubmed"], None, tmp_path)
-    (tmp_path / "pubmed" / locate.DOWNLOADED).touch()
-    assert locate.place(DATASETS["pubmed"], None, tmp_path) == "cache"
+@pytest.mark.parametrize("name", ["cora", "ogbn-arxiv", "aifb"])
+def test_a_download_is_whole_or_not_there(name, tmp_path, archives):
+    """The second time, there is nothing to download any more."""
+    dataset = replace(DATASETS[name], url=archives[name].as_uri())
+    whole = archives[name].read_bytes()
+    if name != "cora":
+        archives[name].write_bytes(whole[:100])
+        with pytest.raises(UsageError, match=f"{name}: the download failed"):
+            locate.fetch(dataset, None, tmp_path / "cache")
+        assert not locate.place(dataset, None, tmp_path / "cache")
+        archives[name].write_bytes(whole)
+    folder = locate.fetch(dataset, None, tmp_path / "cache")
+    assert folder == tmp_path / "cache/data" / dataset.folder
+    assert locate.place(dataset, None, tmp_path / "cache") == "cache"
+    archives[name].unlink()
+    assert locate.fetch(dataset, None, tmp_path / "cache") == folder
 
 
 @pytest.mark.usefixtures("offline", "raw")

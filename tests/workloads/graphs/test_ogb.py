@@ -1,7 +1,7 @@
-"""ogb's own loader on small data sets in the layouts that OGB publishes, written here."""
+"""ogb's readers on small data sets in the layouts that OGB publishes, written here."""
 
+import gzip
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,16 +9,24 @@ import pytest
 import torch
 
 from gnnbench.errors import UsageError
-from gnnbench.workloads.graphs import ogb
+from gnnbench.workloads.graphs import capacity
 from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 from gnnbench.workloads.graphs.load import load
-from gnnbench.workloads.graphs.locate import place, under_data_root
+from gnnbench.workloads.graphs.locate import place, raw_folder
 
 NODES = 30
-ARXIV, MAG, HETERO = (DATASETS[name] for name in ("ogbn-arxiv", "ogbn-mag", "ogbn-mag-hetero"))
 SPLIT = dict(zip(("train", "valid", "test"), np.split(np.arange(NODES), [20, 25]), strict=True))
 EDGES = np.stack((np.arange(NODES - 1), np.arange(1, NODES)), axis=1)
 FEATURES = np.arange(NODES * 4, dtype=np.float32).reshape(NODES, 4) / 8
+
+
+@pytest.fixture(autouse=True)
+def _has_memory(monkeypatch):
+    monkeypatch.setattr(capacity, "memory_free", lambda: 1 << 40)
+
+
+def read(name, root):
+    return load(DatasetName.parse(name), root, root / "cache")
 
 
 def table(path, values):
@@ -27,11 +35,10 @@ def table(path, values):
     pd.DataFrame(values).to_csv(f"{path}.csv.gz", index=False, header=False, compression="gzip")
 
 
-def write_folder(root, name, split, version=1, parts=SPLIT):
+def write_folder(root, name, split, parts=SPLIT):
     folder = root / "ogb" / name
     for part, ids in parts.items():
         table(folder / "split" / split / part, ids)
-    (folder / f"RELEASE_v{version}.txt").touch()
     return folder
 
 
@@ -44,44 +51,47 @@ def homogeneous(folder, **tables):
     return folder
 
 
-def arxiv(root, version=1):
-    years, labels = np.full(NODES, 2015), np.arange(NODES) % 40
-    tables = {"node-feat": FEATURES, "node_year": years, "node-label": labels}
-    return homogeneous(write_folder(root, "ogbn_arxiv", "time", version), **tables)
+def arxiv(root):
+    tables = {"node-feat": FEATURES, "node-label": np.arange(NODES) % 40}
+    return homogeneous(write_folder(root, "ogbn_arxiv", "time"), **tables)
 
 
 def test_reads_a_csv_data_set_and_leaves_the_data_root_alone(tmp_path, capfd, listing):
-    root, cache = tmp_path / "root", tmp_path / "cache"
-    before = listing(arxiv(root))
-    assert place(ARXIV, root, cache)
-    first, again = (ogb.read(ARXIV, under_data_root(ARXIV, root), cache) for _ in range(2))
+    before = listing(arxiv(tmp_path))
+    assert place(DATASETS["ogbn-arxiv"], tmp_path, tmp_path / "cache") == "data root"
+    first, again = (read("ogbn-arxiv", tmp_path) for _ in range(2))
     assert (first.num_nodes, first.num_edges, first.num_classes) == (NODES, 2 * (NODES - 1), 40)
     np.testing.assert_array_equal(first.x.numpy(), FEATURES)
     assert first.y.tolist() == list(range(NODES))
     assert first.train_mask.sum() == 20
     assert first.content_hash == again.content_hash
-    assert listing(root / "ogb/ogbn_arxiv") == before
+    assert listing(tmp_path / "ogb/ogbn_arxiv") == before
     assert capfd.readouterr() == ("", "")
     assert sys.modules["ogb.version"].check_outdated is None, "it asks no package index"
     assert "outdated" not in sys.modules
 
 
-def test_an_older_release_is_used_without_a_question_and_changed_files_are_read_anew(tmp_path):
-    folder, cache = arxiv(tmp_path, version=0), tmp_path / "cache"
-    assert ogb.read(ARXIV, under_data_root(ARXIV, tmp_path), cache).num_nodes == NODES
-    table(folder / "raw/node-label", np.full(NODES, 39))
-    assert set(ogb.read(ARXIV, folder, cache).y.tolist()) == {39}
+def test_tables_are_read_once_and_changed_files_anew(tmp_path, monkeypatch):
+    from ogb.io import read_graph_raw
+
+    folder = mag(tmp_path)
+    first = read("ogbn-mag-hetero", tmp_path)
+    with monkeypatch.context() as patch:
+        patch.delattr(read_graph_raw, "read_csv_heterograph_raw")
+        again = read("ogbn-mag-hetero", tmp_path)
+    assert again.relations == first.relations
+    assert again.content_hash == first.content_hash
+    table(folder / "raw/node-label/paper/node-label", np.full(NODES, 39))
+    assert set(read("ogbn-mag-hetero", tmp_path).y.tolist()) == {0, 39}
 
 
 def test_proteins_get_the_mean_of_their_edges_and_many_labels(tmp_path):
-    proteins = DATASETS["ogbn-proteins"]
     tables = {
         "edge-feat": np.repeat(np.arange(NODES - 1.0)[:, None], 8, axis=1),
-        "species": np.zeros(NODES, dtype=int),
         "node-label": np.arange(NODES * 112).reshape(NODES, 112) % 2,
     }
     homogeneous(write_folder(tmp_path, "ogbn_proteins", "species"), **tables)
-    graph = ogb.read(proteins, under_data_root(proteins, tmp_path), tmp_path / "cache")
+    graph = read("ogbn-proteins", tmp_path)
     assert graph.num_edges == 2 * (NODES - 1)
     assert graph.x[:, 7].tolist() == [0.0, *(i + 0.5 for i in range(NODES - 2)), NODES - 2.0]
     assert (graph.y.dtype, tuple(graph.y.shape)) == (torch.float32, (NODES, 112))
@@ -97,31 +107,26 @@ COUNTS = {"author": 5, "field_of_study": 3, "institution": 2, "paper": NODES}
 
 
 def mag(root):
-    folder = write_folder(root, "ogbn_mag", "time/paper", version=2)
-    raw, split = folder / "raw", folder / "split/time"
+    folder = write_folder(root, "ogbn_mag", "time/paper")
+    raw = folder / "raw"
     table(raw / "triplet-type-list", list(RELATIONS))
     for triplet, edges in RELATIONS.items():
         relation = raw / "relations" / "___".join(triplet)
         table(relation / "edge", edges)
         table(relation / "num-edge-list", [len(edges)])
-        table(relation / "edge_reltype", np.zeros((len(edges), 1), dtype=int))
     table(raw / "node-feat/paper/node-feat", FEATURES)
-    table(raw / "node-feat/paper/node_year", np.full(NODES, 2015))
     table(raw / "node-label/paper/node-label", np.arange(NODES))
-    has = pd.DataFrame({name: [name == "paper"] for name in COUNTS})
-    for file in (raw / "nodetype-has-feat", raw / "nodetype-has-label", split / "nodetype-has-split"):
-        has.to_csv(f"{file}.csv.gz", index=False)
     pd.DataFrame([COUNTS]).to_csv(raw / "num-node-dict.csv.gz", index=False)
     return folder
 
 
 def test_both_mags_are_read_from_one_folder(tmp_path):
     """Of one, papers that cite papers are taken; of the other, all types."""
-    assert not place(HETERO, tmp_path, tmp_path / "cache")
+    names = ("ogbn-mag", "ogbn-mag-hetero")
+    assert not place(DATASETS[names[1]], tmp_path, tmp_path / "cache")
     folder = mag(tmp_path)
-    assert under_data_root(MAG, tmp_path) == under_data_root(HETERO, tmp_path) == folder
-    papers, graph = (ogb.read(one, folder, tmp_path / "cache") for one in (MAG, HETERO))
-    assert len(list((tmp_path / "cache").rglob("data_processed"))) == 1
+    assert [raw_folder(DATASETS[name], tmp_path) for name in names] == [folder, folder]
+    papers, graph = (read(name, tmp_path) for name in names)
     assert (papers.num_nodes, papers.num_edges, papers.num_classes) == (NODES, 2 * (NODES - 1), 349)
     assert papers.test_mask.sum() == 5
     assert papers.edge_type is None
@@ -148,52 +153,42 @@ def test_both_mags_are_read_from_one_folder(tmp_path):
 def test_a_node_that_its_type_does_not_have_is_one_line(tmp_path, end):
     folder = mag(tmp_path)
     table(folder / "raw/relations/author___affiliated_with___institution/edge", [[0, end], [4, 1]])
-    with pytest.raises(UsageError, match="'affiliated_with' has a node that is not there"):
-        ogb.read(HETERO, folder, tmp_path / "cache")
+    with pytest.raises(UsageError, match=r"\(an edge has a node outside 0\.\.1\)"):
+        read("ogbn-mag-hetero", tmp_path)
 
 
-def test_reads_a_binary_data_set_that_ogb_itself_saved(tmp_path, capfd):
-    from ogb.io import DatasetSaver  # slow to import
-
+def test_reads_a_binary_data_set(tmp_path):
+    folder = write_folder(tmp_path, "ogbn_papers100M", "time")
+    (folder / "raw").mkdir()
+    arrays = {"edge_index": EDGES.T, "num_nodes_list": [NODES], "num_edges_list": [NODES - 1]}
+    np.savez(folder / "raw/data.npz", node_feat=FEATURES, **arrays)
     labels = np.arange(NODES, dtype=np.float32)[:, None]
-    labels[3] = np.nan  # as ogbn-papers100M marks papers without a class
-    saver = DatasetSaver("ogbn-papers100M", is_hetero=False, version=1, root=str(tmp_path / "saved"))
-    saver.save_graph_list([{"edge_index": EDGES.T, "num_nodes": NODES, "node_feat": FEATURES}])
-    saver.save_target_labels(labels)
-    saver.save_split(SPLIT, split_name="time")
-    capfd.readouterr()
-    for _ in range(2):  # processed, then from its cache
-        graph = ogb.read(DATASETS["ogbn-papers100M"], Path(saver.dataset_dir), tmp_path / "cache")
-        assert graph.num_edges == 2 * (NODES - 1)
-        assert graph.y.tolist() == [0 if i == 3 else i for i in range(NODES)]
-        assert graph.val_mask.nonzero().view(-1).tolist() == SPLIT["valid"].tolist()
-    assert capfd.readouterr() == ("", "")
+    labels[3] = np.nan
+    np.savez(folder / "raw/node-label.npz", node_label=labels)
+    graph = read("ogbn-papers100M", tmp_path)
+    assert graph.num_edges == 2 * (NODES - 1)
+    assert graph.y.tolist() == [0 if i == 3 else i for i in range(NODES)]
+    assert graph.val_mask.nonzero().view(-1).tolist() == SPLIT["valid"].tolist()
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("file", "content", "message"),
     [
-        (lambda path: path.parents[2].joinpath("raw/edge.csv.gz").write_bytes(b"not gzip"), ""),
-        (lambda path: torch.save({"train": Path.unlink}, path), "is not part of an array"),
-        (
-            lambda path: torch.jit.save(torch.jit.script(torch.nn.Identity()), path),
-            r"split_dict\.pt is TorchScript, not arrays",
-        ),
-        *(
-            (lambda path, split=split: torch.save(split, path, pickle_protocol=4), "")
-            for split in ({}, [1], {"train": 1, "valid": 2}, {"train": None})
-        ),
+        ("raw/edge.csv.gz", b"not gzip", "gzip"),
+        ("raw/node-label.csv.gz", gzip.compress(b"one\n"), "'one'"),
+        ("raw/old/node-label.csv.gz", b"", r"raw has 2 files node-label\.csv\.gz"),
+        ("split/time/train.csv.gz", gzip.compress(b"30\n"), "out of bounds"),
     ],
 )
-def test_a_broken_or_hostile_file_is_one_line(tmp_path, spoil, message):
-    folder = arxiv(tmp_path)
-    spoil(folder / "split/time/split_dict.pt")
-    expected = rf"ogbn-arxiv: the files in .* cannot be read \(.*{message}.*\); replace them"
+def test_a_broken_file_is_one_line(tmp_path, file, content, message):
+    path = arxiv(tmp_path) / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+    expected = rf"ogbn-arxiv: the files in .*ogbn_arxiv cannot be read \(.*{message}.*\); replace them"
     with pytest.raises(UsageError, match=expected):
-        ogb.read(ARXIV, folder, tmp_path / "cache")
+        read("ogbn-arxiv", tmp_path)
 
 
-MOLHIV = DATASETS["ogbg-molhiv"]
 SIZES = [3, 1, 4, 2]
 """Numbers of atoms of chains; the second molecule has no bond."""
 CHAINS = [np.stack((np.arange(size - 1), np.arange(1, size))) for size in SIZES]
@@ -232,21 +227,19 @@ def check_molecules(graph):
 
 
 def test_reads_molecules_from_the_data_folder(tmp_path, capfd, listing):
-    root, cache = tmp_path / "root", tmp_path / "cache"
-    folder = molhiv(root)
+    folder = molhiv(tmp_path)
     before = listing(folder)
-    assert place(MOLHIV, root, cache)
-    for _ in range(2):  # processed, then from the cache
-        check_molecules(load(DatasetName.parse("ogbg-molhiv"), root, cache))
+    for _ in range(2):  # from its tables, then from the cache
+        check_molecules(read("ogbg-molhiv", tmp_path))
     assert listing(folder) == before
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_bond_that_leaves_its_molecule_and_labels_of_others_are_one_line(tmp_path):
     for node in (-1, 3):
-        folder = molhiv(tmp_path, node)
-        with pytest.raises(UsageError, match=r"\(a graph of 3 nodes has an edge to node"):
-            ogb.read_molecules(MOLHIV, folder, tmp_path / f"cache{node}")
+        molhiv(tmp_path, node)
+        with pytest.raises(UsageError, match=r"\(an edge has a node outside 0\.\.2\)"):
+            read("ogbg-molhiv", tmp_path)
     table(molhiv(tmp_path) / "raw/graph-label", LABELS[:-1])
     with pytest.raises(UsageError, match="3 labels for 4 graphs"):
-        ogb.read_molecules(MOLHIV, folder, tmp_path / "cache")
+        read("ogbg-molhiv", tmp_path)
