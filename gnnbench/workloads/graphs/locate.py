@@ -22,8 +22,8 @@ _PROBE_SECONDS = 3.0
 _PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 ENTITIES_FILES = ("aifb_stripped.nt.gz", "trainingSet.tsv", "testSet.tsv")
 """Triples; people and their groups, to train on and to test on."""
-# One of them is in the raw folder: of a table, a binary table, or several relations.
-_OGB_RAW_FILES = ("edge.csv.gz", "data.npz", "triplet-type-list.csv.gz")
+# One of them is in the raw folder: of a table, or of several relations.
+_OGB_RAW_FILES = ("edge.csv.gz", "triplet-type-list.csv.gz")
 
 
 def data_folder(given: str | None = None) -> Path | None:

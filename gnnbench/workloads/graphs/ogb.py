@@ -17,15 +17,13 @@ from .graph import Graph
 from .stream import Stream
 
 _PAPERS = "paper"
-_CITES = ("paper", "cites", "paper")
 
 
 def read(dataset: Dataset, folder: Path) -> Graph:
     """Read a data set with its standard split from a folder with `raw` and `split`.
 
-    Edges become undirected. ogbn-mag is reduced to its citations between papers; ogbn-mag-hetero has all
-    types of nodes and edges, and made-up features for all but papers. Nodes without features (in
-    ogbn-proteins) get the mean of their edges' features. Of many graphs, features of edges are left out.
+    Edges become undirected. Nodes without features get the mean of their edges' features in ogbn-proteins,
+    and made-up ones in ogbn-mag-hetero. Of many graphs, features of edges are left out.
     """
     with hidden("outdated"):  # `import ogb` would query a package index for newer versions, in a thread
         from ogb.io import read_graph_raw as readers
@@ -39,19 +37,11 @@ def read(dataset: Dataset, folder: Path) -> Graph:
         if len(labels) != len(sizes):
             raise ValueError(f"{len(labels)} labels for {len(sizes)} graphs")
         labels, split = labels[owner], [np.flatnonzero(np.isin(owner, part)) for part in split]
-    elif (raw / "triplet-type-list.csv.gz").exists():
+    elif dataset.relations:
         (graph,) = readers.read_csv_heterograph_raw(str(raw))
-        edges, x = graph["edge_index_dict"][_CITES], graph["node_feat_dict"][_PAPERS]
-        labels = _table(raw, "node-label")
-        if dataset.relations:
-            edges, x, types = _typed(dataset, graph, x)
-            others = len(x) - graph["num_nodes_dict"][_PAPERS]
-            labels = np.append(labels, np.zeros(others))
-    elif (raw / "data.npz").exists():
-        (graph,) = readers.read_binary_graph_raw(str(raw))
-        edges, x = graph["edge_index"], graph["node_feat"]
-        # Papers without a class have nan; none is in the split.
-        labels = np.nan_to_num(np.load(raw / "node-label.npz")["node_label"])
+        edges, x, types = _typed(dataset, graph)
+        others = len(x) - graph["num_nodes_dict"][_PAPERS]
+        labels = np.append(_table(raw, "node-label"), np.zeros(others))
     else:
         (graph,) = readers.read_csv_graph_raw(str(raw), add_inverse_edge=dataset.edge_features > 0)
         edges, x, labels = graph["edge_index"], graph["node_feat"], _table(raw, "node-label")
@@ -71,12 +61,13 @@ def _table(folder: Path, name: str) -> NDArray[np.float64]:
 
 
 def _typed(
-    dataset: Dataset, graph: Mapping[str, Any], x: NDArray[np.float32]
+    dataset: Dataset, graph: Mapping[str, Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], dict[str, Any]]:
     """Return edges and features of all types of nodes, and the types for `Graph.build`.
 
-    `x` is that of the papers, which come first. Others get random features, and class 0.
+    Papers, which come first, have features; others get random ones, and class 0.
     """
+    x = graph["node_feat_dict"][_PAPERS]
     relations = tuple(relation for relation, _ in dataset.relations)
     sizes = {name: int(graph["num_nodes_dict"][name]) for name, _ in dataset.node_types}
     first = dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))

@@ -23,7 +23,7 @@ class Dataset:
 
     id: str
     title: str
-    """Its name in the loader, and of its folder; ogbn-mag and ogbn-mag-hetero share one."""
+    """Its name in the loader, and of its folder."""
     family: str
     """The loader: `planetoid` (Yang et al. 2016), `ogb` or `ogbg` (Hu et al. 2020), or `entities` (Ristoski
     et al. 2016, as in Schlichtkrull et al. 2018)."""
@@ -157,15 +157,6 @@ _ALL = (
         multi_label=True,
         edge_features=8,
     ),
-    _ogb(  # only the part in which papers cite papers
-        "ogbn-mag",
-        (736_389, 5_416_271, 128, 349),
-        archive="mag",
-        listed="directed citations",
-        split=(629_571, 64_879, 41_939),
-        homophily=0.30,
-        download_bytes=433_000_000,
-    ),
     _ogb(  # features of all but papers are made up
         "ogbn-mag-hetero",
         (1_939_743, 21_111_007, 128, 349),
@@ -185,15 +176,6 @@ _ALL = (
             (Relation("paper", "cites", "paper"), 5_416_271),
             *_both("paper", "has_topic", "field_of_study", 7_505_078),
         ),
-    ),
-    _ogb(
-        "ogbn-papers100M",
-        (111_059_956, 1_615_685_872, 128, 172),
-        archive="papers100M-bin",
-        listed="directed citations",
-        split=(1_207_179, 125_265, 214_338),
-        homophily=0.57,
-        download_bytes=60_300_000_000,
     ),
     Dataset(
         "ogbg-molhiv",

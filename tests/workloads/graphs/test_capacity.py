@@ -6,10 +6,10 @@ from gnnbench.workloads.graphs.catalog import DatasetName
 
 
 def test_estimates_grow_with_the_graph_and_its_relations():
-    names = ("ogbn-arxiv:synthetic@0.1", "ogbn-arxiv:synthetic", "ogbn-arxiv", "ogbn-papers100M")
+    names = ("ogbn-arxiv:synthetic@0.1", "ogbn-arxiv:synthetic", "ogbn-arxiv", "ogbn-products")
     needs = [capacity.peak_bytes(DatasetName.parse(name)) for name in names]
     assert needs == sorted(needs)
-    assert needs[-1] > 400e9
+    assert needs[-1] > 5e9
     # Measured: 492 MB.
     assert 492e6 < capacity.peak_bytes(DatasetName.parse("ogbn-mag-hetero:synthetic@0.1")) < 1.5 * 492e6
 

@@ -12,7 +12,7 @@ from gnnbench.errors import UsageError
 from gnnbench.workloads.graphs import capacity
 from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 from gnnbench.workloads.graphs.load import load
-from gnnbench.workloads.graphs.locate import place, raw_folder
+from gnnbench.workloads.graphs.locate import place
 
 NODES = 30
 SPLIT = dict(zip(("train", "valid", "test"), np.split(np.arange(NODES), [20, 25]), strict=True))
@@ -120,16 +120,10 @@ def mag(root):
     return folder
 
 
-def test_both_mags_are_read_from_one_folder(tmp_path):
-    """Of one, papers that cite papers are taken; of the other, all types."""
-    names = ("ogbn-mag", "ogbn-mag-hetero")
-    assert not place(DATASETS[names[1]], tmp_path, tmp_path / "cache")
-    folder = mag(tmp_path)
-    assert [raw_folder(DATASETS[name], tmp_path) for name in names] == [folder, folder]
-    papers, graph = (read(name, tmp_path) for name in names)
-    assert (papers.num_nodes, papers.num_edges, papers.num_classes) == (NODES, 2 * (NODES - 1), 349)
-    assert papers.test_mask.sum() == 5
-    assert papers.edge_type is None
+def test_all_types_of_mag_are_read(tmp_path):
+    assert not place(DATASETS["ogbn-mag-hetero"], tmp_path, tmp_path / "cache")
+    mag(tmp_path)
+    graph = read("ogbn-mag-hetero", tmp_path)
     assert graph.type_sizes == {"paper": NODES, "author": 5, "institution": 2, "field_of_study": 3}
     assert (graph.name, graph.synthetic, graph.num_classes) == ("ogbn-mag-hetero", False, 349)
     first = {"paper": 0, "author": 30, "institution": 35, "field_of_study": 37}
@@ -155,20 +149,6 @@ def test_a_node_that_its_type_does_not_have_is_one_line(tmp_path, end):
     table(folder / "raw/relations/author___affiliated_with___institution/edge", [[0, end], [4, 1]])
     with pytest.raises(UsageError, match=r"\(an edge has a node outside 0\.\.1\)"):
         read("ogbn-mag-hetero", tmp_path)
-
-
-def test_reads_a_binary_data_set(tmp_path):
-    folder = write_folder(tmp_path, "ogbn_papers100M", "time")
-    (folder / "raw").mkdir()
-    arrays = {"edge_index": EDGES.T, "num_nodes_list": [NODES], "num_edges_list": [NODES - 1]}
-    np.savez(folder / "raw/data.npz", node_feat=FEATURES, **arrays)
-    labels = np.arange(NODES, dtype=np.float32)[:, None]
-    labels[3] = np.nan
-    np.savez(folder / "raw/node-label.npz", node_label=labels)
-    graph = read("ogbn-papers100M", tmp_path)
-    assert graph.num_edges == 2 * (NODES - 1)
-    assert graph.y.tolist() == [0 if i == 3 else i for i in range(NODES)]
-    assert graph.val_mask.nonzero().view(-1).tolist() == SPLIT["valid"].tolist()
 
 
 @pytest.mark.parametrize(
