@@ -195,7 +195,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for cell in cells
         ],
     )
-    graphs = [(name.id, hidden) for name in names for hidden in chosen.hidden or (name.hidden,)]
+    graphs = [(name.id, hidden) for name in names for hidden in chosen.hidden or (name.dataset.hidden,)]
     ids = [f"{name}-{hidden}" for name, hidden in graphs]
     metafunc.parametrize(("graph", "hidden"), graphs, ids=ids, indirect=["graph"], scope="session")
     metafunc.parametrize("device", [chosen.device], scope="session")

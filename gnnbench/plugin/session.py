@@ -138,7 +138,7 @@ def asks_for(run: Run, spec: Spec | None) -> bool:
         and spec.dtype in chosen.dtypes
         and spec.index_dtype in chosen.index_dtypes
         and spec.device == chosen.device
-        and spec.hidden in (chosen.hidden or (graphs[spec.dataset].hidden,))
+        and spec.hidden in (chosen.hidden or (graphs[spec.dataset].dataset.hidden,))
     )
 
 

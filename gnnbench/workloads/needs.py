@@ -33,8 +33,8 @@ _INDEX_BYTES = {"int64": 8, "int32": 4}
 
 def symbols(spec: "Spec", name: "DatasetName") -> Symbols:
     """Return upper bounds of the letters of least work, from the published or random graph's counts."""
-    nodes, entries, hidden = name.nodes, 2 * name.pairs, spec.hidden
-    layers = tuple(pairwise((name.features, hidden, hidden, name.classes)))
+    dataset, nodes, entries, hidden = name.dataset, name.nodes, 2 * name.pairs, spec.hidden
+    layers = tuple(pairwise((dataset.features, hidden, hidden, dataset.classes)))
     return Symbols(
         N=nodes,
         E=entries,
@@ -43,14 +43,14 @@ def symbols(spec: "Spec", name: "DatasetName") -> Symbols:
         Q=max(1, len(name.relations)),
         V=min(entries, nodes * max(1, len(name.relations))),
         T=nodes,
-        D=name.features,
+        D=dataset.features,
         F=hidden,
-        C=name.classes,
+        C=dataset.classes,
         layers=layers,
         P=sum(A * B + B for A, B in layers),
         s=_FLOAT_BYTES[spec.dtype],
         i=_INDEX_BYTES[spec.index_dtype],
-        y=8 + (name.classes if name.published and name.published.multi_label else 8),
+        y=8 + (dataset.classes if dataset.multi_label else 8),
         p=2 if spec.direction == FORWARD_BACKWARD else 1,
     )
 

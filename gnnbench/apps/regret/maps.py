@@ -85,7 +85,7 @@ def _cell(row: Regret) -> dict[str, Any]:
     place = row.point.place
     graph = DatasetName.parse(place.dataset)
     return {
-        "kind": f"{graph.family}:{graph.scale}",
+        "kind": f"{graph.dataset.family}:{graph.scale}",
         "degree": f"{2 * graph.edges:g}",
         "hidden": str(place.hidden),
         "way": row.fastest,

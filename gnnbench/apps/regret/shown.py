@@ -130,7 +130,7 @@ def _where(point: Point) -> str:
     threads = "" if place.threads == 1 else units.count(place.threads, "thread")
     graph = place.dataset
     if name := random_graph(graph):
-        graph = f"{name.family}:{name.scale} d{2 * name.edges:g}"
+        graph = f"{name.dataset.family}:{name.scale} d{2 * name.edges:g}"
     return " ".join(filter(None, (graph, width, *types, threads)))
 
 

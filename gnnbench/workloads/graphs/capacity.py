@@ -30,10 +30,10 @@ def peak_bytes(name: DatasetName) -> int:
     else:
         nodes, entries = name.nodes, 2 * name.pairs
     each = _TYPED_ENTRY_BYTES if name.relations else _ENTRY_BYTES
-    if name.published is None or name.synthetic:
+    if name.path or name.synthetic:
         return each * entries + int(_NODE_FACTOR * _node_bytes(name) * nodes)
     # Edge features are parsed as float64, converted, and repeated for the other direction.
-    entry_bytes = each + 12 * name.published.edge_features
+    entry_bytes = each + 12 * name.dataset.edge_features
     return entry_bytes * entries + _READ_NODE_FACTOR * _node_bytes(name) * nodes
 
 
@@ -45,8 +45,8 @@ def resident_bytes(name: DatasetName) -> int:
 
 def _node_bytes(name: DatasetName) -> int:
     """Return the bytes per node of float32 features, labels and three masks."""
-    multi_label = name.published is not None and name.published.multi_label
-    return 4 * name.features + (4 * name.classes if multi_label else 8) + 3
+    dataset = name.dataset
+    return 4 * dataset.features + (4 * dataset.classes if dataset.multi_label else 8) + 3
 
 
 def check_memory(name: DatasetName, free: int | None = None) -> None:
@@ -108,10 +108,10 @@ def _figure(count: int) -> str:
 
 def smaller(name: DatasetName, needed: int, free: int) -> str:
     """Return what to use instead of a graph that needs more memory than is free."""
-    if name.published:
-        # One digit, with a margin of 10%: free memory changes.
-        part = f"{0.9 * free / needed * name.fraction:.0e}"
-        if float(part) >= _LEAST_PART:
-            return f"use a fraction of it, such as {name.published.id}:synthetic@{float(part):g}"
+    if name.scale or name.path:
+        return "use a smaller scale" if name.scale else "use a smaller file"
+    # One digit, with a margin of 10%: free memory changes.
+    part = f"{0.9 * free / needed * name.fraction:.0e}"
+    if float(part) < _LEAST_PART:
         return "use a smaller graph"
-    return "use a smaller scale" if name.family else "use a smaller file"
+    return f"use a fraction of it, such as {name.dataset.id}:synthetic@{float(part):g}"

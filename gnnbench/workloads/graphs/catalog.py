@@ -4,7 +4,6 @@ pytest imports this module during collection, so it imports nothing heavy.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,20 +50,16 @@ FORMS = (
 
 @dataclass(frozen=True)
 class DatasetName:
-    """The name of a graph: a published data set, its synthetic stand-in, a random graph, or a file.
-
-    Exactly one of `published`, `family` and `path` is set.
-    """
+    """The name of a graph: a published data set, its synthetic stand-in, a random graph, or a file."""
 
     id: str
     """The id in test ids; for a path, the file's name."""
-    published: Dataset | None = None
+    dataset: Dataset
+    """The published data set; of a random graph, its counts; of a file, without counts of nodes and edges."""
     synthetic: bool = False
     """Whether structure, features and labels are all synthetic."""
     fraction: float = 1.0
     """Fraction of the published nodes and edges, in (0, 1]; below 1 for stand-ins only."""
-    family: str = ""
-    """`rmat`, `uniform`, `hub` for a graph of which one node has a tenth of the edges, or `molecules`."""
     scale: int = 0
     """A random graph has 2**scale nodes, or molecules."""
     edges: float = 0.0
@@ -80,7 +75,8 @@ class DatasetName:
             path = user_path(text)
             if not path.is_file():
                 raise UsageError(f"{text}: there is no such file; give the path of a Matrix Market file")
-            return cls(path.name, path=path)
+            counts = Dataset(path.name, "", "", 0, 0, ATTRIBUTES_WIDTH, ATTRIBUTES_CLASSES)
+            return cls(path.name, counts, path=path)
         name, colon, variant = text.partition(":")
         if name in FAMILIES:
             return cls._parse_random(text, name, variant)
@@ -107,30 +103,25 @@ class DatasetName:
 
     @classmethod
     def _parse_random(cls, text: str, family: str, variant: str) -> "DatasetName":
-        scales, usual = FAMILIES[family].scales, FAMILIES[family].edges
-        scale, at, edges = (variant, "", "") if family == "molecules" else variant.partition("@")
-        if not (scale.isascii() and scale.isdecimal() and int(scale) in scales):
+        usual = FAMILIES[family]
+        number, at, edges = (variant, "", "") if family == "molecules" else variant.partition("@")
+        if not (number.isascii() and number.isdecimal() and int(number) in usual.scales):
             raise UsageError(
-                f"dataset '{text}': the scale must be a whole number from {scales[0]} to "
-                f"{scales[-1]}, such as {family}:14 for 2**14 {FAMILIES[family].unit}"
+                f"dataset '{text}': the scale must be a whole number from {usual.scales[0]} to "
+                f"{usual.scales[-1]}, such as {family}:14 for 2**14 {usual.unit}"
             )
-        each = _edges(text, edges) if at else usual
-        suffix = f"@{each:g}" if each != usual else ""
-        name = f"{family}:{int(scale)}{suffix}"
-        found = cls(name, synthetic=True, family=family, scale=int(scale), edges=each)
-        if family == "hub" and found.is_crowded:
-            raise UsageError(f"dataset '{text}': {found.nodes} nodes are too few for {found.pairs} edges")
-        return found
-
-    @property
-    def twin(self) -> "DatasetName":
-        """The synthetic stand-in of a published data set."""
-        return DatasetName.parse(f"{self.id}:synthetic")
-
-    @property
-    def hidden(self) -> int:
-        """Default width of features in benchmarks."""
-        return self.published.hidden if self.published else ATTRIBUTES_WIDTH
+        scale = int(number)
+        each = _edges(text, edges) if at else usual.edges
+        suffix = f"@{each:g}" if each != usual.edges else ""
+        name = f"{family}:{scale}{suffix}"
+        numbers = round(usual.nodes * 2**scale), round(each * 2**scale), usual.features, usual.classes
+        graphs = 2**scale if family == "molecules" else 0
+        part = graphs // 12  # as in ZINC
+        counts = Dataset(name, "", family, *numbers, split=(graphs - 2 * part, part, part), graphs=graphs)
+        made = cls(name, counts, synthetic=True, scale=scale, edges=each)
+        if family == "hub" and made.is_crowded:
+            raise UsageError(f"dataset '{text}': {made.nodes} nodes are too few for {made.pairs} edges")
+        return made
 
     @property
     def nodes(self) -> int:
@@ -140,23 +131,18 @@ class DatasetName:
     @property
     def type_sizes(self) -> dict[str, int]:
         """Numbers of nodes by type; not defined for a file."""
-        assert self.path is None
-        if self.published is None:
-            return {NODE: round(FAMILIES[self.family].nodes * (1 << self.scale))}
-        types = self.published.node_types or ((NODE, self.published.nodes),)
+        types = self.dataset.node_types or ((NODE, self.dataset.nodes),)
         return {name: round(count * self.fraction) for name, count in types}
 
     @property
     def graphs(self) -> int:
         """The number of separate graphs that it consists of; 0: it is one graph."""
-        if self.published:
-            return round(self.published.graphs * self.fraction)
-        return 1 << self.scale if self.family == "molecules" else 0
+        return round(self.dataset.graphs * self.fraction)
 
     @property
     def relations(self) -> tuple[Relation, ...]:
         """The types of edges, also the reverses; empty: edges have no types."""
-        return tuple(relation for relation, _ in self.published.relations) if self.published else ()
+        return tuple(relation for relation, _ in self.dataset.relations)
 
     @property
     def pairs(self) -> int:
@@ -166,10 +152,8 @@ class DatasetName:
     @property
     def blocks(self) -> dict[tuple[str, str], dict[int, int]]:
         """Numbers of undirected edges, by the types of their two nodes, then by position in `relations`."""
-        if self.published is None:
-            return {(NODE, NODE): {0: round(self.edges * (1 << self.scale))}}
         blocks: dict[tuple[str, str], dict[int, int]] = {}
-        listed = self.published.relations or ((Relation(NODE, "", NODE), self.published.pairs),)
+        listed = self.dataset.relations or ((Relation(NODE, "", NODE), self.dataset.pairs),)
         for position, (relation, edges) in enumerate(listed):
             if not relation.is_reverse:
                 block = blocks.setdefault((relation.source, relation.target), {})
@@ -186,26 +170,11 @@ class DatasetName:
                 return True
         return False
 
-    @cached_property
+    @property
     def split(self) -> tuple[int, int, int]:
         """Numbers of a stand-in's nodes, or of its separate graphs, to train, validate and test on."""
-        assert self.published is not None
-        train, val, test = (int(size * self.fraction) for size in self.published.split)
+        train, val, test = (int(size * self.fraction) for size in self.dataset.split)
         return train, val, test
-
-    @property
-    def features(self) -> int:
-        """The number of features per node."""
-        if self.published:
-            return self.published.features
-        return FAMILIES[self.family].features if self.family else ATTRIBUTES_WIDTH
-
-    @property
-    def classes(self) -> int:
-        """Classes, or tasks."""
-        if self.published:
-            return self.published.classes
-        return FAMILIES[self.family].classes if self.family else ATTRIBUTES_CLASSES
 
 
 def _number(text: str) -> float:

@@ -32,17 +32,15 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
     capacity.check_memory(name)
     if name.path:
         return matrix_market.read(name.path)
-    dataset = name.published
-    if dataset is None:
+    dataset = name.dataset
+    if name.synthetic:
         families = {
             "rmat": synthetic.rmat,
             "uniform": synthetic.uniform,
             "hub": synthetic.hub,
             "molecules": molecules.generate,
         }
-        return families[name.family](name)
-    if name.synthetic:
-        return synthetic.twin(name)
+        return families.get(dataset.family, synthetic.twin)(name)
     folder = fetch(dataset, data_root, cache)
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):

@@ -153,8 +153,9 @@ def resolve(
     notices = []
     for asked in names:
         name = asked
-        dataset = asked.published
-        if dataset and not asked.synthetic and not place(dataset, data_root, cache):
+        dataset = asked.dataset
+        if not (asked.synthetic or asked.path or place(dataset, data_root, cache)):
+            twin = DatasetName.parse(f"{asked.id}:synthetic")
             if is_reachable(dataset.url):
                 notices.append(
                     f"{name.id} will be downloaded ({units.size(dataset.download_bytes)}) to {cache}"
@@ -162,10 +163,10 @@ def resolve(
             elif real_only:
                 raise UsageError(
                     f"{name.id} is not in the data folder and cannot be downloaded; put its files there "
-                    f"(--gnn-data), or omit --gnn-real to use its synthetic stand-in {name.twin.id}"
+                    f"(--gnn-data), or omit --gnn-real to use its synthetic stand-in {twin.id}"
                 )
             else:
-                name = asked.twin
+                name = twin
                 notices.append(
                     f"{asked.id} is not in the data folder and cannot be downloaded: using its synthetic "
                     f"stand-in {name.id} (--gnn-real to fail instead)"

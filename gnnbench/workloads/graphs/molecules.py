@@ -21,8 +21,6 @@ _BRANCHES = 0.2
 _RING = 6
 """Atoms of a ring, or one fewer where there is a branch."""
 _LARGEST_DEGREE = 3
-_TEST_SHARE = 12
-"""One of so many molecules is for validation, and one for tests, as in ZINC."""
 
 
 def generate(name: DatasetName, seed: int = SEED) -> Graph:
@@ -43,26 +41,18 @@ def generate(name: DatasetName, seed: int = SEED) -> Graph:
     rings = _rings(stream, atom, np.bincount(np.concatenate((source, target))), name.pairs - len(source))
     number = np.bincount(molecule[rings], minlength=count)
     label = (number > np.median(number)).astype(np.int64)
-    parts = attributes.split(stream, count, _split(name, count))
+    parts = attributes.split(stream, count, name.split)
     return Graph.build(
         name.id,
         np.concatenate((source, rings - (_RING - 1))),
         np.concatenate((target, rings)),
-        attributes.dense(stream, label[molecule], name.classes, name.features),
+        attributes.dense(stream, label[molecule], name.dataset.classes, name.dataset.features),
         label[molecule],
-        name.classes,
+        name.dataset.classes,
         *(np.flatnonzero(np.isin(molecule, part)) for part in parts),
         synthetic=True,
         sizes=sizes,
     )
-
-
-def _split(name: DatasetName, count: int) -> tuple[int, int, int]:
-    """Return numbers of molecules to train, validate and test on."""
-    if name.published:
-        return name.split
-    part = count // _TEST_SHARE
-    return count - 2 * part, part, part
 
 
 def _sizes(stream: Stream, count: int, nodes: int) -> NDArray[np.int64]:

@@ -19,31 +19,31 @@ Counts = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Dataset:
-    """A published data set, as its publishers describe it."""
+    """A published data set, as its publishers describe it; or the counts of a random graph."""
 
     id: str
     title: str
-    """Its name in the loader, and of its folder."""
+    """Its name in the loader and, for ogb, of its folder."""
     family: str
     """The loader: `planetoid` (Yang et al. 2016), `ogb` or `ogbg` (Hu et al. 2020), or `entities` (Ristoski
-    et al. 2016, as in Schlichtkrull et al. 2018)."""
+    et al. 2016, as in Schlichtkrull et al. 2018). Or the family of a random graph."""
     nodes: int
     edges: int
     """The published number, counted as `listed` says."""
     features: int
     classes: int
     """Classes; if `multi_label`, tasks."""
-    listed: str
+    listed: str = "undirected pairs"
     """`both directions`, `directed citations`, `triples` or `undirected pairs`."""
-    split: tuple[int, int, int]
+    split: tuple[int, int, int] = (0, 0, 0)
     """Numbers of nodes to train, validate and test on; with several types, of the first; with several graphs,
     numbers of graphs."""
-    homophily: float
+    homophily: float = 0.0
     """Fraction of edges that connect equal classes; if `multi_label`, equal communities of the stand-in."""
-    download_bytes: int
+    download_bytes: int = 0
     """Approximate size of the published archive."""
-    url: str
-    """A file whose response shows that the download is reachable."""
+    url: str = ""
+    """The published archive, or one of the files."""
     words: int = 0
     """Average words per node; 0 for dense features."""
     hidden: int = 128
@@ -110,7 +110,6 @@ def _aifb(relations: int, edges: int) -> Dataset:
         *(8_285, edges, ATTRIBUTES_WIDTH, 4),
         listed="triples",
         split=(140, 0, 36),
-        homophily=0.0,
         download_bytes=1_000_000,
         url="https://data.dgl.ai/dataset/aifb.tgz",
         hidden=16,
@@ -141,7 +140,6 @@ _ALL = (
         "ogbn-products",
         (2_449_029, 61_859_140, 100, 47),
         archive="products",
-        listed="undirected pairs",
         split=(196_615, 39_323, 2_213_091),
         homophily=0.81,
         download_bytes=1_480_000_000,
@@ -150,7 +148,6 @@ _ALL = (
         "ogbn-proteins",
         (132_534, 39_561_252, 8, 112),
         archive="proteins",
-        listed="undirected pairs",
         split=(86_619, 21_236, 24_679),
         homophily=0.66,
         download_bytes=227_000_000,
@@ -183,7 +180,6 @@ _ALL = (
         "ogbg",
         # Published are the averages of 41,127 molecules, not the totals.
         *(round(41_127 * 25.5), round(41_127 * 27.5), 9, 2),
-        listed="undirected pairs",
         split=(32_901, 4_113, 4_113),
         homophily=1.0,
         download_bytes=3_000_000,

@@ -25,8 +25,7 @@ def twin(name: DatasetName) -> Graph:
     `attributes`. A data set with several types of nodes or edges has all of them; see `_typed`. One of
     molecules has as many `molecules`.
     """
-    published = name.published
-    assert published is not None
+    published = name.dataset
     if published.graphs:
         return molecules.generate(name, SEED)
     if published.relations:
@@ -78,8 +77,7 @@ def _typed(name: DatasetName) -> Graph:
     class. Relations between the same types of nodes share out the edges at random, so that two nodes have
     one relation.
     """
-    published = name.published
-    assert published is not None
+    published = name.dataset
     stream = Stream(SEED)
     classes, sizes = published.classes, name.type_sizes
     first = dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))

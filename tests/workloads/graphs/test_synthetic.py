@@ -38,7 +38,7 @@ def test_a_twin_has_its_counts_simple_edges_and_bytes(text):
     name, graph = DatasetName.parse(text), made(text)
     assert (graph.name, graph.synthetic) == (text, True)
     assert (graph.num_nodes, graph.num_edges) == (name.nodes, 2 * name.pairs)
-    assert (graph.num_features, graph.num_classes) == (name.features, name.classes)
+    assert (graph.num_features, graph.num_classes) == (name.dataset.features, name.dataset.classes)
     source, target = graph.edge_index
     assert (source != target).all()
     assert len(torch.unique(target * graph.num_nodes + source)) == graph.num_edges
@@ -48,7 +48,7 @@ def test_a_twin_has_its_counts_simple_edges_and_bytes(text):
     assert HASHES.get(text) in (None, graph.content_hash), "bytes are the same on every machine"
     if text in HOMOPHILOUS:
         same = (graph.y[source] == graph.y[target]).float().mean()
-        assert abs(same - name.published.homophily) < 0.08
+        assert abs(same - name.dataset.homophily) < 0.08
 
 
 @pytest.mark.parametrize("text", TYPED)
