@@ -73,16 +73,10 @@ class Graph:
         """Make a graph from listed edges, in any order and direction.
 
         Args:
-            name: the data set's id.
-            source: int64 [M], one end of each edge.
-            target: int64 [M], the other end.
+            source: int64 [M], one end of each edge; `target` has the other.
             x: float32 [N, F].
             y: int64 [N] or float32 [N, C].
-            num_classes: C.
-            train: int64 node numbers of the training part.
-            val: int64 node numbers of the validation part.
-            test: int64 node numbers of the test part.
-            synthetic: whether the structure is synthetic.
+            train: int64 node numbers of the training part; `val` and `test` have those of the others.
             edge_type: positions in `relations` of the listed edges, int64 [M].
             relations: all relations, with their reverses; one without a reverse is its own.
             type_sizes: numbers of nodes by type, in the order of the nodes; None: there is one type.

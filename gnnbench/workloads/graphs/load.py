@@ -83,7 +83,7 @@ def _read(dataset: Dataset, folder: Path, cache: Path) -> Graph:
 def _fingerprint(folder: Path) -> str:
     """Return a short digest of the files' paths, sizes and modification times."""
     digest = hashlib.sha256(_READERS)
-    for file in sorted(folder.rglob("*")):
+    for file in sorted((*folder.glob("raw/**/*"), *folder.glob("split/**/*"))):
         status = file.stat()
         digest.update(f"{file.resolve()} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:16]

@@ -22,26 +22,57 @@ def twin(name: DatasetName) -> Graph:
     fraction. Degrees follow Cora's distribution scaled to the mean, with a Pareto tail, so that larger
     graphs have larger hubs. Edges come from matching stubs (the configuration model, Molloy & Reed 1995),
     some of them within a class, so that homophily is as published. Features and labels come from
-    `attributes`. A data set with several types of nodes or edges has all of them; see `_typed`. One of
-    molecules has as many `molecules`.
+    `attributes`. One of molecules has as many `molecules`.
+
+    With several types of nodes, those of the first have the classes and the split; the others have class 0
+    and features without a class. Relations between the same types of nodes share out the edges at random, so
+    that two nodes have one relation.
     """
     published = name.dataset
     if published.graphs:
         return molecules.generate(name, SEED)
-    if published.relations:
-        return _typed(name)
     stream = Stream(SEED)
-    classes = published.classes
-    community = attributes.labels(stream, name.nodes, classes)
-    source, target = _edges(stream, community, name.pairs, classes, published.homophily)
+    classes, sizes = published.classes, name.type_sizes
+    first = dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
+    community = attributes.labels(stream, next(iter(sizes.values())), classes)
+    sources, targets, types = [], [], []
+    for (one, other), block in name.blocks.items():
+        pairs = sum(block.values())
+        if one == other:  # only the first type of nodes has edges within itself
+            source, target = _edges(stream, community, pairs, classes, published.homophily)
+        else:
+            source, target = _edges_between(stream, sizes[one], sizes[other], pairs)
+        source += first[one]
+        target += first[other]
+        sources.append(source)
+        targets.append(target)
+        if published.relations:
+            types.append(np.repeat(list(block), list(block.values()))[stream.permutation(pairs)])
+    label = np.zeros(name.nodes, dtype=np.int64)
+    label[: len(community)] = community
     if published.words:
-        x = attributes.bag_of_words(stream, community, classes, published.features, published.words)
-        parts = attributes.balanced_split(stream, community, classes, name.split)
+        x = attributes.bag_of_words(stream, label, classes, published.features, published.words)
+        parts = attributes.balanced_split(stream, label, classes, name.split)
     else:
-        x = attributes.dense(stream, community, classes, published.features)
-        parts = attributes.split(stream, name.nodes, name.split)
-    y = attributes.tasks(stream, community, classes) if published.multi_label else community
-    return Graph.build(name.id, source, target, x, y, classes, *parts, synthetic=True)
+        x = attributes.dense(stream, label, classes, published.features)
+        parts = attributes.split(stream, len(community), name.split)
+    return Graph.build(
+        name.id,
+        _joined(sources),
+        _joined(targets),
+        x,
+        attributes.tasks(stream, label, classes) if published.multi_label else label,
+        classes,
+        *parts,
+        synthetic=True,
+        edge_type=_joined(types) if types else None,
+        relations=name.relations,
+        type_sizes=sizes,
+    )
+
+
+def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)  # a copy may be large
 
 
 def _edges(
@@ -68,45 +99,6 @@ def _edges_between(
         for count, room in ((nodes, others), (others, nodes))
     ]
     return matching.match_between(stream, *degrees)
-
-
-def _typed(name: DatasetName) -> Graph:
-    """Make the stand-in of a data set with relations.
-
-    Nodes of the first type have the classes and the split; the others have class 0 and features without a
-    class. Relations between the same types of nodes share out the edges at random, so that two nodes have
-    one relation.
-    """
-    published = name.dataset
-    stream = Stream(SEED)
-    classes, sizes = published.classes, name.type_sizes
-    first = dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
-    community = attributes.labels(stream, next(iter(sizes.values())), classes)
-    sources, targets, types = [], [], []
-    for (one, other), block in name.blocks.items():
-        pairs = sum(block.values())
-        if one == other:  # only the first type of nodes has edges within itself
-            source, target = _edges(stream, community, pairs, classes, published.homophily)
-        else:
-            source, target = _edges_between(stream, sizes[one], sizes[other], pairs)
-        sources.append(source + first[one])
-        targets.append(target + first[other])
-        types.append(np.repeat(list(block), list(block.values()))[stream.permutation(pairs)])
-    label = np.zeros(name.nodes, dtype=np.int64)
-    label[: len(community)] = community
-    return Graph.build(
-        name.id,
-        np.concatenate(sources),
-        np.concatenate(targets),
-        attributes.dense(stream, label, classes, published.features),
-        label,
-        classes,
-        *attributes.split(stream, len(community), name.split),
-        synthetic=True,
-        edge_type=np.concatenate(types),
-        relations=name.relations,
-        type_sizes=sizes,
-    )
 
 
 RMAT_SEED = 20040422
