@@ -65,7 +65,7 @@ def test_the_grid_that_is_usual_has_random_graphs_of_three_kinds(monkeypatch, ca
     assert [dataset.id for dataset in grid.datasets][:5] == [
         f"uniform:10@{edges}" if edges != 8 else "uniform:10" for edges in (1, 2, 4, 8, 16)
     ]
-    assert {dataset.family for dataset in grid.datasets} == {"uniform", "rmat", "hub"}
+    assert {name.dataset.family for name in grid.datasets} == {"uniform", "rmat", "hub"}
     assert (len(grid.datasets), grid.hidden, grid.threads) == (15, (8, 32, 64, 128), [1])
     assert len({place for _, _, place in grid.places()}) == len(grid.places()) > 1000
 

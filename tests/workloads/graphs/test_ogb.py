@@ -159,6 +159,7 @@ def test_a_node_that_its_type_does_not_have_is_one_line(tmp_path, end):
         ("raw/old/node-label.csv.gz", b"", r"raw has 2 files node-label\.csv\.gz"),
         ("split/time/train.csv.gz", gzip.compress(b"30\n"), "out of bounds"),
     ],
+    ids=["not gzip", "no number", "two tables", "an unknown node"],
 )
 def test_a_broken_file_is_one_line(tmp_path, file, content, message):
     path = arxiv(tmp_path) / file
