@@ -34,7 +34,6 @@ class Commit:
     title: str
     """Its subject line."""
     parents: int
-    """Number of parents: a merge has several."""
 
 
 def variables() -> dict[str, str]:

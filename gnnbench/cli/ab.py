@@ -142,7 +142,6 @@ def _planted(text: str) -> float:
 
 
 def _plan(found: "Planned", options: argparse.Namespace) -> "Document":
-    """Return what a run would do."""
     from ..report.document import Note
 
     count = units.count(len(found.left), "benchmark") if found.left or found.known else "all benchmarks"

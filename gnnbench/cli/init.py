@@ -122,7 +122,6 @@ def _show(planned: "Adoption") -> None:
 
 
 def _agreed(count: int) -> bool:
-    """Ask, and return the answer."""
     if not sys.stdin.isatty():
         raise UsageError("nothing was written: nobody can answer here; give --yes to write without asking")
     print(f"write {units.count(count, 'file')}? [Y/n] ", end="", flush=True)

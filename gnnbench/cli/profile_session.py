@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 EPOCH = "benchmarks/test_epoch.py::test_epoch"
 DEFAULT = ("phases", "layers")
 _MOST_NAMED = 20
-"""How many of the selected benchmarks are listed by name."""
 COMMAND = "gnnbench profile SELECT"
 
 

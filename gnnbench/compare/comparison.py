@@ -63,7 +63,6 @@ class Work:
     no_fingerprint: str | None = None
     """Why a side has no fingerprint; None: both have one, or nothing says why."""
     instructions: InstructionChange | None = None
-    """None: they were not counted."""
     cost: Positive | None = None
     """How many times as much a call of the head costs, though its code is the same. None if as much, or if it
     is not known."""
@@ -120,7 +119,6 @@ class Compared:
     redefined: str | None = None
     """How the definitions of the benchmark differ, in graph or code; None: they do not."""
     allowed: Allowed | None = None
-    """None: no accepted slowdown is in force for it."""
     memory: MemoryChange | None = None
     """None: a side has no peak, the peaks cannot be compared, or both sides run the same code."""
     counts: PairCounts | None = None

@@ -44,7 +44,6 @@ class ProcessVariance:
     variance: Array
     """NaN where it is unknown."""
     degrees_of_freedom: Array
-    """For Student's t."""
     own: Array
     """Degrees of freedom from the benchmark's own processes; the rest comes from other benchmarks."""
     farthest: float

@@ -47,9 +47,7 @@ class Side:
     versions: Mapping[str, str] = field(default_factory=dict)
     """Names and versions of the packages that pip installed for it."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """Environment variables that were set."""
     files: tuple[str, ...] = ()
-    """Run files."""
 
     @classmethod
     def of(cls, variant: Prepared) -> Self:
@@ -92,14 +90,12 @@ class Result:
     thresholds: Thresholds
     environment: Mapping[str, Any] | None = None
     seconds: float | None = None
-    """How long it took."""
     contention_share: float | None = None
     """The fraction of CPU time that other programs used meanwhile; None: unknown, or a simulated machine."""
     interrupted: bool = False
     shard: str | None = None
     """The shard that was timed, as in `1/4`; None: all benchmarks."""
     notes: tuple[str, ...] = ()
-    """Notes on the whole result."""
     repeat: Repeat | None = None
     """What commands need that time the benchmarks again; None: unknown."""
     needed_seconds: float = 0.0

@@ -48,7 +48,6 @@ class Revision:
 
 
 Sides = tuple[Revision, Revision]
-"""The commits of base and head."""
 _State = Literal["in force", "elsewhere", "ended", "expired", "unknown"]
 _FILE = FILE.as_posix()
 _NAMED = 3
@@ -166,7 +165,6 @@ def _ignoring(row: Compared, settings: Settings) -> Compared:
 
 
 def _accepting_results(found: Agreement | None, entries: Sequence[Entry]) -> Agreement | None:
-    """Excuse another result if an entry accepts it."""
     reasons = dict.fromkeys(one.reason for one in entries if one.result)
     if found is None or not found.fails or not reasons:
         return found

@@ -39,7 +39,6 @@ class Thresholds:
     rules: Settings = NONE
     """What the project sets for single benchmarks."""
     accepted: Accepted = NOTHING_ACCEPTED
-    """The project's accepted slowdowns."""
 
     def of(self, name: str) -> Self:
         """Return the thresholds of one benchmark: a rule may set its effect."""

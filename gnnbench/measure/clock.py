@@ -54,7 +54,6 @@ class Clock(ABC):
     """Times rounds of a call."""
 
     name: str
-    """Name in files."""
     resolution_seconds: float
     """Smallest difference between two readings."""
 

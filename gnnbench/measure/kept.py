@@ -36,7 +36,6 @@ class Kept:
     repeated: list[str] = field(default_factory=list)
     """Tests with several benchmarks, of which the first one counts."""
     watch: "cpu.ContentionWatch | None" = None
-    """Watches other programs."""
     _parts: list[tuple[str, dict[str, Any], dict[str, Any]]] = field(default_factory=list)
     """Of the running test's benchmarks: id, `extra_info`, and gnnbench's part of it."""
     _machine: "FakeMachine | None" = None

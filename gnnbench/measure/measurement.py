@@ -56,7 +56,6 @@ class Measurement:
     """Lower bound of the interval; None, as `high_ns`: too few blocks."""
     high_ns: Positive | None = None
     level: Level | None = None
-    """Level of the interval."""
     modes: list[estimate.Mode] = field(default_factory=list)
 
     @property

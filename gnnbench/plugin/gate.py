@@ -49,7 +49,6 @@ class Gate:
         self._judged: JudgedSession | None = None
         """None: nothing was compared."""
         self._lines: list[str] = []
-        """Lines of the summary."""
         self._failures: list[str] = []
         """Failures that belong to no test."""
 

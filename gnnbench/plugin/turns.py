@@ -52,7 +52,6 @@ class TimedGroup:
     result: Result | None
     """None: the base cannot be built or run."""
     base: Prepared | None = None
-    """The base, if there is a result."""
     failure: str = ""
     """Why not, in one line."""
     interrupted: bool = False

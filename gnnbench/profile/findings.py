@@ -22,11 +22,9 @@ class Finding:
 
     rule: str
     text: str
-    """What was found."""
     evidence: str
     """The counts, with ranges and callers."""
     remedy: str
-    """What to do about it."""
 
 
 def find(sections: Sections) -> tuple[Finding, ...]:

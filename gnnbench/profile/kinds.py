@@ -20,7 +20,6 @@ KINDS = {
     "ranges": "layers and phases as ranges of record_function and NVTX",
     "instructions": "functions of C, C++ and Python, by the instructions executed",
 }
-"""Description by kind."""
 
 _TREES = ("phases", "layers", "ranges")
 """Kinds that are objects in the module `tree`; others are modules."""

@@ -49,11 +49,9 @@ class Wanted:
     arguments: Sequence[str]
     """pytest's arguments; no shell interprets them."""
     kinds: Sequence[str]
-    """The kinds of profile."""
     repeats: int
     """Calls to profile after the first."""
     folder: Path
-    """Where profiles are saved."""
     select: str | None = None
     """An operation, the first words of some, or an expression for pytest's -k; None: everything that the
     arguments select."""

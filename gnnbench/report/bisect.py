@@ -104,7 +104,6 @@ def _changed(finding: Finding) -> list[str]:
 
 
 def _notes(stage: Bisected) -> Iterator[str]:
-    """Return the lines below what was found."""
     reasons = [f"{name} cannot be measured: {reason}" for name, reason in stage.unmeasured.items()]
     yield from reasons[:_MOST_UNMEASURED]
     if (more := len(reasons) - _MOST_UNMEASURED) > 0:

@@ -34,7 +34,6 @@ class Sources:
     """The files of a page."""
 
     first: RunFile | Result
-    """The main file."""
     base: tuple[RunFile, ...]
     """Runs of the older side; only if `first` is a run."""
     left_out: tuple[str, ...]
@@ -139,7 +138,6 @@ def _benchmarks(
 
 
 def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> Verdicts:
-    """Return verdicts of a run against others."""
     found = replace(
         of_runs(base, [run], thresholds), head=_ITSELF, shard=str(run.shard) if run.shard else None
     )

@@ -42,7 +42,6 @@ class Measured:
     facts: tuple[tuple[str, str], ...] = ()
     """Further facts: name and value."""
     remarks: tuple[str, ...] = ()
-    """Notes on the measurement."""
 
 
 def time_of(one: Benchmark) -> Measured | None:

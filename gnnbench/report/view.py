@@ -169,7 +169,6 @@ class View:
 
     kind: Literal["run", "ab", "compare"]
     source: str
-    """The file's name."""
     shared: str = ""
     """Graph, width and types that all benchmarks have in common."""
     benchmarks: tuple[BenchmarkView, ...] = ()

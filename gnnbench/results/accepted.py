@@ -53,7 +53,6 @@ class Entry:
     more_bytes: codec.PositiveCount = 0
     """By how much more the head's peak memory beside its inputs is accepted."""
     result: bool = False
-    """Whether another result is accepted."""
     number: int = 0
     """Its position in the file, from 1; 0: it is not in a file."""
 

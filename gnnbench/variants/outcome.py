@@ -28,7 +28,6 @@ class Failure(NamedTuple):
 
     text: str
     skipped: bool
-    """Whether it was skipped, rather than failed."""
 
 
 def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:

@@ -27,7 +27,6 @@ class Prepared:
     trees: tuple[Path, ...]
     """Import roots that replace installed packages; the first that has a package wins."""
     environment: Mapping[str, str]
-    """Variables to set."""
     commit: str | None
     """Commit of the code; None if the code is not in git."""
     dirty: bool

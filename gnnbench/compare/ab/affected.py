@@ -32,7 +32,6 @@ class AffectedResult:
     benchmarks: Mapping[str, Inspections]
     seconds: float
     notes: tuple[str, ...] = ()
-    """Notes on the whole result."""
 
     def named(self, status: Status) -> dict[str, Inspections]:
         """Return the benchmarks with a status."""

@@ -37,7 +37,6 @@ class TimedSetting(Setting):
     """How benchmarks are timed, for how long, and how they are judged."""
 
     thresholds: Thresholds
-    """Levels, and the minimum effect of interest."""
     per_benchmark_seconds: float
     """Average time of a benchmark."""
     total_seconds: float | None = None
@@ -80,7 +79,6 @@ class Judging:
             limits,
             [name for name, more in added.items() if more >= max(most / 2, setting.thresholds.effect)],
         )
-        """Says what to time next."""
         self.head_logs: dict[str, list[float]] = defaultdict(list)
         """By benchmark that was timed, the log of the newer side's time in each pair."""
         self._skipped: list[str] = []
@@ -232,7 +230,6 @@ class _Session:
         self._update()
 
     def _chosen(self, suite: Suite) -> Sequence[str]:
-        """Return the benchmarks of the run."""
         names, only, shard = suite.chosen(), self._setting.only, self._setting.shard
         if only is not None:
             names = [name for name in only if name in names]

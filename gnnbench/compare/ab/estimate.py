@@ -25,7 +25,6 @@ class RatioEstimate:
     standard_error: float
     """NaN: unknown."""
     degrees_of_freedom: float
-    """Degrees of freedom of `standard_error`."""
     pairs: int
     """Number of pairs, without excluded ones."""
     outliers: Outliers

@@ -42,7 +42,6 @@ class Inspecting:
         self._unchanged = Unchanged(terms.base, terms.head, setting.arguments, setting.folder, setting.cache)
         self.suite = Suite()
         self.names: Sequence[str] = ()
-        """The chosen benchmarks."""
         self.found: dict[str, Inspections | NotTimed] = {}
         """By benchmark: what differs, or why it was not inspected."""
         self.known = 0
@@ -113,7 +112,6 @@ class Inspecting:
                 self._unchanged.keep()
 
     def _note(self, workers: Workers, name: str, found: Inspections | NotTimed, seconds: float) -> None:
-        """Note what both sides used for a benchmark."""
         skipped = found.text if isinstance(found, NotTimed) and found.kind == "skipped" else ""
         for number, side in enumerate(SIDES):
             # What costs something else is inspected each time: the files do not show why.

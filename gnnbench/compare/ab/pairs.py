@@ -59,7 +59,6 @@ class Workers(Processes):
         self.broken: str | None = None
         """Why nothing more can be visited: a side has died. Names the side."""
         self.broken_side = ""
-        """The side that has died."""
         self.used: dict[str, dict[str, Any]] = {}
         """By side, what it used for the last benchmark, if it notes it."""
 

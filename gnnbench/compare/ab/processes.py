@@ -64,7 +64,6 @@ class Shared:
     fake_seconds: float = 0.0
     """Time of the simulated machine, if GNNBENCH_FAKE_CLOCK asks for one."""
     simulated: bool = False
-    """Whether the machine is simulated."""
     end_seconds: float = math.inf
     """When the time of the run ends, by RealTime. Then processes that have started are waited for no more."""
 
@@ -82,9 +81,7 @@ class Terms:
     """What a pair of processes is started for."""
 
     base: Prepared
-    """The older side."""
     head: Prepared
-    """The newer side."""
     inspections: MutableMapping[str, Inspections] = field(default_factory=dict)
     """What a call does, by benchmark; the first visit of a run adds them."""
     known: Known | None = None

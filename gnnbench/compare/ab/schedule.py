@@ -56,7 +56,6 @@ class Decision:
 
     judgement: Judgement
     counts: PairCounts
-    """How much it was timed."""
     head_fails: bool = False
     """Whether the head fails, alone too, and the base does not."""
 

@@ -53,7 +53,6 @@ class Turns:
         self._ended: dict[str, NotTimed | None] = {}
         """The sides that have ended the test; why it could not be timed, or None."""
         self.once = False
-        """Whether it can be timed only once in a process."""
         self.several = False
         """Whether the test calls `benchmark` more than once; the later calls are not timed."""
         self.used: dict[str, dict[str, Any]] = {}

@@ -86,7 +86,6 @@ class Inspections:
     """The inspections of one benchmark on both sides."""
 
     work: Work = field(default_factory=Work)
-    """What differs."""
     sides: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
     """What the workers of base and head answered; empty: this was read from a result."""
     memory: MemoryChange | None = None

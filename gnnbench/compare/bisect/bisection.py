@@ -159,7 +159,6 @@ class Bisection:
         )
 
     def _keep(self, one: Measured) -> None:
-        """Save a pair, and take it."""
         failing = {name: why for name, why in one.failures.items() if why.kind != "skipped"}
         is_all = len(one.failures) == len(self._journal.names) and not self._journal.measured
         if is_all and failing and all(SIDES[0] in why.sides for why in failing.values()):

@@ -28,7 +28,6 @@ class Hunk:
     head: str
     """What stands in the diff above the file's hunks."""
     text: str
-    """Its lines."""
 
     @property
     def lines(self) -> list[int]:
@@ -82,7 +81,6 @@ def line(before: Candidate, cause: Cause, root: Path) -> Line | None:
 
 
 def _hunks(diff: str) -> Iterator[Hunk]:
-    """Yield the hunks of a diff."""
     for part in re.split(r"^(?=diff --git )", diff, flags=re.MULTILINE)[1:]:
         head, *texts = _HUNK.split(part)
         names = re.findall(r"^(?:\+\+\+ b|--- a)/(.*)$", head, re.MULTILINE)

@@ -30,7 +30,6 @@ class BisectSetting(TimedSetting):
     """How to bisect: `per_benchmark_seconds` is the time to compare the ends."""
 
     cache: Path
-    """The cache folder."""
     total_seconds: float = math.inf
     """For everything together."""
     dependencies: bool = False
@@ -94,7 +93,6 @@ class Journal:
     names: list[str] = field(default_factory=list)
     """The benchmarks, in the order of collection."""
     notes: list[str] = field(default_factory=list)
-    """Notes on the collection."""
     measured: list[Measured] = field(default_factory=list)
     """The pairs, in the order of measurement."""
 

@@ -29,7 +29,6 @@ class Cause:
     undone: bool = False
     """Whether the step takes the commit back: it is on the good end's side of the common history only."""
     parents: int = 1
-    """Number of a commit's parents."""
 
     @property
     def short(self) -> str:
@@ -58,7 +57,6 @@ class Line:
     skipped: frozenset[int] = frozenset()
     """Positions of candidates that the user does not want to be measured."""
     notes: tuple[str, ...] = ()
-    """Notes for the user on how it was made."""
 
     def __post_init__(self) -> None:
         """Check that both ends are measured."""

@@ -43,7 +43,6 @@ class Bisected:
     unmeasured: Mapping[str, str]
     """By name, candidates at which a benchmark or all could not be measured, and why."""
     pairs: int
-    """Number of pairs of processes."""
     seconds: float
     unfinished: str | None = None
     """Why the search ended early; None: it did not."""

@@ -53,7 +53,6 @@ def run(
 
 
 def _stage(line: Line, state: Journal, setting: BisectSetting, watcher: Watcher) -> Bisected:
-    """Bisect one line."""
     setting = replace(setting, seed=state.seed)
     with Pairs(setting, watcher) as pairs, ready(line, setting, watcher) as candidates:
         return Bisection(line, candidates, pairs, state, setting, watcher).run()

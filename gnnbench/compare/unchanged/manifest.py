@@ -53,7 +53,6 @@ class Manifest:
     folders: Mapping[str, str]
     """Hash of the names in each folder that was listed."""
     metadata: str
-    """Hash of the packages' metadata."""
     native: Mapping[str, str]
     """Hash of the native libraries of each top-level package."""
     suite_files: Mapping[str, str]

@@ -43,7 +43,6 @@ class Fingerprint:
     code: str
     """Hash of all but the settings."""
     settings: str
-    """Hash of the settings."""
     functions: Mapping[str, str]
     """Hash of each Python function that runs, by module and qualified name."""
     values: Mapping[str, str]
@@ -183,7 +182,6 @@ class Watch:
         )
 
     def _functions(self) -> dict[str, str]:
-        """Return the hashes of functions."""
         cached = (function for values in self._values for function in values.cached.values())
         found: dict[str, set[str]] = {}
         for code, scope in (

@@ -175,7 +175,6 @@ class Watched(NamedTuple):
     """What a process is started with, so that it can count its instructions."""
 
     environment: Mapping[str, str]
-    """Variables to set."""
     under: tuple[str, ...]
     """The command that runs Python, with its arguments; empty: none."""
 
