@@ -18,6 +18,8 @@ from .errors import UsageError
 CACHE_VARIABLE = "GNNBENCH_CACHE"
 UNFINISHED = ".unfinished-"
 """Beginning of the names of folders that exist while something is being saved."""
+MAX_BYTES = 2**28
+"""Of a file that is read: a run file of 60,000 benchmarks."""
 _SCRATCH = "gnnbench-run-"
 _LEAST_BYTES = 2**16
 
@@ -52,11 +54,11 @@ _OTHERS = {
 }
 
 
-def read_whole(path: Path, max_bytes: int) -> bytes:
+def read_whole(path: Path) -> bytes:
     """Return the content of a regular file, or of one that a symbolic link leads to.
 
     The kind is checked after opening, so the file cannot be replaced in between. This never waits for a pipe
-    or a terminal, and takes at most `max_bytes` even if the file grows.
+    or a terminal, and takes at most MAX_BYTES even if the file grows.
 
     Raises:
         OSError: the file cannot be read, is not regular or is larger; `strerror` says which.
@@ -67,11 +69,11 @@ def read_whole(path: Path, max_bytes: int) -> bytes:
         if kind != stat.S_IFREG:
             raise OSError(errno.EINVAL, _OTHERS.get(kind, "it is a device"), str(path))
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            content = file.read(max_bytes + 1) or b""  # None: a file of the kernel that would have to wait
+            content = file.read(MAX_BYTES + 1) or b""  # None: a file of the kernel that would have to wait
     finally:
         os.close(descriptor)
-    if len(content) > max_bytes:
-        raise OSError(errno.EFBIG, f"it has more than {max_bytes:,} bytes", str(path))
+    if len(content) > MAX_BYTES:
+        raise OSError(errno.EFBIG, f"it has more than {MAX_BYTES:,} bytes", str(path))
     return content
 
 

@@ -20,14 +20,14 @@ KEY = "gnnbench"
 """Of gnnbench's part of a file of pytest-benchmark."""
 
 
-def read(path: Path, max_bytes: int, remedy: str) -> Any:
+def read(path: Path, remedy: str) -> Any:
     """Return the content of a JSON file.
 
     NaN and Infinity, which JSON lacks and Python writes, become texts; see NAMES. `remedy` says what to do
     when the file is not JSON.
     """
     try:
-        raw = read_whole(path, max_bytes)
+        raw = read_whole(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
     try:

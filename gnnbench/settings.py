@@ -24,7 +24,6 @@ from .json_io import clipped
 FILES = ("pyproject.toml", "gnnbench.toml")
 RULES = "rules"
 """The key of the list of rules."""
-_MAX_BYTES = 2**20
 _REQUIRED = "benchmarks"
 _LONGEST = 60
 """Characters of a value in a message."""
@@ -170,7 +169,7 @@ def _table(file: Path) -> dict[str, Any] | None:
     """Return the settings of a file; None: it does not exist, or has none."""
     if not file.is_file():
         return None
-    content: Any = read_toml(file, _MAX_BYTES)
+    content: Any = read_toml(file)
     if file.name == FILES[0]:
         tool = content.get("tool")
         content = tool.get("gnnbench") if isinstance(tool, dict) else None
@@ -179,10 +178,10 @@ def _table(file: Path) -> dict[str, Any] | None:
     return content
 
 
-def read_toml(file: Path, max_bytes: int) -> dict[str, Any]:
+def read_toml(file: Path) -> dict[str, Any]:
     """Return the content of a TOML file."""
     try:
-        return tomllib.loads(read_whole(file, max_bytes).decode())
+        return tomllib.loads(read_whole(file).decode())
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -42,7 +42,7 @@ def test_what_is_nested_too_deep_is_refused(tmp_path):
     for text in ("[" * 200_000, '{"version": 1, "counters": ' + "[" * 200_000 + "]" * 200_000 + "}"):
         path.write_text(text)
         with pytest.raises(UsageError, match=r"deep\.json: not JSON, or cut off: "):
-            json_io.read(path, 2**20, "save it again")
+            json_io.read(path, "save it again")
 
 
 def test_a_reason_that_quotes_the_file_is_short(tmp_path):

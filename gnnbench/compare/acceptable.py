@@ -25,7 +25,7 @@ _SHORT_COMMIT = 10
 
 def _read(path: Path) -> Mapping[str, tuple[Compared, Sides]]:
     """Read the verdicts of a saved result, of any kind that has some, and the commits that were compared."""
-    content = json_io.read(path, run_file.MAX_BYTES, _REMEDY)
+    content = json_io.read(path, _REMEDY)
     if result.kind(content) != "run":
         found = result.parse(path, content)
         sides = found.base.revision, found.head.revision

@@ -57,7 +57,7 @@ def merge(paths: Sequence[Path]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _read(path: Path) -> _Shard:
-    content = json_io.read(path, run_file.MAX_BYTES, _REMEDY)
+    content = json_io.read(path, _REMEDY)
     kind = result.kind(content)
     if kind == "run":
         return _run(path, run_file.check(path, content))

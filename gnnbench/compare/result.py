@@ -18,7 +18,6 @@ from .repeat import Repeat
 from .settle import Revision, settle
 from .verdict import Thresholds
 
-MAX_BYTES = 2**25
 FORMAT_VERSION = 1
 _REMEDY = "save it again with gnnbench ab --json or gnnbench compare --json"
 
@@ -182,7 +181,7 @@ def kind(content: Any) -> Kind | None:
 
 def read(path: Path) -> Result:
     """Read a result."""
-    content = json_io.read(path, MAX_BYTES, _REMEDY)
+    content = json_io.read(path, _REMEDY)
     return parse(path, content)
 
 

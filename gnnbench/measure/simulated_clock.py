@@ -29,7 +29,6 @@ from ..files import read_whole
 from .clock import Block, Call, Clock
 
 VARIABLE = "GNNBENCH_FAKE_CLOCK"
-_MAX_BYTES = 2**24
 
 
 def reseeded(number: int) -> dict[str, str]:
@@ -93,7 +92,7 @@ class FakeMachine:
         if not seed.isdecimal() or not name:
             raise UsageError(f"{VARIABLE}='{text}' must be SEED:FILE, with a whole number as seed")
         try:
-            content = json.loads(read_whole(Path(name), _MAX_BYTES))
+            content = json.loads(read_whole(Path(name)))
             truths, of_base = (
                 {key: _truth(value) for key, value in times.items()}
                 for times in (content["benchmarks"], content.get("base", {}))

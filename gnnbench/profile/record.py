@@ -27,7 +27,6 @@ VERSION = 1
 # 1: first.
 
 FILE = "profile.json"
-MAX_BYTES = 2**25
 _REMEDY = "profile again"
 
 _Path = Annotated[list[str], Meta(min_length=1)]
@@ -152,7 +151,7 @@ def write(record: ProfileRecord, folder: Path) -> None:
 def read(path: Path) -> ProfileRecord:
     """Return a saved record; `path` is its file or folder."""
     file = path / FILE if path.is_dir() else path
-    content = json_io.read(file, MAX_BYTES, _REMEDY)
+    content = json_io.read(file, _REMEDY)
     if "sections" not in json_io.fields(content):
         json_io.refuse(file, f"not a profile, a {FILE} of gnnbench: it has no sections", _REMEDY)
     return codec.read(file, content, ProfileRecord, VERSION, _REMEDY)

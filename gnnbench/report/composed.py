@@ -48,7 +48,7 @@ def read(paths: Sequence[Path]) -> Sources:
 
 
 def _read(path: Path) -> RunFile | Result:
-    content = json_io.read(path, run_file.MAX_BYTES, _REMEDY)
+    content = json_io.read(path, _REMEDY)
     kind = result.kind(content)
     if kind not in ("run", "ab", "compare"):
         reason = f"there is no page of {units.article(f'{kind} file')}" if kind else "unknown format"

@@ -30,9 +30,6 @@ def wrapped(text: str, width: int | None, indent: str = INDENT) -> str:
     A word longer than a line, such as a test id, is broken at its natural separators. A command that does not
     fit begins a line of its own. If it is longer than a line, it is broken between its words by backslashes,
     as in a shell, so that it can be pasted; its words stay whole.
-
-    Args:
-        indent: start of what follows where a line is broken.
     """
     lines = printable(text).split("\n")
     return "\n".join(lines if width is None else (_broken(line, width, indent) for line in lines))

@@ -85,11 +85,7 @@ def _cell(column: Column, value: Any) -> str:
 
 
 def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> str:
-    """Write a name as code, on one line.
-
-    Args:
-        in_table: whether it is in a cell of a table, where `|` must be escaped.
-    """
+    """Write a name as code, on one line."""
     shown = _shortened(_visible(_shortened(text, _MUCH)), most)
     if in_table:
         # In a table, a backslash before a bar escapes it even within code.

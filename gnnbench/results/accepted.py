@@ -19,7 +19,6 @@ PATTERN = f"**/{FILE.as_posix()}"
 """Of the file's path in a repository, for git."""
 _LIST = "accepted"
 """The key of the list of entries."""
-_MAX_BYTES = 2**22
 _HEADER = """\
 # What is intended, written by gnnbench accept (docs/accept.md). To end it, remove its entry.
 """
@@ -105,7 +104,7 @@ def find(start: Path) -> Accepted:
 
 def read(file: Path) -> Accepted:
     """Read a file."""
-    content = read_toml(file, _MAX_BYTES)
+    content = read_toml(file)
     check_keys(f"{file}", content, [_LIST])
     try:
         tables = codec.decode(content.get(_LIST, []), list[dict[str, Any]])
@@ -130,13 +129,7 @@ def _entry(file: Path, number: int, table: dict[str, Any]) -> Entry:
 
 
 def write(old: Accepted, new: Sequence[Entry], replaced: Collection[int] = ()) -> None:
-    """Add entries to a file, and remove those that they replace; all else in it stays, comments too.
-
-    The file is written whole or not at all.
-
-    Args:
-        replaced: numbers of entries to remove.
-    """
+    """Add entries to a file, and remove those with the numbers `replaced`; all else stays, comments too."""
     import tomlkit
 
     try:

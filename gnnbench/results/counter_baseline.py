@@ -18,7 +18,6 @@ from ..workloads.platforms import PLATFORMS
 
 FORMAT_VERSION = 1
 # 1: counts by benchmark, kind and name.
-MAX_BYTES = 2**24
 _REMEDY = "restore it, or remove it and record with --gnn-counters=update"
 
 Counts = Mapping[str, Mapping[str, int]]
@@ -68,7 +67,7 @@ def read(path: Path) -> dict[str, dict[str, dict[str, int]]]:
 @lru_cache(maxsize=8)
 def _read(path: Path, _changed_ns: int, _size: int) -> dict[str, dict[str, dict[str, int]]]:
     """Read a file once per session, as long as it does not change."""
-    content = json_io.read(path, MAX_BYTES, _REMEDY)
+    content = json_io.read(path, _REMEDY)
     return codec.read(path, content, CounterFile, FORMAT_VERSION, _REMEDY).counters
 
 

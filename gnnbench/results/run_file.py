@@ -18,8 +18,6 @@ _NO_COMMIT = "unknown"
 """What pytest-benchmark writes where it finds none."""
 _FOREIGN = "not a run file of pytest-benchmark"
 _OF_PYTEST = "give a file that pytest --benchmark-json wrote"
-MAX_BYTES = 2**27
-"""Largest file that is read: sixteen times that of 2,000 benchmarks."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ def read(path: Path) -> RunFile:
 
 def load(path: Path) -> dict[str, Any]:
     """Return a file's content, after `check`."""
-    return check(path, json_io.read(path, MAX_BYTES, REMEDY))
+    return check(path, json_io.read(path, REMEDY))
 
 
 def check(path: Path, content: Any) -> dict[str, Any]:

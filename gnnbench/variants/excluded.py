@@ -115,9 +115,6 @@ class Excluded:
         """Return a line on each reason.
 
         If there are benchmarks, what the command line excludes is not among them.
-
-        Args:
-            items: the collected tests.
         """
         has_benchmarks = any(map(declares, items))
         lines = [

@@ -47,12 +47,7 @@ def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:
 
 
 def skips(reasons: Iterable[str], how: str = "skipped") -> list[str]:
-    """Return a line on benchmarks that are skipped, with the most frequent reasons.
-
-    Args:
-        reasons: one for each benchmark.
-        how: what the line says of them.
-    """
+    """Return a line on benchmarks that are skipped, with the most frequent reasons."""
     numbers = Counter(_SKIPPED.sub("", text) for text in reasons)
     if not numbers:
         return []

@@ -41,11 +41,7 @@ _SKIPPED = ("build", "dist", "node_modules", "__pycache__")
 
 
 def of_commit(folder: Path, commit: str, tree: Path, *, is_built: bool) -> Place:
-    """Return the place of a repository whose commit is checked out.
-
-    Args:
-        is_built: whether the checkout was built, so that nothing is borrowed.
-    """
+    """Return the place of a repository whose commit is checked out; if that was built, it borrows nothing."""
     top = real_path(git.top(folder))
     tracked = git.tracked_files(top) | git.files_of(top, commit) | _submodules(top, commit)
     changed = frozenset(_changed(top, tree, tracked))

@@ -23,7 +23,6 @@ from .spec import AUTOCAST, FORWARD_BACKWARD
 
 FORMAT_VERSION = 1
 # 1: rates by dtype.
-_MAX_BYTES = 2**20
 
 _SECONDS = 0.5
 """Spent on each rate, so that a short burst of other programs does not last through all rounds."""
@@ -183,7 +182,7 @@ def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0
 def _read(path: Path) -> dict[str, Rates]:
     """Return the rates by dtype; none if the file is missing or damaged."""
     try:
-        saved = json_io.read(path, _MAX_BYTES, "remove it")
+        saved = json_io.read(path, "remove it")
         if saved["version"] != FORMAT_VERSION:
             return {}
         return codec.decode(saved["rates"], dict[str, Rates])

@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from gnnbench import codec
+from gnnbench import codec, files
 from gnnbench.errors import UsageError
 from gnnbench.measure.sources import Package, Sources, Tree
 from gnnbench.results import run_file
@@ -84,7 +84,7 @@ def test_what_is_no_run_file_is_refused_with_place_and_reason(tmp_path, text, me
 
 
 def test_gigantic_files_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(run_file, "MAX_BYTES", 100)
+    monkeypatch.setattr(files, "MAX_BYTES", 100)
     assert "it has more than 100 bytes" in refused(tmp_path, json.dumps(suite(1)))
 
 

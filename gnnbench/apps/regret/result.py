@@ -18,7 +18,6 @@ from .race import BETWEEN_PROCESSES, Ratio
 VERSION = 1
 _TAIL = 0.005
 """Of a 99 % interval."""
-_MAX_BYTES = 2**28
 
 
 @dataclass(frozen=True)
@@ -144,7 +143,7 @@ class Regrets:
     def read(cls, path: Path) -> Self:
         """Read a saved result."""
         remedy = "make it again with gnnbench regret"
-        content = json_io.read(path, _MAX_BYTES, remedy)
+        content = json_io.read(path, remedy)
         return codec.read(path, content, cls, VERSION, remedy)
 
     def regrets(self, *, same_structure: bool) -> list[Regret]:

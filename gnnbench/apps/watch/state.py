@@ -21,7 +21,6 @@ from .versions import Version
 
 FORMAT_VERSION = 1
 _REMEDY = "remove it, and the same command makes it again"
-_MAX_BYTES = 2**25
 TIMES = ("slower", "faster")
 KINDS = (*TIMES, "more memory", "less memory", "other result")
 """How a benchmark may change."""
@@ -222,10 +221,10 @@ class State:
         """As the user typed it; None: nothing was looked at yet."""
         head = folder / "watch.json"
         if head.exists():
-            content = json_io.read(head, _MAX_BYTES, _REMEDY)
+            content = json_io.read(head, _REMEDY)
             self.watched = codec.read(head, content, Head, FORMAT_VERSION, _REMEDY).watched
         for file in sorted((folder / "steps").glob("*.json")):
-            content = json_io.read(file, _MAX_BYTES, _REMEDY)
+            content = json_io.read(file, _REMEDY)
             try:
                 step = codec.decode(content, Step)
                 _ = step.result, step.second, step.found  # which are read here

@@ -5,10 +5,10 @@ import json
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from filelock import FileLock, Timeout
 
@@ -22,7 +22,6 @@ from .followed import Measured
 from .line import Line
 
 FORMAT_VERSION = 1
-_MAX_BYTES = 2**29
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,12 +78,17 @@ def _suite(arguments: Sequence[str], folder: Path) -> set[Path]:
     return {file for file in found if file.is_file()}
 
 
+@dataclass(frozen=True)
+class _Saved:
+    seed: int
+    names: list[str]
+    notes: list[str]
+    measured: list[Measured]
+
+
 @dataclass
 class Journal:
-    """A file with the pairs so far, which is held by one run at a time.
-
-    Its first line is the digest of the rest, which is JSON.
-    """
+    """A file with the pairs so far, which is held by one run at a time."""
 
     path: Path
     """The file; it need not exist."""
@@ -116,39 +120,23 @@ class Journal:
 
     def read(self) -> None:
         """Read the file; one that is missing or damaged counts as empty."""
-        try:
-            digest, _, text = read_whole(self.path, _MAX_BYTES).partition(b"\n")
-            if digest.decode() != _digest(text):
-                return
-            content: Any = json.loads(text)
-            measured = codec.decode(content["measured"], list[Measured])
-            self.names, self.notes = ([str(one) for one in content[kind]] for kind in ("names", "notes"))
-            self.seed, self.measured = int(content["seed"]), measured
-        except (OSError, ValueError):
-            return
+        with suppress(OSError, ValueError):
+            saved = codec.decode(json.loads(read_whole(self.path)), _Saved)
+            self.seed, self.names = saved.seed, saved.names
+            self.notes, self.measured = saved.notes, saved.measured
 
     def add(self, one: Measured) -> None:
         """Add a pair and save."""
         self.measured.append(one)
-        content = {
-            "seed": self.seed,
-            "names": self.names,
-            "notes": self.notes,
-            "measured": codec.encode(self.measured),
-        }
+        saved = _Saved(self.seed, self.names, self.notes, self.measured)
         try:
-            text = json.dumps(content).encode()
-            write_whole(self.path, f"{_digest(text)}\n".encode() + text)
+            write_whole(self.path, json.dumps(codec.encode(saved)))
         except OSError as error:
             raise _unwritable(self.path.parent, error) from None
 
     def forget(self) -> None:
         """Remove the file: the bisection is finished."""
         self.path.unlink(missing_ok=True)
-
-
-def _digest(text: bytes) -> str:
-    return hashlib.sha256(text).hexdigest()
 
 
 def _unwritable(folder: Path, error: OSError) -> UsageError:

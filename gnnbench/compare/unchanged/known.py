@@ -26,7 +26,6 @@ from .used import environment_folders
 _FOLDER = "used"
 _MOST = 24
 """Manifests that are kept of one suite in one environment; the last used ones."""
-_MAX_BYTES = 1 << 26
 _PASSING = (
     *(
         "_",
@@ -157,7 +156,7 @@ def _read(store: Path) -> list[tuple[Path, Manifest]]:
     found = []
     for file in sorted(store.glob("*.json"), key=_time, reverse=True):
         with suppress(OSError, ValueError):
-            content = json.loads(read_whole(file, _MAX_BYTES))
+            content = json.loads(read_whole(file))
             found.append((file, codec.decode(content, Manifest)))
     return found
 
