@@ -48,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("list", _list, "list the records of each environment")
     show = add("show", _show, "show one record: environment, commit, reason, times")
-    verify = add("verify", _verify, "check that records are complete and valid")
     prune = add("prune", _prune, "remove records that are no longer needed, and incomplete ones")
     prune.add_argument(
         "--keep",
@@ -59,12 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     prune.add_argument("--yes", action="store_true", help="remove the records, instead of only listing them")
     show.add_argument("number", nargs="?", metavar="NNNN", help="number of the record. Default: the newest.")
-    for command in (show, verify):
-        command.add_argument(
-            "--environment",
-            metavar="NAME",
-            help="environment of the records. Default: this machine's if it has records, otherwise all.",
-        )
+    show.add_argument(
+        "--environment",
+        metavar="NAME",
+        help="environment of the records. Default: this machine's if it has records, otherwise all.",
+    )
 
 
 def _store(options: argparse.Namespace) -> "RecordStore":
@@ -102,23 +100,20 @@ def _summary(record: "Record") -> tuple[str, ...]:
     return str(len(runs)), str(len(runs[0].benchmarks)), (runs[0].commit or "")[:10], reason
 
 
-def _known(store: "RecordStore", name: str | None) -> None:
-    if name and name not in store.environments():
-        known = ", ".join(store.environments()) or "none"
-        raise UsageError(f"there are no records of environment {name}; environments with records: {known}")
-
-
 def _chosen(options: argparse.Namespace, store: "RecordStore") -> str | None:
     """Return the name of the chosen environment, or of this machine's; None if that has no records."""
-    if options.environment:
-        _known(store, options.environment)
-        return str(options.environment)
+    name, environments = options.environment, store.environments()
+    if name and name not in environments:
+        known = ", ".join(environments) or "none"
+        raise UsageError(f"there are no records of environment {name}; environments with records: {known}")
+    if name:
+        return str(name)
     from .. import environment, packages
 
     environment.let_idle_threads_sleep()  # as the suite does
     packages.unusable("torch")  # imports it, where that works: the environment has its number of threads
     names = (environment.name(asdict(environment.collect(device=device))) for device in ("cpu", "cuda"))
-    return next((name for name in names if name in store.environments()), None)
+    return next((name for name in names if name in environments), None)
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -161,27 +156,6 @@ def _times(runs: "Sequence[RunFile]", name: str) -> tuple[str, str, str]:
     disturbed = sum(not process.is_evidence for process in processes)
     marked = f"{disturbed} of {len(logs)}" if disturbed else ""
     return units.seconds(math.exp(middle) / 1e9), units.fraction(deviation), marked
-
-
-def _verify(options: argparse.Namespace) -> int:
-    from ..results import fitness
-
-    store = _store(options)
-    _known(store, options.environment)
-    records = store.records(options.environment)
-    if not records:
-        raise UsageError(f"there are no records in {store.root}; make one: gnnbench baseline record")
-    wrong = 0
-    for record in records:
-        try:
-            fitness.verify(record)
-        except UsageError as error:
-            wrong += 1
-            streams.say(str(error))
-        else:
-            count = units.count(len(record.files), "process")
-            streams.say(f"{record.environment} {record.id}: {count}, complete and valid")
-    return 2 if wrong else 0
 
 
 def _prune(options: argparse.Namespace) -> int:

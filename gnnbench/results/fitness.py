@@ -1,24 +1,11 @@
-"""Check whether runs can become a baseline record, and whether a record is still valid."""
+"""Check whether runs can become a baseline record."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from .. import environment, units
-from ..errors import UsageError
 from . import left_out
-from .baseline import Record
 from .run_file import RunFile
-
-
-def verify(record: Record) -> None:
-    """Check a saved record."""
-    runs = record.read()
-    if reason := unlike(runs):
-        raise UsageError(f"{record.files[0]}: not a valid baseline: {reason}")
-    for run in runs:
-        here = run.environment or {}
-        if record.environment != environment.name(here):
-            raise UsageError(f"{run.path}: wrong folder; its environment is {environment.name(here)}")
 
 
 def measured(run: RunFile) -> RunFile:

@@ -102,7 +102,6 @@ def folder(tmp_path_factory):
         ("comment ab.json -o /proc/x/y.md", "/proc/x/y.md cannot be written"),
         ("comment ab.json --pull-request 7", "no repository: give --repository OWNER/NAME"),
         ("baseline show", "no record"),
-        ("baseline verify", "no record"),
         ("baseline record", "give the path of the suite: gnnbench baseline record -- PATH"),
         ("baseline list -- -c nowhere.ini", "gnnbench: pytest refuses these arguments: -c nowhere.ini"),
     ],
