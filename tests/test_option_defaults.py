@@ -26,7 +26,6 @@ folder = "profiles"
 hidden = 16
 [baseline]
 processes = 5
-keep = 7
 [[rules]]
 benchmarks = "*spmm*"
 effect = "9%"
@@ -40,7 +39,7 @@ WRONG = {
     "[ab]\nbudget = true": "ab.budget = true must be a text or a number",
     "[ab]\ntime_all = 1": "ab.time_all = 1 must be true or false",
     "[ab]\nshard = '1/4'": "ab.shard belongs to one run: give it on the command line, and remove it here",
-    "[baseline]\nkeep = 2.5": "baseline.keep = 2.5 must be a whole number, as in 5",
+    "[baseline]\nprocesses = 2.5": "baseline.processes = 2.5 must be a whole number, as in 5",
     "[profile]\nseed_table = true": "profile: unknown key 'seed_table'",
     "[profile]\nwith = 'layer'": "profile.with = \"layer\": unknown kind of profile 'layer': choose",
     "[profile]\nhidden = [16, 0]": "profile.hidden = [16, 0]: hidden width '0' must be a whole number",
@@ -69,7 +68,6 @@ def test_a_table_has_the_defaults_of_its_command(parsed):
     options = parsed("ab", "git:main", ".")
     assert (options.budget, options.time_all, options.timeout) == (30.0, True, 120.0)
     assert parsed("baseline", "record").processes == 5
-    assert parsed("baseline", "prune").keep == 7
     options = parsed("profile", "spmm")
     assert (options.profile, options.hidden) == (["layers", "functions"], ["16"])
 

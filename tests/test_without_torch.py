@@ -55,7 +55,6 @@ COMMANDS = {
     "baseline list": (0, "a reason"),
     "baseline show": (0, "b0"),
     "baseline show 1 --environment {name}": (0, "b0"),
-    "baseline prune --keep 1 --yes": (0, "nothing to remove"),
     "accept ab.json b[ --result --reason why --until 2099-01-31": (2, "unknown benchmark 'b['"),
     "profile order --with phases -- bench": (3, KINDS.removeprefix("gnnbench: ")),
     "compare run-0.json run-1.json --effect 5% --strict --json c.json -- run-2.json": (3, "b0"),

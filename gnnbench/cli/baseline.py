@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from .. import units
 from ..errors import UsageError
-from ..files import remove
 from . import baseline_record, streams
 
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from ..results.run_file import RunFile
 
 PROCESSES = 2
-KEEP = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,15 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("list", _list, "list the records of each environment")
     show = add("show", _show, "show one record: environment, commit, reason, times")
-    prune = add("prune", _prune, "remove records that are no longer needed, and incomplete ones")
-    prune.add_argument(
-        "--keep",
-        type=int,
-        default=KEEP,
-        metavar="N",
-        help=f"keep the newest N records of each benchmark. Default: {KEEP}.",
-    )
-    prune.add_argument("--yes", action="store_true", help="remove the records, instead of only listing them")
     show.add_argument("number", nargs="?", metavar="NNNN", help="number of the record. Default: the newest.")
     show.add_argument(
         "--environment",
@@ -156,27 +145,3 @@ def _times(runs: "Sequence[RunFile]", name: str) -> tuple[str, str, str]:
     disturbed = sum(not process.is_evidence for process in processes)
     marked = f"{disturbed} of {len(logs)}" if disturbed else ""
     return units.seconds(math.exp(middle) / 1e9), units.fraction(deviation), marked
-
-
-def _prune(options: argparse.Namespace) -> int:
-    from ..results import base
-
-    store = _store(options)
-    if options.keep < 1:
-        raise UsageError("--keep must be at least 1; to remove all records, delete the folder yourself")
-    records = base.superseded(store, options.keep, left_alone=lambda text: streams.say(f"kept: {text}"))
-    folders = store.left_over()
-    what = "removed" if options.yes else "would remove"
-    for record in records:
-        if options.yes:
-            store.remove(record)
-        streams.say(f"{what} {record.environment} {record.id} {record.name}")
-    for folder in folders:
-        if options.yes:
-            remove(folder)
-        streams.say(f"{what} {folder}")
-    if not records and not folders:
-        streams.say(
-            f"nothing to remove: each record is among the newest {options.keep} for at least one benchmark"
-        )
-    return 0

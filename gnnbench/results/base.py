@@ -1,11 +1,10 @@
 """Choose the baseline of a run: for each benchmark, the newest record that has it."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from ..errors import UsageError
-from .baseline import Record, RecordStore
+from .baseline import Record
 from .benchmark import Benchmark
 from .run_file import RunFile
 
@@ -56,34 +55,6 @@ def choose(records: Iterable[Record], head: Collection[str], places: Sequence[st
         if found.keys() >= set(head) and all(any(covers(run, place) for run in newer) for place in places):
             break
     return Base(runs, found)
-
-
-def superseded(store: RecordStore, keep: int, left_alone: Callable[[str], None]) -> list[Record]:
-    """Return the records that may be removed: incomplete ones, and those that no run needs.
-
-    Those that cannot be read are kept, and `left_alone` is called with the reason. Of each benchmark `keep`
-    records are kept; a newer one that lacks it (`lacks`) counts too.
-    """
-    found = []
-    for name in store.environments():
-        newer: list[RunFile] = []
-        for record in reversed(store.records(name)):
-            try:
-                run = record.read()[0]
-            except UsageError as error:
-                if record.lacks_files():
-                    found.append(record)
-                else:
-                    left_alone(str(error))
-                continue
-            if all(_counted(newer, benchmark) >= keep for benchmark in run.benchmarks.values()):
-                found.append(record)
-            newer.append(run)
-    return found
-
-
-def _counted(newer: Sequence[RunFile], benchmark: Benchmark) -> int:
-    return sum(benchmark.fullname in run.benchmarks or lacks(run, benchmark) for run in newer)
 
 
 def covers(run: RunFile, place: str) -> bool:

@@ -44,14 +44,6 @@ class Record:
         """The number as four digits."""
         return f"{self.number:04}"
 
-    def lacks_files(self) -> bool:
-        """Tell whether files are missing, because saving was interrupted or files were removed."""
-        try:
-            run = run_file.read(self.files[0])
-        except UsageError:
-            return False  # the number of processes is unknown
-        return run.part.record is not None and run.part.record.processes != len(self.files)
-
     def read(self) -> list[RunFile]:
         """Return the run files of all processes."""
         runs = run_file.read_all(self.files)
@@ -62,7 +54,7 @@ class Record:
             if count != len(runs):
                 raise UsageError(
                     f"{run.path}: only {len(runs)} of the {count} files of record {self.id} are there; "
-                    "restore the others, or remove the record with gnnbench baseline prune"
+                    "restore the others, or remove those that are left"
                 )
         return runs
 
@@ -187,7 +179,7 @@ class RecordStore:
             folder.mkdir(parents=True, exist_ok=True)
             with next_number(folder, lambda: self._last_number(here)) as (number, temporary):
                 if number > _LAST_NUMBER:
-                    raise UsageError(f"{folder}: all numbers are used; run gnnbench baseline prune")
+                    raise UsageError(f"{folder}: all numbers are used; remove old records")
                 run_file.keep_once(contents)
                 staged = []
                 for process, content in enumerate(contents, 1):
@@ -209,18 +201,6 @@ class RecordStore:
 
     def _last_number(self, here: Mapping[str, Any]) -> int:
         return max((record.number for record in self._of_machine(here)), default=0)
-
-    def left_over(self) -> list[Path]:
-        """Return temporary folders of interrupted recordings."""
-        return [*self.root.glob(f"{UNFINISHED}*"), *self.root.glob(f"*/*/{UNFINISHED}*")]
-
-    def remove(self, record: Record) -> None:
-        """Remove a record's files."""
-        try:
-            for file in record.files:
-                file.unlink()
-        except OSError as error:
-            raise UsageError(f"{error.filename} cannot be removed ({error.strerror})") from None
 
 
 def _is_of(records: Sequence[Record], here: Mapping[str, Any], fields: Sequence[str]) -> bool:

@@ -68,7 +68,7 @@ def test_show_marks_the_times_that_other_programs_disturbed(store, capsys):
     assert "disturbed" not in call(capsys, "show")[1]
 
 
-def test_record_list_show_prune(project, capsys):
+def test_record_list_show(project, capsys):
     status, out, err = call(capsys, "record", "--processes", "2", "--reason", "new [driver]")
     assert status == 0, err
     files = sorted((project / FOLDER).rglob("*.json"))
@@ -89,10 +89,6 @@ def test_record_list_show_prune(project, capsys):
     assert "0002 again 2 1" in out
     assert "no reason given" in call(capsys, "show")[1]
     assert "test_two" in call(capsys, "show", "1")[1]
-    # Of the other test 0001 is the newest.
-    assert call(capsys, "prune", "--keep", "1", "--yes")[0] == 0
-    assert len(list((project / FOLDER).rglob("*.json"))) == 4
-    assert call(capsys, "prune", "--keep", "0")[0] == 2
 
 
 def test_what_is_dirty_or_fails_is_never_recorded(project, capsys):
@@ -170,17 +166,11 @@ def test_without_a_folder_of_benchmarks_pytest_s_testpaths_are_the_suite(tmp_pat
     assert common.suite([], "") == ["benchmarks"]
 
 
-def test_what_is_broken_is_named_and_pruned(store, tmp_path, capsys):
+def test_what_is_broken_is_named(store, capsys):
     whole = saved(store, "whole")
     saved(store, "lacking").files[0].unlink()
     broken = saved(store, "broken")
     broken.files[0].write_text("{")
-    left = store.root / whole.environment / MACHINE / ".unfinished-abc"
-    left.mkdir()
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    link = store.root / ".unfinished-link"
-    link.symlink_to(elsewhere)
     assert re.search(r"cannot be used: .*not JSON, or cut off", call(capsys, "list")[1])
     status, _, err = call(capsys, "show", "--environment", "elsewhere")
     assert status == 2
@@ -188,15 +178,6 @@ def test_what_is_broken_is_named_and_pruned(store, tmp_path, capsys):
         f"there are no records of environment elsewhere; environments with records: {whole.environment}"
         in err
     )
-    assert "would remove" in call(capsys, "prune")[1]
-    assert left.exists()
-    status, out, _ = call(capsys, "prune", "--yes")
-    assert status == 0
-    assert "kept: " in out  # who knows what is in it
-    assert [record.name for record in store.records()] == [whole.name, broken.name]
-    assert not left.exists()
-    assert not link.is_symlink()
-    assert elsewhere.is_dir(), "only the link is removed"
 
 
 def test_a_record_whose_processes_differ_is_shown(store, capsys):

@@ -26,7 +26,6 @@ COMMANDS = {
     "doctor": 0,
     "baseline list": 0,
     "baseline show": 0,
-    "baseline prune --keep 1": 0,
     f"compare {BASE} -- {HEAD}": 1,
     f"compare {BASE} --format markdown -- {HEAD}": 1,
     "comment ab.json": 0,

@@ -110,7 +110,7 @@ KINDS = {
         files.records,
         (f"{FOLDER}/*/*/*.json",),
         (
-            *(("baseline", word) for word in ("list", "prune")),
+            ("baseline", "list"),
             ("baseline", "show", "--environment", environment.name(ENVIRONMENT)),
             _as_benchmark_compare,
         ),

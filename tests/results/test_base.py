@@ -1,4 +1,4 @@
-from gnnbench.results.base import choose, superseded
+from gnnbench.results.base import choose
 from gnnbench.shard import Shard
 from tests.run_files import content, entry, of_operation
 
@@ -53,12 +53,9 @@ def test_what_a_newer_record_was_not_asked_for_is_no_lack(store):
 
 
 def test_what_is_not_default_is_no_lack_and_what_is_gone_is_one(store):
-    whole = record(store, "b1", "b2", "b3", covers=["."])
+    record(store, "b1", "b2", "b3", covers=["."])
     record(store, "b1", covers=["."], not_default=["b2"])
     assert chosen(store, "b1", "b2") == {"b1": 2, "b2": 1}, "b3 was removed"
-    assert superseded(store, 1, print) == []
-    record(store, "b1", "b2", covers=["."])
-    assert superseded(store, 1, print)[-1] == whole
 
 
 def test_what_belongs_to_another_shard_is_no_lack(store):
@@ -77,13 +74,3 @@ def test_older_records_are_read_only_while_they_can_tell_more(store):
     assert chosen(store, "b1") == {"b1": 2, "b2": 2}
     record(store, "b1")
     assert chosen(store, "b1", places=[]) == {"b1": 3}
-
-
-def test_a_record_goes_when_enough_newer_ones_have_or_lack_all_it_has(store):
-    whole = record(store, "b1", "b2", covers=["."])
-    part = record(store, "b1")
-    again = record(store, "b1")
-    assert superseded(store, 1, print) == [part]
-    assert superseded(store, 2, print) == []
-    record(store, "b1", covers=["."])
-    assert superseded(store, 1, print) == [again, part, whole]
