@@ -58,6 +58,10 @@ _TAIL_BYTES = 64
 _NAMED = re.compile(r"(c?)(ob|fn)=\((\d+)\)(?: (.*))?")
 _COST = re.compile(r"[+*-]?\d* (\d+)")
 _OPERATOR = re.compile(r"operator ?(\(\)|\[\]|->\*?|<=>|<<=?|>>=?|<=?|>=?)")
+_HIDDEN = str.maketrans("<>()[]", "\0\1\2\3\4\5")
+"""Of an operator's name, so that it is not taken for the brackets of arguments."""
+_SHOWN = {hidden: shown for shown, hidden in _HIDDEN.items()}
+_INNERMOST = re.compile(r"<[^<>()\[\]]*>|\([^<>()\[\]]*\)|\[[^<>()\[\]]*\]")
 _WRAPPERS = ("c10::function_ref::callback_fn", "void", "operator()")
 _KERNEL = re.compile(r"\b(\w+_kernel(?:_impl)?)\b")
 """Torch's loops over elements have a name of their own among the template arguments of what calls them."""
@@ -201,19 +205,10 @@ def short_name(name: str) -> str:
     if name.startswith("0x"):
         return "(no name)"
     name = re.sub(r"\(anonymous namespace\)::|'\d+$", "", name)
-    kept, depth, position = [], 0, 0
-    for operator in (*_OPERATOR.finditer(name), None):
-        end = operator.start() if operator else len(name)
-        for letter in name[position:end]:
-            depth += letter in "<(["
-            if not depth:
-                kept.append(letter)
-            depth -= letter in ">)]"
-        if operator:
-            position = operator.end()
-            if not depth:
-                kept.append(operator[0])
-    text = "".join(kept).replace(" const", "").strip().rpartition(" ")[2] or name
+    kept = _OPERATOR.sub(lambda operator: operator[0].translate(_HIDDEN), name)
+    while (outer := _INNERMOST.sub("", kept)) != kept:
+        kept = outer
+    text = kept.replace(" const", "").strip().rpartition(" ")[2].translate(_SHOWN) or name
     if text in _WRAPPERS and (kernel := _KERNEL.search(name)):
         text = f"{text} of {kernel[1]}"
     return text if len(text) <= _MOST_LETTERS else f"{text[: _MOST_LETTERS - 1]}…"
