@@ -4,7 +4,6 @@ The files of a record are `<environment>/<machine>/NNNN_NAME_pK.json`, with proc
 """
 
 import json
-import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from typing import Any
 
 from .. import environment
 from ..errors import UsageError
-from ..files import UNFINISHED, next_number, write_whole
+from ..files import next_number, write_whole
 from . import run_file
 from .run_file import RunFile
 
@@ -154,18 +153,16 @@ class RecordStore:
         """Check that a record can be saved, before anything is measured."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=self.root, prefix=UNFINISHED) as folder:
-                Path(folder, "one").touch()
-                os.link(Path(folder, "one"), Path(folder, "two"))
+            with tempfile.TemporaryFile(dir=self.root):
+                pass
         except OSError as error:
             raise UsageError(f"{self.root} cannot be written ({error.strerror or error})") from None
 
     def save(self, contents: Sequence[dict[str, Any]], machine: str, name: str, reason: str) -> Record:
         """Save the run files of several processes as the next record of their environment.
 
-        All files are written completely before the first gets its name, and no file is ever replaced. If this
-        is interrupted between two names, the record is incomplete: each file holds the number of processes,
-        so the record is never used.
+        All files are written completely before the first gets its name. If this is interrupted between two
+        names, the record is incomplete: each file holds the number of processes, so the record is never used.
 
         A fingerprint that all processes agree on is kept in the first file only; others are dropped.
 
@@ -192,7 +189,8 @@ class RecordStore:
                     staged.append(temporary / f"{number:04}_{safe}_p{process}.json")
                     write_whole(staged[-1], json.dumps(content, allow_nan=False) + "\n")
                 files = tuple(folder / file.name for file in staged)
-                _link(staged, files)
+                for file, final in zip(staged, files, strict=True):
+                    file.rename(final)
         except OSError as error:
             raise UsageError(
                 f"{folder} cannot be written ({error.strerror or error}); nothing was recorded"
@@ -216,16 +214,3 @@ def _date(record: Record) -> tuple[str, int]:
         return str(run_file.load(record.files[0]).get("datetime")), record.number
     except UsageError:
         return "", record.number
-
-
-def _link(staged: Sequence[Path], files: Sequence[Path]) -> None:
-    """Give files their names, all or none; unlike renaming, a hard link never replaces a file."""
-    done: list[Path] = []
-    try:
-        for file, final in zip(staged, files, strict=True):
-            os.link(file, final)
-            done.append(final)
-    except BaseException:
-        for final in done:
-            final.unlink()
-        raise

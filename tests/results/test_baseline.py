@@ -119,18 +119,6 @@ def test_two_that_save_at_once_both_land(store):
         record.read()
 
 
-def test_what_is_interrupted_while_it_gets_its_names_leaves_none(store, monkeypatch):
-    def interrupted(source, target, link=os.link):
-        if target.name.endswith("_p2.json"):
-            raise KeyboardInterrupt
-        link(source, target)
-
-    monkeypatch.setattr("os.link", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        store.save(contents(), MACHINE, "cut", "")
-    assert store.records() == []
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_disk_that_is_full_or_read_only_says_so(store, monkeypatch):
     store.save(contents(1), MACHINE, "good", "")
