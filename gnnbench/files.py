@@ -205,9 +205,6 @@ def next_number(folder: Path, last: Callable[[], int]) -> Iterator[tuple[int, Pa
 
     No other process gets the same number: the name of the folder has it. Unlike the file of a lock, it does
     not stay in a folder that users add to their repository. If a process is killed, its number is left out.
-
-    Raises:
-        OSError: the folder cannot be written.
     """
     reserved = 0  # by others
     while True:
@@ -230,11 +227,7 @@ def next_number(folder: Path, last: Callable[[], int]) -> Iterator[tuple[int, Pa
 
 
 def remove(path: Path) -> None:
-    """Remove a folder with all that is in it; of a symbolic link, only the link.
-
-    Raises:
-        OSError: a part of it cannot be removed.
-    """
+    """Remove a folder with all that is in it; of a symbolic link, only the link."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

@@ -126,11 +126,7 @@ class Settings:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any] | None) -> "Settings":
-        """Read what `as_json` returned: all its rules were in force.
-
-        Raises:
-            ValueError: it departs from the schema.
-        """
+        """Read what `as_json` returned: all its rules were in force."""
         if saved is None:
             return NONE
         found = codec.decode(saved, _Saved)

@@ -157,11 +157,7 @@ class Compared:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any], name: str | None = None) -> Self:
-        """Read what `as_json` returned.
-
-        Raises:
-            ValueError: a field is missing or has an impossible value.
-        """
+        """Read what `as_json` returned."""
         found, work = codec.decode({"id": name, **saved}, SavedRow), codec.decode(saved, Work)
         return cls(
             found.id,

@@ -126,11 +126,7 @@ class Judgement:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Self:
-        """Read what `as_json` returned.
-
-        Raises:
-            ValueError: a field is missing or has an impossible value.
-        """
+        """Read what `as_json` returned."""
         found = codec.decode(saved, cls)
         if found.verdict in ("slower", "faster", "accepted") and None in (found.ratio, found.low, found.high):
             raise ValueError(f"{found.verdict}, but without a ratio and its interval")

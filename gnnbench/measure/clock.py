@@ -69,11 +69,7 @@ class Clock(ABC):
         """Notify the clock that the inputs of the next block are at other addresses."""
 
     def check(self, call: Call) -> None:
-        """Call the function once, and check that this clock can time it.
-
-        Raises:
-            ClockError: it cannot.
-        """
+        """Call the function once, and check that this clock can time it."""
         call()
 
 
@@ -88,11 +84,7 @@ class HostClock(Clock):
 
     @classmethod
     def of(cls, timer: Callable[[], float] = RealTime.seconds) -> "HostClock":
-        """Return a clock with the measured resolution of the timer.
-
-        Raises:
-            ClockError: the timer does not advance.
-        """
+        """Return a clock with the measured resolution of the timer."""
         name = getattr(timer, "__name__", type(timer).__name__)
         steps = []
         previous = timer()

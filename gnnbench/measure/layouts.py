@@ -111,11 +111,7 @@ class Layouts:
 
 
 def clock_for(devices: Sequence[str], timer: Callable[[], float], *, flush: bool) -> Clock:
-    """Return the clock for inputs on these devices.
-
-    Raises:
-        ClockError: the timer does not advance.
-    """
+    """Return the clock for inputs on these devices."""
     torch = sys.modules.get("torch")
     # A closure may hold tensors on the GPU that are no inputs. CUDA is then initialised.
     if "cuda" in devices or (torch and torch.cuda.is_initialized()):

@@ -61,9 +61,6 @@ class Sampler:
 
         If the call runs out of memory beside the first copies of its inputs, it is timed on the inputs
         themselves.
-
-        Raises:
-            ClockError: the clock cannot time the call.
         """
         measurement, too_large = self.measurement, None
         try:
@@ -125,9 +122,6 @@ class Sampler:
         Each round is one whole call on the inputs as they were given, by the wall clock. Nothing is repeated
         inside a round, no inputs are copied, and a call is never traced: what runs in other processes could
         not be seen. Returns the last result.
-
-        Raises:
-            ClockError: the clock cannot time the call.
         """
         clock, effort, measurement = self.clock, self.effort, self.measurement
         result = None

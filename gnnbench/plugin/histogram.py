@@ -18,11 +18,7 @@ _LONGEST = 60
 
 
 def take_over(config: pytest.Config) -> None:
-    """Draw if the option is given; pytest-benchmark then does not.
-
-    Raises:
-        pytest.UsageError: a package is missing.
-    """
+    """Draw if the option is given; pytest-benchmark then does not."""
     prefixes = config.getoption("benchmark_histogram", None)
     if not prefixes:
         return

@@ -30,9 +30,6 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     Returns:
         `counted`, a `measure.instructions.counting.Instructions`; `counter`, with its version, and
         `capability`, the vector extensions that libraries used.
-
-    Raises:
-        UnavailableError: this process does not run under callgrind.
     """
     # Callgrind ceases to watch at once: where it does, reading its files takes minutes.
     with closing(_counter()) as counter:

@@ -21,9 +21,6 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
 
     Returns:
         The fields of `summary` over all repeats; `cold_ns`, the first call without a profile; `repeats`.
-
-    Raises:
-        UnavailableError: the benchmark does not run on a GPU.
     """
     if subject.device != "cuda":
         reason = why_no_cuda() or "the benchmark runs on the CPU: choose device cuda"

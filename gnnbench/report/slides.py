@@ -43,9 +43,6 @@ def save(picture: Picture, last: str, path: Path, mark: str = "") -> tuple[Path,
 
     Args:
         path: the files' path without the suffix.
-
-    Raises:
-        OSError: a file cannot be written.
     """
     text = drawing.framed(drawing.svg(slide(picture, last)), _WIDTH, _HEIGHT, SLIDE.paper)
     svg, png = (path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png"))

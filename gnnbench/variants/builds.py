@@ -70,12 +70,7 @@ def built(
 
 
 def _make(tree: Path, repository: Repository, commit: str, command: str) -> None:
-    """Check a commit out, fetch its submodules, and run the command.
-
-    Raises:
-        UnbuildableError: one of these fails.
-        OSError: no space is left.
-    """
+    """Check a commit out, fetch its submodules, and run the command."""
     clone = ("clone", "--quiet", "--shared", "--no-checkout", "--template=", "--")
     _run(_git(*clone, str(repository.shared), str(tree)), tree.parent, repository, "its checkout")
     address = call(

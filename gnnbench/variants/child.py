@@ -155,11 +155,7 @@ class Child:
         return self._process.poll()
 
     def send(self, command: Mapping[str, Any]) -> None:
-        """Send a command without waiting for the answer.
-
-        Raises:
-            DiedError: the process has ended.
-        """
+        """Send a command without waiting for the answer."""
         self._doing = _DOING[command["command"]]
         printed_bytes = self._log.stat().st_size
         try:
@@ -169,11 +165,7 @@ class Child:
         self._seen_bytes = printed_bytes
 
     def answer(self, timeout_seconds: float) -> dict[str, Any]:
-        """Wait for an answer without using CPU. The first needs no command: it comes after collection.
-
-        Raises:
-            DiedError: no valid answer came.
-        """
+        """Wait for an answer without using CPU. The first needs no command: it comes after collection."""
         deadline = RealTime.seconds() + timeout_seconds
         while True:
             left = deadline - RealTime.seconds()

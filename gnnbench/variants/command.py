@@ -42,9 +42,6 @@ def running(
 
     No shell interprets the command. `environment` has all its variables. `errors` is subprocess.PIPE or
     subprocess.STDOUT.
-
-    Raises:
-        OSError: it cannot be started.
     """
     started: Future[subprocess.Popen[str]] = Future()
 
@@ -81,9 +78,6 @@ def call(
     """Run a command to its end; if interrupted, end it and all processes that it started.
 
     No shell interprets the command. `environment` has all its variables.
-
-    Raises:
-        OSError: it cannot be started.
     """
     with running(command, folder, environment, subprocess.PIPE) as process:
         output, errors = process.communicate()
@@ -97,11 +91,7 @@ def last_line(errors: str) -> str:
 
 
 def pip_install(options: Sequence[str], asked: Sequence[str], root: Path, named: str) -> str:
-    """Run `pip install` of this environment, and return what it prints.
-
-    Raises:
-        UnbuildableError: pip cannot install it.
-    """
+    """Run `pip install` of this environment, and return what it prints."""
     # -P: import nothing from the caller's folder.
     python = (sys.executable, "-P", "-m", "pip", "install", *_PIP_OPTIONS)
     answer = call([*python, *options, "--", *asked], root, os.environ)

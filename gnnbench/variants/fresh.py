@@ -53,11 +53,7 @@ def run(
 
 
 def collect(arguments: Sequence[str], folder: Path, timeout_seconds: float) -> Ending:
-    """Let pytest collect in a new process, and return what it found.
-
-    Raises:
-        LateError: it took too long.
-    """
+    """Let pytest collect in a new process, and return what it found."""
     words = ["--collect-only", *arguments]
     with scratch() as files:
         return _ended(words, files, folder, {}, "collecting", lambda _: None, timeout_seconds)[0]

@@ -42,11 +42,7 @@ class Link:
         self._buffer = b""
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Send a message.
-
-        Raises:
-            ClosedError: the other end is closed.
-        """
+        """Send a message."""
         data = b"\n%s%s\n" % (self._token, json.dumps(message).encode())
         try:
             while data:

@@ -29,9 +29,6 @@ def variant(saved: Sources, here: Sources) -> str:
 
     Its paths are relative to the rootdir. It is `.` if today's code is the saved code. A tree without git is
     taken to be unchanged: see `without_git`.
-
-    Raises:
-        NotRebuiltError: the saved code cannot be built.
     """
     if saved.python != here.python:
         raise NotRebuiltError(f"it ran on Python {saved.python}, and this is Python {here.python}")

@@ -242,11 +242,7 @@ class Held:
         }
 
     def _keep(self, seconds: list[float], iterations: int) -> list[float]:
-        """Add rounds to the benchmark's statistics; return those with a positive, finite time.
-
-        Raises:
-            ClockError: there are none.
-        """
+        """Add rounds to the benchmark's statistics; return those with a positive, finite time."""
         good = [one for one in seconds if 0 < one < math.inf]
         if not good:
             raise ClockError(

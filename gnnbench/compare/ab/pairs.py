@@ -211,9 +211,6 @@ class Pairs(ExitStack):
         Returns:
             The processes, which have ended, and what they measured. The price of the pair is all time
             outside its visits, the end of its processes included.
-
-        Raises:
-            NotStartedError: a side that must start failed again.
         """
         visits: dict[str, Visit] = {}
         failures: dict[str, NotTimed] = {}

@@ -125,11 +125,7 @@ class Processes:
         return self.shared.rng.sample(SIDES, len(SIDES))
 
     def start(self, sides: Collection[str] = SIDES) -> dict[str, dict[str, Any]]:
-        """Start them; return by side what it says of the tests that it has collected.
-
-        Raises:
-            DiedError: a side did not start.
-        """
+        """Start them; return by side what it says of the tests that it has collected."""
         for side in self.order():
             if side in sides:
                 self._launch(side, self._given[side])
@@ -179,19 +175,11 @@ class Processes:
         return [Place(place.source, place.source, place.tracked) for place in places]
 
     def send(self, side: str, **command: Any) -> None:
-        """Send a command.
-
-        Raises:
-            DiedError: the process has ended.
-        """
+        """Send a command."""
         self.children[side].send({**command, "now": self.shared.fake_seconds})
 
     def answer(self, side: str) -> dict[str, Any]:
-        """Wait for the answer of a side, at most until the end of the run's time.
-
-        Raises:
-            DiedError: there is none.
-        """
+        """Wait for the answer of a side, at most until the end of the run's time."""
         seconds = min(self.shared.setting.timeout_seconds, max(self.shared.left_seconds(), 0.0))
         return self._answer(side, seconds)
 

@@ -132,11 +132,7 @@ class _Comparing:
         )
 
     def _compare_all(self) -> None:
-        """Compare what the calls returned, and what they do beside that.
-
-        Raises:
-            _DifferError: the head does something else.
-        """
+        """Compare what the calls returned, and what they do beside that."""
         base, head = self._sides
         self._compare(GIVEN)
         self._compare_shared()
@@ -190,11 +186,7 @@ class _Comparing:
         return "the head does not repeat itself, and the base does"
 
     def _compare(self, number: int) -> None:
-        """Compare the parts of a call.
-
-        Raises:
-            _DifferError: they differ.
-        """
+        """Compare the parts of a call."""
         base, head = (calls[number] for calls in self._calls)
         if head["failure"]:
             raise _DifferError(f"{HEAD_RAISES}{head['failure']}, the base does not")
@@ -251,11 +243,7 @@ class _Comparing:
         return f"only the {SIDES[side]} has {part}"
 
     def _compare_part(self, number: int, place: str, kind: str) -> None:
-        """Compare a part that is not equal, bit by bit, with what moved inputs change in the base's.
-
-        Raises:
-            _DifferError: they differ.
-        """
+        """Compare a part that is not equal, bit by bit, with what moved inputs change in the base's."""
         (base,), (head,) = (self._fetch(side, [(number, place)]) for side in (_BASE, _HEAD))
         if kind != TEXT and digits(kind):
             self._worst = max(self._worst, self._compare_real(number, place, kind, base, head))

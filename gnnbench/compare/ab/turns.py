@@ -64,9 +64,6 @@ class Turns:
 
         Args:
             at_most_seconds: for set-up and turns; fewer turns are enough if more do not end in this time.
-
-        Raises:
-            DiedError: a side cannot be used any more.
         """
         start = self._shared.now()
         found = self._holding(lambda: self._visited(seconds, start + at_most_seconds))
@@ -75,11 +72,7 @@ class Turns:
         return replace(found, seconds=self._shared.now() - start)
 
     def inspect(self) -> Inspections | NotTimed:
-        """Set up, inspect a call on both sides without timing it, and tear down.
-
-        Raises:
-            DiedError: a side cannot be used any more.
-        """
+        """Set up, inspect a call on both sides without timing it, and tear down."""
         self._together = True
         return self._holding(self._inspected, only_inspected=True)
 
@@ -87,9 +80,6 @@ class Turns:
         """Set up, count the instructions of a call on both sides, and tear down.
 
         Where the numbers differ, they are divided among the Python functions too.
-
-        Raises:
-            DiedError: a side cannot be used any more.
         """
         return self._holding(self._counted)
 
@@ -262,11 +252,7 @@ class Turns:
             return agreement(base, head, of_sides, unsteady)
 
     def _returned_again(self, level: int) -> dict[str, Any]:
-        """Return what a second process of the base answers to `return`, after the calls of the first.
-
-        Raises:
-            DiedError: it does not come so far.
-        """
+        """Return what a second process of the base answers to `return`, after the calls of the first."""
         self._ask_again(command="run", name=self._name, seed=_SEED, checked=False, compared=True)
         self._ask_again(command="inspect")
         return self._ask_again(command="return", level=level)

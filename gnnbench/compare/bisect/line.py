@@ -94,11 +94,7 @@ class Ready(ExitStack):
         self._made: dict[int, tuple[ExitStack, Prepared]] = {}
 
     def get(self, position: int) -> Prepared:
-        """Return a candidate.
-
-        Raises:
-            UnbuildableError: this candidate cannot be built.
-        """
+        """Return a candidate."""
         if position not in self._made:
             own = self.enter_context(ExitStack())
             self._made[position] = own, own.enter_context(self._prepare(position))

@@ -25,11 +25,7 @@ class Given:
         """The same; the copies have the same elements."""
 
     def keep(self, values: Iterable[Any], containers: Iterable[Any] = ()) -> None:
-        """Copy what has not been seen.
-
-        Raises:
-            MemoryError: there is no room for the copies.
-        """
+        """Copy what has not been seen."""
         for container in containers:
             self._containers.setdefault(id(container), (container, container.copy()))
         unseen = [one for one in values if id(one) not in self._contents]
