@@ -48,11 +48,7 @@ def refuse(path: Path, reason: str, remedy: str) -> NoReturn:
 
 @contextmanager
 def refusing(path: Path, what: str, remedy: str) -> Iterator[None]:
-    """Refuse a file whose content departs from its format, where the context reads it.
-
-    Args:
-        what: what to say of it, before what is wrong: `damaged`.
-    """
+    """Refuse a file whose content departs from its format, where the context reads it."""
     try:
         yield
     except DAMAGE as error:

@@ -112,10 +112,7 @@ def interval(low: float | None, high: float | None, digits: int = 2) -> str:
 
 
 def read_seconds(text: str) -> float | None:
-    """Read a time with its unit, as in `5 ms`, in seconds. None: it is no positive time.
-
-    `us` is `µs`, and `m` is `min`.
-    """
+    """Read a time such as `5 ms`, `5 us` or `5 m`, in seconds. Returns None if it is no positive time."""
     units = {name: length for length, name in _TIMES} | {"us": 1e-6}
     units |= {"m": float(_MINUTE), "min": float(_MINUTE), "h": float(_HOUR)}
     return _read(text, units)

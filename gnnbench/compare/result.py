@@ -165,10 +165,7 @@ def of_runs(
 
 
 def kind(content: Any) -> Kind | None:
-    """Return which of gnnbench's formats a parsed JSON file has, by its fields; None: another format.
-
-    The content is not checked.
-    """
+    """Return which of gnnbench's formats a parsed JSON file has, by its fields; None if it has none."""
     if not isinstance(content, dict):
         return None
     benchmarks, command = content.get("benchmarks"), content.get("command")

@@ -20,10 +20,7 @@ def clear() -> None:
 
 
 def counts() -> dict[str, int]:
-    """Return the numbers of graphs, of recompilations, and of graph breaks by their reason.
-
-    Empty if nothing was compiled.
-    """
+    """Return the numbers of graphs, recompilations, and graph breaks by reason; empty if there are none."""
     dynamo = sys.modules.get("torch._dynamo")
     graphs = dynamo and dynamo.utils.counters["stats"]["unique_graphs"]
     if not dynamo or not graphs:

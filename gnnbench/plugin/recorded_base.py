@@ -33,11 +33,7 @@ _NOTABLE = 1.1
 
 
 class RecordedBase:
-    """For each benchmark of a session, the newest record that has it.
-
-    Args:
-        vanished: `records.vanished`, of the records' processes.
-    """
+    """For each benchmark of a session, the newest record that has it."""
 
     def __init__(
         self,

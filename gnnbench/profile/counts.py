@@ -35,11 +35,7 @@ _SCATTERS = (
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
-    """Call once and count; nothing is timed or written. A call before must have filled all caches.
-
-    Returns:
-        A `record.Counts`.
-    """
+    """Call once and count, as a `record.Counts`. A call before must have filled all caches."""
     ranges = Ranges(LAYERS, subject.device)
     seen = _Seen(ranges, subject.device)
     with (

@@ -25,12 +25,7 @@ _LEAST_PLACE = 8
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
-    """Count in warm calls until two agree, then by Python function; nothing is written.
-
-    Returns:
-        `counted`, a `measure.instructions.counting.Instructions`; `counter`, with its version, and
-        `capability`, the vector extensions that libraries used.
-    """
+    """Count in warm calls until two agree, then by Python function, as a `record.InstructionsSection`."""
     # Callgrind ceases to watch at once: where it does, reading its files takes minutes.
     with closing(_counter()) as counter:
         answer = counting.take(subject.asked, counter)

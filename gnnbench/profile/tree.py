@@ -56,11 +56,7 @@ ranges = Tree(LAYERS, waits=False)
 
 
 def measure(subject: Subject, targets: Sequence[Target], clock: Callable[[], int]) -> dict[str, Any]:
-    """Time a call with ranges: a first call, then calls with and without ranges in turns.
-
-    Returns:
-        A `record.TreeSection`.
-    """
+    """Time a call with ranges: a first call, then calls with and without ranges in turns."""
     from .ranges import RangeRow, Ranges
 
     found = Ranges(targets, subject.device, clock=clock)

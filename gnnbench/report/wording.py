@@ -222,11 +222,7 @@ def result(found: Comparison) -> str:
 
 
 def sentence(row: Compared, *, in_turns: bool = False) -> str:
-    """Write a benchmark's verdict and its reason on one line.
-
-    Args:
-        in_turns: whether both sides were timed in pairs of processes.
-    """
+    """Write a benchmark's verdict and its reason on one line."""
     found = row.judgement
     text = word(found, row.results)
     if found.low is not None and found.ratio is not None:

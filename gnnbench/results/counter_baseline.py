@@ -80,10 +80,7 @@ def changed(baseline: Counts, found: Counts, unsteady: Sequence[str]) -> tuple[C
 def changes(
     root: Path, platform: str, benchmark: str, counts: Counts, unsteady: Sequence[str]
 ) -> list[str] | None:
-    """Return every count of a benchmark that differs from the baseline, as in `+4 aten::sort`.
-
-    None: it is not recorded.
-    """
+    """Return every count that differs from the baseline, as in `+4 aten::sort`; None if none is recorded."""
     recorded = read(path_of(root, platform)).get(benchmark)
     return None if recorded is None else list(map(str, changed(recorded, counts, unsteady)))
 

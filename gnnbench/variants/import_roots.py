@@ -315,10 +315,7 @@ class Trees:
         return os.path.realpath(whole) if os.path.islink(whole) else whole
 
     def callers(self, path: str) -> tuple[str, bool] | None:
-        """Return the caller's path of a tracked file of either tree, and whether this side has it elsewhere.
-
-        Returns None if it is another file.
-        """
+        """Return the caller's path of a tracked file, and whether this side has it elsewhere; or None."""
         real = self._real(path)
         for place in self._places:
             if place.name(real):

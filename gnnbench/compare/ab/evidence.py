@@ -58,10 +58,7 @@ class Evidence:
         self._measured = np.append(self._measured, row[:, None], axis=1)
 
     def block_noise(self) -> dict[str, float]:
-        """Return the variance of a log ratio from the noise within a visit, times the number of blocks.
-
-        NaN if it is unknown.
-        """
+        """Return a log ratio's variance from noise within a visit, times its blocks; NaN if unknown."""
         per_block = self._table()[2]
         return dict(zip(self._columns, map(float, per_block), strict=True))
 
