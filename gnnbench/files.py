@@ -126,6 +126,19 @@ def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
         raise UsageError(f"{path} cannot be written (it is a folder): choose another file")
 
 
+def check_folder(folder: Path) -> None:
+    """Make a folder, and check that it can be written, before measuring what will go into it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        why = error.strerror or error
+        raise UsageError(
+            f"the folder {folder} cannot be written ({why}); make it writable, or choose another"
+        ) from None
+
+
 @contextmanager
 def hold(lock: Path, cache: Path, waits: Callable[[], object] = lambda: None) -> Iterator[None]:
     """Wait for a lock in the cache folder, in no folder that is removed, and hold it meanwhile.

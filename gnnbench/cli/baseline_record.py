@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     from pytest_benchmark.utils import get_machine_id
 
     from .. import environment
-    from ..files import cache_folder
+    from ..files import cache_folder, check_folder
     from ..plugin.rootdir import rootdir
     from ..results import baseline, fitness, run_file, unfinished_record
     from ..results.baseline import RecordStore
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     if here.dirty:
         raise UsageError("tracked files have uncommitted changes; commit or stash them, then record")
     store = RecordStore(root / baseline.FOLDER)
-    store.check()
+    check_folder(store.root)
     inputs = [str(root), str(Path.cwd()), *arguments]
     with unfinished_record.opened(cache_folder(), here, inputs, _say_that_it_waits) as kept:
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..errors import UsageError
-from ..files import shown
+from ..files import check_folder, shown
 from ..options import OPTIONS, Options
 from .common import NOT_JUDGED, nearest, suite
 from .progress import Progress
@@ -30,11 +30,10 @@ class ProfileSession:
         """Check the options."""
         from .. import environment
         from ..profile.process import Wanted
-        from ..profile.record import ProfileStore
 
         environment.let_idle_threads_sleep()  # the profiling processes inherit the variable
         chosen = Options.parse(**vars(options))
-        ProfileStore(chosen.profile_folder).check()
+        check_folder(chosen.profile_folder)
         arguments, select = _selection(options.select, options.rest)
         self.wanted = Wanted(
             [*arguments, *_passed_on(vars(options))],

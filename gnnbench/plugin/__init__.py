@@ -10,7 +10,7 @@ import pytest
 
 from ..environment import let_idle_threads_sleep
 from ..errors import UsageError
-from ..files import above
+from ..files import above, check_folder
 from ..options import OPTIONS
 from ..packages import missing
 from ..profile.hooks import PLUGIN as PROFILING
@@ -112,7 +112,7 @@ def _take_options(config: pytest.Config) -> None:
         raise UsageError("--gnn-profile does not time benchmarks; leave out --benchmark-compare")
     if chosen.profile:
         store = ProfileStore(chosen.profile_folder.absolute())
-        store.check()
+        check_folder(store.root)
         config.pluginmanager.register(Profiling(chosen.profile, chosen.epochs, store), PROFILING)
 
 

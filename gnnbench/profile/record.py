@@ -6,7 +6,6 @@ complete profile.
 
 import json
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from msgspec import Meta
 
 from .. import codec, json_io
 from ..codec import Count, PositiveCount
-from ..errors import UsageError
 from ..files import next_number
 from ..measure.instructions.counting import Instructions
 from ..workloads.spec import Spec
@@ -166,17 +164,6 @@ class ProfileStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-
-    def check(self) -> None:
-        """Make the folder, and check that it is writable."""
-        try:
-            self.root.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self.root):
-                pass
-        except OSError as error:
-            raise UsageError(
-                f"the folder of profiles {self.root} cannot be written ({error.strerror}); choose another"
-            ) from None
 
     @contextmanager
     def new(self, name: str) -> Iterator[tuple[Path, Path]]:

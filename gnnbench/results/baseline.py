@@ -5,7 +5,6 @@ The files of a record are `<environment>/<machine>/NNNN_NAME_pK.json`, with proc
 
 import json
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -148,15 +147,6 @@ class RecordStore:
             return None
         fields, record = min(found, key=lambda item: (len(item[0]), -item[1].number))
         return record, fields
-
-    def check(self) -> None:
-        """Check that a record can be saved, before anything is measured."""
-        try:
-            self.root.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self.root):
-                pass
-        except OSError as error:
-            raise UsageError(f"{self.root} cannot be written ({error.strerror or error})") from None
 
     def save(self, contents: Sequence[dict[str, Any]], machine: str, name: str, reason: str) -> Record:
         """Save the run files of several processes as the next record of their environment.

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnnbench.errors import UsageError
+from gnnbench.files import check_folder
 from gnnbench.profile import kinds, record
 from gnnbench.profile.findings import find
 from gnnbench.profile.record import ProfileStore, folder_name
@@ -92,5 +93,7 @@ def test_names_stay_readable():
 @pytest.mark.parametrize("place", ["file", "file/below", "/proc/nowhere"])
 def test_a_folder_that_cannot_be_written_is_a_line(tmp_path, place):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match=r"of profiles .* cannot be written \(.*\); choose another$"):
-        ProfileStore(tmp_path / place).check()
+    with pytest.raises(
+        UsageError, match=r"the folder .* cannot be written \(.*\); make it writable, or choose another$"
+    ):
+        check_folder(tmp_path / place)
