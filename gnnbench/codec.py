@@ -12,9 +12,6 @@ from msgspec.json import schema_components
 from . import json_io
 from .json_io import LARGEST
 
-_LONGEST = 100
-"""Characters of a reason, which may quote the content."""
-
 Positive = Annotated[float, Meta(gt=1 / LARGEST, lt=LARGEST)]
 """A time or a ratio."""
 NotNegative = Annotated[float, Meta(ge=0, lt=LARGEST)]
@@ -37,8 +34,7 @@ def decode(content: Any, kind: type[_Any]) -> _Any:
         return convert(content, kind)
     except ValidationError as error:
         reason, _, place = " ".join(str(error).split()).partition(" - at ")
-        shown = reason if len(reason) <= _LONGEST else f"{reason[: _LONGEST - 3]}..."
-        raise ValueError(f"{place.strip('`') or '$'}: {shown[:1].lower()}{shown[1:]}") from None
+        raise ValueError(f"{place.strip('`') or '$'}: {reason[:1].lower()}{reason[1:]}") from None
 
 
 def encode(value: Any) -> Any:

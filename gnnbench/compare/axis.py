@@ -13,8 +13,6 @@ THREADS = "threads"
 _THREADS = re.compile(r"(?P<operation>.+)_(?P<threads>1|2|all)_threads?")
 _MOST_NAMES = 20
 """Names that a message lists."""
-_LONGEST_NAME = 60
-"""Characters of such a name."""
 _GRAPH = "graph"
 """Name of the data set among pytest's parameters."""
 
@@ -94,9 +92,8 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
 
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """Return the error for an unknown name; the file may have any number of others, of any length."""
-    short = sorted(one for one in known if len(one) <= _LONGEST_NAME)
-    return unknown_name(kind, name[:_LONGEST_NAME], short[:_MOST_NAMES])
+    """Return the error for an unknown name; the file may have any number of others."""
+    return unknown_name(kind, name, sorted(known)[:_MOST_NAMES])
 
 
 def fields_of(benchmark: Benchmark, axis: str = "") -> tuple[str, dict[str, str]]:
