@@ -20,7 +20,8 @@ from gnnbench import codec
 from gnnbench.apps.regret.result import Regrets
 from gnnbench.compare import comparison, result, verdict
 from gnnbench.profile import record
-from gnnbench.results import counter_baseline, parts
+from gnnbench.results import parts
+from gnnbench.workloads import counter_baseline
 
 ROOT = Path(__file__).parents[1]
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
@@ -32,7 +33,7 @@ They come with `gnnbench[pyg]`, in tests with the marker `operations`.
 
 ## Fixtures
 
-::: gnnbench.plugin.fixtures
+::: gnnbench.workloads.plugin.fixtures
     options:
       show_root_heading: false
       show_root_toc_entry: false

@@ -15,6 +15,7 @@ from typing import Any, cast
 from .errors import UsageError, unknown_name
 from .files import user_path
 from .options import OPTIONS, Option
+from .results import suite
 from .settings import RULES, Settings, shown
 
 COMMANDS = (
@@ -29,14 +30,26 @@ ON_COMMAND_LINE = (
 """Options of the command that belong to one run, such as paths of results; settings have none of them."""
 DEFAULTS_VARIABLE = "GNNBENCH_DEFAULTS"
 """Environment variable: the defaults of pytest's options in a process that gnnbench starts, as JSON."""
-_BY_KEY = {one.key: one for one in OPTIONS.values()}
 _OF_THIS_MACHINE = ("data", "device")
 """Keys of options whose values may be right on another machine."""
-_SHARED = {
-    **{one.in_commands or one.name: one for one in OPTIONS.values() if one.name != "budget"},
-    "with": replace(OPTIONS["profile"], one_run=False),  # not instead of timing
-}
-"""By name in commands, the options of pytest that mean the same there; what is called budget does not."""
+
+
+def every() -> dict[str, Option]:
+    """Return pytest's options by name, in the order of its `--help`: those of the suite come first."""
+    return {**suite.installed().options, **OPTIONS}
+
+
+def _by_key() -> dict[str, Option]:
+    return {option.key: option for option in every().values()}
+
+
+def _shared() -> dict[str, Option]:
+    """Return by name in commands pytest's options that mean the same there; `budget` does not."""
+    options = every()
+    return {
+        **{one.in_commands or one.name: one for one in options.values() if one.name != "budget"},
+        "with": replace(options["profile"], one_run=False),  # not instead of timing
+    }
 
 
 def from_settings(settings: Settings, typed: Collection[str] = ()) -> dict[str, Any]:
@@ -48,15 +61,15 @@ def from_settings(settings: Settings, typed: Collection[str] = ()) -> dict[str, 
     Returns:
         Values by the keys of options, also of options that are typed.
     """
-    values = dict(settings.defaults)
+    values, by_key = dict(settings.defaults), _by_key()
     for key in values.keys() & set(COMMANDS):
         if isinstance(values[key], dict):
             del values[key]  # the options of a command, see `take`
-        elif key not in _BY_KEY:
+        elif key not in by_key:
             place = f"{settings.file}: {key} = {shown(values[key])}"
             raise UsageError(f"{place} must be a table, as in [tool.gnnbench.{key}]")
     unchecked = [key for key in _OF_THIS_MACHINE if key in typed]
-    return read(settings, values, _BY_KEY, unchecked=unchecked)
+    return read(settings, values, by_key, unchecked=unchecked)
 
 
 def read(
@@ -147,7 +160,8 @@ def passed_on(settings: Settings, arguments: Sequence[str] = ()) -> Iterator[Non
 
 def passed(text: str) -> dict[str, Any]:
     """Return the defaults that `passed_on` wrote, without options that this gnnbench does not know."""
-    return {key: value for key, value in json.loads(text).items() if key in _BY_KEY}
+    known = _by_key()
+    return {key: value for key, value in json.loads(text).items() if key in known}
 
 
 def _as_typed(settings: Settings, option: Option, value: Any, place: str) -> Any:
@@ -186,9 +200,10 @@ def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPar
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, Option, argparse.Action]]:
     """Yield key, description and action of each option that is shown; pytest has those with a name."""
+    shared = _shared()
     for action in parser._actions:  # noqa: SLF001
         long = next((text.removeprefix("--") for text in action.option_strings if text.startswith("--")), "")
         if long and long != "help" and action.help != argparse.SUPPRESS:
             default = False if action.nargs == 0 else () if action.default == [] else None
             own = Option("", "", default, cast("Callable[[str], Any]", action.type or str))
-            yield long.replace("-", "_"), _SHARED.get(long, own), action
+            yield long.replace("-", "_"), shared.get(long, own), action

@@ -1,6 +1,6 @@
-"""The table of options: each is described once, for pytest, the commands and a project's settings."""
+"""The options: each is described once, for pytest, the commands and a project's settings."""
 
-# ruff: noqa: RUF009 - `_option` returns a field of dataclasses
+# ruff: noqa: RUF009 - `described` returns a field of dataclasses
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
@@ -8,24 +8,17 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from operator import eq
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from . import devices, units
+from . import devices, profile_kinds, units
 from .errors import UsageError, unknown_name
 from .files import user_path
-from .profile import kinds
 from .shard import Shard
-from .workloads.graphs.catalog import FORMS, DatasetName
-from .workloads.graphs.locate import data_folder
-from .workloads.platforms import PLATFORMS
-from .workloads.spec import FLOATS, INTEGERS
 
 EFFECT = 0.03
 TIMEOUT_SECONDS = 120.0
 """How long a child process may be silent."""
 _FRACTION = "lie between 0 and 1, as in 2% or 0.02"
-_DATASETS = {"cpu": ("cora", "ogbn-arxiv:synthetic@0.1"), "cuda": ("cora", "ogbn-arxiv")}
-"""The graphs by device, unless --gnn-dataset names others or an operation has its own."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +46,8 @@ class Option:
     """Whether it says what one run does: settings have no default for it."""
     compares: bool = False
     """Whether it is about --benchmark-compare."""
+    untimed: bool = False
+    """Whether nothing is timed with it."""
     passed_on: bool = False
     """Whether `gnnbench profile` passes it on to the pytest that it starts."""
     help: str = ""
@@ -116,13 +111,8 @@ def _positive(text: str) -> int | None:
     return _whole(text) or None
 
 
-def _width(text: str) -> int:
-    if width := _whole(text):
-        return width
-    raise UsageError(f"hidden width '{text}' must be a whole number of at least 1, as in 128")
-
-
-def _option(option: Option, text: str) -> Any:
+def described(option: Option, text: str) -> Any:
+    """Return the field of a dataclass for an option."""
     return field(metadata={"option": replace(option, help=text)})
 
 
@@ -132,148 +122,106 @@ class Options:
 
     gpu: int | None
     """Number of the GPU that --gnn-device names, as CUDA counts them; None: the first."""
-    datasets: tuple[DatasetName, ...] = _option(
-        Option("dataset", "NAME", (), DatasetName.parse, path=".mtx", passed_on=True),
-        f"graph to measure on; repeatable or comma-separated: {FORMS}. Default: cora and ogbn-arxiv "
-        "(on a CPU ogbn-arxiv:synthetic@0.1, a synthetic stand-in of a tenth of the size).",
-    )
-    """Empty: those of each operation, see `graphs`."""
-    platforms: tuple[str, ...] = _option(
-        Option("platform", "NAME", tuple(PLATFORMS), choices=tuple(PLATFORMS), passed_on=True),
-        f"library to measure; repeatable or comma-separated: {', '.join(PLATFORMS)}. Default: all.",
-    )
-    device: str = _option(
+    device: str = described(
         Option("device", "NAME", "auto", devices.resolve, passed_on=True),
         "cpu, cuda, one GPU of several (cuda:1), or auto. Default: auto, a GPU if there is one.",
     )
     """`cpu` or `cuda`."""
-    hidden: tuple[int, ...] = _option(
-        Option("hidden", "N", (), _width, passed_on=True),
-        "number of features; repeatable or comma-separated. Default: 256 on the Planetoid data sets, "
-        "16 on aifb, 128 on others.",
-    )
-    """Empty: the default of each data set."""
-    dtypes: tuple[str, ...] = _option(
-        Option("dtype", "NAME", FLOATS[:1], choices=FLOATS, passed_on=True),
-        f"type of features and weights; repeatable or comma-separated: {', '.join(FLOATS)}. "
-        "Default: float32.",
-    )
-    index_dtypes: tuple[str, ...] = _option(
-        Option("index-dtype", "NAME", INTEGERS[:1], choices=INTEGERS, passed_on=True),
-        "type of the graph's structure; repeatable or comma-separated: int64, int32. Default: int64.",
-    )
-    data_root: Path | None = _option(
-        Option("data", "ROOT", "", data_folder, path="", passed_on=True),
-        "folder with the real data sets; gnnbench never writes to it. Default: the variable GNNBENCH_DATA.",
-    )
-    precision: float = _option(
+    precision: float = described(
         Option("precision", "P", "2%", units.read_fraction, _FRACTION),
         "stop measuring a benchmark when its time is known to within this fraction (half-width of the 99% "
         "interval): 2% or 0.02. Default: 2%.",
     )
     """Measuring stops at this half-width of the interval, a fraction of the time."""
-    time_seconds: float | None = _option(
+    time_seconds: float | None = described(
         Option("time", "TIME", None, _duration, "be a time, as in 4min or 240"),
         "time for all benchmarks together, as in 4min or 240: each gets a part of it, with its check, and "
         "ends early when it is precise; five rounds of a slow one may take longer. Default: "
         "--benchmark-max-time for each.",
     )
-    layouts: str | None = _option(
+    layouts: str | None = described(
         Option("layouts", "HOW", None, choices=("sample", "one", "off")),
         "sample: copy the inputs to new memory between blocks of rounds; one: never copy them; off: use "
         "pytest-benchmark's own timing. Default: sample for gnnbench's own benchmarks, off for others.",
     )
-    flush_l2: bool = _option(
+    flush_l2: bool = described(
         Option("l2", "HOW", "flush", partial(eq, "flush"), choices=("flush", "keep")),
         "flush the GPU's L2 cache before each round, or keep it. Default: flush.",
     )
-    effect: float = _option(
+    effect: float = described(
         Option("effect", "E", f"{EFFECT:.0%}", units.read_fraction, _FRACTION, compares=True),
         "minimum effect of interest for --benchmark-compare: 3% or 0.03. Default: 3%.",
     )
-    turns: bool = _option(
+    turns: bool = described(
         Option("turns", "HOW", "auto", partial(eq, "auto"), choices=("auto", "never"), compares=True),
         "auto: --benchmark-compare builds the code of the baseline again, and times benchmarks whose code "
         "changed in turns with it; never: it compares with the baseline's times. Default: auto.",
     )
-    results: bool = _option(
+    results: bool = described(
         Option("results", "", True, compares=True),
         "compare what both sides return where --benchmark-compare times them in turns. Default: compare.",
     )
-    budget_seconds: float = _option(
+    budget_seconds: float = described(
         Option("budget", "S", "300", _duration, "be a positive number of seconds, as in 300", compares=True),
         "seconds for all benchmarks together that --benchmark-compare times in turns. Default: 300.",
     )
-    dry_run: bool = _option(
-        Option("dry-run", "", False, one_run=True, compares=True),
+    dry_run: bool = described(
+        Option("dry-run", "", False, one_run=True, compares=True, untimed=True),
         "time nothing; say what --benchmark-compare would time in turns, and for how long at most.",
     )
-    confirm: int = _option(
+    confirm: int = described(
         Option(
             "confirm", "N", "3", _whole, "be a whole number of processes, as in 3; 0 for none", compares=True
         ),
         "number of new processes in which --benchmark-compare times a benchmark again if it looks slower, "
         "before its test fails. Default: 3.",
     )
-    counters: str | None = _option(
-        Option("counters", "check|update", None, choices=("check", "update"), bare="check", one_run=True),
-        "count operators, copies, library calls and Python calls instead of timing, and fail benchmarks "
-        "whose counts differ from baselines/counters; --gnn-counters=update records the counts.",
+    profile: tuple[str, ...] = described(
+        Option("profile", "KIND", (), profile_kinds.known, in_commands="with", one_run=True, untimed=True),
+        f"profile instead of timing; repeatable or comma-separated: {', '.join(profile_kinds.KINDS)}.",
     )
-    profile: tuple[str, ...] = _option(
-        Option("profile", "KIND", (), kinds.known, in_commands="with", one_run=True),
-        f"profile instead of timing; repeatable or comma-separated: {', '.join(kinds.KINDS)}.",
-    )
-    epochs: int = _option(
+    epochs: int = described(
         Option("epochs", "N", "10", _positive, "be a whole number of at least 1, as in 10"),
         "number of profiled calls, after a first call that is shown separately. Default: 10.",
     )
-    profile_folder: Path = _option(
+    profile_folder: Path = described(
         Option("profile-folder", "DIR", ".benchmarks/profiles", user_path, path="", in_commands="folder"),
         "folder in which profiles are saved. Default: .benchmarks/profiles.",
     )
-    all_benchmarks: bool = _option(
-        Option("all", "", False),
-        "run all of gnnbench's own benchmarks, and first say how long they take. Default: those with the "
-        "marker `default`, at least one for each operation, unless a test id or -m selects others.",
-    )
-    shard: Shard | None = _option(
+    shard: Shard | None = described(
         Option("shard", "I/N", None, Shard.parse, one_run=True),
         "run only part I of N, as in 1/4. Each test belongs to exactly one part, by a hash of its id.",
     )
-    strict: bool = _option(
+    strict: bool = described(
         Option("strict", "", False, compares=True),
         "fail benchmarks that are undecided, incomparable or missing; fail the run if nothing could be "
         "compared, also where no record has these tests, or if there are no counters for the installed "
         "versions.",
     )
-    real_only: bool = _option(
-        Option("real", "", False, passed_on=True),
-        "fail if a real data set is unavailable, instead of using a synthetic stand-in.",
-    )
 
     @classmethod
-    def parse(cls, **typed: Any) -> "Options":
-        """Read the options as they were typed.
+    def parse(cls, **typed: Any) -> Self:
+        """Read the options as they were typed, by key.
 
-        Args:
-            typed: by key; of those that are missing, None or empty, the default is taken.
+        Of those that are missing, None or empty, the default is taken.
         """
-        options = {one.name: one.metadata["option"] for one in fields(cls) if one.metadata}
-        values = {name: option.value(typed.get(option.key)) for name, option in options.items()}
+        values = values_of(cls, typed)
         values["device"], values["gpu"] = values["device"]
-        found = cls(**values)
-        kinds.check(found.profile)
-        if found.profile and found.counters:
-            raise UsageError("--gnn-profile counts too; leave out --gnn-counters")
-        return found
-
-    def graphs(self, own: Sequence[str] = ()) -> tuple[DatasetName, ...]:
-        """Return the graphs that an operation runs on: those named, else its own, else the default ones."""
-        return self.datasets or tuple(map(DatasetName.parse, own or _DATASETS[self.device]))
+        options = cls(**values)
+        profile_kinds.check(options.profile)
+        return options
 
 
-OPTIONS: Mapping[str, Option] = {
-    option.name: option for one in fields(Options) if (option := one.metadata.get("option"))
-}
-"""The options by name, in the order of `pytest --help`."""
+def table_of(options: type[Any]) -> dict[str, Option]:
+    """Return the options of a dataclass by name."""
+    return {option.name: option for one in fields(options) if (option := one.metadata.get("option"))}
+
+
+def values_of(options: type[Any], typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a dataclass of options, from what was typed by key."""
+    table = {one.name: one.metadata["option"] for one in fields(options) if one.metadata}
+    return {name: option.value(typed.get(option.key)) for name, option in table.items()}
+
+
+OPTIONS: Mapping[str, Option] = table_of(Options)
+"""The options by name, without those of a suite."""

@@ -2,6 +2,7 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.options import Options
+from gnnbench.workloads.options import SuiteOptions
 from gnnbench.workloads.platforms import PLATFORMS
 from tests import nvml
 
@@ -13,15 +14,17 @@ def _plain_environment(monkeypatch):
 
 
 def test_defaults_on_a_cpu():
-    options = Options.parse()
-    assert options.datasets == ()
-    assert [name.id for name in options.graphs()] == ["cora", "ogbn-arxiv:synthetic@0.1"]
+    suite = SuiteOptions.parse()
+    assert suite.datasets == ()
+    assert [name.id for name in suite.graphs("cpu")] == ["cora", "ogbn-arxiv:synthetic@0.1"]
     own = ["rmat:7", "citeseer"]  # an operation's own graphs, in the place of the default ones
-    assert [name.id for name in options.graphs(own)] == own
-    assert options.platforms == tuple(PLATFORMS)
-    assert (options.device, options.hidden, options.real_only) == ("cpu", (), False)
-    assert (options.dtypes, options.index_dtypes) == (("float32",), ("int64",))
-    assert options.data_root is None
+    assert [name.id for name in suite.graphs("cpu", own)] == own
+    assert suite.platforms == tuple(PLATFORMS)
+    assert (suite.hidden, suite.real_only) == ((), False)
+    assert (suite.dtypes, suite.index_dtypes) == (("float32",), ("int64",))
+    assert suite.data_root is None
+    options = Options.parse()
+    assert options.device == "cpu"
     assert (options.precision, options.layouts, options.flush_l2) == (0.02, None, True)
 
 
@@ -37,11 +40,11 @@ def test_how_to_measure():
     [["pyg", "dgl"], ["pyg,dgl"], [" pyg , dgl ,"], ["pyg,dgl", "pyg"], ["", "pyg", ",dgl"]],
 )
 def test_lists_are_repeated_or_comma_separated(given):
-    assert Options.parse(platform=given).platforms == ("pyg", "dgl")
+    assert SuiteOptions.parse(platform=given).platforms == ("pyg", "dgl")
 
 
 def test_every_list_is_read_as_one():
-    options = Options.parse(
+    options = SuiteOptions.parse(
         dataset=["pubmed,rmat:5"],
         platform=["torch"],
         hidden=["16,32", "64,016"],
@@ -49,7 +52,7 @@ def test_every_list_is_read_as_one():
         index_dtype=["int32", "int64"],
     )
     assert [name.id for name in options.datasets] == ["pubmed", "rmat:5"]
-    assert options.graphs(["rmat:7"]) == options.graphs() == options.datasets
+    assert options.graphs("cpu", ["rmat:7"]) == options.graphs("cpu") == options.datasets
     assert options.hidden == (16, 32, 64)
     assert options.dtypes == ("float64", "bfloat16")
     assert options.index_dtypes == ("int32", "int64")
@@ -75,7 +78,7 @@ def test_every_list_is_read_as_one():
 )
 def test_wrong_input_is_one_line_that_helps(given, message):
     with pytest.raises(UsageError) as caught:
-        Options.parse(**given)
+        (Options.parse(**given), SuiteOptions.parse(**given))
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
@@ -83,7 +86,7 @@ def test_wrong_input_is_one_line_that_helps(given, message):
 def test_width_is_a_positive_whole_number():
     for width in ("0", "-1", "1.5", "1e3", "wide", "²", "1_000", "+8"):
         with pytest.raises(UsageError, match="must be a whole number of at least 1"):
-            Options.parse(hidden=["64", width])
+            SuiteOptions.parse(hidden=["64", width])
 
 
 def test_data_folder_is_the_option_or_the_variable(monkeypatch, tmp_path):
@@ -92,20 +95,20 @@ def test_data_folder_is_the_option_or_the_variable(monkeypatch, tmp_path):
     for name in ("given", "variable"):
         (tmp_path / name).mkdir()
     monkeypatch.setenv("GNNBENCH_DATA", str(tmp_path / "variable"))
-    assert Options.parse().data_root == tmp_path / "variable"
+    assert SuiteOptions.parse().data_root == tmp_path / "variable"
     for given in ("given", "~/given"):
-        assert Options.parse(data=given).data_root == tmp_path / "given"
+        assert SuiteOptions.parse(data=given).data_root == tmp_path / "given"
     monkeypatch.setenv("GNNBENCH_DATA", "")
-    assert Options.parse().data_root is None
+    assert SuiteOptions.parse().data_root is None
 
 
 def test_data_folder_must_be_there_and_no_file(monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="does not exist"):
-        Options.parse(data=str(tmp_path / "file"))
+        SuiteOptions.parse(data=str(tmp_path / "file"))
     monkeypatch.setenv("GNNBENCH_DATA", str(tmp_path / "gone"))
     with pytest.raises(UsageError, match="GNNBENCH_DATA"):
-        Options.parse()
+        SuiteOptions.parse()
 
 
 def test_a_gpu_s_number_is_no_part_of_the_device(monkeypatch):

@@ -107,7 +107,7 @@ def _chosen(options: argparse.Namespace, store: "RecordStore") -> str | None:
 
 def _show(options: argparse.Namespace) -> int:
     from ..report.document import Column, tables
-    from ..report.names import specs_of
+    from ..report.names import labels_of
 
     store = _store(options)
     records = store.records(_chosen(options, store))
@@ -129,7 +129,7 @@ def _show(options: argparse.Namespace) -> int:
     times = {name: _times(runs, name) for name in runs[0].benchmarks}
     columns = [Column(name, "number", itemgetter(place)) for place, name in enumerate(("time", "spread"))]
     columns.append(Column("disturbed", "number", itemgetter(2), seldom=True))
-    streams.show(tables(specs_of(runs[0].benchmarks.values()), columns, times))
+    streams.show(tables(labels_of(runs[0].benchmarks.values()), columns, times))
     return 0
 
 

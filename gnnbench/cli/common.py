@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
 INTERRUPTED = 130
+WRONG_USAGE = 2
 
 
 def suite(rest: Sequence[str], command: str) -> list[str]:

@@ -1,67 +1,63 @@
-"""Checks the installation, and lists settings of this machine that disturb timings."""
+"""`gnnbench doctor`: checks the installation, and lists settings of this machine that disturb timings."""
 
-import importlib
+import argparse
 import os
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import psutil
 
 from .. import devices, environment, units
+from ..diagnosis import Diagnosis
 from ..environment import Environment, Gpu
-from ..packages import hidden, install_command, is_installed, version
+from ..files import cache_folder, project
+from ..results.suite import installed
 from ..variants import overlay
-from ..workloads.libraries import import_dgl, uses_stand_in
-from ..workloads.platforms import PLATFORMS, why_not_on
-
-Status = Literal["ok", "note", "missing"]
-
-_PYG = ("torch", "torch_geometric", "ogb")
-"""Those of the extra `pyg`: all of them are required where benchmarks use gnnbench's fixtures."""
-_OPTIONAL = ("pyg_lib", "torch_scatter", "torch_sparse", "dgl")
-_MARK = b"mark.operations("
-"""What benchmarks have that use gnnbench's fixtures."""
-_PLACES = ("test_*.py", "*/test_*.py", "*/*/test_*.py")
-"""Where such benchmarks are looked for: not deeper, because the folder may be a home."""
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """One line of the report."""
-
-    what: str
-    status: Status
-    detail: str
-    remedy: str = ""
-    """What to do; empty: nothing."""
-    required: bool = False
+from .common import NOTHING_SLOWER, WRONG_USAGE
 
 
 def _note(what: str, detail: str, remedy: str = "") -> Diagnosis:
     return Diagnosis(what, "note", detail, remedy)
 
 
-def examine(data_root: Path | None, cache: Path, folder: Path) -> Iterator[Diagnosis]:
-    """Yield findings about packages, devices, folders and disturbances of timings.
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `gnnbench doctor`."""
+    suite = installed()
+    for name in suite.doctor_options:
+        suite.options[name].declare(parser.add_argument)
+    parser.set_defaults(run=_run)
 
-    It is slow: it imports the libraries to check that they work.
-    """
+
+def _run(options: argparse.Namespace) -> int:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from ..report.console import Console
+
+    console = Console()
+    marks = {"ok": "[green]ok[/green]", "note": "[yellow]note[/yellow]", "missing": "[red]missing[/red]"}
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    unusable = False
+    with console.status("checking"):
+        for finding in examine(vars(options), cache_folder(), project(Path.cwd())):
+            remedy = f"\n→ {finding.remedy}" if finding.remedy else ""
+            table.add_row(finding.what, marks[finding.status], escape(f"{finding.detail}{remedy}"))
+            unusable |= finding.required and finding.status == "missing"
+    console.print(table)
+    return WRONG_USAGE if unusable else NOTHING_SLOWER
+
+
+def examine(options: Mapping[str, Any], cache: Path, folder: Path) -> Iterator[Diagnosis]:
+    """Yield findings about packages, devices, folders and disturbances of timings."""
     yield Diagnosis("python", "ok", sys.version.split()[0])
-    needed = _uses_fixtures(folder)
-    for package in (*_PYG, *_OPTIONAL):
-        if needed or is_installed(package):
-            yield _package(package, required=needed and package in _PYG)
-        else:
-            detail = "not installed; no benchmark in this project uses gnnbench's fixtures, which need it"
-            yield _note(package, detail, install_command(package))
+    yield from installed().diagnoses(options, folder)
     here = environment.collect()
     yield _cuda(here.gpu)
-    if not devices.why_no_cuda():
-        yield from _built_without_cuda()
-    yield _data(data_root)
     yield _cache(cache)
     if (overlays := cache / overlay.FOLDER).is_dir():
         size = units.size(overlay.size_bytes(overlays))
@@ -72,57 +68,6 @@ def examine(data_root: Path | None, cache: Path, folder: Path) -> Iterator[Diagn
     yield from _system_disturbances(here)
     if here.gpu:
         yield from _gpu_disturbances(here.gpu)
-
-
-def _uses_fixtures(folder: Path) -> bool:
-    """Return whether a benchmark of the folder uses gnnbench's fixtures, whose graphs need PyG."""
-    return any(
-        _MARK in path.read_bytes() for place in _PLACES for path in folder.glob(place) if path.is_file()
-    )
-
-
-def _package(package: str, *, required: bool) -> Diagnosis:
-    found = version(package)
-    if found is None or not is_installed(package):
-        return Diagnosis(package, "missing", "not installed", install_command(package), required)
-    try:
-        # If `outdated` is installed, ogb looks for newer versions on the network, in threads.
-        with hidden("outdated"):
-            import_dgl() if package == "dgl" else importlib.import_module(package)
-    except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        return Diagnosis(
-            package, "missing", f"{found} does not import: {reason}", install_command(package), required
-        )
-    if package == "dgl" and uses_stand_in():
-        return _note(
-            package,
-            f"{found}; message passing works; graphbolt (data loading) does not, as it has no binary for "
-            f"torch {version('torch')}",
-        )
-    return Diagnosis(package, "ok", found)
-
-
-def _built_without_cuda() -> Iterator[Diagnosis]:
-    """Yield the platforms that are built for the CPU only."""
-    for platform in PLATFORMS.values():
-        try:
-            reason = why_not_on(platform.name, "cuda")
-        except Exception:  # noqa: BLE001, S112 - a missing or broken package has a finding already
-            continue
-        if reason:
-            what, _, remedy = reason.partition(": ")
-            yield _note(f"{platform.name} on CUDA", what, remedy)
-
-
-def _data(data_root: Path | None) -> Diagnosis:
-    if data_root is None:
-        return _note(
-            "data",
-            "no folder of real data sets",
-            "set GNNBENCH_DATA to one; otherwise data is downloaded or a synthetic stand-in is used",
-        )
-    return Diagnosis("data", "ok", str(data_root))
 
 
 def _cache(cache: Path) -> Diagnosis:

@@ -11,14 +11,13 @@ from pathlib import Path
 
 from .. import __version__, option_defaults, settings, signals
 from ..errors import UsageError, one_line
-from ..options import OPTIONS
 from ..packages import missing
+from ..results.suite import installed
 from . import streams
-from .common import INTERRUPTED, NOTHING_SLOWER
-
-WRONG_USAGE = 2
+from .common import INTERRUPTED, WRONG_USAGE
 
 _COMMANDS = {
+    "doctor": "check the installation, and what on this machine disturbs timings",
     "init": "set up a repository: settings, a first benchmark and a workflow, shown before they are written",
     "baseline": "record timings for pytest --benchmark-compare, and manage the records",
     "ab": "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]",
@@ -31,7 +30,7 @@ _COMMANDS = {
     "merge": "join the results of shards: merge SHARD.json... -o WHOLE.json",
     "report": "make an HTML page, and slides: report RUN.json [BASE.json ...]",
 }
-"""What each module's subcommand does, in the order of `--help`, below `list` and `doctor`."""
+"""What each module's subcommand does, in the order of `--help`, below those of the suite."""
 _APPS = Path(__file__).parents[1] / "apps"
 """Each folder here is a subcommand, too, whose module `command` says in HELP what it does."""
 
@@ -104,21 +103,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"gnnbench {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name, run, text in (
-        ("list", _list, "list data sets, platforms (libraries) and operations, and show which are installed"),
-        ("doctor", _doctor, "check the installation, and what on this machine disturbs timings"),
-    ):
-        command = commands.add_parser(name, help=text, description=text)
-        OPTIONS["data"].declare(command.add_argument)
-        command.set_defaults(run=run)
-        if name == "list":
-            command.add_argument(
-                "operations",
-                nargs="*",
-                metavar="OPERATION",
-                help="show all calls of an operation, their limits, and why a platform has none; also the "
-                "beginning of several names (spmm)",
-            )
+    for name, module in installed().commands().items():
+        module.add_arguments(commands.add_parser(name, help=module.HELP, description=module.HELP))
     for name, text in _COMMANDS.items():
         module = import_module(f".{name}", __package__)
         module.add_arguments(commands.add_parser(name, help=text, description=text))
@@ -126,42 +112,3 @@ def _parser() -> argparse.ArgumentParser:
         module = import_module(f"..apps.{app.name}.command", __package__)
         module.add_arguments(commands.add_parser(app.name, help=module.HELP, description=module.HELP))
     return parser
-
-
-def _list(options: argparse.Namespace) -> int:
-    from ..files import cache_folder
-    from ..report import listing
-    from ..workloads.graphs.locate import data_folder
-
-    if options.operations:
-        for line in [line for name in options.operations for line in listing.operation(name)]:
-            streams.say(line, indent=" " * 9)
-        return NOTHING_SLOWER
-    folder, cache = data_folder(options.data), cache_folder()
-    streams.show(listing.document(folder, cache, streams.width()))
-    return NOTHING_SLOWER
-
-
-def _doctor(options: argparse.Namespace) -> int:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from ..files import cache_folder, project
-    from ..report.console import Console
-    from ..workloads.graphs.locate import data_folder
-    from . import doctor
-
-    console = Console()
-    marks = {"ok": "[green]ok[/green]", "note": "[yellow]note[/yellow]", "missing": "[red]missing[/red]"}
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    unusable = False
-    with console.status("checking"):
-        for finding in doctor.examine(data_folder(options.data), cache_folder(), project(Path.cwd())):
-            remedy = f"\n→ {finding.remedy}" if finding.remedy else ""
-            table.add_row(finding.what, marks[finding.status], escape(f"{finding.detail}{remedy}"))
-            unusable |= finding.required and finding.status == "missing"
-    console.print(table)
-    return WRONG_USAGE if unusable else NOTHING_SLOWER

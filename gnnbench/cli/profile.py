@@ -4,28 +4,30 @@ import argparse
 import sys
 
 from ..errors import UsageError
-from ..option_defaults import passed_on
+from ..option_defaults import every, passed_on
 from ..options import OPTIONS
-from ..profile.kinds import KINDS
+from ..profile_kinds import KINDS
+from ..results.suite import installed
 from . import streams
 from .common import INTERRUPTED
-from .profile_session import COMMAND, DEFAULT, EPOCH, ProfileSession
+from .profile_session import COMMAND, DEFAULT, ProfileSession
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    short = "".join(f", or {name} for {test}" for name, test in installed().tests.items())
     parser.add_argument(
         "select",
         nargs="?",
         metavar="SELECT",
         help="an operation (spmm_sum) or a prefix of several names (spmm), a test's node id, an expression "
-        f"for pytest's -k, or epoch for {EPOCH}",
+        f"for pytest's -k{short}",
     )
     text = (
         f"kind of profile; repeatable or comma-separated: {', '.join(KINDS)}. Default: {','.join(DEFAULT)}."
     )
     OPTIONS["profile"].declare(parser.add_argument, text=text)
-    passed_on = [one for one in OPTIONS.values() if one.passed_on]
+    passed_on = [one for one in every().values() if one.passed_on]
     for option in (*passed_on, OPTIONS["epochs"], OPTIONS["profile-folder"]):
         option.declare(parser.add_argument)
     parser.set_defaults(run=run)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from .. import units
 from ..errors import UsageError
 from ..files import check_folder, shown
-from ..options import OPTIONS, Options
+from ..option_defaults import every
+from ..options import Options
+from ..results.suite import installed
 from .common import NOT_JUDGED, nearest, suite
 from .progress import Progress
 
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from ..profile.process import Ended
     from ..report.profile import Profile
 
-EPOCH = "benchmarks/test_epoch.py::test_epoch"
 DEFAULT = ("phases", "layers")
 _MOST_NAMED = 20
 COMMAND = "gnnbench profile SELECT"
@@ -60,10 +61,9 @@ class ProfileSession:
         profiles = {
             one.id: Profile(shown(one.folder), record.read(one.folder)) for one in ended if one.folder
         }
-        specs = [one.record.spec for one in profiles.values()]
-        graphs = dict.fromkeys(spec.dataset for spec in specs if spec and ":synthetic" in spec.dataset)
-        if graphs:
-            self.say(f"synthetic data: {', '.join(graphs)}")
+        labelled = [labels for one in profiles.values() if (labels := one.record.labels)]
+        for remark in installed().remarks(labelled):
+            self.say(remark)
         return profiles
 
     def status(self, done: Collection[object]) -> int:
@@ -81,8 +81,8 @@ def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]
     """Return pytest's arguments, and the words that select benchmarks among those they name."""
     from ..plugin.rootdir import settled
 
-    if select == "epoch":
-        file, colons, test = EPOCH.partition("::")
+    if select in installed().tests:
+        file, colons, test = installed().tests[select].partition("::")
         return settled([f"{nearest(file) or file}{colons}{test}", *rest]), None
     if "::" in select or Path(select).exists():
         return settled([select, *rest]), None
@@ -91,7 +91,7 @@ def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]
 
 def _passed_on(given: Mapping[str, Any]) -> list[str]:
     arguments = []
-    for option in OPTIONS.values():
+    for option in every().values():
         value = given[option.key] if option.passed_on else None
         if option.is_flag:
             arguments += [] if value is None else [f"--{'' if value else 'no-'}gnn-{option.name}"]

@@ -153,11 +153,11 @@ def _standing(
     decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float
 ) -> list[str | Table]:
     from ..report.console import Folded
-    from ..report.names import short, spec_of
+    from ..report.names import labels_in, short
     from ..report.verdicts import divided, standing
 
     waiting = [name for name, one in decisions.items() if not one.counts.decided]
-    names = short({name: spec_of(name) for name in decisions})
+    names = short(labels_in(decisions))
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column()
     for _ in range(3):

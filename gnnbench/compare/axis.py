@@ -1,15 +1,16 @@
-"""The benchmarks of a run that differ in one field only: a field of the spec, or a parameter of pytest."""
+"""The benchmarks of a run that differ in one field only: a label, or a parameter of pytest."""
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Self
 
 from ..errors import UsageError, unknown_name
+from ..labels import Labels
 from ..results.benchmark import Benchmark
 
 THREADS = "threads"
-"""Not a field of the spec: the end of an operation's name says how many CPU threads it uses."""
+"""Not a label: the end of an operation's name says how many CPU threads it uses."""
 _THREADS = re.compile(r"(?P<operation>.+)_(?P<threads>1|2|all)_threads?")
 _MOST_NAMES = 20
 """Names that a message lists."""
@@ -44,9 +45,11 @@ class Pair:
     value: str
     """What `fullname` has instead."""
     function: str
-    """The test function of both, with its file; empty: they have a spec."""
+    """The test function of both, with its file; empty if they have labels."""
     fields: Mapping[str, str]
     """The other fields, which are equal, by name."""
+    labels: Labels | None
+    """Those of `fullname`."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,9 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
     """Pair benchmarks along an axis."""
     groups: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, list[str]]] = {}
     names: set[str] = set()
+    labels = {}
     for benchmark in benchmarks:
+        labels[benchmark.fullname] = benchmark.labels
         function, fields = fields_of(benchmark, axis.field)
         names |= fields_of(benchmark, THREADS)[1].keys()
         if (value := fields.pop(axis.field, None)) is not None:
@@ -86,7 +91,10 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
         single = {value: found[0] for value, found in group.items() if len(found) == 1}
         ambiguous += sum(len(found) for found in group.values() if len(found) > 1)
         others = [value for value in single if value != base] if base in single else []
-        pairs += [Pair(single[value], single[base], value, function, dict(key)) for value in others]
+        pairs += [
+            Pair(single[value], single[base], value, function, dict(key), labels[single[value]])
+            for value in others
+        ]
         alone += 0 if others else len(single)
     return Paired(base, tuple(pairs), alone, ambiguous)
 
@@ -99,15 +107,15 @@ def _unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
 def fields_of(benchmark: Benchmark, axis: str = "") -> tuple[str, dict[str, str]]:
     """Return what tells a benchmark from others: its test function, and its fields by name.
 
-    The function is an empty text if the benchmark has a spec.
+    The function is an empty text if the benchmark has labels.
 
     Args:
         axis: THREADS also divides the names of operations; else they stay as they are.
     """
     params = dict(benchmark.params)
-    if benchmark.spec is None:
+    if benchmark.labels is None:
         return benchmark.fullname.partition("[")[0], params
-    found = {name: str(value) for name, value in asdict(benchmark.spec).items()}
+    found = dict(benchmark.labels.fields)
     found |= {name: value for name, value in params.items() if name not in {*found, _GRAPH}}
     named = _THREADS.fullmatch(found["operation"]) if axis == THREADS else None
     return "", found | (named.groupdict() if named else {})

@@ -6,9 +6,9 @@ from typing import Any, Literal, Self
 
 from .. import codec, units
 from ..codec import Count, NotNegative, Positive
+from ..labels import Labels
 from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
-from ..workloads.spec import Spec
 from .allowed import Allowed
 from .instructions import InstructionChange
 from .memory import MemoryChange
@@ -114,7 +114,7 @@ class Compared:
     """The head's time, the geometric mean of its processes; None: not measured."""
     notes: tuple[str, ...] = ()
     """Those of `work`, and others, such as a changed share of slow layouts."""
-    spec: Spec | None = None
+    labels: Labels | None = None
     work: Work = Work()
     redefined: str | None = None
     """How the definitions of the benchmark differ, in graph or code; None: they do not."""

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from .. import cpu, environment, units
-from ..measure.counter_changes import CounterChange
+from ..measure.counter_changes import CounterChange, changed
 from ..measure.estimate import Mode
 from ..measure.fingerprint.difference import Difference
 from ..measure.fingerprint.fingerprint import Fingerprint
-from ..results import counter_baseline, other_names
+from ..results import other_names
 from ..results.benchmark import Benchmark
 from ..results.run_file import RunFile
 from .comparison import Compared, Comparison, Work
@@ -176,13 +176,15 @@ def _row(
 ) -> Compared:
     if not base or not head:
         reason = _one_sided(renamed, new=bool(head))
-        return Compared(name, replace(judgement, reason=reason), seconds(head), spec=(base + head)[0].spec)
+        return Compared(
+            name, replace(judgement, reason=reason), seconds(head), labels=(base + head)[0].labels
+        )
     redefined = _redefined(base, head)
     if judgement.same_code:
         known = all(one.part.definition_hash for one in base + head)
         notes = (f"{redefined.partition(':')[0]}, but it runs the same code",) if redefined and known else ()
         work = Work(_difference(base, head))
-        return Compared(name, judgement, seconds(head), notes=notes, spec=head[0].spec, work=work)
+        return Compared(name, judgement, seconds(head), notes=notes, labels=head[0].labels, work=work)
     measured = _measured_differently(base, head)
     contended = contended_on(head, "head") or contended_on(base, "base")
     hindrance = mismatch or redefined or measured or contended
@@ -203,7 +205,7 @@ def _row(
         judgement,
         seconds(head),
         (*work.notes(), *_modes(base, head)),
-        head[0].spec,
+        head[0].labels,
         work,
         redefined,
         memory=None if mismatch or redefined else MemoryChange.between(_peaks(base), _peaks(head)),
@@ -267,7 +269,7 @@ def _counters(base: list[Benchmark], head: list[Benchmark]) -> tuple[CounterChan
     there, here = base[0].part.counters, head[0].part.counters
     if not there or not here:
         return ()
-    return counter_baseline.changed(there.counts, here.counts, [*there.unsteady, *here.unsteady])
+    return changed(there.counts, here.counts, [*there.unsteady, *here.unsteady])
 
 
 def _modes(base: list[Benchmark], head: list[Benchmark]) -> list[str]:

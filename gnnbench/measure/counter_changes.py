@@ -60,3 +60,13 @@ def between(
     found = (CounterChange(name, base.get(name, 0), head.get(name, 0)) for name in names)
     changed = (one for one in found if one.base != one.head)
     return tuple(sorted(changed, key=lambda one: -abs(one.head - one.base)))
+
+
+def changed(
+    baseline: Mapping[str, Mapping[str, int]],
+    counts: Mapping[str, Mapping[str, int]],
+    unsteady: Collection[str],
+) -> tuple[CounterChange, ...]:
+    """Return every count that differs, except in kinds that only the baseline has, and of unsteady names."""
+    pairs = ((baseline.get(kind, {}), of_kind) for kind, of_kind in counts.items())
+    return tuple(one for pair in pairs for one in between(*pair, unsteady))

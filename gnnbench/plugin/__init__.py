@@ -1,4 +1,4 @@
-"""The pytest plugin: declares the options, and parametrises benchmarks by operation, platform and graph."""
+"""The plugin of pytest: declares the options, times and compares benchmarks, and registers the suite's."""
 
 import os
 from argparse import SUPPRESS
@@ -8,60 +8,45 @@ from typing import Any
 
 import pytest
 
-from ..environment import let_idle_threads_sleep
 from ..errors import UsageError
 from ..files import above, check_folder
 from ..options import OPTIONS
-from ..packages import missing
 from ..profile.hooks import PLUGIN as PROFILING
 from ..profile.hooks import Profiling
 from ..profile.record import ProfileStore
-from ..results import baseline
+from ..results import baseline, suite
 from ..variants import variant
-from ..variants.collected import FIXED_INPUTS, IN_PLACE, WHOLE_CALL, declares
-from ..variants.outcome import FIXTURES
-from ..workloads import cells as selection
-from . import choice, fixtures, histogram, pace
-from .choice import Choice, choice_of
+from ..variants.collected import FIXED_INPUTS, IN_PLACE, WHOLE_CALL
+from . import histogram, pace
 from .limits import GATE, LimitCheck
 from .rootdir import is_settled
-from .session import (
-    MARKER,
-    attached,
-    given,
-    is_ours,
-    run_of,
-    settings_of,
-    spec_of,
-    stop,
-    take_settings,
-)
+from .selection import AGAIN, Selection
+from .session import attached, given, options_of, settings_of, take_settings, untimed_by
 from .timing import PLUGIN as TIMING
 from .timing import Timing, timing_of
 from .writing import say, usage_error
 
 _DEFAULT_STORAGE = "file://./.benchmarks"
 """The default of pytest-benchmark's option."""
+_SUITE = "gnnbench-suite"
+"""Name of the suite's plugin."""
 _MARKERS = {
-    f"{MARKER}(*names, platforms=None, directions=None, core=False)": "operations of a benchmark; it is "
-    "parametrised by platform, direction, type and graph. The keywords are for operations of your own.",
     f"{IN_PLACE}(reason)": "time this benchmark on its original inputs, never on copies.",
     f"{WHOLE_CALL}(reason)": "time whole calls of this benchmark by the wall clock, and trace none: "
     "it starts processes or threads.",
     f"{FIXED_INPUTS}(reason)": "compare the results of this benchmark for its own inputs only: other values "
     "of the same type and shape make no sense.",
-    "core": "the few dozen benchmarks that run for each pull request.",
-    choice.DEFAULT: "the benchmarks that run unless a test id, -m or --gnn-all selects others: the core "
-    "kernels and an example of each group; more with a file's name or -k. gnnbench sets it.",
 }
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the options, those of the suite first."""
+    if plugin := suite.installed().plugin():
+        pluginmanager.register(plugin, _SUITE)
     group = parser.getgroup("gnnbench", "graph neural network benchmarks")
     for option in OPTIONS.values():
         option.declare(group.addoption, "gnn-")
-    group.addoption("--gnn-again", dest=choice.AGAIN, type=Path, help=SUPPRESS)
+    group.addoption("--gnn-again", dest=AGAIN, type=Path, help=SUPPRESS)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -75,8 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, text in _MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
     register = config.pluginmanager.register
-    register(fixtures, FIXTURES)
-    register(Choice(config), choice.PLUGIN)
+    register(Selection(config), "gnnbench-selection")
     try:
         take_settings(config)
         if any(value is not False for value in given(config).values()):  # otherwise nothing is checked
@@ -84,7 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except UsageError as error:
         raise usage_error(str(error)) from None
     histogram.take_over(config)
-    again = bool(config.getoption(choice.AGAIN))
+    again = bool(config.getoption(AGAIN))
     if not again:  # a confirming process only times; the session itself has checked the limits
         register(LimitCheck(config))
     compare = config.getoption("benchmark_compare", None)
@@ -105,7 +89,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _take_options(config: pytest.Config) -> None:
     """Check the options, and register what they ask for."""
-    chosen = run_of(config).options
+    chosen = options_of(config)
     if chosen.profile and (config.getoption("numprocesses", None) or config.getoption("tx", None)):
         raise UsageError("--gnn-profile cannot profile in parallel processes; leave out -n")
     if chosen.profile and config.getoption("benchmark_compare", None):
@@ -141,8 +125,8 @@ def _compare(config: pytest.Config) -> None:
 def _why_not_judged_here(config: pytest.Config, asked: Any) -> str:
     """Return why this value of `--benchmark-compare` means pytest-benchmark's files; empty if it does not."""
     option, root = config.option, config.rootpath
-    if option.gnn_counters:
-        return "--gnn-counters times nothing"
+    if (untimed := untimed_by(config)) and untimed != "--gnn-dry-run":
+        return f"{untimed} times nothing"
     if not asked or option.gnn_strict or _is_variant(asked):
         return ""
     if option.benchmark_storage != _DEFAULT_STORAGE:
@@ -167,94 +151,34 @@ def _is_variant(wanted: Any) -> bool:
     return isinstance(wanted, str) and (wanted == variant.WORKING_TREE or ":" in wanted)
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrise a benchmark that names its operations."""
-    marker = metafunc.definition.get_closest_marker(MARKER)
-    if marker is None:
-        return
-    try:
-        operations = selection.declared(marker.args, **marker.kwargs)
-        own_graphs = selection.graphs(operations)
-    except (UsageError, TypeError) as error:
-        raise _collect_error(f"{metafunc.function.__name__}: {error}") from None
-    if mistake := missing(("torch",)):
-        raise _collect_error(mistake)
-    let_idle_threads_sleep()  # for repositories whose conftest.py does not call it
-    try:
-        run = run_of(metafunc.config)
-        names = run.graphs(own_graphs)
-    except UsageError as error:
-        stop(error, metafunc.config)
-    chosen = run.options
-    cells = selection.cells(operations, chosen.platforms, chosen.dtypes, chosen.index_dtypes, chosen.device)
-    fields = ("operation", "direction", "platform", "dtype", "index_dtype")
-    metafunc.parametrize(
-        fields,
-        [
-            pytest.param(*(getattr(cell, name) for name in fields), id=cell.id, marks=_marks(cell))
-            for cell in cells
-        ],
-    )
-    graphs = [(name.id, hidden) for name in names for hidden in chosen.hidden or (name.dataset.hidden,)]
-    ids = [f"{name}-{hidden}" for name, hidden in graphs]
-    metafunc.parametrize(("graph", "hidden"), graphs, ids=ids, indirect=["graph"], scope="session")
-    metafunc.parametrize("device", [chosen.device], scope="session")
-
-
-def _collect_error(mistake: str) -> Exception:
-    return pytest.Collector.CollectError(f"gnnbench: {mistake}")
-
-
-def _marks(cell: selection.Cell) -> list[pytest.MarkDecorator]:
-    marks = [pytest.mark.core] if cell.core else []
-    return [*marks, pytest.mark.skip(reason=cell.skip)] if cell.skip else marks
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Choose the GPU; skip a benchmark that does not fit in memory; refuse to count another suite's one."""
-    config, ours = item.config, is_ours(item)
-    if config.getoption("gnn_device") and (gpu := run_of(config).options.gpu) is not None:
+    """Choose the GPU."""
+    if item.config.getoption("gnn_device") and (gpu := options_of(item.config).gpu) is not None:
         import torch
 
         torch.cuda.set_device(gpu)
-    if declares(item) and config.getoption("gnn_counters") and not ours:
-        stop(f"--gnn-counters works with gnnbench's own benchmarks only; leave out {item.nodeid}", config)
-    if ours:
-        from ..workloads import needs
-
-        spec, run = spec_of(item), run_of(config)
-        is_loaded = run.loaded == spec.dataset
-        if too_large := needs.why_too_large(spec, run.datasets[spec.dataset], is_loaded=is_loaded):
-            pytest.skip(too_large)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Show gnnbench's progress lines, and each benchmark in one table: gnnbench's or pytest-benchmark's."""
+    """Show each benchmark in one table: gnnbench's or pytest-benchmark's."""
     config = session.config
     pace.end(config, session.items)
-    reporter = config.pluginmanager.get_plugin("terminalreporter")
-    ours = [item for item in session.items if is_ours(item)]
-    timed = any(map(timing_of(config).instrument, session.items))
-    if not (ours or timed) or reporter is None or config.option.collectonly:
-        return
-    from . import terminal
+    has_reporter = config.pluginmanager.has_plugin("terminalreporter")
+    if (
+        has_reporter
+        and not config.option.collectonly
+        and any(map(timing_of(config).instrument, session.items))
+    ):
+        from . import terminal
 
-    if ours and reporter.verbosity == 0:
-        config.pluginmanager.register(terminal.SessionProgress(reporter, ours), terminal.PROGRESS)
-    if timed:
         terminal.shorten_their_table(config)
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
-    """Return the header lines about the machine, the data, and which benchmarks run."""
-    if not any(is_ours(item) for item in items):
-        # There are lines of choice if none of those that -k selects is a default one.
-        return [*pace.lines(config, items), *choice_of(config).lines(items)]
-    from . import terminal
-
-    return terminal.header(config, items)
+    """Return the header line on idle threads; that of a suite has it too."""
+    return [] if any(map(suite.installed().owns, items)) else pace.lines(config, items)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -263,15 +187,15 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Attach the results for the summary to the report of a test."""
     report = yield
-    if call.when == "call" and (is_ours(item) or timing_of(item.config).instrument(item)):
+    if call.when == "call" and not suite.installed().owns(item) and timing_of(item.config).instrument(item):
         from . import terminal
 
-        report.gnnbench = terminal.record(item, passed=report.passed)  # type: ignore[attr-defined]
+        report.gnnbench = terminal.record(item)  # type: ignore[attr-defined]
     return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Write the tables, the counts of benchmarks checked, timed and skipped, and whose comparison it is."""
+    """Write the times of benchmarks that are in no table, and whose comparison it is."""
     config = terminalreporter.config
     theirs = getattr(config, "_benchmarksession", None)
     if theirs and theirs.compare and theirs.benchmarks:
@@ -280,7 +204,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         why = _why_not_judged_here(config, config.option.benchmark_compare)
         text = f"the comparison is pytest-benchmark's own: {why}; for gnnbench's: {how_to_record(config)}"
         say(terminalreporter, text)
-    if found := attached(terminalreporter, "gnnbench"):
+    if records := attached(terminalreporter, "gnnbench"):
         from . import terminal
 
-        terminal.summarize(terminalreporter, found)
+        terminal.summarize(terminalreporter, records)

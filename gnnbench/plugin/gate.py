@@ -17,16 +17,16 @@ from ..compare.verdict import Thresholds
 from ..errors import UsageError
 from ..report import causes, console, verdicts, wording
 from ..report.lines import wrapped
-from ..results import accepted, counter_baseline
+from ..results import accepted
 from ..results.benchmark import part_of
-from ..results.parts import BenchmarkPart
+from ..results.suite import installed
 from ..variants.collected import declares
 from ..variants.variant import Variant
 from . import records, terminal, turns, writing
 from .judged_session import JudgedSession
 from .limits import EXCEEDED
 from .recorded_base import timed_again
-from .session import run_of, settings_of, stop
+from .session import options_of, settings_of, stop
 from .timing import timing_of
 from .withheld import Withheld
 
@@ -110,8 +110,8 @@ class Gate:
             terminalreporter.ensure_newline()
             for line in self._judged.differences:
                 writing.say(terminalreporter, line)
-        if self._judged and self._judged.comparison.rows and not run_of(self._config).options.dry_run:
-            rows, whole = self._judged.comparison.rows, not run_of(self._config).options.shard
+        if self._judged and self._judged.comparison.rows and not options_of(self._config).dry_run:
+            rows, whole = self._judged.comparison.rows, not options_of(self._config).shard
             told = causes.told(rows, self._judged.repeat, whole=whole, failures=True)
             document = verdicts.document(self._judged.comparison, told)
             width, colour = writing.width(terminalreporter), terminalreporter.hasmarkup
@@ -134,7 +134,7 @@ class Gate:
 
     def _timed(self) -> dict[str, dict[str, Any]]:
         """Return the `extra_info` of each timed benchmark; with --gnn-dry-run, of each inspected one."""
-        if run_of(self._config).options.dry_run:
+        if options_of(self._config).dry_run:
             return timing_of(self._config).kept.inspected
         timed: dict[str, dict[str, Any]] = {}
         for bench in self._config._benchmarksession.benchmarks:  # type: ignore[attr-defined]  # noqa: SLF001
@@ -143,7 +143,7 @@ class Gate:
         return timed
 
     def _compare(self, session: pytest.Session) -> None:
-        chosen = run_of(self._config).options
+        chosen = options_of(self._config)
         thresholds = Thresholds(chosen.effect, rules=settings_of(self._config))
         if chosen.shard:
             level = chosen.shard.family_level(thresholds.family_level)
@@ -151,7 +151,7 @@ class Gate:
         missing = ""
         try:
             if not chosen.dry_run:
-                self._compare_counters(strict=chosen.strict)
+                self._check_work(strict=chosen.strict)
                 self._check_limits()
             collected = {item.nodeid for item in session.items}
             thresholds = replace(thresholds, accepted=accepted.find(self._config.rootpath))
@@ -188,7 +188,7 @@ class Gate:
 
     def _judge(self, judged: JudgedSession, thresholds: Thresholds) -> None:
         """Time in turns, and in new processes what cannot be timed in turns, and judge it."""
-        config, chosen = self._config, run_of(self._config).options
+        config, chosen = self._config, options_of(self._config)
         judged.take(turns.run(config, judged.groups, thresholds, judged.open_count, chosen.budget_seconds))
         passed = {item.nodeid for item in self._withheld.tests}
         processes = 0 if judged.interrupted else chosen.confirm
@@ -226,11 +226,11 @@ class Gate:
         else:
             self._lines.append(text if self._failures else f"{text}; --gnn-strict makes this a failure")
 
-    def _compare_counters(self, *, strict: bool) -> None:
+    def _check_work(self, *, strict: bool) -> None:
         settings = settings_of(self._config)
         for item, reports in self._withheld.tests.items():
             part = part_of({"extra_info": self._timed()[item.nodeid]})
-            changed = _counters(self._config, part, strict=strict)
+            changed = installed().fault(self._config.rootpath, part, strict=strict)
             if changed and (rule := settings.rule("ignore", item.nodeid)):
                 self._lines.append(f"{item.nodeid}: ignored: {settings.reason(rule)}: {changed}")
             elif changed:
@@ -254,21 +254,6 @@ class Gate:
             for name, row in rows.items()
             if row.is_worse or row.judgement.verdict in unsure
         )
-
-
-def _counters(config: pytest.Config, part: BenchmarkPart, *, strict: bool) -> str | None:
-    """Return a message if the counters differ from their baseline, or with `strict` have none."""
-    spec, found = part.spec, part.counters
-    if spec is None:
-        return None  # another project's benchmark has no baseline of counters
-    if found is None:
-        whole = part.measurement and part.measurement.whole_call
-        return "its operators could not be counted" if strict and not whole else None
-    root = config.rootpath
-    changed = counter_baseline.changes(root, spec.platform, spec.id, found.counts, found.unsteady)
-    if changed is None:
-        return f"counters {counter_baseline.missing(root, spec.platform)}" if strict else None
-    return counter_baseline.differ(root, spec.platform, changed) if changed else None
 
 
 def _fail(reports: Sequence[pytest.TestReport], reason: str, *, first: bool = False) -> None:

@@ -26,7 +26,7 @@ from ..variants import rebuild, variant
 from ..variants.variant import Variant
 from . import records
 from .recorded_base import NAMED, RecordedBase, differences, is_open, since_record
-from .session import arguments_without, run_of
+from .session import arguments_without, options_of
 from .turns import Group, TimedGroup
 
 _SHOWN = 5
@@ -43,7 +43,7 @@ class JudgedSession:
         timed: Mapping[str, Mapping[str, Any]],
     ) -> None:
         self._config, self._thresholds = config, thresholds
-        self._options = run_of(config).options
+        self._options = options_of(config)
         self._head = records.live(config, timed)
         self._recorded: RecordedBase | None = None
         """None: the base is a variant."""
@@ -68,7 +68,7 @@ class JudgedSession:
         if not self._options.turns:
             raise UsageError(f"{base.text} can be compared in turns only: leave out --gnn-turns never")
         rows = [
-            Compared(name, Judgement("undecided", NOT_REACHED), _seconds(self._head, name), spec=one.spec)
+            Compared(name, Judgement("undecided", NOT_REACHED), _seconds(self._head, name), labels=one.labels)
             for name, one in self._head.benchmarks.items()
         ]
         self.comparison = Comparison(rows)
@@ -185,7 +185,7 @@ class JudgedSession:
             how = before.redefined and before.redefined.partition(":")[0]
             self._in_turns[row.fullname] = replace(
                 row,
-                spec=before.spec,
+                labels=before.labels,
                 seconds=row.seconds or before.seconds,
                 notes=(*([f"{how}; both sides ran today's"] if how else ()), *row.notes),
             )

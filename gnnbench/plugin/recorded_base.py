@@ -21,7 +21,7 @@ from ..results.baseline import Record
 from ..results.run_file import RunFile
 from ..variants import fresh, rebuild, variant
 from . import records, writing
-from .session import places, run_of
+from .session import options_of, places
 from .turns import Group
 
 _FIRST_AGAIN = 101
@@ -45,7 +45,7 @@ class RecordedBase:
     ) -> None:
         self._head, self._known = head, known
         base = choose(known, head.benchmarks, places(config))
-        options, untimed = run_of(config).options, vanished(base.runs)
+        options, untimed = options_of(config), vanished(base.runs)
         there = {name: row for run in reversed(base.runs) for name, row in run.benchmarks.items()}
         names = other_names.matches(
             {name: there[name] for name in sorted(untimed, key=untimed.__getitem__, reverse=True)},

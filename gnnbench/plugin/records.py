@@ -19,7 +19,8 @@ from ..errors import UsageError
 from ..results import baseline, run_file
 from ..results.baseline import Record, RecordStore
 from ..results.run_file import RunFile
-from .session import arguments_without, asks_for, here, places, run_of
+from ..results.suite import installed
+from .session import arguments_without, here, places
 from .timing import timing_of
 
 
@@ -82,15 +83,16 @@ def vanished(
 
     All take ids. Those of other shards are among the deselected ones.
     """
-    specs = {name: row.spec for run in base for name, row in run.benchmarks.items()}
-    selects, chosen = _selection(config), run_of(config)
+    labels = {name: row.labels for run in base for name, row in run.benchmarks.items()}
+    selects, suite = _selection(config), installed()
     # Nobody knows the markers of a test that is not there.
     narrower = getattr(config.option, "lf", False) or (
-        config.option.markexpr and not specs.keys().isdisjoint(deselected)
+        config.option.markexpr and not labels.keys().isdisjoint(deselected)
     )
     return {
-        name: name in collected or (not narrower and selects(name) and asks_for(chosen, spec))
-        for name, spec in specs.items()
+        name: name in collected
+        or (not narrower and selects(name) and (known is None or suite.selects(config, known)))
+        for name, known in labels.items()
         if name not in timed and name not in deselected
     }
 

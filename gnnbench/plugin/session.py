@@ -1,9 +1,9 @@
-"""What a pytest session measures: its options, its data sets, and which tests are gnnbench's own."""
+"""What a pytest session measures: its options, its settings, and what its tests return."""
 
 import argparse
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -11,56 +11,19 @@ import pytest
 
 from .. import environment, json_io, option_defaults, settings
 from ..errors import UsageError
-from ..files import cache_folder
-from ..options import OPTIONS, Options
+from ..option_defaults import every
+from ..options import Options
 from ..settings import Settings
-from ..workloads.graphs.catalog import DatasetName
-from ..workloads.graphs.locate import resolve
-from ..workloads.operations import OPERATIONS
-from ..workloads.spec import Spec
 
-MARKER = "operations"
-
-
-@dataclass
-class Run:
-    """The options and the graphs of a session."""
-
-    options: Options
-    datasets: dict[str, DatasetName] = field(default_factory=dict)
-    """The graphs that were asked for so far, by id."""
-    loaded: str | None = None
-    """The graph that is in memory."""
-    notices: list[str] = field(default_factory=list)
-    """Lines about data sets that are replaced or will be downloaded."""
-    _found: dict[tuple[str, ...], list[DatasetName]] = field(default_factory=dict)
-
-    def graphs(self, own: Sequence[str] = ()) -> list[DatasetName]:
-        """Return the graphs that an operation runs on; a stand-in replaces an unavailable data set.
-
-        Only here the network is asked, once for each data set that is not on this machine.
-        """
-        key = tuple(own)
-        if key not in self._found:
-            asked, chosen = self.options.graphs(own), self.options
-            names, notices = resolve(asked, chosen.data_root, cache_folder(), real_only=chosen.real_only)
-            self._found[key] = names
-            self.datasets.update({name.id: name for name in names})
-            self.notices.extend(notice for notice in notices if notice not in self.notices)
-        return self._found[key]
-
-
-COUNTED = pytest.StashKey[dict[str, Any]]()
-"""In a test's stash: its counters, as plain data."""
 OUT_OF_MEMORY = pytest.StashKey[str]()
 """In a test's stash: its result, `OOM at N GiB`."""
-_RUN = pytest.StashKey[Run]()
+_OPTIONS = pytest.StashKey[Options]()
 _SETTINGS = pytest.StashKey[Settings]()
 
 
 def given(config: pytest.Config) -> dict[str, Any]:
     """Return the values of gnnbench's options as they were typed, by key; without those that were not."""
-    values = {one.key: config.getoption(f"gnn_{one.key}") for one in OPTIONS.values()}
+    values = {one.key: config.getoption(f"gnn_{one.key}") for one in every().values()}
     return {key: value for key, value in values.items() if value not in (None, [])}
 
 
@@ -85,7 +48,7 @@ def arguments_without(config: pytest.Config, *names: str, words: Sequence[str] =
     Nor does it have gnnbench's options of these `names`, or these `words`.
     """
     own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    for option in OPTIONS.values():
+    for option in every().values():
         if option.compares or option.name in names:
             option.declare(own.add_argument, "gnn-")
     own.add_argument("--benchmark-compare", nargs="?")
@@ -101,11 +64,11 @@ def settings_of(config: pytest.Config) -> Settings:
     return config.stash[_SETTINGS]
 
 
-def run_of(config: pytest.Config) -> Run:
-    """Return what this session measures, found out on the first call."""
-    if found := config.stash.get(_RUN, None):
-        return found
-    chosen = Options.parse(**given(config))
+def options_of(config: pytest.Config) -> Options:
+    """Return the options of this session, checked on the first call."""
+    if options := config.stash.get(_OPTIONS, None):
+        return options
+    options = Options.parse(**given(config))
     if config.getoption("benchmark_precision", None) is not None and (
         config.getoption("gnn_precision") or config.getoption("gnn_layouts")
     ):
@@ -113,33 +76,19 @@ def run_of(config: pytest.Config) -> Run:
             "--benchmark-precision selects pytest-benchmark's timing; leave it out, or leave out "
             "--gnn-precision and --gnn-layouts"
         )
-    run = Run(chosen)
-    if chosen.datasets:
-        run.graphs()  # a wrong name is reported before collection
-    return config.stash.setdefault(_RUN, run)
+    return config.stash.setdefault(_OPTIONS, options)
+
+
+def untimed_by(config: pytest.Config) -> str:
+    """Return the option of gnnbench with which this session times nothing; empty if there is none."""
+    names = (one.name for one in every().values() if one.untimed and config.getoption(f"gnn_{one.key}"))
+    return next((f"--gnn-{name}" for name in names), "")
 
 
 def here(config: pytest.Config) -> dict[str, Any]:
     """Return the environment of this session, as in a run file."""
-    chosen = run_of(config).options
-    return asdict(environment.collect(config.rootpath, device=chosen.device, gpu=chosen.gpu))
-
-
-def asks_for(run: Run, spec: Spec | None) -> bool:
-    """Return whether the options select a benchmark with this spec; always true without a spec."""
-    if spec is None:
-        return True
-    chosen = run.options
-    operation = OPERATIONS.get(spec.operation)
-    graphs = {name.id: name for name in run.graphs(operation.graphs if operation else ())}
-    return (
-        spec.dataset in graphs
-        and spec.platform in chosen.platforms
-        and spec.dtype in chosen.dtypes
-        and spec.index_dtype in chosen.index_dtypes
-        and spec.device == chosen.device
-        and spec.hidden in (chosen.hidden or (graphs[spec.dataset].dataset.hidden,))
-    )
+    options = options_of(config)
+    return asdict(environment.collect(config.rootpath, device=options.device, gpu=options.gpu))
 
 
 def places(config: pytest.Config) -> list[str]:
@@ -167,18 +116,6 @@ def seconds_of(item: pytest.Item) -> float | None:
 
 def _fixture(item: pytest.Item) -> Any:
     return getattr(item, "funcargs", {}).get("benchmark")
-
-
-def is_ours(item: pytest.Item) -> bool:
-    """Return whether a test is one of gnnbench's own benchmarks: it names its operations."""
-    return item.get_closest_marker(MARKER) is not None
-
-
-def spec_of(item: pytest.Item) -> Spec:
-    """Return the spec of one of gnnbench's own benchmarks, from its parameters."""
-    assert isinstance(item, pytest.Function)
-    params: dict[str, Any] = {**item.callspec.params, "dataset": item.callspec.params["graph"]}
-    return Spec(**{one.name: params[one.name] for one in fields(Spec)})
 
 
 def attached(reporter: pytest.TerminalReporter, name: str) -> dict[str, Any]:

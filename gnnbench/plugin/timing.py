@@ -17,14 +17,13 @@ from ..measure.instruments import InspectionInstrument, TimeInstrument
 from ..measure.kept import Kept
 from ..measure.seam import Instrument, check_pytest_benchmark, replaced
 from ..measure.stopping import TimeBudget
-from ..results import left_out
+from ..results import left_out, suite
 from ..results.parts import FORMAT_VERSION
 from ..variants.collected import IN_PLACE, WHOLE_CALL, declares, marked
 from ..variants.import_roots import LEFT, left
-from . import writing
-from .choice import choice_of
+from . import selection, writing
 from .saving import Saving
-from .session import OUT_OF_MEMORY, here, is_ours, places, run_of, settings_of, stop
+from .session import OUT_OF_MEMORY, here, options_of, places, settings_of, stop
 
 if TYPE_CHECKING:
     from ..measure.sources import Sources
@@ -63,10 +62,10 @@ class Timing:
         if not declares(item):
             return None
         whole_call = marked(item, WHOLE_CALL)
-        wanted = is_ours(item) or config.getoption("gnn_layouts") or self._all_benchmarks
+        wanted = suite.installed().owns(item) or config.getoption("gnn_layouts") or self._all_benchmarks
         if not wanted or config.getoption("benchmark_precision", None) is not None:
             return None
-        chosen = run_of(config).options
+        chosen = options_of(config)
         if chosen.layouts == "off":
             return None
         if chosen.dry_run:
@@ -114,9 +113,9 @@ class Timing:
         self._definitions = {
             item.nodeid: _definition(item)
             for item in timed
-            if isinstance(item, pytest.Function) and not is_ours(item)
+            if isinstance(item, pytest.Function) and not suite.installed().owns(item)
         }
-        seconds = run_of(self._config).options.time_seconds
+        seconds = options_of(self._config).time_seconds
         if seconds and self._shares:
             runnable = sum(not item.get_closest_marker("skip") for item in timed)
             self._budget = TimeBudget(seconds, runnable)
@@ -156,7 +155,7 @@ class Timing:
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """Report a benchmark that cannot be timed in one line; running out of memory is a result."""
-        kept, ours = self.kept, is_ours(pyfuncitem)
+        kept, ours = self.kept, suite.installed().owns(pyfuncitem)
         try:
             with kept.keeping_parts(self._definitions.get(pyfuncitem.nodeid)):
                 return (yield)
@@ -213,7 +212,7 @@ class Timing:
         """Add the environment, and the interrupted benchmarks, which pytest-benchmark leaves out."""
         if not (self.kept.used or config.getoption("gnn_shard")):
             return
-        shard, not_default = run_of(config).options.shard, choice_of(config).left_out
+        shard, not_default = options_of(config).shard, selection.left_out(config)
         left_out = any(
             shard is None or shard.has(name) for name in self._deselected if name not in not_default
         )

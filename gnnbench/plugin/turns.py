@@ -23,7 +23,7 @@ from ..variants import variant
 from ..variants.prepare import Prepared, both
 from ..variants.variant import Variant
 from . import writing
-from .session import arguments_without, run_of, settings_of
+from .session import arguments_without, options_of, settings_of
 
 _UNLIMITED = 1e9
 """Seconds for each benchmark, of which all together have fewer."""
@@ -103,7 +103,7 @@ def _of(config: pytest.Config, group: Group, thresholds: Thresholds, seconds: fl
                 per_benchmark_seconds=_UNLIMITED,
                 total_seconds=seconds,
                 total_option="--gnn-budget",
-                results=run_of(config).options.results,
+                results=options_of(config).results,
                 cache=cache_folder(),
                 only=group.names,
             )

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from .. import codec, json_io, units
+from .. import json_io, units
 from ..errors import one_line
 from ..files import shown
 from ..measure import seam
 from ..measure.clock import Call
 from ..measure.seam import Pedantic
-from ..workloads.spec import Spec
+from ..results import suite
 from . import kinds, record
 from .findings import find
 from .record import ProfileStore
@@ -73,12 +73,10 @@ class Profiling:
         """Profile a call in place of its timing, save the profile, and return the result of one more call."""
         from .. import environment
 
-        found = json_io.own_part(fixture.extra_info).get("spec")
-        spec = codec.decode(found, Spec) if found else None
-        if spec:
-            name, device = spec.id, spec.device
-        else:
-            name, device = fixture.fullname, device_of((asked.target, asked.args, asked.kwargs))
+        spec = json_io.own_part(fixture.extra_info).get("spec")
+        labels = suite.installed().labels(spec) if spec else None
+        name = labels.id if labels else fixture.fullname
+        device = device_of((asked.target, asked.args, asked.kwargs))
         subject = Subject(asked, device, self._repeats)
         with self._store.new(name) as (draft, folder):
             with seam.paused():

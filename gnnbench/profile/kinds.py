@@ -1,4 +1,4 @@
-"""The kinds of profile by name."""
+"""Takes the kinds of profile."""
 
 import pkgutil
 import sys
@@ -6,25 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..errors import UsageError
 from ..packages import unusable
 from .record import Counts, Sections
 from .subject import Subject, UnavailableError
 
-KINDS = {
-    "phases": "forward, loss, backward and optimizer.step",
-    "layers": "the parts of each convolution",
-    "functions": "Python functions, measured by cProfile",
-    "kernels": "GPU kernels, and host-device synchronisations",
-    "trace": "a trace for Perfetto and TensorBoard, with operators, and a summary of where the time goes",
-    "ranges": "layers and phases as ranges of record_function and NVTX",
-    "instructions": "functions of C, C++ and Python, by the instructions executed",
-}
-
 _TREES = ("phases", "layers", "ranges")
 """Kinds that are objects in the module `tree`; others are modules."""
 
-_ALONE = "instructions"
 _OF_ANY_CODE = ("functions", "instructions")
 """Kinds that need no torch."""
 
@@ -41,21 +29,6 @@ class Kind(Protocol):
 
     def table(self, section: Mapping[str, Any]) -> str:
         """Return the section as text of at most 80 columns."""
-
-
-def known(name: str) -> str:
-    """Return the name of a kind."""
-    if name not in KINDS:
-        raise UsageError(f"unknown kind of profile '{name}': choose from {', '.join(KINDS)}")
-    return name
-
-
-def check(kinds: Sequence[str]) -> None:
-    """See that the kinds can be taken in one run."""
-    if others := _ALONE in kinds and ",".join(kind for kind in kinds if kind != _ALONE):
-        raise UsageError(
-            f"kind of profile '{_ALONE}': callgrind slows down all that runs; take {others} in another run"
-        )
 
 
 def load(name: str) -> Kind:

@@ -17,8 +17,9 @@ from msgspec import Meta
 from .. import codec, json_io
 from ..codec import Count, PositiveCount
 from ..files import next_number
+from ..labels import Labels
 from ..measure.instructions.counting import Instructions
-from ..workloads.spec import Spec
+from ..results import suite
 from .findings import Finding
 
 VERSION = 1
@@ -123,9 +124,9 @@ class ProfileRecord:
 
     version: int = VERSION
     id: str
-    """Values of the spec, joined by hyphens; of a benchmark of another project pytest's node id."""
-    spec: Spec | None
-    """None: a benchmark of another project."""
+    """The values of its labels, joined by hyphens; pytest's node id if it has none."""
+    spec: Mapping[str, str | int] | None
+    """The fields of its labels; None if it has none."""
     environment: Mapping[str, Any]
     """Of the process; the fields of `environment.Environment`."""
     repeats: PositiveCount
@@ -134,6 +135,11 @@ class ProfileRecord:
     unavailable: Mapping[str, str]
     """Requested kinds that could not be taken, each with the reason."""
     findings: tuple[Finding, ...]
+
+    @property
+    def labels(self) -> Labels | None:
+        """None if it has none, or if their suite is not installed."""
+        return suite.installed().labels(self.spec) if self.spec else None
 
     def section(self, kind: str) -> Any:
         """Return the section of a kind; None: there is none."""

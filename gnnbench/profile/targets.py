@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from typing import Any, NamedTuple
 
+from ..results.suite import installed
+
 CLASS = "{class}"
 """As a target's name, it stands for the name of the class that has the method."""
 
@@ -35,11 +37,13 @@ _LOSSES = (
 )
 _ACTIVATIONS = ("elu", "gelu", "leaky_relu", "relu", "silu")
 
+_SUITE = installed()
+
 PHASES = (
     Target("zero_grad", "torch.optim:Optimizer.zero_grad"),
     Target("zero_grad", "torch.nn:Module.zero_grad"),
     Target("forward", "torch.nn:Module.__call__"),
-    Target("loss", "gnnbench.workloads.training:loss"),
+    *(Target("loss", place) for place in _SUITE.losses),
     Target("loss", "torch.nn.modules.loss:_Loss.__call__"),  # otherwise Module.__call__ makes it a forward
     *(Target("loss", f"torch.nn.functional:{name}") for name in _LOSSES),
     Target("backward", "torch:Tensor.backward"),
@@ -53,8 +57,7 @@ LAYERS = (
     *PHASES,
     *(Target("activation", f"torch.nn.functional:{name}") for name in _ACTIVATIONS),
     Target("x·W", "torch.nn:Linear.forward"),
-    # plain PyTorch
-    Target(CLASS, "gnnbench.workloads.platforms.torch:CSRConv.forward", inline=True),
+    *(Target(CLASS, place, inline=True) for place in _SUITE.layers),
     # PyG
     Target(CLASS, "torch_geometric.nn.conv:MessagePassing.forward", inline=True),
     Target("x·W", "torch_geometric.nn.dense.linear:Linear.forward"),

@@ -8,7 +8,7 @@ from ..compare.ab.affected import AffectedResult
 from ..compare.ab.visit import Inspections
 from ..measure.fingerprint.difference import Difference
 from .document import Column, Document, Note, Table, table
-from .names import groups, specs_in
+from .names import groups, labels_in
 from .wording import memory_notes, result_notes
 
 _FEWEST_CHARACTERS = 24
@@ -21,7 +21,7 @@ def document(found: AffectedResult, width: int | None) -> Document:
     """Return a line for each affected benchmark, in a table for each heading, and for each other result."""
     shown = {name: one for name, one in found.benchmarks.items() if one.status != "same"}
     blocks: list[Table | Note] = []
-    for names in groups(specs_in(shown)):
+    for names in groups(labels_in(shown)):
         widths = [max(map(len, column)) for column in zip(names.columns, *names.cells.values(), strict=True)]
         left = max((width or _WIDTH_IN_A_PIPE) - sum(widths) - len(widths), _FEWEST_CHARACTERS)
         blocks.append(table(names, [Column("changed", "text", partial(_changed, width=left))], shown))

@@ -7,14 +7,12 @@ from ..compare.along import Along, Mean, Row
 from ..compare.axis import Pair
 from ..compare.verdict import Reason, Thresholds
 from .document import Column, Document, Note, Table
-from .names import SHORT_DIRECTION, grouped, shared_place
+from .names import grouped, shared_place
 from .verdicts import named
 from .wording import ORDER, shrunk
 
 _NAMES = {"operation": "operation", "direction": "dir", "platform": "on"}
-"""Fields of a spec that name a benchmark in a table, and their columns."""
-_INPUTS = ("dataset", "hidden", "dtype", "index_dtype", "device")
-"""Fields of a spec that stand above a table."""
+"""Labels that name a benchmark in a table, and their columns."""
 _NUMBERS = named("terminal", "time", "ratio", "interval")
 _ENOUGH = 3
 """Processes from which on it is known how far the errors of different benchmarks are correlated."""
@@ -112,9 +110,9 @@ def _sentence(pair: Pair) -> str:
 
 
 def _heading(pair: Pair) -> str:
-    """Return the inputs of a benchmark with a spec."""
-    texts = {**pair.fields, "hidden": f"hidden {pair.fields.get('hidden')}"}
-    return "" if pair.function else " · ".join(texts[name] for name in _INPUTS if name in pair.fields)
+    """Return the inputs of a benchmark with labels."""
+    inputs = pair.labels.inputs if pair.labels else {}
+    return " · ".join(text for name, text in inputs.items() if name in pair.fields)
 
 
 def _columns(pair: Pair) -> tuple[str, ...]:
@@ -124,10 +122,12 @@ def _columns(pair: Pair) -> tuple[str, ...]:
 
 def _names(pair: Pair, place: str) -> tuple[str, ...]:
     """Return what names a benchmark in a table, without the folder or file that all have in common."""
-    if pair.function:
+    if not pair.labels:
         others = ", ".join(f"{name}={value}" for name, value in pair.fields.items())
         return (f"{pair.function.removeprefix(place)}{f'[{others}]' if others else ''}",)
-    fields = {**pair.fields, "direction": SHORT_DIRECTION.get(pair.fields.get("direction", ""), "")}
+    fields = {**pair.fields, "direction": pair.labels.direction}
     first, *rest = (fields[name] for name in _NAMES if name in pair.fields)
-    others = "".join(f" {name}={value}" for name, value in fields.items() if name not in {*_NAMES, *_INPUTS})
+    others = "".join(
+        f" {name}={value}" for name, value in fields.items() if name not in {*_NAMES, *pair.labels.inputs}
+    )
     return first + others, *rest

@@ -10,7 +10,7 @@ from ..compare.bisect.result import Bisected, BisectResult, Finding
 from . import markdown_text
 from .document import Column, Document, Heading, Note, Table, tables
 from .markdown_text import code, prose
-from .names import short, specs_in
+from .names import labels_in, short
 
 _MOST_CAUSES = 10
 """Candidates of a range that are listed."""
@@ -30,7 +30,7 @@ def document(found: BisectResult) -> Document:
             blocks += [
                 Heading(first),
                 *map(Note, others),
-                *tables(specs_in(finding.changes), _COLUMNS, finding.changes),
+                *tables(labels_in(finding.changes), _COLUMNS, finding.changes),
             ]
             lines = [*(_shares(stage, finding) if stage.line.kind == "hunk" else ()), *_changed(finding)]
             blocks += [*map(Note, lines), Note("repeat", found.command(finding))]
@@ -90,7 +90,7 @@ def named(cause: Cause) -> str:
 
 def _shares(stage: Bisected, finding: Finding) -> Iterator[str]:
     """Return how much of each benchmark's change is that of a hunk, and whether its result is another one."""
-    names = short(specs_in(finding.changes))
+    names = short(labels_in(finding.changes))
     for name, change in finding.changes.items():
         inspected = finding.inspections.get(name)
         results = f"; results {inspected.results.status}" if inspected and inspected.results else ""

@@ -20,7 +20,7 @@ from ..results.left_out import by_file
 from ..results.run_file import RunFile
 from ..settings import Settings
 from . import causes
-from .names import clean, spec_of, titles
+from .names import clean, labels_in, titles
 from .view import BenchmarkView, Verdicts, View
 
 _SHORT_COMMIT = 10
@@ -120,19 +120,19 @@ def _benchmarks(
     judged = {row.fullname: row for row in rows}
     cut = {one.fullname: str(one.error) for one in run.part.incomplete} if run else {}
     names = list(dict.fromkeys([*timed, *judged, *cut]))
-    specs = [(timed[name].spec if name in timed else None) or spec_of(name) for name in names]
-    labels, common = titles(names, specs)
+    labels = {**labels_in(names), **{name: row.labels for name, row in timed.items() if row.labels}}
+    titled, common = titles(names, [labels[name] for name in names])
     found = tuple(
         BenchmarkView(
             name,
-            *label,
-            spec,
+            *title,
+            labels[name],
             judged.get(name),
             timed.get(name),
             tuple(one.benchmarks[name] for one in base if name in one.benchmarks),
             cut.get(name, ""),
         )
-        for name, label, spec in zip(names, labels, specs, strict=True)
+        for name, title in zip(names, titled, strict=True)
     )
     return found, common
 

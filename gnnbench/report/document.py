@@ -10,8 +10,8 @@ from typing import Any, Literal, Self
 
 from .. import units
 from ..compare.memory import MemoryChange
-from ..workloads.spec import Spec
-from .names import Labels, groups
+from ..labels import Labels
+from .names import Names, groups
 
 Kind = Literal[
     "name",
@@ -151,7 +151,7 @@ def chosen(columns: Sequence[Column], output: Output, rows: Collection[Any]) -> 
 
 
 def table(
-    names: Labels, columns: Sequence[Column], found: Mapping[str, Any], output: Output = "terminal"
+    names: Names, columns: Sequence[Column], found: Mapping[str, Any], output: Output = "terminal"
 ) -> Table:
     """Return a table of benchmarks: their names, and the columns."""
     shown = chosen(columns, output, [found[name] for name in names.cells])
@@ -160,7 +160,7 @@ def table(
 
 
 def tables(
-    specs: Mapping[str, Spec | None], columns: Sequence[Column], found: Mapping[str, Any]
+    labels: Mapping[str, Labels | None], columns: Sequence[Column], found: Mapping[str, Any]
 ) -> list[Table]:
-    """Return a table for each graph, width, types and device, and one for benchmarks without a spec."""
-    return [table(names, columns, found) for names in groups(specs)]
+    """Return a table for each heading, and one for benchmarks without labels."""
+    return [table(names, columns, found) for names in groups(labels)]

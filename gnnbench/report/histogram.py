@@ -1,7 +1,7 @@
 """Pictures of the benchmarks of a pytest session: `--benchmark-histogram`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from .. import units
+from ..labels import Labels
 from ..measure import estimate
+from ..results import suite
 from ..results.benchmark import part_of
-from ..workloads.spec import DIRECTIONS, Spec
 from .charts import times as charts
 from .charts.common import distinct
 from .measured import times as times_of
-from .names import SHORT_DIRECTION, clean, in_lines, titles
+from .names import clean, in_lines, titles
 from .pictures import Picture
 from .style import SLIDE
 
@@ -70,8 +71,9 @@ def pictures(
     for group, entries in groups:
         for entry in entries:
             name = title = group or ""
-            if by_operation and (spec := _spec(entry)):
-                name, title = f"{spec.operation} {spec.dataset}", f"{spec.operation} on {spec.dataset}"
+            if by_operation and (labels := _labels(entry)):
+                graph = next(iter(labels.inputs.values()), "")
+                name, title = f"{labels.operation} {graph}", f"{labels.operation} on {graph}"
             found.setdefault((name, title), []).append(entry)
     alone = [key for key, entries in found.items() if len(entries) == 1 < len(found)]
     others = [found.pop(key)[0] for key in alone]
@@ -83,7 +85,7 @@ def pictures(
 
 
 def _of_group(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
-    labels, shared = _labels(entries)
+    labels, shared = _named(entries)
     is_ours = all(map(_is_ours, entries))
     times = [(_block_medians if is_ours else _rounds)(entry) for entry in entries]
     order = _order(entries, times)
@@ -111,36 +113,38 @@ def _findings(entries: Sequence[Entry], times: Sequence[_Timed]) -> str:
 
     Empty: there is none, or the benchmarks differ in more than platform and direction.
     """
-    specs = [spec for entry in entries if (spec := _spec(entry))]
-    work = {replace(spec, platform="", direction="") for spec in specs}
-    if len(specs) < len(entries) or len(work) > 1:
+    labelled = [labels for entry in entries if (labels := _labels(entry))]
+    work = {(labels.operation, labels.heading) for labels in labelled}
+    if len(labelled) < len(entries) or len(work) > 1:
         return ""
     ranked: dict[str, list[tuple[_Timed, str]]] = {}
     for place in _order(entries, times):
-        ranked.setdefault(specs[place].direction, []).append((times[place], specs[place].platform))
+        labels = labelled[place]
+        ranked.setdefault(labels.direction, []).append((times[place], labels.platform))
     texts = []
     for direction, ((first, winner), *others) in ranked.items():
         high = first.high
         if others and high is not None and all(one.low is not None and high < one.low for one, _ in others):
             second, other = others[0]
-            where = f" ({SHORT_DIRECTION[direction]})" if len(ranked) > 1 else ""
+            where = f" ({direction})" if len(ranked) > 1 else ""
             ratio = units.ratio(second.time / first.time, digits=1)
             texts.append(f"{winner} {ratio} faster than {other}{where}")
     return ", ".join(texts)
 
 
-def _labels(entries: Sequence[Entry]) -> tuple[list[str], str]:
+def _named(entries: Sequence[Entry]) -> tuple[list[str], str]:
     """Return what distinguishes the benchmarks, and what they have in common."""
-    specs = [spec for entry in entries if (spec := _spec(entry))]
+    labelled = [known for entry in entries if (known := _labels(entry))]
     names = [entry["fullname"] for entry in entries]
-    found, shared = titles(names, [_spec(entry) for entry in entries])
+    found, shared = titles(names, [_labels(entry) for entry in entries])
     labels = [" ".join(filter(None, one)) for one in found]
     functions = {label.partition("[")[0] if label.endswith("]") else None for label in labels}
-    if len(specs) == len(entries) and len({spec.operation for spec in specs}) == 1:
-        labels = [label.removeprefix(f"{specs[0].operation} ") for label in labels]
-        if len({spec.direction for spec in specs}) == 1:
-            labels = [context or spec.platform for (_, context), spec in zip(found, specs, strict=True)]
-            shared = f"{specs[0].direction.replace('_', ' and ')} · {shared}"
+    if len(labelled) == len(entries) and len({known.operation for known in labelled}) == 1:
+        labels = [label.removeprefix(f"{labelled[0].operation} ") for label in labels]
+        if len({known.direction for known in labelled}) == 1:
+            labels = [context or known.platform for (_, context), known in zip(found, labelled, strict=True)]
+            direction = labelled[0].fields.get("direction", "").replace("_", " and ")
+            shared = f"{direction} · {shared}"
     elif len(functions) == 1 and (function := functions.pop()):
         labels = [label[len(function) + 1 : -1] or _EMPTY for label in labels]
         shared = "::".join(filter(None, (shared, function)))
@@ -157,15 +161,15 @@ def _order(entries: Sequence[Entry], times: Sequence[_Timed]) -> list[int]:
         fastest[entry["fullname"]] = min(one.time, fastest.get(entry["fullname"], one.time))
 
     def key(place: int) -> tuple[int, float, str, float]:
-        name, spec = entries[place]["fullname"], _spec(entries[place])
-        direction = DIRECTIONS.index(spec.direction) if spec else 0
-        return direction, fastest[name], name, times[place].time
+        name, labels = entries[place]["fullname"], _labels(entries[place])
+        return labels.rank if labels else 0, fastest[name], name, times[place].time
 
     return sorted(range(len(entries)), key=key)
 
 
-def _spec(entry: Entry) -> Spec | None:
-    return part_of(entry).spec
+def _labels(entry: Entry) -> Labels | None:
+    fields = part_of(entry).spec
+    return suite.installed().labels(fields) if fields else None
 
 
 def _is_ours(entry: Entry) -> bool:

@@ -13,7 +13,7 @@ from ..errors import UsageError
 from . import causes, document, verdicts, wording
 from .causes import BENCHMARKS, Told, apart, notes_of
 from .markdown_text import code, prose, table
-from .names import LONGEST, Labels, grouped, specs_of
+from .names import LONGEST, Names, grouped, labels_of
 from .wording import CHANGED
 
 MOST_CHARACTERS = 65_536
@@ -56,7 +56,7 @@ class _Excerpt:
     result: Result
     rows: list[Compared]
     """Changed benchmarks first."""
-    names: Labels
+    names: Names
     causes: Sequence[Told]
     same_code: str
     """Line on the benchmarks that run the same code and have no row; empty: there are none."""
@@ -76,7 +76,7 @@ def _excerpt(result: Result) -> _Excerpt:
     told = causes.of_result(result)
     place = {row.fullname: number for number, one in enumerate(told) for row in one.cause.rows}
     rows = sorted(found, key=lambda row: _rank(row, place.get(row.fullname, len(place))))
-    names = Labels.of(specs_of(rows))
+    names = Names.of(labels_of(rows))
     return _Excerpt(result, rows, names, told, same_code, _remarks(result, rows, names, told))
 
 
@@ -144,7 +144,7 @@ def _notes(row: Compared, told: Sequence[Told]) -> tuple[str, ...]:
     return (*other, *wording.memory_notes(row.memory), *apart(row, told))
 
 
-def _cause(told: Told, names: Labels) -> list[str]:
+def _cause(told: Told, names: Names) -> list[str]:
     """Write what slower benchmarks have in common, and the commands, except those that are too long."""
     which = units.listed([_name(names, row) for row in told.cause.rows], BENCHMARKS)
     commands = (
@@ -167,7 +167,7 @@ def _rank(row: Compared, cause: int) -> tuple[bool, int, int, float]:
     return not wording.is_changed(row), _ORDER.index(found.verdict), cause, -change
 
 
-def _table(rows: Sequence[Compared], names: Labels) -> list[str]:
+def _table(rows: Sequence[Compared], names: Names) -> list[str]:
     """Return the lines of a table; of no rows there are none."""
     if not rows:
         return []
@@ -176,12 +176,12 @@ def _table(rows: Sequence[Compared], names: Labels) -> list[str]:
     return table(document.table(replace(names, cells=cells), _COLUMNS, found, "markdown"))
 
 
-def _name(names: Labels, row: Compared) -> str:
+def _name(names: Names, row: Compared) -> str:
     """Write the name of a benchmark in a sentence."""
     return code(" ".join(names.cells[row.fullname]))
 
 
-def _remarks(result: Result, rows: Sequence[Compared], names: Labels, told: Sequence[Told]) -> list[str]:
+def _remarks(result: Result, rows: Sequence[Compared], names: Names, told: Sequence[Told]) -> list[str]:
     """Return the folded notes: on unchanged benchmarks, what else changed in others, the whole result."""
     by_row = []
     for row in rows:

@@ -9,13 +9,13 @@ from itertools import compress
 from typing import TYPE_CHECKING, Self
 
 from .. import units
-from ..workloads.spec import BACKWARD, DIRECTIONS, FORWARD, FORWARD_BACKWARD, STEP, TRAIN, Spec
+from ..labels import Labels
+from ..results import suite
 
 if TYPE_CHECKING:  # both import SciPy, which collecting tests does not need
     from ..compare.comparison import Compared
     from ..results.benchmark import Benchmark
 
-SHORT_DIRECTION = {FORWARD: "fwd", FORWARD_BACKWARD: "f+b", BACKWARD: "bwd", STEP: "step", TRAIN: "train"}
 _LONGEST = 300
 """Most characters of a name."""
 LONGEST = 2000
@@ -28,10 +28,6 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Unicode categories that control a terminal or the direction of text, or are no characters."""
 _NAMED = 4
 """A note names at most this many benchmarks; otherwise it has their number."""
-_ID = re.compile(
-    rf"\[([\w.]+)-({'|'.join(DIRECTIONS)})-(\w+)-(\w+)-(int\d+)-([^\[\]]+)-(\d{{1,9}})-(cpu|cuda)\]$",
-    re.ASCII,
-)
 
 
 def clean(value: object, longest: int = _LONGEST) -> str:
@@ -66,42 +62,22 @@ def in_lines(text: str, letters: int) -> list[str]:
     return [line.removesuffix(" ·") for line in lines]
 
 
-def spec_of(fullname: str) -> Spec | None:
-    """Return the spec in a test id of gnnbench's suite; None: another test id."""
-    found = _ID.search(fullname)
-    if not found:
-        return None
-    operation, direction, platform, dtype, index_dtype, dataset, hidden, device = found.groups()
-    return Spec(operation, direction, platform, dtype, index_dtype, dataset, int(hidden), device)
+def labels_in(ids: Iterable[str]) -> dict[str, Labels | None]:
+    """Return the labels in each test id."""
+    installed = suite.installed()
+    return {name: installed.labels_in(name) for name in ids}
 
 
-def specs_in(ids: Iterable[str]) -> dict[str, Spec | None]:
-    """Return the spec in each test id."""
-    return {name: spec_of(name) for name in ids}
-
-
-def inputs(spec: Spec) -> tuple[str, ...]:
-    """Return a spec's graph, width, types and device."""
-    return spec.dataset, f"hidden {spec.hidden}", spec.dtype, spec.index_dtype, spec.device
-
-
-def heading(spec: Spec) -> str:
-    """Return the heading of a spec's table."""
-    return " · ".join(inputs(spec))
-
-
-def titles(names: Sequence[str], specs: Sequence[Spec | None]) -> tuple[list[tuple[str, str]], str]:
+def titles(names: Sequence[str], labels: Sequence[Labels | None]) -> tuple[list[tuple[str, str]], str]:
     """Return title and context of each benchmark, and what all have in common."""
-    place = shared_place([name for name, spec in zip(names, specs, strict=True) if not spec])
-    shared, contexts = _divided([(spec.platform, *inputs(spec)) for spec in specs if spec])
+    place = shared_place([name for name, known in zip(names, labels, strict=True) if not known])
+    shared, contexts = _divided([(known.platform, *known.inputs.values()) for known in labels if known])
     context = iter(contexts)
-    found = [
-        (clean(f"{spec.operation} {SHORT_DIRECTION[spec.direction]}"), clean(next(context)))
-        if spec
-        else (clean(name.removeprefix(place)), "")
-        for name, spec in zip(names, specs, strict=True)
+    titled = [
+        (clean(known.subject), clean(next(context))) if known else (clean(name.removeprefix(place)), "")
+        for name, known in zip(names, labels, strict=True)
     ]
-    return found, clean(" · ".join([*shared, *([place.rstrip(":/")] if place else [])]))
+    return titled, clean(" · ".join([*shared, *([place.rstrip(":/")] if place else [])]))
 
 
 def _divided(rows: Sequence[tuple[str, ...]]) -> tuple[list[str], list[str]]:
@@ -112,53 +88,54 @@ def _divided(rows: Sequence[tuple[str, ...]]) -> tuple[list[str], list[str]]:
 
 
 @dataclass(frozen=True)
-class Labels:
+class Names:
     """The names of benchmarks in one table."""
 
     columns: tuple[str, ...]
     cells: Mapping[str, tuple[str, ...]]
     """One per column, by the benchmark's fullname; as they are in the file, so possibly with escapes."""
     shared: str
-    """Graph, width, types and device of all; if names are ids, the folder or file that all begin with."""
+    """The inputs of all; if names are ids, the folder or file that all begin with."""
 
     @classmethod
-    def of(cls, specs: Mapping[str, Spec | None]) -> Self:
-        """Choose the columns: ids if a benchmark has no spec, or if two differ in their ids only."""
-        own = {name: spec for name, spec in specs.items() if spec}
-        shared, others = _divided([inputs(spec) for spec in own.values()])
+    def of(cls, labels: Mapping[str, Labels | None]) -> Self:
+        """Choose the columns: ids if a benchmark has no labels, or if two differ in their ids only."""
+        labelled = {name: known for name, known in labels.items() if known}
+        shared, others = _divided([tuple(known.inputs.values()) for known in labelled.values()])
         cells = {
-            name: (spec.operation, SHORT_DIRECTION[spec.direction], spec.platform, *filter(None, [other]))
-            for (name, spec), other in zip(own.items(), others, strict=True)
+            name: (known.operation, known.direction, known.platform, *filter(None, [other]))
+            for (name, known), other in zip(labelled.items(), others, strict=True)
         }
-        if cells and len(set(cells.values())) == len(specs):
+        if cells and len(set(cells.values())) == len(labels):
             columns = ("operation", "dir", "on", *(("input",) if others[0] else ()))
             return cls(columns, cells, " · ".join(shared))
-        place = shared_place(list(specs))
-        return cls(("benchmark",), {name: (name.removeprefix(place),) for name in specs}, place)
+        place = shared_place(list(labels))
+        return cls(("benchmark",), {name: (name.removeprefix(place),) for name in labels}, place)
 
 
-def groups(specs: Mapping[str, Spec | None]) -> list[Labels]:
-    """Return the names of each table: one for each graph, width, types and device, and one for ids."""
-    found: dict[tuple[str, ...], dict[str, Spec | None]] = {}
-    for name, spec in specs.items():
-        found.setdefault(inputs(spec) if spec else (), {})[name] = spec
-    return [Labels.of(group) for group in found.values()]
+def groups(labels: Mapping[str, Labels | None]) -> list[Names]:
+    """Return the names of each table: one for each heading, and one for ids."""
+    tables: dict[str, dict[str, Labels | None]] = {}
+    for name, known in labels.items():
+        tables.setdefault(known.heading if known else "", {})[name] = known
+    return [Names.of(table) for table in tables.values()]
 
 
-def short(specs: Mapping[str, Spec | None]) -> dict[str, str]:
+def short(labels: Mapping[str, Labels | None]) -> dict[str, str]:
     """Return the name of each benchmark in a sentence, by fullname: `spmm_sum f+b pyg`."""
-    own = {name: spec for name, spec in specs.items() if spec}
-    others = {name: spec for name, spec in specs.items() if not spec}
+    labelled = {name: known for name, known in labels.items() if known}
+    others = {name: known for name, known in labels.items() if not known}
     return {
         name: clean(" ".join(cells))
-        for part in (own, others)
-        for name, cells in Labels.of(part).cells.items()
+        for part in (labelled, others)
+        for name, cells in Names.of(part).cells.items()
     }
 
 
-def specs_of(benchmarks: "Iterable[Compared | Benchmark]") -> dict[str, Spec | None]:
-    """Return the spec of each benchmark by fullname: the saved one, or that in its id."""
-    return {one.fullname: one.spec or spec_of(one.fullname) for one in benchmarks}
+def labels_of(benchmarks: "Iterable[Compared | Benchmark]") -> dict[str, Labels | None]:
+    """Return the labels of each benchmark by fullname: the saved ones, or those in its id."""
+    installed = suite.installed()
+    return {row.fullname: row.labels or installed.labels_in(row.fullname) for row in benchmarks}
 
 
 def grouped(

@@ -9,7 +9,6 @@ from typing import Any, Literal
 from .. import units
 from . import numbers
 from .charts import forest, times
-from .names import inputs
 from .style import Style
 from .view import BenchmarkView, Verdicts, View
 
@@ -60,8 +59,10 @@ def pictures(view: View) -> Iterator[Picture]:
 
 def graphs(groups: Mapping[str, Mapping[str, Sequence[BenchmarkView]]]) -> list[str]:
     """Return a short name of each group of `View.side_by_side`: its graph, and in what else groups differ."""
-    specs = [next(one.spec for ones in rows.values() for one in ones if one.spec) for rows in groups.values()]
-    every = [inputs(spec) for spec in specs]
+    labels = [
+        next(one.labels for ones in rows.values() for one in ones if one.labels) for rows in groups.values()
+    ]
+    every = [tuple(known.inputs.values()) for known in labels]
     differs = [len(set(values)) > 1 for values in zip(*every, strict=True)]
     return [", ".join(compress(values, (True, *differs[1:]))) for values in every]
 
@@ -112,7 +113,7 @@ def _distribution(benchmark: BenchmarkView) -> Picture:
 
 def _platforms(title: str, where: str, rows: dict[str, list[BenchmarkView]]) -> Picture:
     best = {what: min(ones, key=_seconds) for what, ones in rows.items()}
-    wins = Counter(one.spec.platform for one in best.values() if one.spec).most_common()
+    wins = Counter(one.labels.platform for one in best.values() if one.labels).most_common()
     winner, most = wins[0]
     spread = sorted(rows, key=lambda what: -max(map(_seconds, rows[what])) / _seconds(best[what]))
 
@@ -120,13 +121,13 @@ def _platforms(title: str, where: str, rows: dict[str, list[BenchmarkView]]) -> 
         shown = [
             {
                 "label": what,
-                "platform": one.spec.platform,
+                "platform": one.labels.platform,
                 "relative": _seconds(one) / _seconds(best[what]),
                 "text": units.seconds(_seconds(one)) if one is best[what] else "",
             }
             for what in spread[: style.most_rows]
             for one in rows[what]
-            if one.spec
+            if one.labels
         ]
         return times.platforms(shown, style)
 

@@ -3,11 +3,11 @@
 import statistics
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import units
+from .. import profile_kinds, units
 from ..profile import kinds
 from ..profile.findings import Finding
 from ..profile.record import FILE, ProfileRecord
@@ -36,8 +36,8 @@ def pages(profiles: Sequence[Profile]) -> Iterator[str]:
     """Yield a text for each benchmark; first, one table for benchmarks that differ only in the platform."""
     groups: dict[object, list[Profile]] = {}
     for profile in profiles:
-        spec = profile.record.spec
-        groups.setdefault(replace(spec, platform="") if spec else profile.record.id, []).append(profile)
+        labels = profile.record.labels
+        groups.setdefault(labels.work if labels else profile.record.id, []).append(profile)
     for group in groups.values():
         together = []
         if len(group) > 1:
@@ -78,7 +78,7 @@ def side_by_side(kind: str, sections: Sequence[tuple[str, Mapping[str, Any]]]) -
 
 
 def _platform(profile: Profile) -> str:
-    return profile.record.spec.platform if profile.record.spec else ""
+    return profile.record.labels.platform if profile.record.labels else ""
 
 
 def _times(section: Mapping[str, Any]) -> Times:
@@ -131,9 +131,9 @@ def _line(name: str, values: Sequence[str], ratios: Sequence[str]) -> str:
 def _page(profile: Profile, without: Sequence[str]) -> str:
     parts = [profile.record.id]
     for kind in profile.record.sections:
-        if kind in kinds.KINDS and kind not in without:
+        if kind in profile_kinds.KINDS and kind not in without:
             table = kinds.load(kind).table(profile.record.section(kind))
-            parts.append(f"{kind}: {kinds.KINDS[kind]}\n{table}")
+            parts.append(f"{kind}: {profile_kinds.KINDS[kind]}\n{table}")
     names = sorted(path.name for path in profile.folder.iterdir() if path.name != FILE)
     files = textwrap.fill(", ".join((FILE, *names)), WIDTH, initial_indent="  ", subsequent_indent="  ")
     return "\n\n".join((*parts, _findings(profile.record.findings), f"saved in {profile.folder}\n{files}"))

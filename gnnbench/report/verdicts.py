@@ -9,7 +9,7 @@ from ..compare.comparison import Compared, Comparison
 from .causes import Told, notes_of
 from .document import Column, Document, Note, Output, Shown, tables
 from .measured import half_width
-from .names import grouped, short, specs_of
+from .names import grouped, labels_of, short
 from .wording import memory_notes, reasons, result_notes, sees, shrunk
 
 
@@ -106,14 +106,14 @@ def named(output: Output, *titles: str) -> list[Column]:
 def document(found: Comparison, causes: Sequence[Told] = ()) -> Document:
     """Return a table for each heading, the line on benchmarks that run the same code, notes, and causes."""
     shown, same_code = divided(found.rows)
-    specs = specs_of(shown)
-    noted = [row for row in found.rows if row.notes or row.fullname in specs]
-    names = short(specs_of(noted))
+    labels = labels_of(shown)
+    noted = [row for row in found.rows if row.notes or row.fullname in labels]
+    names = short(labels_of(noted))
     remarks = [(names[row.fullname], _remarks(row, causes)) for row in noted]
     lines = [same_code, *grouped(remarks), *shrunk((row.judgement for row in found.rows), "benchmark")]
     lines += [line for one in causes for line in one.lines(names)]
     by_name = {row.fullname: row for row in shown}
-    return [*tables(specs, COLUMNS, by_name), *map(Note, filter(None, lines))]
+    return [*tables(labels, COLUMNS, by_name), *map(Note, filter(None, lines))]
 
 
 def _remarks(row: Compared, causes: Sequence[Told]) -> list[str]:

@@ -12,14 +12,13 @@ from ..compare.comparison import Agreement, Compared
 from ..compare.memory import MemoryChange
 from ..compare.result import Result
 from ..compare.verdict import Judgement, Thresholds
+from ..labels import Labels
 from ..measure.counter_changes import Counters
+from ..measure.limit import Limit
 from ..results.benchmark import Benchmark
-from ..workloads.least_work import Limit
-from ..workloads.spec import Spec
 from . import wording
 from .causes import Told
 from .measured import Measured, ProcessBlocks, processes_of, time_of
-from .names import SHORT_DIRECTION, heading
 from .page import fragment
 from .verdicts import divided
 from .wording import CHANGED
@@ -33,8 +32,8 @@ class BenchmarkView:
     title: str
     """Operation and direction, or the name of the test."""
     context: str
-    """The fields of the spec in which the benchmarks of the page differ."""
-    spec: Spec | None = None
+    """The labels in which the benchmarks of the page differ."""
+    labels: Labels | None = None
     row: Compared | None = None
     """Its verdict; None: it has none."""
     timed: Benchmark | None = None
@@ -82,13 +81,12 @@ class BenchmarkView:
     @property
     def subject(self) -> str:
         """Operation and direction, `gcn_norm f+b`, or the title."""
-        spec = self.spec
-        return f"{spec.operation} {SHORT_DIRECTION[spec.direction]}" if spec else self.title
+        return self.labels.subject if self.labels else self.title
 
     @property
     def where(self) -> str:
         """The platform, ` on torch`; empty: unknown."""
-        return f" on {self.spec.platform}" if self.spec else ""
+        return f" on {self.labels.platform}" if self.labels else ""
 
     @property
     def change(self) -> str:
@@ -206,8 +204,8 @@ class View:
         """Benchmarks that differ only in their platform: by graph and types, then by operation."""
         found: dict[str, dict[str, list[BenchmarkView]]] = {}
         for one in self.rows:
-            if one.spec and one.seconds:
-                found.setdefault(heading(one.spec), {}).setdefault(one.subject, []).append(one)
+            if one.labels and one.seconds:
+                found.setdefault(one.labels.heading, {}).setdefault(one.subject, []).append(one)
         several = {
             title: {what: ones for what, ones in rows.items() if len(ones) > 1}
             for title, rows in found.items()

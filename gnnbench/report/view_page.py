@@ -139,11 +139,12 @@ def _choices(benchmarks: Sequence[BenchmarkView]) -> dict[str, list[str]]:
     """Return the filters that have at least two values."""
     found = {
         "verdict": [word for word in ORDER if any(one.verdict == word for one in benchmarks)],
-        "platform": _values(one.spec.platform for one in benchmarks if one.spec),
-        "graph": _values(one.spec.dataset for one in benchmarks if one.spec),
-        "width": _values(str(one.spec.hidden) for one in benchmarks if one.spec),
-        "type": _values(one.spec.dtype for one in benchmarks if one.spec),
     }
+    for labels in (one.labels for one in benchmarks if one.labels):
+        for title, value in labels.filters.items():
+            found.setdefault(title, [])
+            if value not in found[title]:
+                found[title].append(value)
     return {name: values for name, values in found.items() if len(values) > 1}
 
 
@@ -155,9 +156,10 @@ def _platforms(view: View) -> list[Table]:
     """Return a table for each graph and types; a row is an operation, with a time for each platform."""
     found = []
     for title, rows in view.side_by_side.items():
-        names = _values(one.spec.platform for ones in rows.values() for one in ones if one.spec)
+        names = _values(one.labels.platform for ones in rows.values() for one in ones if one.labels)
         times = {
-            what: {one.spec.platform: one.seconds for one in ones if one.spec} for what, ones in rows.items()
+            what: {one.labels.platform: one.seconds for one in ones if one.labels}
+            for what, ones in rows.items()
         }
         columns = [Column("operation"), *(Column(name, "time") for name in names)]
         found.append(Table(title, columns, [(what, *map(one.get, names)) for what, one in times.items()]))

@@ -8,9 +8,6 @@ from .baseline import Record
 from .benchmark import Benchmark
 from .run_file import RunFile
 
-_CHOSEN = ("platform", "dtype", "index_dtype", "dataset", "hidden", "device")
-"""Fields of a spec that are selected by options."""
-
 
 @dataclass(frozen=True)
 class Base:
@@ -70,14 +67,15 @@ def lacks(run: RunFile, benchmark: Benchmark) -> bool:
 
     What was left out because it is not a default benchmark is not lacking.
     """
-    name, spec = benchmark.fullname, benchmark.spec
+    name, labels = benchmark.fullname, benchmark.labels
     if name in run.benchmarks or name in run.part.not_default or not covers(run, name.partition("::")[0]):
         return False
     if run.shard and not run.shard.has(name):
         return False
-    others = [other.spec for other in run.benchmarks.values()]
-    return spec is None or all(
-        getattr(spec, field) in {getattr(other, field) for other in others if other} for field in _CHOSEN
+    others = [other.labels.fields for other in run.benchmarks.values() if other.labels]
+    return labels is None or all(
+        labels.fields.get(field) in {other.get(field) for other in others}
+        for field in ("platform", *labels.inputs)  # which options select
     )
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import codec, cpu, json_io
+from ..labels import Labels
 from ..measure import estimate
 from ..measure.measurement import Measurement
-from ..workloads.spec import DIRECTIONS, Spec
+from . import suite
 from .parts import FORMAT_VERSION, BenchmarkPart
 
 PLAIN = "first decile of pytest-benchmark's rounds"
@@ -60,11 +61,8 @@ class Benchmark:
     """pytest-benchmark's median; None: gnnbench measured the benchmark, or the file has no median."""
     fault: str | None = None
     """Why its times cannot be used; None: they can, or there are none."""
-
-    @property
-    def spec(self) -> Spec | None:
-        """None: the benchmark has no spec."""
-        return self.part.spec
+    labels: Labels | None = None
+    """None if it has none, or if their suite is not installed."""
 
     @property
     def is_measured(self) -> bool:
@@ -108,8 +106,7 @@ def part_of(entry: Mapping[str, Any]) -> BenchmarkPart:
 
 def _read(entry: Mapping[str, Any]) -> Benchmark:
     part, params = part_of(entry), _params(entry)
-    if part.spec and part.spec.direction not in DIRECTIONS:
-        raise ValueError(f"unknown direction {part.spec.direction!r}")
+    labels = suite.installed().labels(part.spec) if part.spec else None
     measured = part.measurement
     if measured:
         share = _contention_share(measured)
@@ -119,6 +116,7 @@ def _read(entry: Mapping[str, Any]) -> Benchmark:
             f"{measured.location or estimate.NAME}, clock {measured.clock}, layouts {measured.layouts}",
             part,
             params,
+            labels=labels,
         )
     rounds = _rounds_seconds(entry)
     processes = (_process([[one * 1e9] for one in rounds], 0.0),) if rounds else ()
@@ -130,6 +128,7 @@ def _read(entry: Mapping[str, Any]) -> Benchmark:
         params=params,
         rounds_seconds=rounds,
         median_seconds=None if median is None else _round(median),
+        labels=labels,
     )
 
 

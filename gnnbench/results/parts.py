@@ -1,23 +1,17 @@
 """gnnbench's parts of a run file, as they are saved: of the whole file, and of each benchmark."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from msgspec import Meta
 
-from .. import codec
 from ..codec import Count
 from ..measure.counter_changes import Counters
 from ..measure.fingerprint.fingerprint import METHOD, Fingerprint
+from ..measure.limit import Limit
 from ..measure.measurement import Measurement
 from ..measure.sources import Sources
-from ..workloads.least_work import Limit
-from ..workloads.spec import Spec
-
-if TYPE_CHECKING:
-    from ..workloads.case import Case
 
 FORMAT_VERSION = 1
 
@@ -38,10 +32,11 @@ class GraphPart:
 
 @dataclass(frozen=True)
 class BenchmarkPart:
-    """`extra_info["gnnbench"]` of a benchmark; one of another project lacks spec, graph and limit."""
+    """`extra_info["gnnbench"]` of a benchmark; one of another suite lacks spec, graph and limit."""
 
     version: int
-    spec: Spec | None = None
+    spec: Mapping[str, str | int] | None = None
+    """The fields of its labels, see `suite.Suite.labels`."""
     graph: GraphPart | None = None
     code_hash: str | None = None
     """Of the benchmark's code and what it calls in the project."""
@@ -120,23 +115,3 @@ class RunPart:
     """The part of `benchmarks_seconds` in which calls were timed and their inputs copied."""
     compared: Mapping[str, Any] | None = None
     """Settings of the verdicts of `--benchmark-compare`."""
-
-
-def identity(
-    case: "Case",
-    functions: Iterable[Callable[..., Any]],
-    folders: Iterable[Path],
-    definition: Iterable[Callable[..., Any]],
-) -> dict[str, Any]:
-    """Return the part of `extra_info["gnnbench"]` that identifies the measured work."""
-    from ..measure.code_hash import code_hash
-
-    graph = case.graph
-    sizes = graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes
-    return {
-        "version": FORMAT_VERSION,
-        "spec": codec.encode(case.spec),
-        "graph": codec.encode(GraphPart(graph.content_hash, graph.name, graph.synthetic, *sizes)),
-        "code_hash": code_hash(functions, folders),
-        "definition_hash": code_hash(definition, folders),
-    }

@@ -14,10 +14,11 @@ from ..clocks import RealTime
 from ..devices import cuda_free_bytes
 from ..errors import UsageError
 from ..files import hold, write_whole
+from ..measure.limit import Limit, Rates, Work
 from . import gcn
 from .case import Case
 from .graphs.capacity import memory_free
-from .least_work import Limit, Rates, Symbols, Work
+from .least_work import Symbols
 from .operations import OPERATIONS
 from .spec import AUTOCAST, FORWARD_BACKWARD
 

@@ -1,6 +1,10 @@
 """The spec of a benchmark, which identifies it."""
 
-from dataclasses import astuple, dataclass
+import re
+from dataclasses import asdict, astuple, dataclass
+from typing import Self
+
+from ..labels import Labels
 
 FORWARD = "forward"
 FORWARD_BACKWARD = "forward_backward"
@@ -15,6 +19,11 @@ FLOATS = ("float32", "bfloat16", "float16", AUTOCAST, "float64")
 INTEGERS = ("int64", "int32")
 
 DIRECTIONS = (FORWARD, FORWARD_BACKWARD, BACKWARD, STEP, TRAIN)
+SHORT_DIRECTION = {FORWARD: "fwd", FORWARD_BACKWARD: "f+b", BACKWARD: "bwd", STEP: "step", TRAIN: "train"}
+_ID = re.compile(
+    rf"\[([\w.]+)-({'|'.join(DIRECTIONS)})-(\w+)-(\w+)-(int\d+)-([^\[\]]+)-(\d{{1,9}})-(cpu|cuda)\]$",
+    re.ASCII,
+)
 
 
 @dataclass(frozen=True)
@@ -42,3 +51,31 @@ class Spec:
     def id(self) -> str:
         """The test id: the fields in order, joined by hyphens."""
         return "-".join(map(str, astuple(self)))
+
+    @classmethod
+    def in_id(cls, test_id: str) -> Self | None:
+        """Return the spec in a test id; None if it is of another suite."""
+        match = _ID.search(test_id)
+        if not match:
+            return None
+        operation, direction, platform, dtype, index_dtype, dataset, hidden, device = match.groups()
+        return cls(operation, direction, platform, dtype, index_dtype, dataset, int(hidden), device)
+
+    @property
+    def labels(self) -> Labels:
+        """What tables, pages and charts say of it."""
+        return Labels(
+            {name: str(value) for name, value in asdict(self).items()},
+            self.operation,
+            SHORT_DIRECTION[self.direction],
+            self.platform,
+            {
+                "dataset": self.dataset,
+                "hidden": f"hidden {self.hidden}",
+                "dtype": self.dtype,
+                "index_dtype": self.index_dtype,
+                "device": self.device,
+            },
+            {"platform": self.platform, "graph": self.dataset, "width": str(self.hidden), "type": self.dtype},
+            DIRECTIONS.index(self.direction),
+        )

@@ -7,6 +7,7 @@ import pytest
 from gnnbench import environment
 from gnnbench.cli import doctor
 from gnnbench.packages import missing, version
+from gnnbench.workloads import doctor as libraries
 from gnnbench.workloads.libraries import uses_stand_in
 from gnnbench.workloads.platforms import PLATFORMS, why_not_on
 from tests import nvml
@@ -16,7 +17,7 @@ from tests.suite import ROOT
 @pytest.fixture
 def examine(tmp_path):
     def examine(data_root=None, cache=tmp_path / "cache", folder=ROOT):
-        return {finding.what: finding for finding in doctor.examine(data_root, cache, folder)}
+        return {finding.what: finding for finding in doctor.examine({"data": data_root}, cache, folder)}
 
     return examine
 
@@ -78,7 +79,7 @@ def test_missing_packages_come_with_their_commands(monkeypatch, examine):
 
 def test_what_no_benchmark_of_the_folder_needs_is_never_missing(monkeypatch, examine, tmp_path):
     (tmp_path / "test_sum.py").write_text("def test_sum(benchmark):\n    benchmark(sum, [1])\n")
-    monkeypatch.setattr(doctor, "is_installed", lambda name: name == "torch")
+    monkeypatch.setattr(libraries, "is_installed", lambda name: name == "torch")
     found = examine(folder=tmp_path)
     assert (found["torch"].status, found["torch"].required) == ("ok", False)
     for name in ("torch_geometric", "ogb", "torch_sparse", "dgl"):
@@ -93,7 +94,7 @@ def test_package_that_does_not_import_is_missing_with_the_reason(monkeypatch, tm
     (tmp_path / "ogb.py").write_text("raise OSError('undefined symbol: _ZN3c10\\nand more')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "ogb", raising=False)
-    finding = doctor._package("ogb", required=True)
+    finding = libraries._package("ogb", required=True)
     assert finding.status == "missing"
     assert finding.detail.endswith(" does not import: undefined symbol: _ZN3c10")
 
@@ -101,7 +102,7 @@ def test_package_that_does_not_import_is_missing_with_the_reason(monkeypatch, tm
 def test_asks_no_network(tmp_path):
     code = (
         "import sys, threading\n"
-        "from gnnbench.cli import doctor\n"
+        "from gnnbench.workloads import doctor\n"
         "doctor._package('ogb', required=True)\n"
         "assert 'ogb' in sys.modules and 'outdated' not in sys.modules\n"
         "assert threading.enumerate() == [threading.main_thread()]\n"
@@ -110,7 +111,7 @@ def test_asks_no_network(tmp_path):
 
 
 def test_no_data_folder_is_a_note():
-    finding = doctor._data(None)
+    finding = libraries._data(None)
     assert finding.status == "note"
     assert "GNNBENCH_DATA" in finding.remedy
 

@@ -10,12 +10,14 @@ from gnnbench.cli import main
 from gnnbench.compare import runs
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import one_line
+from gnnbench.measure.counter_changes import changed
 from gnnbench.plugin import records
 from gnnbench.report import console, verdicts
-from gnnbench.results import accepted, base, counter_baseline, run_file
+from gnnbench.results import accepted, base, run_file
 from gnnbench.results.accepted import FILE as ACCEPTED
 from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.variants import rebuild
+from gnnbench.workloads import counter_baseline
 from tests.fuzz import files
 from tests.fuzz.files import FILE, OTHER
 from tests.run_files import ENVIRONMENT
@@ -65,7 +67,7 @@ def _as_gate_of_counters() -> int:
     """Read a baseline of counters as pytest does, and add to it."""
     counts = {"operators": {"aten::mm": 3}, "copies": {}}
     for recorded in counter_baseline.read(Path(FILE)).values():
-        print(one_line(" ".join(map(str, counter_baseline.changed(recorded, counts, ())))))  # noqa: T201
+        print(one_line(" ".join(map(str, changed(recorded, counts, ())))))  # noqa: T201
     kinds = ("operators", "copies", "copied_bytes", "library_calls", "python_calls")
     one = {kind: {} for kind in kinds}
     counter_baseline.write(Path(FILE), "torch", {"one": one})

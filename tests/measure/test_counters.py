@@ -10,9 +10,9 @@ from torch_geometric.nn import GCNConv
 from gnnbench import codec
 from gnnbench.measure import compilation
 from gnnbench.measure.clock import Call
+from gnnbench.measure.counter_changes import changed
 from gnnbench.measure.counters import count
 from gnnbench.measure.fingerprint.fingerprint import Watch
-from gnnbench.results.counter_baseline import changed
 from gnnbench.workloads.operations import OPERATIONS
 from tests.profile.subjects import NODES, edge_index
 from tests.suite import ROOT, environment

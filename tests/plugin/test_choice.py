@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.plugin.choice import choice_of
-from gnnbench.plugin.session import run_of
 from gnnbench.workloads.graphs import locate
 from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.workloads.plugin.choice import choice_of
+from gnnbench.workloads.plugin.session import run_of
 
 SUITE = """
 import pytest
@@ -140,7 +140,8 @@ def test_what_a_worker_of_xdist_collected_is_said_by_the_main_process(suite, pyt
     suite.collected("--gnn-shard=1/2")
     worker = suite.session.config
     worker.workeroutput = {}
-    choice_of(worker).pytest_sessionfinish(suite.session)
+    choice_of(worker).pytest_sessionfinish()
+    worker.pluginmanager.get_plugin("gnnbench-selection").pytest_sessionfinish(suite.session)
     main = pytester.parseconfigure("--gnn-device=cpu", "--gnn-shard=1/2", "-n", "1")
     assert choice_of(main).lines(()) == []
     main.hook.pytest_testnodedown(node=worker, error=None)
@@ -148,7 +149,7 @@ def test_what_a_worker_of_xdist_collected_is_said_by_the_main_process(suite, pyt
     assert " ".join(line.split()) == f"gnnbench: 6 of 12 {RUN}; {MORE}, {RUNS_ALL}"
     assert run_of(main).notices == run_of(worker).notices != []
     session = SimpleNamespace(config=main, exitstatus=pytest.ExitCode.NO_TESTS_COLLECTED)
-    choice_of(main).pytest_sessionfinish(session)
+    main.pluginmanager.get_plugin("gnnbench-selection").pytest_sessionfinish(session)
     assert session.exitstatus == pytest.ExitCode.OK, "the tests are in the other shard"
 
 

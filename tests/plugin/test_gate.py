@@ -4,18 +4,18 @@ import json
 import os
 import re
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import pytest
 
 from gnnbench.measure.counter_changes import Counters
 from gnnbench.measure.measurement import Measurement
-from gnnbench.plugin import gate, turns
+from gnnbench.plugin import turns
 from gnnbench.plugin.limits import GATE
-from gnnbench.results import counter_baseline
 from gnnbench.results.baseline import FOLDER
 from gnnbench.results.parts import FORMAT_VERSION, BenchmarkPart
+from gnnbench.workloads import counter_baseline
 from gnnbench.workloads.spec import Spec
 from tests.plugin import recorded as records
 from tests.plugin.recorded import COMPARE, QUIET
@@ -401,12 +401,12 @@ def test_what_counters_say_of_a_benchmark(tmp_path):
     spec = Spec("spmm_sum", "forward", "torch", "float32", "int64", "rmat:5", 8, "cpu")
     empty = {key: {} for key in ("copies", "copied_bytes", "library_calls", "python_calls")}
     counts = {"operators": {"aten::mm": 1}, **empty}
-    found = BenchmarkPart(FORMAT_VERSION, spec, counters=Counters(counts))
+    found = BenchmarkPart(FORMAT_VERSION, asdict(spec), counters=Counters(counts))
     uncounted = replace(found, counters=None)
     whole = Measurement("fake", "one", whole_call="it starts processes")
 
     def said(part, *, strict=True):
-        return gate._counters(SimpleNamespace(rootpath=tmp_path), part, strict=strict)
+        return counter_baseline.fault(tmp_path, part, strict=strict)
 
     assert said(BenchmarkPart(FORMAT_VERSION)) is None, "another project's benchmark has no baseline"
     assert said(uncounted) == "its operators could not be counted"

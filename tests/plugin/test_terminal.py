@@ -6,11 +6,13 @@ from dataclasses import asdict
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from gnnbench import plugin
-from gnnbench.plugin import terminal
 from gnnbench.plugin.limits import GATE
-from gnnbench.report.table import TableRow
+from gnnbench.plugin.terminal import PROGRESS, shorten_their_table
+from gnnbench.workloads import plugin
+from gnnbench.workloads.plugin import terminal
+from gnnbench.workloads.plugin.progress import SessionProgress
 from gnnbench.workloads.spec import Spec
+from gnnbench.workloads.table import TableRow
 from tests.plugin.recorded import collected
 from tests.suite import SMALL, run_kernels
 
@@ -115,7 +117,7 @@ def test_each_result_stands_in_its_line_of_progress_and_the_table_notes_what_mus
 )
 def test_pytest_benchmark_s_table_has_all_benchmarks_where_an_option_is_about_it(pytester, option, whole):
     config = pytester.parseconfigure(option)
-    terminal.shorten_their_table(config)
+    shorten_their_table(config)
     parts = {
         "theirs": "any",
         "ours": {"version": 1, "measurement": {}},
@@ -143,13 +145,13 @@ def test_a_terminal_of_80_columns_sees_what_runs_in_lines_that_fit(pytester, mon
     items = collected(pytester, f"import pytest\n{OURS}", *options, "--benchmark-compare=.")
     reporter, screen = reporting(items[0].config)
     reporter._tw.fullwidth, reporter.isatty = 80, True
-    progress = terminal.SessionProgress(reporter, items)
-    assert items[0].config.pluginmanager.register(progress, terminal.PROGRESS)
+    progress = SessionProgress(reporter, items)
+    assert items[0].config.pluginmanager.register(progress, PROGRESS)
     judging = items[0].config.pluginmanager.get_plugin(GATE)
     for item in items:
         progress.pytest_runtest_logstart(item.nodeid)
         report = pytest.TestReport(item.nodeid, item.location, {}, "passed", None, "call")
-        report.gnnbench = {"result": "checked" if item == items[1] else "  1.20 ms"}
+        report.gnnbench_suite = {"result": "checked" if item == items[1] else "  1.20 ms"}
         judging._show([report])  # at once, although the report is withheld
     lines = [line for line in re.split(r"[\r\n]", re.sub(r"\x1b\[[\d;]*\w", "", screen.getvalue())) if line]
     assert max(len(line.rstrip()) for line in lines) <= 80
@@ -178,7 +180,7 @@ def test_at_most_five_lines_stand_below_the_tables_unless_all_are_asked_for(pyte
     reporter, screen = reporting(pytester.parseconfigure("--gnn-device=cpu", *options))
     remarks = tuple(f"remark {number}" for number in range(6))
     rows = [TableRow(spec, 1e-3, None, None, None, None, None, None, remarks) for spec in SPECS]
-    terminal.summarize(reporter, {row.spec.id: entry(row.spec, row=row, seconds=1e-3) for row in rows})
+    terminal.summarize(reporter, [entry(row.spec, row=row, seconds=1e-3) for row in rows])
     _, below = re.split(r"pyg +1\.00 ms", screen.getvalue())
     lines = below.partition("\n\n")[0].splitlines()[1:]
     assert len(lines) == shown
@@ -189,7 +191,7 @@ def test_at_most_five_lines_stand_below_the_tables_unless_all_are_asked_for(pyte
 def test_the_main_process_of_xdist_writes_the_header_that_its_workers_do_not_show(pytester):
     reporter, screen = reporting(pytester.parseconfigure("--gnn-device=cpu", "-n", "2"))
     report = pytest.TestReport("test_a.py::one", ("test_a.py", 0, "one"), {}, "passed", None, "call")
-    report.gnnbench = entry(SPECS[0], synthetic=True)
+    report.gnnbench_suite = entry(SPECS[0], synthetic=True)
     reporter.stats["passed"] = [report]
     plugin.pytest_terminal_summary(reporter)
     header, *_, checked, synthetic = screen.getvalue().splitlines()

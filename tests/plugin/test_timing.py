@@ -5,9 +5,9 @@ import sys
 
 from gnnbench import codec
 from gnnbench.plugin import timing
-from gnnbench.plugin.choice import choice_of
 from gnnbench.plugin.timing import timing_of
 from gnnbench.results.parts import RunPart
+from gnnbench.workloads.plugin.choice import choice_of
 from tests.plugin.recorded import collected
 
 

@@ -9,7 +9,7 @@ import torch
 
 from gnnbench.profile import record
 from gnnbench.profile.hooks import device_of
-from gnnbench.profile.kinds import KINDS
+from gnnbench.profile_kinds import KINDS
 from gnnbench.workloads.operations import OPERATIONS
 from tests.sampling import nightly
 from tests.suite import SMALL, run_kernels
@@ -84,12 +84,12 @@ def test_every_kind_on_every_platform_leaves_a_record_and_files_for_their_own_re
     result = profile(folder, EPOCH, *chosen, *SMALL, "--gnn-profile", ",".join(TOGETHER), "--gnn-epochs", "2")
     assert result.returncode == 0, result.stdout
     records = [record.read(path) for path in folders(folder)]
-    assert {found.spec.platform for found in records} == platforms
+    assert {found.labels.platform for found in records} == platforms
     for found in records:
         assert set(found.sections) == {*ON_CPU, "counts"}
         assert "CUDA" in found.unavailable["kernels"]
         assert found.repeats == 2
-        assert found.id == found.spec.id
+        assert found.id == found.labels.id
         assert dict(found.environment["libraries"])["torch"]
     for path in folders(folder):
         assert pstats.Stats(str(path / "functions.prof")).total_calls > 0

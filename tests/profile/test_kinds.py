@@ -3,23 +3,26 @@ import json
 import pytest
 import torch
 
+from gnnbench import profile_kinds
 from gnnbench.errors import UsageError
 from gnnbench.measure.seam import Pedantic
 from gnnbench.profile import kinds
 from gnnbench.profile.subject import Subject
 from tests.profile.subjects import subject_of, widest
 
-ON_CPU = [name for name in kinds.KINDS if name not in ("kernels", "instructions")]
+ON_CPU = [name for name in profile_kinds.KINDS if name not in ("kernels", "instructions")]
 
 
 def test_wrong_kinds_are_a_line():
     with pytest.raises(UsageError) as caught:
-        kinds.known("fases")
-    assert str(caught.value) == f"unknown kind of profile 'fases': choose from {', '.join(kinds.KINDS)}"
+        profile_kinds.known("fases")
+    assert (
+        str(caught.value) == f"unknown kind of profile 'fases': choose from {', '.join(profile_kinds.KINDS)}"
+    )
     with pytest.raises(
         UsageError, match=r"^kind of profile 'instructions': .* take trace,phases in another run$"
     ):
-        kinds.check(["instructions", "trace", "phases"])
+        profile_kinds.check(["instructions", "trace", "phases"])
 
 
 @pytest.mark.parametrize("name", ON_CPU)

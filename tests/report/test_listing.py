@@ -3,8 +3,8 @@ import sys
 import pytest
 
 from gnnbench.errors import UsageError
-from gnnbench.report import listing
 from gnnbench.report.console import terminal
+from gnnbench.workloads import listing
 from gnnbench.workloads.operations import OPERATIONS
 
 

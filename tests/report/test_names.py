@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.report.names import Labels, clean, groups, in_lines, short, spec_of, titles
+from gnnbench.report.names import Names, clean, groups, in_lines, labels_in, short, titles
 from gnnbench.workloads.spec import Spec
 
 
@@ -17,11 +17,9 @@ def test_every_character_shows():
 
 def test_a_test_id_of_ours_is_a_spec():
     name = "benchmarks/test_a.py::test_a[spmm_sum-forward_backward-pyg-float32-int64-rmat-like:12-64-cuda]"
-    assert spec_of(name) == Spec(
-        "spmm_sum", "forward_backward", "pyg", "float32", "int64", "rmat-like:12", 64, "cuda"
-    )
-    assert spec_of("benchmarks/test_a.py::test_a[cora]") is None
-    assert spec_of(name.replace("forward_backward", "sideways")) is None
+    spec = Spec("spmm_sum", "forward_backward", "pyg", "float32", "int64", "rmat-like:12", 64, "cuda")
+    others = ("benchmarks/test_a.py::test_a[cora]", name.replace("forward_backward", "sideways"))
+    assert labels_in((name, *others)) == {name: spec.labels, **dict.fromkeys(others)}
 
 
 @pytest.mark.parametrize("hidden", [64, 128])
@@ -31,7 +29,7 @@ def test_a_title_says_what_tells_apart(hidden):
         for platform in ("pyg", "torch")
         for width in dict.fromkeys((64, hidden))
     ]
-    found, common = titles(["x"] * len(specs), specs)
+    found, common = titles(["x"] * len(specs), [spec.labels for spec in specs])
     if hidden == 64:
         assert found == [("spmm_sum fwd", "pyg"), ("spmm_sum fwd", "torch")]
         assert common == "cora · hidden 64 · float32 · int64 · cpu"
@@ -68,29 +66,29 @@ OTHER = replace(SPEC, operation="spmm_sum", direction="forward", platform="pyg")
 
 
 def of(*specs):
-    return {f"benchmarks/test_a.py::test_a[{spec.id}]": spec for spec in specs}
+    return {f"benchmarks/test_a.py::test_a[{spec.id}]": spec.labels for spec in specs}
 
 
 def test_ours_have_columns_and_a_heading():
-    labels = Labels.of(of(SPEC, OTHER))
-    assert labels.columns == ("operation", "dir", "on")
-    assert list(labels.cells.values()) == [
+    names = Names.of(of(SPEC, OTHER))
+    assert names.columns == ("operation", "dir", "on")
+    assert list(names.cells.values()) == [
         ("add_remaining_self_loops", "f+b", "sparse"),
         ("spmm_sum", "fwd", "pyg"),
     ]
-    assert labels.shared == "cora · hidden 256 · float32 · int64 · cpu"
+    assert names.shared == "cora · hidden 256 · float32 · int64 · cpu"
 
 
 def test_in_one_table_a_further_column_has_the_inputs_that_differ():
     specs = of(SPEC, replace(SPEC, dataset="pubmed"), replace(SPEC, dataset="pubmed", hidden=64))
-    labels = Labels.of(specs)
-    assert labels.columns == ("operation", "dir", "on", "input")
-    assert [cells[-1] for cells in labels.cells.values()] == [
+    names = Names.of(specs)
+    assert names.columns == ("operation", "dir", "on", "input")
+    assert [cells[-1] for cells in names.cells.values()] == [
         "cora · hidden 256",
         "pubmed · hidden 256",
         "pubmed · hidden 64",
     ]
-    assert labels.shared == "float32 · int64 · cpu"
+    assert names.shared == "float32 · int64 · cpu"
     assert [group.shared for group in groups(specs)] == [
         "cora · hidden 256 · float32 · int64 · cpu",
         "pubmed · hidden 256 · float32 · int64 · cpu",
@@ -100,15 +98,15 @@ def test_in_one_table_a_further_column_has_the_inputs_that_differ():
 
 def test_others_and_what_columns_cannot_tell_apart_have_ids():
     others = {"bench/test_a.py::b[x/y::z]": None, "bench/test_b.py::c": None}
-    assert Labels.of(others).columns == ("benchmark",)
-    assert Labels.of(others).shared == "bench/"
-    assert [*Labels.of(others).cells.values()] == [("test_a.py::b[x/y::z]",), ("test_b.py::c",)]
+    assert Names.of(others).columns == ("benchmark",)
+    assert Names.of(others).shared == "bench/"
+    assert [*Names.of(others).cells.values()] == [("test_a.py::b[x/y::z]",), ("test_b.py::c",)]
     mixed = {**of(SPEC), **others}
-    assert Labels.of(mixed).columns == ("benchmark",)
+    assert Names.of(mixed).columns == ("benchmark",)
     assert [group.columns for group in groups(mixed)] == [("operation", "dir", "on"), ("benchmark",)]
-    twice = {"a.py::test_own[1]": SPEC, "a.py::test_own[2]": SPEC}
-    assert [*Labels.of(twice).cells.values()] == [("test_own[1]",), ("test_own[2]",)]
-    assert [*Labels.of({"a/b/": None, "a/b/c": None}).cells.values()] == [("b/",), ("b/c",)]
+    twice = dict.fromkeys(("a.py::test_own[1]", "a.py::test_own[2]"), SPEC.labels)
+    assert [*Names.of(twice).cells.values()] == [("test_own[1]",), ("test_own[2]",)]
+    assert [*Names.of({"a/b/": None, "a/b/c": None}).cells.values()] == [("b/",), ("b/c",)]
     assert groups({}) == []
 
 

@@ -1,3 +1,5 @@
+from dataclasses import asdict
+
 import pytest
 
 from gnnbench.profile.findings import Finding
@@ -23,7 +25,7 @@ FINDING = Finding("x", "A " * 60, "scatter: 50%", "sort the edges")
 
 def profiled(folder, platform, *findings, **sections):
     """Return a profile of the platform."""
-    spec = Spec("epoch", "train", platform, "float32", "int64", "cora", 16, "cpu")
+    spec = asdict(Spec("epoch", "train", platform, "float32", "int64", "cora", 16, "cpu"))
     (folder / platform).mkdir()
     for name in ("profile.json", "functions.pstats"):
         (folder / platform / name).touch()

@@ -2,13 +2,12 @@ import re
 from dataclasses import replace
 
 from gnnbench.measure.counter_changes import Counters
+from gnnbench.measure.limit import Limit, Rates, Work
 from gnnbench.measure.measurement import Measurement
 from gnnbench.report.console import terminal
-from gnnbench.report.names import heading
-from gnnbench.report.table import TableRow, document, notes, reading
 from gnnbench.results.parts import FORMAT_VERSION, BenchmarkPart
-from gnnbench.workloads.least_work import Limit, Rates, Work
 from gnnbench.workloads.spec import Spec
+from gnnbench.workloads.table import TableRow, document, notes, reading
 
 SPEC = Spec("spmm_sum", "forward", "pyg", "float32", "int64", "cora", 256, "cpu")
 ROW = TableRow(SPEC, 1e-3, 0.99e-3, 1.012e-3, 0.52, 3 * 2**20, 12, 3)
@@ -120,9 +119,9 @@ def test_notes_name_a_few_benchmarks_and_count_many():
 def test_one_table_for_each_graph_width_and_type():
     specs = [SPEC, replace(SPEC, hidden=64), replace(SPEC, dtype="bfloat16"), replace(SPEC, dataset="pubmed")]
     found = document(replace(ROW, spec=spec) for spec in (*specs, *specs))
-    assert [table.heading for table in found] == [heading(spec) for spec in specs]
+    assert [table.heading for table in found] == [spec.labels.heading for spec in specs]
     assert document([]) == []
-    assert heading(SPEC) == "cora · hidden 256 · float32 · int64 · cpu"
+    assert SPEC.labels.heading == "cora · hidden 256 · float32 · int64 · cpu"
 
 
 def test_fastest_is_bold_where_there_is_a_choice_and_a_name_is_text():

@@ -43,7 +43,7 @@ def notes(*rows):
 
 def test_our_own_fit_80_columns_with_a_saved_spec_or_without():
     wide = replace(SLOWER, verdict="undecided", low=0.5, high=1e9, minimum_detectable_effect=1e6)
-    missing = row(MISSING, "test_a.py::c", spec=replace(SPEC, dataset="pubmed"))
+    missing = row(MISSING, "test_a.py::c", labels=replace(SPEC, dataset="pubmed").labels)
     text = shown(row(wide, OURS), missing, row(SLOWER))
     assert max(map(len, text.splitlines())) <= 80
     headings = [line for line in text.splitlines() if "hidden 256" in line or line == "test_a.py::"]

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from gnnbench.errors import UsageError
-from gnnbench.results import counter_baseline
+from gnnbench.measure.counter_changes import changed
+from gnnbench.workloads import counter_baseline
 from gnnbench.workloads.operations import OPERATIONS
 from tests.sampling import nightly
 from tests.suite import ROOT, SMALL, run_kernels
@@ -18,7 +19,7 @@ COUNTS = {"operators": {"aten::mm": 2}, "python_calls": {"Python calls": 7}, **N
 
 def test_differences_name_what_came_went_and_changed():
     def differences(*given):
-        return list(map(str, counter_baseline.changed(*given)))
+        return list(map(str, changed(*given)))
 
     baseline = {"operators": {"aten::mm": 1, "aten::sort": 3, "aten::add": 1}}
     found = {"operators": {"aten::mm": 2, "aten::add": 1, "aten::sum": 4}}

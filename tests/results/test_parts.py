@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.results import parts
 from gnnbench.results.parts import FORMAT_VERSION
 from gnnbench.workloads import roofline
+from gnnbench.workloads.identity import identity
 from gnnbench.workloads.roofline import Rates
 from gnnbench.workloads.spec import Spec
 
@@ -20,7 +20,7 @@ def benchmark(x):
 
 def test_identity_and_graph_survive_json(make_case, small_graph):
     case = make_case(hidden=16)
-    read = json.loads(json.dumps(parts.identity(case, [benchmark], [Path(__file__).parent], [helper])))
+    read = json.loads(json.dumps(identity(case, [benchmark], [Path(__file__).parent], [helper])))
     assert Spec(**read["spec"]) == case.spec
     assert read["version"] == FORMAT_VERSION
     assert read["graph"] == {
@@ -33,7 +33,7 @@ def test_identity_and_graph_survive_json(make_case, small_graph):
         "content_hash": small_graph.content_hash,
     }
     assert len(read["code_hash"]) == 16
-    other = parts.identity(case, [helper], [Path(__file__).parent], [helper])
+    other = identity(case, [helper], [Path(__file__).parent], [helper])
     assert other["code_hash"] != read["code_hash"]
     assert other["code_hash"] == other["definition_hash"] == read["definition_hash"]
 

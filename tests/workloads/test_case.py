@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from gnnbench.report.names import SHORT_DIRECTION
 from gnnbench.workloads.inputs import gradient_for, pattern
-from gnnbench.workloads.spec import AUTOCAST, DIRECTIONS, FLOATS, INTEGERS, Spec
+from gnnbench.workloads.spec import AUTOCAST, DIRECTIONS, FLOATS, INTEGERS, SHORT_DIRECTION, Spec
 
 
 def test_a_spec_is_a_frozen_key_of_all_its_fields():

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from gnnbench.measure.limit import Work
 from gnnbench.workloads import gcn
 from gnnbench.workloads.graphs.graph import Graph
-from gnnbench.workloads.least_work import Work
 from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.roofline import least
 from gnnbench.workloads.spec import AUTOCAST, FLOATS, FORWARD_BACKWARD, INTEGERS

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from gnnbench.errors import UsageError
+from gnnbench.measure.limit import Work
 from gnnbench.workloads import roofline
-from gnnbench.workloads.least_work import Work
 from gnnbench.workloads.roofline import Rates, explain, last_level_cache_bytes, measure, rates
 
 MIB = 2**20

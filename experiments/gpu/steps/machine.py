@@ -27,7 +27,7 @@ def _record(plan: Any) -> dict[str, Any]:
     from gnnbench.files import cache_folder
 
     found = {"environment": asdict(environment.collect(device=plan.device))}
-    found["findings"] = [asdict(finding) for finding in doctor.examine(None, cache_folder(), ROOT)]
+    found["findings"] = [asdict(finding) for finding in doctor.examine({"data": None}, cache_folder(), ROOT)]
     if plan.device == "cuda":
         properties = torch.cuda.get_device_properties("cuda")
         found["gpu"] = {

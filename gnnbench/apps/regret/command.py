@@ -14,7 +14,7 @@ from ...cli.progress import Progress
 from ...errors import UsageError, unknown_name
 from ...files import cache_folder, check_writable, save
 from ...json_io import as_text
-from ...options import OPTIONS
+from ...option_defaults import every
 
 if TYPE_CHECKING:
     from ...workloads.graphs.catalog import DatasetName
@@ -45,12 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, (default, text) in _LISTS.items():
         parser.add_argument(f"--{name}", metavar="LIST", help=f"{text}, with commas. Default: {default}.")
-    OPTIONS["dataset"].declare(
+    every()["dataset"].declare(
         parser.add_argument, text="graphs, instead of random ones by --skew, --scale and --degree"
     )
-    OPTIONS["hidden"].declare(parser.add_argument, text=f"widths, with commas. Default: {_HIDDEN}.")
+    every()["hidden"].declare(parser.add_argument, text=f"widths, with commas. Default: {_HIDDEN}.")
     for name in ("dtype", "index-dtype", "device", "data"):
-        OPTIONS[name].declare(parser.add_argument)
+        every()[name].declare(parser.add_argument)
     parser.add_argument(
         "--budget",
         type=positive_seconds,
@@ -143,7 +143,7 @@ def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
                 grid,
                 options.budget,
                 effect,
-                OPTIONS["data"].value(options.data),
+                every()["data"].value(options.data),
                 cache_folder(),
                 lambda devices: clock_for(devices, RealTime.seconds, flush=True),
                 progress.step,
@@ -170,14 +170,14 @@ def _grid(options: argparse.Namespace) -> "Grid":
     for name in directions:
         if name not in (FORWARD, FORWARD_BACKWARD):
             raise unknown_name("direction", name, (FORWARD, FORWARD_BACKWARD))
-    device, _ = OPTIONS["device"].value(options.device)
+    device, _ = every()["device"].value(options.device)
     return Grid(
         families,
         directions,
-        OPTIONS["dataset"].value(options.dataset) or _random_graphs(options),
-        OPTIONS["hidden"].value(options.hidden) or tuple(map(int, _HIDDEN.split(","))),
-        OPTIONS["dtype"].value(options.dtype),
-        OPTIONS["index-dtype"].value(options.index_dtype),
+        every()["dataset"].value(options.dataset) or _random_graphs(options),
+        every()["hidden"].value(options.hidden) or tuple(map(int, _HIDDEN.split(","))),
+        every()["dtype"].value(options.dtype),
+        every()["index-dtype"].value(options.index_dtype),
         _numbers("threads", options),
         device,
     )

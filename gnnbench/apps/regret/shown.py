@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from ... import units
 from ...report.document import Column, Document, Note, Table
-from ...report.names import SHORT_DIRECTION
 from ...workloads.graphs.catalog import FAMILIES, DatasetName
 from ...workloads.operations import OPERATIONS
+from ...workloads.spec import SHORT_DIRECTION
 from .paths import family_of
 from .result import Crossover, Point, Regret, Regrets, is_slower, moved
 

@@ -10,7 +10,7 @@ import altair as alt
 from ...report import drawing, page
 from ...report.charts.common import Rows, Spec, rows_of, verdict_marks
 from ...report.document import chosen
-from ...report.names import short, specs_in
+from ...report.names import labels_in, short
 from ...report.style import Style
 from . import shown
 from .state import TIMES, State, Step, kinds
@@ -23,7 +23,7 @@ def html(state: State, feed: str) -> str:
     """Return the page."""
     changes = state.changes()
     names = _drawn(state)
-    labels = short(specs_in(name for step in state.steps for name in _rows(step)))
+    labels = short(labels_in(name for step in state.steps for name in _rows(step)))
     words = f"{len(changes)} changes in {len(state.neighbours)} steps"
     pairs = [pair for change in changes for pair in change.pairs.values()]
     return page.render(

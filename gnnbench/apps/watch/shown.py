@@ -9,7 +9,7 @@ from ... import __version__, units
 from ...compare.comparison import Compared
 from ...report import bisect, verdicts
 from ...report.document import Column, Document, Heading, Note, tables
-from ...report.names import LONGEST, clean, short, specs_in
+from ...report.names import LONGEST, clean, labels_in, short
 from ...report.wording import memory_notes, result_notes
 from .state import FORMAT_VERSION, TIMES, Change, State, Step, kinds
 
@@ -51,14 +51,14 @@ def of_step(step: Step) -> Document:
     causes = {cause: None for name in pairs for cause in step.causes(name)}
     return [
         Note(f"{versions(step)}{' (anchor)' if step.is_anchor else ''}: {counts(step)}"),
-        *tables(specs_in(pairs), COLUMNS, pairs),
+        *tables(labels_in(pairs), COLUMNS, pairs),
         *map(Note, (*map(bisect.named, causes), *why)),
     ]
 
 
 def title(change: Change, watched: str) -> str:
     """Return the title of a change: `k_hop_subgraph fwd pyg: slower, 1.07x, since torch_geometric 2.7.0`."""
-    names = short(specs_in(change.pairs))
+    names = short(labels_in(change.pairs))
     first, *others = change.pairs
     ratio = change.pairs[first][0].judgement.ratio
     size = f", {units.ratio(ratio, '', changed=True).strip()}" if ratio and change.kinds[0] in TIMES else ""
@@ -109,7 +109,7 @@ def text(change: Change, watched: str) -> Document:
         Note(f"{versions(step)}: {count} changed ({', '.join(change.kinds)}){measured}."),
         *([Note(f"The cause is {one}.") for one in found] or [Note(_unknown(step))]),
         Note(f"The results of both sides: {', '.join(sorted(names)) or 'not compared'}."),
-        *tables(specs_in(change.pairs), COLUMNS, change.pairs),
+        *tables(labels_in(change.pairs), COLUMNS, change.pairs),
         *map(Note, dict.fromkeys(notes)),
         Note(f"machine: {machine.get('cpu')}, {machine.get('cores')} cores, Python {machine.get('python')}"),
         *([Note("repeat", change.command)] if change.command else []),

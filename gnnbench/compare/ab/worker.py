@@ -22,15 +22,14 @@ The answer is `done` whenever the test has ended: also if it was skipped, raised
 process notes what it uses (`unchanged/used.py`), this and the first answer, `collected`, have it.
 """
 
-import importlib
 import json
 import os
 import sys
 import tempfile
 import traceback
 import zlib
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -72,7 +71,9 @@ _OPTIONS: Mapping[str, Any] = {
     "benchmark_storage": f"file://{tempfile.gettempdir()}",
 }
 _OPERATIONS = "operations"
-"""Marker of gnnbench's own benchmarks."""
+"""Marker of the suite's benchmarks."""
+_SUITE = "gnnbench-suite"
+"""Of the plugin of the suite that is a part of gnnbench."""
 _CHOICE = "gnnbench-choice"
 """Of gnnbench's plugin on this side: which benchmarks run."""
 _PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout")
@@ -158,7 +159,9 @@ class Worker(Overrides):
         declared = [name for name, item in items.items() if declares(item)]
         older = "" if config.pluginmanager.has_plugin(outcome.FIXTURES) else outcome.fixtures(config)
         if self._apart:
-            _load_libraries(session.items)
+            # Each fork would import them again, and an import of one changes what others execute.
+            suite = config.pluginmanager.get_plugin(_SUITE)  # of this side's gnnbench
+            getattr(suite, "load_libraries", lambda _items: None)(session.items)
         told = {
             "answer": "collected",
             "names": list(items),
@@ -321,18 +324,6 @@ class Worker(Overrides):
 def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
     """Run pytest with the plugin."""
     run(trees, Worker(terms, link, trees))
-
-
-def _load_libraries(items: Iterable[pytest.Item]) -> None:
-    """Import the libraries that gnnbench's own benchmarks import when they run, whichever of them will run.
-
-    Each fork would import them again, and an import of one changes what others execute.
-    """
-    if any(item.get_closest_marker(_OPERATIONS) for item in items):
-        platforms = importlib.import_module("gnnbench.workloads.platforms")  # that of this side
-        for name in platforms.PLATFORMS:
-            with suppress(Exception):  # it is not installed, or does not work; the test says so
-                platforms.load(name)
 
 
 def _fake_machine(pair: int, side: int, slower: float) -> "FakeMachine | None":

@@ -3,8 +3,9 @@
 from functools import partial
 from typing import Any
 
+from ...measure.limit import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import definitions, dgl, on_dgl, on_torch
 from ..limits import CSR_PRODUCT, DGL_HALF
 from ..operation import Call, Operation

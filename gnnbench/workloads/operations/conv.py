@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from functools import partial
 
+from ...measure.limit import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import definitions
 from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from ...measure.limit import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import on_sparse, torch, torch_sparse, utils
 from ..limits import HALF, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation

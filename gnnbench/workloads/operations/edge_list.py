@@ -7,8 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from ...measure.limit import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import definitions, dgl, torch, torch_sparse, utils
 from ..limits import HALF, KEY_OVERFLOW, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation

@@ -2,8 +2,9 @@
 
 from functools import partial
 
+from ...measure.limit import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import definitions, inputs, torch, torch_scatter, utils
 from ..limits import DGL_HALF, HALF, NO_PRODUCT, Limit
 from ..operation import Call, Operation

@@ -2,8 +2,9 @@
 
 from functools import partial
 
+from ...measure.limit import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import definitions, inputs
 from ..libraries import functional as F
 from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from ...measure.limit import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import functional as F
 from ..libraries import gat
 from ..limits import MIXED, SPARSE_TENSOR, Limit

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from itertools import pairwise
 
+from ...measure.limit import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..limits import SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
 from ..spec import TRAIN

@@ -7,8 +7,9 @@ numbers, not weights.
 from functools import partial
 from typing import Any
 
+from ...measure.limit import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import on_sparse, on_torch, torch, torch_sparse, utils
 from ..limits import KEY_OVERFLOW, SPARSE_TENSOR
 from ..operation import Call, Operation

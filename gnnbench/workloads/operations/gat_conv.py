@@ -9,8 +9,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from ...measure.limit import Work
 from ..annotations import Case, Graph, Module, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import definitions, dgl, inputs, on_dgl, pyg_nn, torch
 from ..libraries import functional as F
 from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit

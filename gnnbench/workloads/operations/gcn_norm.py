@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from ...measure.limit import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import definitions, dgl, gcn_conv, on_dgl, on_sparse, torch, torch_sparse, utils
 from ..limits import DGL_HALF, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation

@@ -1,7 +1,8 @@
 """The rank of each entry among those of its node, by value."""
 
+from ...measure.limit import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import utils
 from ..limits import HALF, Limit
 from ..operation import Call, Operation

@@ -5,8 +5,9 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...measure.limit import Work
 from ..annotations import Case, Graph, Layer, Module, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import definitions, dgl, inputs, network, on_dgl, pyg_nn, torch
 from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation

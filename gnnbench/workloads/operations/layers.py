@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+from ...measure.limit import Work
 from ..annotations import Case, Graph, Module, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import definitions, dgl, inputs, on_sparse, pyg_nn, torch
 from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation

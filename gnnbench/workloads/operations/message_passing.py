@@ -3,8 +3,9 @@
 from functools import partial
 from typing import Any
 
+from ...measure.limit import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import dgl, on_dgl, pyg_nn, torch
 from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation

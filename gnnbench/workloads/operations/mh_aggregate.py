@@ -10,8 +10,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from ...measure.limit import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import definitions, on_dgl, torch
 from ..limits import OVERFLOW
 from ..operation import Call, Operation

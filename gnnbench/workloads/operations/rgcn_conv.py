@@ -3,8 +3,9 @@
 from functools import partial
 from typing import Any, NamedTuple
 
+from ...measure.limit import Work
 from ..annotations import Case, Graph, Layer, Module, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, torch, torch_geometric
 from ..limits import DGL_HALF, HALF, SCATTER_ADD, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation

@@ -7,8 +7,9 @@ messages of a node lie apart, as in PyG's data sets, which are sorted by source 
 from functools import partial
 from typing import Any, NamedTuple
 
+from ...measure.limit import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import definitions, dgl, on_dgl, torch_scatter, utils
 from ..limits import DGL_HALF, MAX_GRADIENT, SCATTER_ADD, Limit
 from ..operation import Call, Operation

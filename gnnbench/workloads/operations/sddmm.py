@@ -1,7 +1,8 @@
 """The dot product of the features at both ends of each edge: a sampled dense-dense matrix product."""
 
+from ...measure.limit import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import dgl, inputs, torch
 from ..limits import DGL_HALF, HALF, NO_PRODUCT, Limit
 from ..operation import Call, Operation

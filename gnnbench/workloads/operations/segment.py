@@ -5,8 +5,9 @@ Message e of [E, F] belongs to the target of entry e. Entries are sorted by targ
 
 from functools import partial
 
+from ...measure.limit import Work
 from ..annotations import Case, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import dgl, torch, torch_scatter, utils
 from ..limits import DGL_HALF, MAX_GRADIENT, SEGMENT_SUM, Limit
 from ..operation import Call, Operation

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
+from ...measure.limit import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import torch, utils
 from ..operation import Call, Operation
 from .subgraph import drawn

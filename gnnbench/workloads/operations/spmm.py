@@ -3,8 +3,9 @@
 from functools import partial
 from typing import Any
 
+from ...measure.limit import Work
 from ..annotations import Case, Edges, Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import definitions, torch, torch_geometric, torch_scatter, torch_sparse, utils
 from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation

@@ -1,7 +1,8 @@
 """A layer with dot-product attention over neighbours."""
 
+from ...measure.limit import Work
 from ..annotations import Case, Graph, Module, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import inputs, pyg_nn, torch
 from ..limits import SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ...measure.limit import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols, Work
+from ..least_work import Symbols
 from ..libraries import definitions, dgl, on_dgl
 from ..limits import DGL_HALF, MAX_GRADIENT, Limit
 from ..operation import Call, Operation

@@ -1,28 +1,27 @@
-"""Chooses which tests run: of gnnbench's own benchmarks the default ones, unless the user selects others."""
+"""Chooses which of the suite's benchmarks run: the default ones, unless the user selects others."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from .. import units
-from ..workloads.cells import is_default
-from ..workloads.operations import OPERATIONS
-from . import writing
-from .session import Run, is_ours, places, run_of, spec_of
+from ... import units
+from ...plugin import writing
+from ...plugin.selection import CHOICE
+from ...plugin.session import options_of, places, untimed_by
+from ..cells import is_default
+from ..operations import OPERATIONS
+from .session import Run, owns, run_of, spec_of
 
-PLUGIN = "gnnbench-choice"
 DEFAULT = "default"
 """The marker."""
-AGAIN = "gnn_again"
-"""Hidden option: a file with the ids of the tests that a confirming process times again."""
 _OF_WORKER = "gnn_choice"
 _SET_UP_SECONDS = 0.8
 """What a benchmark takes besides its timing, on average on two cores: set-up, check and inspection."""
 
 
 class Choice:
-    """Marks the default benchmarks, and deselects the others and the tests of other shards."""
+    """Marks the default benchmarks, and deselects the others."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -30,16 +29,14 @@ class Choice:
         """The benchmarks that are not default ones, by id; `gnnbench ab` may run one that is elsewhere."""
         self._counts = 0, 0
         """How many benchmarks that can run here are default ones, and how many are not."""
-        self._of_shard = 0, 0
-        """How many tests this shard has, and how many the others have."""
         named = any((config.rootpath / place).is_file() for place in places(config))
         self._narrowed = bool(named or config.option.keyword)
         self._run: Run | None = None
-        """None: no benchmark of gnnbench was collected."""
+        """None: no benchmark of the suite was collected."""
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Mark a default benchmark."""
-        if is_ours(item):
+        if owns(item):
             spec, self._run = spec_of(item), run_of(self._config)
             operation = OPERATIONS.get(spec.operation)
             graphs = [name.id for name in self._run.graphs(operation.graphs if operation else ())]
@@ -53,28 +50,13 @@ class Choice:
         """Deselect after -k, which other tests are selected by too."""
         config = self._config
         others: list[pytest.Item] = []
-        elsewhere: list[pytest.Item] = []
         if not (config.option.markexpr or any("::" in one for one in config.args) or config.option.gnn_all):
-            others = [item for item in items if is_ours(item) and not item.get_closest_marker(DEFAULT)]
+            others = [item for item in items if owns(item) and not item.get_closest_marker(DEFAULT)]
         self.left_out = {item.nodeid: item for item in others}
         items[:] = [item for item in items if item.nodeid not in self.left_out]
         self._counts = _runnable(items), _runnable(others)
-        if config.option.gnn_shard and (shard := run_of(config).options.shard):
-            elsewhere = [item for item in items if not shard.has(item.nodeid)]
-            items[:] = [item for item in items if shard.has(item.nodeid)]
-            self._of_shard = len(items), len(elsewhere)
-        if deselected := others + elsewhere:
-            config.hook.pytest_deselected(items=deselected)
-        if file := config.getoption(AGAIN):
-            names = set(file.read_text(encoding="utf-8").splitlines())
-            items[:] = [item for item in items if item.nodeid in names]
-
-    def pytest_report_collectionfinish(self) -> str | None:
-        """Return a line with the number of tests in this shard and in all."""
-        if not self._config.option.gnn_shard:
-            return None
-        shard = run_of(self._config).options.shard
-        return f"gnnbench: shard {shard}: {self._of_shard[0]} of {sum(self._of_shard)} tests"
+        if others:
+            config.hook.pytest_deselected(items=others)
 
     def lines(self, items: Sequence[pytest.Item]) -> list[str]:
         """Return the header line on which benchmarks run, or how long all of these tests take."""
@@ -85,7 +67,7 @@ class Choice:
             text = f"{kept} of {units.count(kept + left_out, 'benchmark')} {run}; {more}--gnn-all runs all"
         elif to_time and config.option.gnn_all and self._is_timed():
             each = float(config.getoption("benchmark_max_time")) + _SET_UP_SECONDS
-            seconds = run_of(config).options.time_seconds or to_time * each
+            seconds = options_of(config).time_seconds or to_time * each
             takes = "takes" if to_time == 1 else "take"
             text = f"{units.count(to_time, 'benchmark')} {takes} about {units.duration(seconds)}"
         else:
@@ -93,36 +75,32 @@ class Choice:
         return writing.lines(config, f"gnnbench: {text}")
 
     def _is_timed(self) -> bool:
-        instead = ("counters", "profile", "dry_run")
         theirs: Any = getattr(self._config, "_benchmarksession", None)
-        used = any(self._config.getoption(f"gnn_{name}") for name in instead)
-        return not used and theirs is not None and not theirs.disabled
+        return not untimed_by(self._config) and theirs is not None and not theirs.disabled
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Let a session pass whose shard has no tests, and pass on what a worker of xdist collected."""
+    def pytest_sessionfinish(self) -> None:
+        """Pass on what a worker of xdist collected."""
         if hasattr(self._config, "workeroutput"):
             notices = self._run.notices if self._run else []
-            self._config.workeroutput[_OF_WORKER] = self._counts, self._of_shard, notices
-        if self._of_shard[1] and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
-            session.exitstatus = pytest.ExitCode.OK
+            self._config.workeroutput[_OF_WORKER] = self._counts, notices
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take it from a worker; all collect the same, and the main process collects nothing."""
         if found := getattr(node, "workeroutput", {}).get(_OF_WORKER):
-            self._counts, self._of_shard, notices = found
+            self._counts, notices = found
             if notices:
                 run_of(self._config).notices = notices
 
 
 def choice_of(config: pytest.Config) -> Choice:
     """Return the session's choice."""
-    found = config.pluginmanager.get_plugin(PLUGIN)
+    found = config.pluginmanager.get_plugin(CHOICE)
     assert isinstance(found, Choice)
     return found
 
 
 def _runnable(items: Sequence[pytest.Item]) -> int:
-    """Count the benchmarks of gnnbench that can run here."""
-    return sum(is_ours(item) and not item.get_closest_marker("skip") for item in items)
+    """Count the suite's benchmarks that can run here."""
+    return sum(owns(item) and not item.get_closest_marker("skip") for item in items)

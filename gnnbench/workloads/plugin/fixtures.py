@@ -12,34 +12,33 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .. import codec, environment
-from ..errors import UsageError
-from ..files import cache_folder
-from ..options import Options
-from ..packages import is_installed
-from ..results import counter_baseline
-from ..variants.collected import CHECKED, WHOLE_CALL, marked
-from ..workloads import operations, platforms
-from ..workloads.platforms import Kernel, Result
-from ..workloads.spec import FORWARD, FORWARD_BACKWARD, Spec
-from .session import COUNTED, here, run_of, settings_of, stop
+from ... import codec, environment
+from ...errors import UsageError
+from ...files import cache_folder
+from ...packages import is_installed
+from ...plugin.session import here, options_of, settings_of, stop
+from ...variants.collected import CHECKED, WHOLE_CALL, marked
+from .. import counter_baseline, operations, platforms
+from ..platforms import Kernel, Result
+from ..spec import FORWARD, FORWARD_BACKWARD, Spec
+from .session import COUNTED, run_of
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ..measure.counter_changes import Counters
-    from ..workloads.case import Case
-    from ..workloads.definitions import Reference
-    from ..workloads.graphs.graph import Graph
-    from ..workloads.kept_reference import KeptReference
-    from ..workloads.least_work import Rates
-    from ..workloads.training import Training
+    from ...measure.counter_changes import Counters
+    from ...measure.limit import Rates
+    from ..case import Case
+    from ..definitions import Reference
+    from ..graphs.graph import Graph
+    from ..kept_reference import KeptReference
+    from ..training import Training
 
 
 @pytest.fixture(scope="session")
 def graph(request: pytest.FixtureRequest) -> "Graph":
     """The graph in the test's id, loaded once."""
-    from ..workloads.graphs.load import load
+    from ..graphs.load import load
 
     if not hasattr(request, "param"):
         pytest.fail("gnnbench: the fixtures need a marker: add @pytest.mark.operations(NAME)", pytrace=False)
@@ -55,7 +54,7 @@ def graph(request: pytest.FixtureRequest) -> "Graph":
 @pytest.fixture(scope="session")
 def weights(graph: "Graph", hidden: int) -> "list[tuple[Tensor, Tensor]]":
     """The initial weights and biases of the network, equal on every platform."""
-    from ..workloads import gcn
+    from .. import gcn
 
     return gcn.initial_weights(gcn.widths(graph, hidden))
 
@@ -75,7 +74,7 @@ def case(
 
     An operation that has calls with and without pyg-lib runs without it on pyg.
     """
-    from ..workloads.case import Case
+    from ..case import Case
 
     spec = Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device)
     own = operations.OPERATIONS.get(operation)
@@ -105,7 +104,7 @@ def training(
     case: "Case", library: platforms.PlatformModule, weights: "list[tuple[Tensor, Tensor]]"
 ) -> "Training":
     """The platform's model, optimiser and tensors for an epoch."""
-    from ..workloads.training import prepare
+    from ..training import prepare
 
     return prepare(case, library, weights)
 
@@ -119,7 +118,7 @@ def reference() -> SimpleNamespace:
 @pytest.fixture(scope="session")
 def kept_reference() -> "KeptReference":
     """The last reference that was computed, for the other platforms and directions of its operation."""
-    from ..workloads.kept_reference import KeptReference
+    from ..kept_reference import KeptReference
 
     return KeptReference()
 
@@ -127,13 +126,15 @@ def kept_reference() -> "KeptReference":
 @pytest.fixture(scope="session")
 def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates]":
     """The machine's memory and arithmetic rates by dtype, measured once and cached."""
-    from ..workloads import roofline
+    from .. import roofline
 
     machine = environment.name_with_versions(here(request.config))
     return lambda dtype: roofline.rates(device, dtype, machine, cache_folder())
 
 
-def _judge_counters(request: pytest.FixtureRequest, spec: Spec, found: "Counters", options: Options) -> None:
+def _judge_counters(
+    request: pytest.FixtureRequest, spec: Spec, found: "Counters", *, is_updated: bool
+) -> None:
     """Store the counts for the report; fail the test if they differ from the baseline."""
     root = request.config.rootpath
     changed = counter_baseline.changes(root, spec.platform, spec.id, found.counts, found.unsteady)
@@ -145,9 +146,9 @@ def _judge_counters(request: pytest.FixtureRequest, spec: Spec, found: "Counters
         "changed": changed,
         "ignored": None,
     }
-    if options.counters == "update":
+    if is_updated:
         return
-    if changed is None and options.strict:
+    if changed is None and options_of(request.config).strict:
         changed = [counter_baseline.missing(root, spec.platform)]
     settings = settings_of(request.config)
     if changed and (rule := settings.rule("ignore", request.node.nodeid)):
@@ -167,7 +168,7 @@ def _why_not(benchmark: Any, spec: Spec, reference: "Reference | None") -> str |
 @contextmanager
 def _failing(when: str = "") -> Iterator[None]:
     """Let the test fail with a line if a result is wrong."""
-    from ..workloads.accuracy import MismatchError
+    from ..accuracy import MismatchError
 
     try:
         yield
@@ -192,14 +193,14 @@ def measure(
     A call after the timing is checked too.
     `result=function` takes the output and `inputs`, and returns what is compared: see `Kernel.result`.
     """
-    from ..measure.clock import Call
-    from ..measure.conditions import cpu_threads
-    from ..measure.counters import count
-    from ..measure.seam import why_unseen
-    from ..results import parts
-    from ..workloads import roofline
-    from ..workloads.backward import with_backward
-    from ..workloads.verify import verify
+    from ...measure.clock import Call
+    from ...measure.conditions import cpu_threads
+    from ...measure.counters import count
+    from ...measure.seam import why_unseen
+    from .. import roofline
+    from ..backward import with_backward
+    from ..identity import identity
+    from ..verify import verify
 
     options = run_of(request.config).options
 
@@ -217,9 +218,7 @@ def measure(
         assert expected is not None
         folders = (request.path.parent, Path(operations.__file__).parent, Path(platforms.__file__).parent)
         definition = (request.function, expected)
-        ours = benchmark.extra_info["gnnbench"] = parts.identity(
-            case, (request.function, run), folders, definition
-        )
+        ours = benchmark.extra_info["gnnbench"] = identity(case, (request.function, run), folders, definition)
         benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
         run = case.call(run)
         checked = not (options.counters or getattr(request.config.option, CHECKED, False))
@@ -238,7 +237,7 @@ def measure(
                 if whole := marked(request.node, WHOLE_CALL):
                     pytest.skip(f"no counters: {why_unseen(whole)}")
                 found = count(Call(run, inputs, {}).__call__, spec.device)
-                return _judge_counters(request, spec, found, options)
+                return _judge_counters(request, spec, found, is_updated=options.counters == "update")
             output = benchmark(run, *inputs)
             # A step of training depends on the steps before.
             if checked and benchmark.stats and spec.direction in (FORWARD, FORWARD_BACKWARD):

@@ -12,16 +12,15 @@ from .. import codec, json_io
 from ..codec import Count
 from ..errors import UsageError
 from ..files import write_whole
-from ..measure.counter_changes import CounterChange, between
+from ..measure.counter_changes import changed
 from ..packages import version
-from ..workloads.platforms import PLATFORMS
+from ..results.parts import BenchmarkPart
+from .platforms import PLATFORMS
+from .spec import Spec
 
 FORMAT_VERSION = 1
 # 1: counts by benchmark, kind and name.
 _REMEDY = "restore it, or remove it and record with --gnn-counters=update"
-
-Counts = Mapping[str, Mapping[str, int]]
-"""Number of calls by kind and name."""
 
 FOLDER = Path("baselines") / "counters"
 
@@ -71,14 +70,12 @@ def _read(path: Path, _changed_ns: int, _size: int) -> dict[str, dict[str, dict[
     return codec.read(path, content, CounterFile, FORMAT_VERSION, _REMEDY).counters
 
 
-def changed(baseline: Counts, found: Counts, unsteady: Sequence[str]) -> tuple[CounterChange, ...]:
-    """Return every count that differs, except in kinds that only the baseline has, and of unsteady names."""
-    pairs = ((baseline.get(kind, {}), counts) for kind, counts in found.items())
-    return tuple(one for pair in pairs for one in between(*pair, unsteady))
-
-
 def changes(
-    root: Path, platform: str, benchmark: str, counts: Counts, unsteady: Sequence[str]
+    root: Path,
+    platform: str,
+    benchmark: str,
+    counts: Mapping[str, Mapping[str, int]],
+    unsteady: Sequence[str],
 ) -> list[str] | None:
     """Return every count that differs from the baseline, as in `+4 aten::sort`; None if none is recorded."""
     recorded = read(path_of(root, platform)).get(benchmark)
@@ -97,6 +94,20 @@ def differ(root: Path, platform: str, changes: Iterable[str]) -> str:
         f"counters differ from {file}: {', '.join(changes)}; "
         "if this is meant, record them: run it with --gnn-counters=update"
     )
+
+
+def fault(root: Path, part: BenchmarkPart, *, strict: bool) -> str | None:
+    """Return a message if counters differ from the baseline; with `strict` also if they are not in it."""
+    if part.spec is None:
+        return None
+    if part.counters is None:
+        whole = part.measurement and part.measurement.whole_call
+        return "its operators could not be counted" if strict and not whole else None
+    spec, counters = codec.decode(part.spec, Spec), part.counters
+    changed = changes(root, spec.platform, spec.id, counters.counts, counters.unsteady)
+    if changed is None:
+        return f"counters {missing(root, spec.platform)}" if strict else None
+    return differ(root, spec.platform, changed) if changed else None
 
 
 def write(path: Path, platform: str, counters: Mapping[str, Any]) -> None:

@@ -6,13 +6,13 @@ from textwrap import shorten
 
 from ..errors import unknown_name
 from ..packages import missing
-from ..workloads.graphs.catalog import DATASETS
-from ..workloads.graphs.locate import place
-from ..workloads.operation import Operation
-from ..workloads.operations import OPERATIONS
-from ..workloads.platforms import PLATFORMS
-from .document import Column, Document, Note, Shown, Table
-from .lines import folded
+from ..report.document import Column, Document, Note, Shown, Table
+from ..report.lines import folded
+from .graphs.catalog import DATASETS
+from .graphs.locate import place
+from .operation import Operation
+from .operations import OPERATIONS
+from .platforms import PLATFORMS
 
 _GROUPS = (
     "aggregation",

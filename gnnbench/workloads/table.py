@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .. import units
+from ..measure.limit import Limit
+from ..report.document import Column, Shown, Table
+from ..report.measured import TO_DO, half_width, remarks, times
+from ..report.names import grouped
 from ..results.parts import BenchmarkPart
-from ..workloads.least_work import Limit
-from ..workloads.operations import OPERATIONS
-from ..workloads.spec import Spec
-from .document import Column, Shown, Table
-from .measured import TO_DO, half_width, remarks, times
-from .names import SHORT_DIRECTION, grouped, heading, inputs
+from .operations import OPERATIONS
+from .spec import Spec
 
 _THREADS = re.compile(r"(.+)_(1|2|all)_threads?")
 _WORKERS = re.compile(r"(.+?)(_first)?_(\d+)_workers")
@@ -97,8 +97,9 @@ def document(rows: Iterable[TableRow]) -> list[Table]:
     """Return a table for each heading; the fastest platform of an operation is bold."""
     groups: dict[str, dict[tuple[str, str], list[TableRow]]] = {}
     for row in rows:
-        key = (row.spec.operation, SHORT_DIRECTION[row.spec.direction])
-        groups.setdefault(heading(row.spec), {}).setdefault(key, []).append(row)
+        labels = row.spec.labels
+        key = (labels.operation, labels.direction)
+        groups.setdefault(labels.heading, {}).setdefault(key, []).append(row)
     return [
         Table(title, _COLUMNS, [cells for key, ones in found.items() for cells in _cells(key, ones)])
         for title, found in groups.items()
@@ -147,10 +148,7 @@ def _similar(rows: Sequence[TableRow]) -> list[str]:
 
 def notes(rows: Sequence[TableRow], hint: str | None = "") -> list[str]:
     """Return each note once, with the names or the number of its benchmarks; what one can do comes first."""
-    remarks = (
-        (f"{row.spec.operation} {SHORT_DIRECTION[row.spec.direction]} {row.spec.platform}", row.notes)
-        for row in rows
-    )
+    remarks = ((f"{row.spec.labels.subject} {row.spec.platform}", row.notes) for row in rows)
     return sorted(grouped(remarks, len(rows), hint), key=lambda line: not line.startswith(TO_DO))
 
 
@@ -186,8 +184,8 @@ def _speed_ups(rows: Sequence[TableRow], session_threads: int) -> _Texts:
             seconds.setdefault(replace(row.spec, operation=operation), {})[threads] = row.seconds
     found: _Texts = {}
     for spec, known in seconds.items():
-        title = f"speed-up over 1 thread, {spec.operation} {SHORT_DIRECTION[spec.direction]}"
-        texts = found.setdefault((title, *inputs(spec)), {}).setdefault(spec.platform, [])
+        title = f"speed-up over 1 thread, {spec.labels.subject}"
+        texts = found.setdefault((title, *spec.labels.inputs.values()), {}).setdefault(spec.platform, [])
         for threads, said in {"2": "with 2", "all": f"with all {session_threads}"}.items():
             if {"1", threads} <= known.keys():
                 texts.append(f"{units.ratio(known['1'] / known[threads], 'slower')} {said}")
@@ -203,6 +201,6 @@ def _throughputs(rows: Sequence[TableRow]) -> _Texts:
             loader, first, workers = name.groups()
             what = "time to the first batch" if first else "batches a second"
             value = units.seconds(row.seconds) if first else f"{operation.batches / row.seconds:.3g}"
-            texts = found.setdefault((f"{what}, {loader}", *inputs(row.spec)), {})
+            texts = found.setdefault((f"{what}, {loader}", *row.spec.labels.inputs.values()), {})
             texts.setdefault(row.spec.platform, []).append(f"{value} with {workers} workers")
     return found

@@ -1,0 +1,64 @@
+"""Deselects the tests of other shards, and in a confirming process those that are not timed again."""
+
+from collections.abc import Generator
+
+import pytest
+
+from .session import options_of
+
+AGAIN = "gnn_again"
+"""Hidden option: a file with the ids of the tests that a confirming process times again."""
+CHOICE = "gnnbench-choice"
+"""Name of a suite's plugin that deselects benchmarks which the user did not ask for: its `left_out`."""
+_OF_WORKER = "gnn_shard"
+
+
+class Selection:
+    """Deselects tests."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._of_shard = 0, 0
+        """How many tests this shard has, and how many the others have."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
+        """Deselect after -k and after a suite's choice."""
+        yield
+        config = self._config
+        if config.option.gnn_shard and (shard := options_of(config).shard):
+            elsewhere = [item for item in items if not shard.has(item.nodeid)]
+            items[:] = [item for item in items if shard.has(item.nodeid)]
+            self._of_shard = len(items), len(elsewhere)
+            if elsewhere:
+                config.hook.pytest_deselected(items=elsewhere)
+        if file := config.getoption(AGAIN):
+            names = set(file.read_text(encoding="utf-8").splitlines())
+            items[:] = [item for item in items if item.nodeid in names]
+
+    def pytest_report_collectionfinish(self) -> str | None:
+        """Return a line with the number of tests in this shard and in all."""
+        if not self._config.option.gnn_shard:
+            return None
+        shard = options_of(self._config).shard
+        return f"gnnbench: shard {shard}: {self._of_shard[0]} of {sum(self._of_shard)} tests"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Let a session pass whose shard has no tests, and pass on what a worker of xdist collected."""
+        if hasattr(self._config, "workeroutput"):
+            self._config.workeroutput[_OF_WORKER] = self._of_shard
+        if self._of_shard[1] and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            session.exitstatus = pytest.ExitCode.OK
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: object) -> None:
+        """Take it from a worker; all collect the same, and the main process collects nothing."""
+        if counts := getattr(node, "workeroutput", {}).get(_OF_WORKER):
+            self._of_shard = counts
+
+
+def left_out(config: pytest.Config) -> dict[str, pytest.Item]:
+    """Return the benchmarks that a suite has deselected because the user did not ask for them, by id."""
+    choice = config.pluginmanager.get_plugin(CHOICE)
+    return choice.left_out if choice else {}
