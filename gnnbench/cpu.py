@@ -1,4 +1,4 @@
-"""CPU cores: pinning blocks to one core, and the share of CPU time that other programs use.
+"""Clocks that the code under test cannot replace, and CPU cores: pinning, and the time that others use.
 
 A scheduler keeps a process on its core. On a virtual machine, cores can differ in speed for seconds, because
 other virtual machines use some of them. Two processes that take turns would then differ by as much as their
@@ -6,6 +6,7 @@ cores. So both sides of a turn run on the same core.
 """
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -13,9 +14,27 @@ from pathlib import Path
 
 import psutil
 
-from .clocks import RealTime
-
 _TASKS = Path("/proc/self/task")
+
+
+class RealTime:
+    """The functions of the `time` module as they were when gnnbench was imported.
+
+    Tests freeze time: freezegun replaces the functions in the attributes of every loaded module, but does not
+    look into classes; time-machine replaces `time.time` and `time.monotonic` in place, but not
+    `time.perf_counter`. A loop that waits for a frozen clock never ends.
+    """
+
+    seconds = staticmethod(time.perf_counter)
+    """Monotonic."""
+    nanoseconds = staticmethod(time.perf_counter_ns)
+    """Monotonic."""
+    thread_nanoseconds = staticmethod(time.thread_time_ns)
+    """CPU time of the calling thread."""
+    process_nanoseconds = staticmethod(time.process_time_ns)
+    """CPU time of all threads."""
+    sleep = staticmethod(time.sleep)
+    """Takes seconds."""
 
 
 def cores() -> list[int]:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .codec import Count, NotNegative, Positive
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -42,3 +44,33 @@ class Labels:
     def work(self) -> tuple[str, ...]:
         """What is equal for all platforms."""
         return (self.subject, *self.inputs.values())
+
+
+@dataclass(frozen=True)
+class Work:
+    """The least work of one call."""
+
+    bytes: Count
+    flops: Count
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The measured rates of a device in one dtype."""
+
+    copy_bytes_per_second: Positive
+    """Bytes read plus bytes written."""
+    flops_per_second: Positive
+    """In a dense matrix product."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The roofline bound of a benchmark."""
+
+    least: Work
+    rates: Rates
+    fraction: NotNegative
+    """Least possible time / measured time."""
+    note: str
+    """Why `fraction` is above 1; empty: it is not."""

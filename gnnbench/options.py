@@ -10,7 +10,7 @@ from operator import eq
 from pathlib import Path
 from typing import Any, Self
 
-from . import devices, profile_kinds, units
+from . import devices, units
 from .errors import UsageError, unknown_name
 from .files import user_path
 from .shard import Shard
@@ -19,6 +19,20 @@ EFFECT = 0.03
 TIMEOUT_SECONDS = 120.0
 """How long a child process may be silent."""
 _FRACTION = "lie between 0 and 1, as in 2% or 0.02"
+
+
+PROFILE_KINDS = {
+    "phases": "forward, loss, backward and optimizer.step",
+    "layers": "the parts of each convolution",
+    "functions": "Python functions, measured by cProfile",
+    "kernels": "GPU kernels, and host-device synchronisations",
+    "trace": "a trace for Perfetto and TensorBoard, with operators, and a summary of where the time goes",
+    "ranges": "layers and phases as ranges of record_function and NVTX",
+    "instructions": "functions of C, C++ and Python, by the instructions executed",
+}
+"""Description by kind."""
+
+_ALONE = "instructions"
 
 
 @dataclass(frozen=True)
@@ -111,6 +125,21 @@ def _positive(text: str) -> int | None:
     return _whole(text) or None
 
 
+def _profile_kind(name: str) -> str:
+    """Return the name of a kind."""
+    if name not in PROFILE_KINDS:
+        raise UsageError(f"unknown kind of profile '{name}': choose from {', '.join(PROFILE_KINDS)}")
+    return name
+
+
+def _check_kinds(kinds: Sequence[str]) -> None:
+    """See that the kinds can be taken in one run."""
+    if others := _ALONE in kinds and ",".join(kind for kind in kinds if kind != _ALONE):
+        raise UsageError(
+            f"kind of profile '{_ALONE}': callgrind slows down all that runs; take {others} in another run"
+        )
+
+
 def described(option: Option, text: str) -> Any:
     """Return the field of a dataclass for an option."""
     return field(metadata={"option": replace(option, help=text)})
@@ -177,8 +206,8 @@ class Options:
         "before its test fails. Default: 3.",
     )
     profile: tuple[str, ...] = described(
-        Option("profile", "KIND", (), profile_kinds.known, in_commands="with", one_run=True, untimed=True),
-        f"profile instead of timing; repeatable or comma-separated: {', '.join(profile_kinds.KINDS)}.",
+        Option("profile", "KIND", (), _profile_kind, in_commands="with", one_run=True, untimed=True),
+        f"profile instead of timing; repeatable or comma-separated: {', '.join(PROFILE_KINDS)}.",
     )
     epochs: int = described(
         Option("epochs", "N", "10", _positive, "be a whole number of at least 1, as in 10"),
@@ -208,7 +237,7 @@ class Options:
         values = values_of(cls, typed)
         values["device"], values["gpu"] = values["device"]
         options = cls(**values)
-        profile_kinds.check(options.profile)
+        _check_kinds(options.profile)
         return options
 
 

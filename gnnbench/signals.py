@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-from .clocks import RealTime
+from .cpu import RealTime
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _TOGETHER_SECONDS = 1.0

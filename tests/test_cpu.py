@@ -11,8 +11,7 @@ import psutil
 import pytest
 
 from gnnbench import cpu
-from gnnbench.clocks import RealTime
-from gnnbench.cpu import CONTENDED, ContentionWatch, Placement, _last_started, _own_seconds, cores
+from gnnbench.cpu import CONTENDED, ContentionWatch, Placement, RealTime, _last_started, _own_seconds, cores
 
 needs_two_cores = pytest.mark.skipif(
     len(cores()) < 2 or _last_started() is None,

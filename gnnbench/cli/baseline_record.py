@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import git, units
-from ..clocks import RealTime
+from ..cpu import RealTime
 from ..errors import UsageError
 from . import streams
 from .common import INTERRUPTED, NOTHING_SLOWER, suite

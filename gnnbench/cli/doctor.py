@@ -10,10 +10,9 @@ from typing import Any
 import psutil
 
 from .. import devices, environment, units
-from ..diagnosis import Diagnosis
 from ..environment import Environment, Gpu
 from ..files import cache_folder, project
-from ..results.suite import installed
+from ..results.suite import Diagnosis, installed
 from ..variants import overlay
 from .common import NOTHING_SLOWER, WRONG_USAGE
 

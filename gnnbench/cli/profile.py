@@ -5,8 +5,7 @@ import sys
 
 from ..errors import UsageError
 from ..option_defaults import every, passed_on
-from ..options import OPTIONS
-from ..profile_kinds import KINDS
+from ..options import OPTIONS, PROFILE_KINDS
 from ..results.suite import installed
 from . import streams
 from .common import INTERRUPTED
@@ -23,9 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="an operation (spmm_sum) or a prefix of several names (spmm), a test's node id, an expression "
         f"for pytest's -k{short}",
     )
-    text = (
-        f"kind of profile; repeatable or comma-separated: {', '.join(KINDS)}. Default: {','.join(DEFAULT)}."
-    )
+    kinds = ", ".join(PROFILE_KINDS)
+    text = f"kind of profile; repeatable or comma-separated: {kinds}. Default: {','.join(DEFAULT)}."
     OPTIONS["profile"].declare(parser.add_argument, text=text)
     passed_on = [one for one in every().values() if one.passed_on]
     for option in (*passed_on, OPTIONS["epochs"], OPTIONS["profile-folder"]):

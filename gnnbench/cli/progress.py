@@ -11,7 +11,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from ..clocks import RealTime
+from ..cpu import RealTime
 from ..report.console import Console
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, NamedTuple
 
-from ..clocks import RealTime
+from ..cpu import RealTime
 
 _STEPS = 20
 """Number of steps from which the resolution of a timer is estimated."""

@@ -14,7 +14,7 @@ from itertools import repeat
 from types import CodeType, FrameType
 from typing import Any
 
-from ..clocks import RealTime
+from ..cpu import RealTime
 from .clock import Call, Clock
 from .conditions import collector_paused
 from .fingerprint.recording import PASSED_OVER, identity

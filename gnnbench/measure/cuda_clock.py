@@ -5,7 +5,7 @@ from statistics import median
 
 import torch
 
-from ..clocks import RealTime
+from ..cpu import RealTime
 from .clock import Block, Call, Clock, ClockError
 from .memory import gpu_events
 

@@ -13,7 +13,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from .. import codec
-from ..clocks import RealTime
+from ..cpu import RealTime
 from ..errors import one_line
 from .clock import Call
 from .conditions import collector_paused

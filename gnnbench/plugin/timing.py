@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .. import codec, units
-from ..clocks import RealTime
+from ..cpu import RealTime
 from ..errors import UsageError
 from ..measure.clock import ClockError
 from ..measure.instruments import InspectionInstrument, TimeInstrument

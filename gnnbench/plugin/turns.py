@@ -8,11 +8,11 @@ from typing import Any, Self
 import pytest
 
 from .. import signals, units
-from ..clocks import RealTime
 from ..compare.ab import coordinator
 from ..compare.ab.schedule import Decision
 from ..compare.result import Result
 from ..compare.verdict import Thresholds
+from ..cpu import RealTime
 from ..errors import UsageError, one_line
 from ..files import cache_folder
 from ..option_defaults import passed_on

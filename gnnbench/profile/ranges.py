@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import torch
 
-from ..clocks import RealTime
+from ..cpu import RealTime
 from .inline import InlineFunctions
 from .targets import CLASS, Attribute, Target, find, put_originals_back
 

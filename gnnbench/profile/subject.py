@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from ..clocks import RealTime
+from ..cpu import RealTime
 from ..errors import UsageError
 from ..measure.conditions import collector_paused
 from ..measure.seam import Pedantic

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import profile_kinds, units
+from .. import units
+from ..options import PROFILE_KINDS
 from ..profile import kinds
 from ..profile.findings import Finding
 from ..profile.record import FILE, ProfileRecord
@@ -131,9 +132,9 @@ def _line(name: str, values: Sequence[str], ratios: Sequence[str]) -> str:
 def _page(profile: Profile, without: Sequence[str]) -> str:
     parts = [profile.record.id]
     for kind in profile.record.sections:
-        if kind in profile_kinds.KINDS and kind not in without:
+        if kind in PROFILE_KINDS and kind not in without:
             table = kinds.load(kind).table(profile.record.section(kind))
-            parts.append(f"{kind}: {profile_kinds.KINDS[kind]}\n{table}")
+            parts.append(f"{kind}: {PROFILE_KINDS[kind]}\n{table}")
     names = sorted(path.name for path in profile.folder.iterdir() if path.name != FILE)
     files = textwrap.fill(", ".join((FILE, *names)), WIDTH, initial_indent="  ", subsequent_indent="  ")
     return "\n\n".join((*parts, _findings(profile.record.findings), f"saved in {profile.folder}\n{files}"))

@@ -12,9 +12,8 @@ from ..compare.comparison import Agreement, Compared
 from ..compare.memory import MemoryChange
 from ..compare.result import Result
 from ..compare.verdict import Judgement, Thresholds
-from ..labels import Labels
+from ..labels import Labels, Limit
 from ..measure.counter_changes import Counters
-from ..measure.limit import Limit
 from ..results.benchmark import Benchmark
 from . import wording
 from .causes import Told

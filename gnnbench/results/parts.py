@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from ..codec import Count
+from ..labels import Limit
 from ..measure.counter_changes import Counters
 from ..measure.fingerprint.fingerprint import METHOD, Fingerprint
-from ..measure.limit import Limit
 from ..measure.measurement import Measurement
 from ..measure.sources import Sources
 

@@ -1,14 +1,14 @@
 """What the engine asks a suite that is a part of this package. Without one, benchmarks have test ids only."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from ..diagnosis import Diagnosis
 from ..labels import Labels
 from ..options import Option
 
@@ -16,6 +16,19 @@ if TYPE_CHECKING:  # it imports numpy, which commands do not need to show their 
     from .parts import BenchmarkPart
 
 _PLACE = "..workloads"
+Status = Literal["ok", "note", "missing"]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One line of the report."""
+
+    what: str
+    status: Status
+    detail: str
+    remedy: str = ""
+    """What to do; empty: nothing."""
+    required: bool = False
 
 
 class Suite:

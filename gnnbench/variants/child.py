@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ..clocks import RealTime
+from ..cpu import RealTime
 from ..errors import one_line
 from ..files import project, real_path
 from .command import END_SECONDS, end, wait

@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from .. import units
-from ..clocks import RealTime
+from ..cpu import RealTime
 from ..errors import UsageError, one_line
 from ..files import UNFINISHED, hold, locked
 from . import torch_release

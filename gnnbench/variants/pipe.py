@@ -7,7 +7,7 @@ import select
 from collections.abc import Mapping
 from typing import Any
 
-from ..clocks import RealTime
+from ..cpu import RealTime
 
 _CHUNK_BYTES = 1 << 16
 _MOST_BYTES = 1 << 26

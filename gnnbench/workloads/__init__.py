@@ -6,9 +6,8 @@ from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .. import codec
-from ..diagnosis import Diagnosis
 from ..labels import Labels
-from ..results.suite import Suite
+from ..results.suite import Diagnosis, Suite
 from .options import OPTIONS
 from .spec import DIRECTIONS, Spec
 
@@ -69,9 +68,9 @@ class GraphKernels(Suite):
 
     def commands(self) -> Mapping[str, ModuleType]:
         """Return `gnnbench list`."""
-        from . import listed
+        from . import listing
 
-        return {"list": listed}
+        return {"list": listing}
 
     def diagnoses(self, options: Mapping[str, Any], folder: Path) -> Iterator[Diagnosis]:
         """Yield what is known of the libraries and the folder of data sets."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .. import devices
-from ..diagnosis import Diagnosis
 from ..packages import hidden, install_command, is_installed, version
+from ..results.suite import Diagnosis
 from .graphs.locate import data_folder
 from .libraries import import_dgl, uses_stand_in
 from .platforms import PLATFORMS, why_not_on

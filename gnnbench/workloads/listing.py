@@ -1,9 +1,12 @@
 """What `gnnbench list` shows: data sets, platforms and operations."""
 
+import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import shorten
 
+from ..cli import streams
+from ..cli.common import NOTHING_SLOWER
 from ..errors import unknown_name
 from ..packages import missing
 from ..report.document import Column, Document, Note, Shown, Table
@@ -12,6 +15,7 @@ from .graphs.catalog import DATASETS
 from .graphs.locate import place
 from .operation import Operation
 from .operations import OPERATIONS
+from .options import OPTIONS
 from .platforms import PLATFORMS
 
 _GROUPS = (
@@ -125,3 +129,32 @@ def _shortened(call: str, width: int) -> str:
     """Return as many words of a call as fit; if none does, the beginning of the first."""
     text = shorten(call, width, placeholder=" …")
     return text if text != "…" else f"{folded(call, width - 1)[0]}…"
+
+
+HELP = "list data sets, platforms (libraries) and operations, and show which are installed"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `gnnbench list`."""
+    OPTIONS["data"].declare(parser.add_argument)
+    parser.add_argument(
+        "operations",
+        nargs="*",
+        metavar="OPERATION",
+        help="show all calls of an operation, their limits, and why a platform has none; also the "
+        "beginning of several names (spmm)",
+    )
+    parser.set_defaults(run=_list)
+
+
+def _list(options: argparse.Namespace) -> int:
+    from ..files import cache_folder
+    from .graphs.locate import data_folder
+
+    if options.operations:
+        for line in [line for name in options.operations for line in operation(name)]:
+            streams.say(line, indent=" " * 9)
+        return NOTHING_SLOWER
+    folder, cache = data_folder(options.data), cache_folder()
+    streams.show(document(folder, cache, streams.width()))
+    return NOTHING_SLOWER

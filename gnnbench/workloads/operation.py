@@ -12,7 +12,7 @@ from .spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ..measure.limit import Work
+    from ..labels import Work
     from .graphs.graph import Graph
     from .least_work import Symbols
     from .spec import Spec

@@ -10,11 +10,11 @@ from pathlib import Path
 import torch
 
 from .. import codec, json_io, units
-from ..clocks import RealTime
+from ..cpu import RealTime
 from ..devices import cuda_free_bytes
 from ..errors import UsageError
 from ..files import hold, write_whole
-from ..measure.limit import Limit, Rates, Work
+from ..labels import Limit, Rates, Work
 from . import gcn
 from .case import Case
 from .graphs.capacity import memory_free

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .. import units
-from ..measure.limit import Limit
+from ..labels import Limit
 from ..report.document import Column, Shown, Table
 from ..report.measured import TO_DO, half_width, remarks, times
 from ..report.names import grouped

@@ -12,14 +12,13 @@ from torch.utils._pytree import tree_map
 
 from ..outputs import UncomparableError
 from .accuracy import MismatchError, agree, check_type, compare, compare_network, flat, largest_of, precise
-from .backward import differentiated, is_single, parts_of
+from .backward import differentiated, is_single, parts_of, tied
 from .case import Case
 from .definitions import Reference, adam_step
 from .kept_reference import KeptReference, compute, numbers, opened, stored
 from .network import Layer
 from .platforms import PlatformModule, Result
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
-from .ties import tied
 from .view import View
 
 _DENSE = (torch.strided, torch.jagged)

@@ -12,7 +12,7 @@ import pytest
 from gnnbench.cli.common import saving
 from gnnbench.cli.main import main
 from gnnbench.results.baseline import FOLDER, RecordStore
-from gnnbench.workloads import listed
+from gnnbench.workloads import listing
 from tests.cli import saved
 from tests.run_files import content, entry, save, suite
 
@@ -148,14 +148,14 @@ def test_a_home_of_nobody_is_exit_2_and_a_line(monkeypatch, capsys, command):
 
 
 def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, capsys):
-    monkeypatch.setattr(listed, "_list", lambda _options: 1 / 0)
+    monkeypatch.setattr(listing, "_list", lambda _options: 1 / 0)
     assert main(["list"]) == 2
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_a_required_package_that_was_removed_is_a_line(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "msgspec", None)
-    monkeypatch.setattr(listed, "_list", lambda _options: import_module("msgspec"))
+    monkeypatch.setattr(listing, "_list", lambda _options: import_module("msgspec"))
     assert main(["list"]) == 2
     assert capsys.readouterr().err == "gnnbench: msgspec is not installed: pip install msgspec\n"
 

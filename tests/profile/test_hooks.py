@@ -7,15 +7,15 @@ import re
 import pytest
 import torch
 
+from gnnbench.options import PROFILE_KINDS
 from gnnbench.profile import record
 from gnnbench.profile.hooks import device_of
-from gnnbench.profile_kinds import KINDS
 from gnnbench.workloads.operations import OPERATIONS
 from tests.sampling import nightly
 from tests.suite import SMALL, run_kernels
 
 EPOCH = "benchmarks/test_epoch.py::test_epoch"
-TOGETHER = tuple(name for name in KINDS if name != "instructions")
+TOGETHER = tuple(name for name in PROFILE_KINDS if name != "instructions")
 ON_CPU = tuple(name for name in TOGETHER if name != "kernels")
 
 SUITE = """

@@ -3,26 +3,27 @@ import json
 import pytest
 import torch
 
-from gnnbench import profile_kinds
+from gnnbench import options
 from gnnbench.errors import UsageError
 from gnnbench.measure.seam import Pedantic
 from gnnbench.profile import kinds
 from gnnbench.profile.subject import Subject
 from tests.profile.subjects import subject_of, widest
 
-ON_CPU = [name for name in profile_kinds.KINDS if name not in ("kernels", "instructions")]
+ON_CPU = [name for name in options.PROFILE_KINDS if name not in ("kernels", "instructions")]
 
 
 def test_wrong_kinds_are_a_line():
     with pytest.raises(UsageError) as caught:
-        profile_kinds.known("fases")
+        options._profile_kind("fases")
     assert (
-        str(caught.value) == f"unknown kind of profile 'fases': choose from {', '.join(profile_kinds.KINDS)}"
+        str(caught.value)
+        == f"unknown kind of profile 'fases': choose from {', '.join(options.PROFILE_KINDS)}"
     )
     with pytest.raises(
         UsageError, match=r"^kind of profile 'instructions': .* take trace,phases in another run$"
     ):
-        profile_kinds.check(["instructions", "trace", "phases"])
+        options._check_kinds(["instructions", "trace", "phases"])
 
 
 @pytest.mark.parametrize("name", ON_CPU)

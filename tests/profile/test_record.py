@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench import profile_kinds
+from gnnbench import options
 from gnnbench.errors import UsageError
 from gnnbench.files import check_folder
 from gnnbench.profile import kinds, record
@@ -20,7 +20,7 @@ def taken(tmp_path_factory):
     weight = torch.ones(8, 8, requires_grad=True)
     subject = subject_of(lambda: (weight @ weight).sum().backward(), "cpu", 2)
     sections, unavailable = kinds.take(
-        tuple(profile_kinds.KINDS), subject, tmp_path_factory.mktemp("profile")
+        tuple(options.PROFILE_KINDS), subject, tmp_path_factory.mktemp("profile")
     )
     made = recorded("test_a.py::test_b[x]", findings=find(sections), **sections)
     return replace(made, environment={"cpu": "x"}, unavailable=unavailable)
@@ -31,7 +31,7 @@ def test_what_is_written_is_read_again(taken, tmp_path):
     found = record.read(tmp_path)
     assert found == record.read(tmp_path / "profile.json") == taken
     assert list(found.sections) == list(taken.sections)
-    assert set(record.Sections.__annotations__) == {*profile_kinds.KINDS, "counts"}
+    assert set(record.Sections.__annotations__) == {*options.PROFILE_KINDS, "counts"}
 
 
 @pytest.mark.parametrize(

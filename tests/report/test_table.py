@@ -1,8 +1,8 @@
 import re
 from dataclasses import replace
 
+from gnnbench.labels import Limit, Rates, Work
 from gnnbench.measure.counter_changes import Counters
-from gnnbench.measure.limit import Limit, Rates, Work
 from gnnbench.measure.measurement import Measurement
 from gnnbench.report.console import terminal
 from gnnbench.results.parts import FORMAT_VERSION, BenchmarkPart

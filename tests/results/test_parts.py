@@ -5,7 +5,7 @@ import pytest
 
 from gnnbench.results.parts import FORMAT_VERSION
 from gnnbench.workloads import roofline
-from gnnbench.workloads.identity import identity
+from gnnbench.workloads.plugin.fixtures import identity
 from gnnbench.workloads.roofline import Rates
 from gnnbench.workloads.spec import Spec
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from gnnbench.measure.limit import Work
+from gnnbench.labels import Work
 from gnnbench.workloads import gcn
 from gnnbench.workloads.graphs.graph import Graph
 from gnnbench.workloads.operations import OPERATIONS

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gnnbench.errors import UsageError
-from gnnbench.measure.limit import Work
+from gnnbench.labels import Work
 from gnnbench.workloads import roofline
 from gnnbench.workloads.roofline import Rates, explain, last_level_cache_bytes, measure, rates
 

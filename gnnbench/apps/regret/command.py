@@ -129,7 +129,7 @@ def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
     environment.let_idle_threads_sleep()  # before torch is imported
     grid = _grid(options)
 
-    from ...clocks import RealTime
+    from ...cpu import RealTime
     from ...measure.layouts import clock_for
     from . import run as measuring
     from .result import Point, Regrets

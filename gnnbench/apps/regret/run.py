@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...clocks import RealTime
+from ...cpu import RealTime
 from ...measure.clock import Clock
 from ...workloads.graphs.catalog import DatasetName
 from ...workloads.graphs.load import load

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ... import codec
-from ...clocks import RealTime
+from ...cpu import RealTime
 from ...errors import UsageError
 from ...results import left_out
 from ...variants import outcome

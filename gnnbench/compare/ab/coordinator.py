@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from ... import environment, units
-from ...clocks import RealTime
-from ...cpu import ContentionWatch
+from ...cpu import ContentionWatch, RealTime
 from ...results import left_out
 from ...shard import Shard
 from ...variants import outcome, variant

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ... import units
-from ...clocks import RealTime
+from ...cpu import RealTime
 from ...measure.fingerprint.difference import Difference
 from ...measure.instructions.counting import counter_name
 from ...variants.child import SIDES

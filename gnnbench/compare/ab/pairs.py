@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
-from ...clocks import RealTime
+from ...cpu import RealTime
 from ...errors import UsageError
 from ...files import check_room, scratch
 from ...measure.instructions.counting import Instructions

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...clocks import RealTime
+from ...cpu import RealTime
 from ...devices import why_no_cuda
 from ...measure.instructions.counting import Watched
 from ...variants.child import SIDES, Child, DiedError

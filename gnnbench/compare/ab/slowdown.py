@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import repeat
 
-from ...clocks import RealTime
+from ...cpu import RealTime
 from ...measure.clock import Block, Call, Clock
 from ...variants.prepare import Prepared
 

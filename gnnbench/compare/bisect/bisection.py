@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ... import units
-from ...clocks import RealTime
+from ...cpu import RealTime
 from ...errors import UsageError
 from ...variants.child import SIDES
 from ...variants.command import UnbuildableError

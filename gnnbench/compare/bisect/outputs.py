@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...clocks import RealTime
+from ...cpu import RealTime
 from ...errors import UsageError
 from ..ab import affected
 from ..ab.pairs import Watcher

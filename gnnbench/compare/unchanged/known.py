@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import codec, environment, json_io
-from ...clocks import RealTime
+from ...cpu import RealTime
 from ...files import project, read_whole, write_whole
 from ...measure.fingerprint.fingerprint import METHOD
 from ...variants.child import SIDES

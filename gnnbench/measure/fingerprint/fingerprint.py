@@ -15,7 +15,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from ...clocks import RealTime
+from ...cpu import RealTime
 from ..clock import Call
 from ..copies import tensors
 from . import digest

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
-from ...clocks import RealTime
 from ...codec import Count, NotNegative
+from ...cpu import RealTime
 from ...environment import read
 from ...errors import UsageError
 from ..conditions import collector_paused, cpu_threads

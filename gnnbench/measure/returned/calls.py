@@ -27,15 +27,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...clocks import RealTime
+from ...cpu import RealTime
 from ...outputs import TooMuchError
 from .. import compilation
 from ..clock import Call
 from ..conditions import collector_paused, seed
 from ..copies import Copies
 from ..seam import Pedantic
-from . import given, heap, written
-from .effects import Effects, changed_arrays, check_size, plain_tensors
+from . import given
+from .effects import Effects, allocated_bytes, changed_arrays, check_size, contents, plain_tensors, watched
 from .given import Given, write
 from .portable import TEXT, Portable, array_of, portable
 from .reachable import Reachable
@@ -172,9 +172,9 @@ class ComparedCalls:
         work = None if number > NEW_MOVED or number == GIVEN_MOVED or compilation.counts() else Work()
         if number == AGAIN:
             gc.collect()  # what is freed later would hide what a call keeps
-        allocated_bytes = heap.allocated_bytes()
+        before_bytes = allocated_bytes()
         try:
-            with collector_paused(), limited(self._limit_seconds), written.watched() as paths:
+            with collector_paused(), limited(self._limit_seconds), watched() as paths:
                 output = work.call(call) if work else call()
         except TooLongError:
             effects.failure = _TOO_LONG
@@ -202,10 +202,10 @@ class ComparedCalls:
             self._first_output = arrays
         del arrays
         effects.parts |= after
-        effects.parts |= {place: Portable(TEXT, text) for place, text in written.contents(paths).items()}
+        effects.parts |= {place: Portable(TEXT, text) for place, text in contents(paths).items()}
         if number in (AGAIN, COPIED):
             del output
-            effects.kept_bytes = effects.growth_bytes(allocated_bytes)
+            effects.kept_bytes = effects.growth_bytes(before_bytes)
         return effects
 
     def save(self, wanted: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:

@@ -1,10 +1,14 @@
 """What one call returned and changed."""
 
+import ctypes
 import gc
+import os
 import sys
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -12,7 +16,6 @@ from numpy.typing import NDArray
 from ...outputs import Opened, TooMuchError
 from ...parts import strided_parts
 from ..fingerprint import digest
-from . import heap
 from .given import equal
 from .portable import TEXT, Portable, array_of, portable
 from .reachable import Reachable, gradients_by_output, gradients_left, is_array, shares_memory
@@ -101,14 +104,14 @@ class Effects:
                 changed[_CHANGED.format(place)] = value
         return changed
 
-    def growth_bytes(self, allocated_bytes: int) -> int:
+    def growth_bytes(self, before_bytes: int) -> int:
         """Return how much more is allocated than before a call, without what is kept here to be compared."""
         copies = sum(part.content.nbytes for part in self.parts.values() if not isinstance(part.content, str))
-        grown_bytes = heap.allocated_bytes() - allocated_bytes - copies
+        grown_bytes = allocated_bytes() - before_bytes - copies
         if grown_bytes < LEAST_KEPT_BYTES:
             return 0
         gc.collect()
-        return max(heap.allocated_bytes() - allocated_bytes - copies, 0)
+        return max(allocated_bytes() - before_bytes - copies, 0)
 
 
 def changed_arrays(reach: Reachable, before: Mapping[str, NDArray[Any]]) -> dict[str, Portable]:
@@ -138,3 +141,77 @@ def check_size(what: str, values: Iterable[Any]) -> None:
 def _strided(value: Any) -> tuple[Any, ...]:
     """Return the parts of a sparse or nested tensor, or the value itself."""
     return (strided_parts(value) if hasattr(value, "layout") else ()) or (value,)
+
+
+_WRITES = os.O_WRONLY | os.O_RDWR
+_LARGEST = 64 << 20
+"""Bytes of a file that is read."""
+_noted: list[dict[str, None]] = []
+"""The paths of the calls that are watched."""
+
+
+@contextmanager
+def watched() -> Iterator[dict[str, None]]:
+    """Note the paths of files that are opened for writing, in their order."""
+    _listen()
+    paths = dict[str, None]()
+    _noted.append(paths)
+    try:
+        yield paths
+    finally:
+        _noted.remove(paths)
+
+
+def contents(paths: dict[str, None]) -> dict[str, str]:
+    """Return a hash of each file by its place; those that are gone, special or very large are left out."""
+    found = {}
+    for number, path in enumerate(map(Path, paths), 1):
+        if path.is_file() and path.stat().st_size < _LARGEST:
+            content = path.read_bytes()
+            found[f"file {number} that it writes"] = f"{len(content):,} bytes {digest.of_bytes(content)}"
+    return found
+
+
+@cache
+def _listen() -> None:
+    """Install an audit hook, which stays."""
+    sys.addaudithook(_audited)
+
+
+def _audited(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open" and _noted:
+        path, mode, flags = arguments
+        writes = flags & _WRITES if isinstance(flags, int) and flags else set(mode or "") & set("wax+")
+        if writes and isinstance(path, str | bytes | os.PathLike):
+            for paths in _noted:
+                paths[os.path.abspath(os.fsdecode(path))] = None  # noqa: PTH100 - quick, and no links
+
+
+_FIELDS = (
+    *("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks"),
+    "keepcost",
+)
+_BLOCK_BYTES = 64
+"""A block of Python's allocator has about so many; larger ones come from C's."""
+
+
+class _Info(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in _FIELDS]
+
+
+@cache
+def _mallinfo() -> Any:
+    """Return glibc's `mallinfo2`, see mallinfo(3); None with another C library."""
+    function = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if function is not None:
+        function.restype = _Info
+    return function
+
+
+def allocated_bytes() -> int:
+    """Return what is allocated by C and Python, and on the GPU; what is mapped otherwise is not counted."""
+    info = _mallinfo() and _mallinfo()()
+    torch = sys.modules.get("torch")
+    on_gpu = torch.cuda.memory_allocated() if torch and torch.cuda.is_initialized() else 0
+    of_python = _BLOCK_BYTES * sys.getallocatedblocks()
+    return of_python + on_gpu + (info.uordblks + info.hblkhd if info else 0)

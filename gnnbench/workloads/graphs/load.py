@@ -57,9 +57,7 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
 
 def _read(dataset: Dataset, folder: Path, cache: Path) -> Graph:
     if dataset.family == "planetoid":
-        from . import planetoid
-
-        return planetoid.read(dataset, folder)
+        return _read_planetoid(dataset, folder)
     if dataset.family == "entities":
         from . import entities
 
@@ -101,3 +99,27 @@ def load_by_id(text: str) -> Graph:
     root, cache = data_folder(), cache_folder()
     (name,), _ = resolve([DatasetName.parse(text)], root, cache, real_only=False)
     return load(name, root, cache)
+
+
+def _read_planetoid(dataset: Dataset, folder: Path) -> Graph:
+    """Read a data set with its "public" split from its `raw` folder.
+
+    Features are divided by their row's sum (torch_geometric.transforms.NormalizeFeatures, as usual for a
+    bag of words); rows of zeros stay zero.
+    """
+    from torch_geometric.io import read_planetoid_data
+    from torch_geometric.transforms import NormalizeFeatures
+
+    data = NormalizeFeatures()(read_planetoid_data(str(folder), dataset.title))
+    source, target = data.edge_index.numpy()
+    masks = (data.train_mask, data.val_mask, data.test_mask)
+    return Graph.build(
+        dataset.id,
+        source,
+        target,
+        data.x.numpy(),
+        data.y.numpy(),
+        dataset.classes,
+        *(mask.nonzero().view(-1).numpy() for mask in masks),
+        synthetic=False,
+    )

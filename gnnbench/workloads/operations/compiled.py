@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Case, Edges, Graph, Module, Tensor
 from ..least_work import Symbols
 from ..libraries import gat, on_compiled, on_pyg, torch

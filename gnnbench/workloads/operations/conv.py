@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols
 from ..libraries import definitions

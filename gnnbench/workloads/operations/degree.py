@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols
 from ..libraries import on_sparse, torch, torch_sparse, utils

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols
 from ..libraries import definitions, inputs, torch, torch_scatter, utils

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols
 from ..libraries import functional as F

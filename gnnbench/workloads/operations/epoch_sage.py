@@ -3,7 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols
 from ..limits import SCATTER_ADD, SPARSE_TENSOR

@@ -7,7 +7,7 @@ numbers, not weights.
 from functools import partial
 from typing import Any
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols
 from ..libraries import on_sparse, on_torch, torch, torch_sparse, utils

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Case, Graph, Module, Tensor
 from ..least_work import Symbols
 from ..libraries import definitions, dgl, inputs, on_dgl, pyg_nn, torch

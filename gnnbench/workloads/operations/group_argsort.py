@@ -1,6 +1,6 @@
 """The rank of each entry among those of its node, by value."""
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols
 from ..libraries import utils

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Case, Graph, Layer, Module, Tensor
 from ..least_work import Symbols
 from ..libraries import definitions, dgl, inputs, network, on_dgl, pyg_nn, torch

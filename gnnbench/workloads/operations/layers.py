@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Case, Graph, Module, Tensor
 from ..least_work import Symbols
 from ..libraries import definitions, dgl, inputs, on_sparse, pyg_nn, torch

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Case, Graph, Layer, Module, Tensor
 from ..least_work import Symbols
 from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, torch, torch_geometric

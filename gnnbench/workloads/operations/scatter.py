@@ -7,7 +7,7 @@ messages of a node lie apart, as in PyG's data sets, which are sorted by source 
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols
 from ..libraries import definitions, dgl, on_dgl, torch_scatter, utils

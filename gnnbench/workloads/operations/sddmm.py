@@ -1,6 +1,6 @@
 """The dot product of the features at both ends of each edge: a sampled dense-dense matrix product."""
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols
 from ..libraries import dgl, inputs, torch

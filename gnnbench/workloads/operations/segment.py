@@ -5,7 +5,7 @@ Message e of [E, F] belongs to the target of entry e. Entries are sorted by targ
 
 from functools import partial
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Case, Tensor
 from ..least_work import Symbols
 from ..libraries import dgl, torch, torch_scatter, utils

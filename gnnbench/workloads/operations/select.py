@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols
 from ..libraries import torch, utils

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Case, Graph, Tensor
 from ..least_work import Symbols
 from ..libraries import dgl, torch, torch_geometric, torch_sparse, utils

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Case, Edges, Graph, Tensor
 from ..least_work import Symbols
 from ..libraries import definitions, torch, torch_geometric, torch_scatter, torch_sparse, utils

@@ -1,6 +1,6 @@
 """A layer with dot-product attention over neighbours."""
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Case, Graph, Module, Tensor
 from ..least_work import Symbols
 from ..libraries import inputs, pyg_nn, torch

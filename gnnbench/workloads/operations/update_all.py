@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ...measure.limit import Work
+from ...labels import Work
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols
 from ..libraries import definitions, dgl, on_dgl

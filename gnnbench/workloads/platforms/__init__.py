@@ -138,4 +138,5 @@ def without_pyg_lib() -> Iterator[None]:
 
 def load(name: str) -> PlatformModule:
     """Import a platform's module and its library."""
-    return cast("PlatformModule", importlib.import_module(f".{name}", __package__))
+    module = "pyg" if name == "pyg_lib" else name  # the same graphs and layers
+    return cast("PlatformModule", importlib.import_module(f".{module}", __package__))

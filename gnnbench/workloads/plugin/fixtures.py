@@ -26,13 +26,22 @@ from .session import COUNTED, run_of
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ...labels import Rates
     from ...measure.counter_changes import Counters
-    from ...measure.limit import Rates
     from ..case import Case
     from ..definitions import Reference
     from ..graphs.graph import Graph
     from ..kept_reference import KeptReference
     from ..training import Training
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ...measure.code_hash import code_hash
+from ...results.parts import FORMAT_VERSION, GraphPart
+
+if TYPE_CHECKING:
+    from ..case import Case
 
 
 @pytest.fixture(scope="session")
@@ -199,7 +208,6 @@ def measure(
     from ...measure.seam import why_unseen
     from .. import roofline
     from ..backward import with_backward
-    from ..identity import identity
     from ..verify import verify
 
     options = run_of(request.config).options
@@ -251,3 +259,21 @@ def measure(
         return output
 
     return measure
+
+
+def identity(
+    case: "Case",
+    functions: Iterable[Callable[..., Any]],
+    folders: Iterable[Path],
+    definition: Iterable[Callable[..., Any]],
+) -> dict[str, Any]:
+    """Return the part of `extra_info["gnnbench"]` that identifies the measured work."""
+    graph = case.graph
+    sizes = graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes
+    return {
+        "version": FORMAT_VERSION,
+        "spec": codec.encode(case.spec),
+        "graph": codec.encode(GraphPart(graph.content_hash, graph.name, graph.synthetic, *sizes)),
+        "code_hash": code_hash(functions, folders),
+        "definition_hash": code_hash(definition, folders),
+    }

@@ -3,8 +3,8 @@ from itertools import pairwise
 
 import pytest
 
-from gnnbench.clocks import RealTime
 from gnnbench.compare.ab.slowdown import VARIABLE, Slowed
+from gnnbench.cpu import RealTime
 from gnnbench.measure.clock import Block, Call, HostClock
 from tests.compare.ab.workers import here, visits
 
