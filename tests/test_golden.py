@@ -24,7 +24,7 @@ from gnnbench import __version__
 from gnnbench.cli import main
 from tests.compare.ab.workers import clean
 from tests.compare.bisect import histories
-from tests.fuzz.kinds import KINDS
+from tests.fuzz import files
 from tests.run_files import save, scale, suite
 from tests.suite import run
 from tests.variants.repositories import commit_all, git, without_settings
@@ -75,7 +75,18 @@ def repository():
         git(".", "tag", f"v{number}")
 
 
-INPUTS = {name: kind.make for name, kind in KINDS.items()} | {"processes": processes}
+INPUTS = {
+    "run": files.runs,
+    "run of pytest-benchmark": files.plain_runs,
+    "processes": processes,
+    "shard": files.shards,
+    "record": files.records,
+    "ab": files.results_of_ab,
+    "compare": files.results_of_compare,
+    "compare --by": files.results_of_compare_by,
+    "watch": files.states_of_watch,
+    "regret": files.regrets,
+}
 """What writes the input to the current folder, by the names of files; for all others it is `repository`."""
 
 

@@ -1,1 +1,1 @@
-"""Changes saved files at random and runs every command that reads them: see `__main__`."""
+"""Changes saved files at random and runs every command that shows their texts to others."""

@@ -5,7 +5,6 @@ import functools
 import io
 import json
 import os
-import re
 import shutil
 import signal
 import tempfile
@@ -18,18 +17,15 @@ from random import Random
 from unittest import mock
 
 from gnnbench.cli import main
-from gnnbench.errors import UsageError
 from gnnbench.plugin import rootdir
 from tests.fuzz import hostile
 from tests.fuzz.kinds import KINDS, PAGE, Command, Kind
 
 MOST_SECONDS = 10.0
-MOST_BYTES = 10**9
 _LONGEST_LINE = 5_000
 _PAGES = 8
 """Of every so many cases pages are made, which takes a hundred times as long as the other commands."""
 _INTERRUPTED = [128 + number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
-_STATUS, _REFERENCES = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 @dataclass(frozen=True)
@@ -39,8 +35,6 @@ class Ran:
     status: int | str | None
     out: str
     err: str
-    more_bytes: int
-    """How much memory it took at most, beyond what was taken before."""
 
 
 class _TooSlowError(BaseException):
@@ -48,23 +42,16 @@ class _TooSlowError(BaseException):
 
 
 def problems(name: str, seed: int, folder: Path) -> Iterator[str]:
-    """Make the files of a case in a folder, run all commands, and yield what they did wrong.
-
-    Args:
-        name: of the kind, in KINDS.
-        seed: of the case; the same seed makes the same change.
-        folder: it must not exist yet.
-    """
+    """Make the files of a case in a new folder, run all commands, and yield what they did wrong."""
     kind = KINDS[name]
     shutil.copytree(_originals(name), folder)
     with _inside(folder):
         _change(kind, Random(f"{name} {seed}"))
         for command in kind.commands:
-            if isinstance(command, tuple) and PAGE in command and seed % _PAGES:
+            if PAGE in command and seed % _PAGES:
                 continue
-            words = " ".join(command) if isinstance(command, tuple) else command.__name__
             for problem in _wrong(run(command), kind):
-                yield f"{words}: {problem}"
+                yield f"{' '.join(command)}: {problem}"
 
 
 def unchanged(name: str) -> Ran:
@@ -113,16 +100,11 @@ def _change(kind: Kind, random: Random) -> None:
 def run(command: Command) -> Ran:
     """Run a command in this process, as long as it may take."""
     out, err = io.StringIO(), io.StringIO()
-    before = _memory("VmRSS")
-    if _REFERENCES.exists():
-        _REFERENCES.write_text("5")  # forgets the highest value
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)  # which a user would see
         try:
             with _limited():
-                status = main.main(command) if isinstance(command, tuple) else command()
-        except UsageError as error:
-            status = main._failed(str(error))
+                status = main.main(command)
         except SystemExit as end:
             status = end.code
         except _TooSlowError:
@@ -131,7 +113,7 @@ def run(command: Command) -> Ran:
             status = traceback.format_exc()
     if status in _INTERRUPTED:  # main has caught it
         raise KeyboardInterrupt
-    return Ran(status, out.getvalue(), err.getvalue(), _memory("VmHWM") - before)
+    return Ran(status, out.getvalue(), err.getvalue())
 
 
 @contextlib.contextmanager
@@ -153,12 +135,6 @@ def _limited() -> Iterator[None]:
             signal.signal(number, kept[number])
 
 
-def _memory(field: str) -> int:
-    """Return a field of this process's memory in bytes; 0 where the system does not say."""
-    found = re.search(rf"{field}:\s+(\d+) kB", _STATUS.read_text()) if _STATUS.exists() else None
-    return int(found[1]) * 1024 if found else 0
-
-
 def _wrong(ran: Ran, kind: Kind) -> Iterator[str]:
     """Yield what a command must not do, whatever the files are."""
     yield from _wrongly_said(ran)
@@ -167,8 +143,6 @@ def _wrong(ran: Ran, kind: Kind) -> Iterator[str]:
         yield f"exit code {ran.status}"
     if ran.status == main.WRONG_USAGE and not ran.err.startswith("gnnbench: ") and not ran.out:
         yield "exit code 2 without a message"
-    if ran.more_bytes > MOST_BYTES:
-        yield f"{ran.more_bytes / 1e9:.1f} GB"
 
 
 def _wrongly_said(ran: Ran) -> Iterator[str]:

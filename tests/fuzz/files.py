@@ -1,7 +1,6 @@
 """Real files of each kind, in the current folder."""
 
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from gnnbench.results.baseline import FOLDER, RecordStore
 from tests.apps.regret import results
 from tests.compare.bisect.results import commits, finding, result
 from tests.report import contents
-from tests.run_files import entry, fingerprint, plain, suite
+from tests.run_files import entry, fingerprint, plain
 
 _ROOT = Path(__file__).parents[2]
 FILE, OTHER = "x.json", "y.json"
@@ -176,53 +175,6 @@ def results_of_ab() -> None:
         whole = {"notes": ["a note"], "shard": "1/1", "interrupted": True, "repeat": contents.REPEAT}
         whole["contention_share"] = 0.3
         _write(name, saved | whole | {"settings": SETTINGS})
-
-
-def accepted_slowdowns() -> None:
-    """Write the entries as JSON, which `as_toml` translates, and runs of two commits that they are about."""
-    for number, name in enumerate(("a.json", "b.json")):
-        _write(name, suite(number, factor=1 + number, commit=f"{number}" * 40))
-    one = {
-        "benchmark": "test_a.py::b0",
-        "ratio": 1.2,
-        "low": 1.1,
-        "high": 1.3,
-        "more_bytes": 2**20,
-        "base": "0" * 40,
-        "head": "1" * 40,
-        "author": "A <a@b>",
-        "date": "2026-11-24",
-        "reason": "a reason",
-        "until": "2026-11-25",
-    }
-    _write(FILE, {"accepted": [one, {**one, "benchmark": "test_a.py::b1"}]})
-
-
-def as_toml(text: str) -> str:
-    """Return JSON as TOML; what is not JSON stays."""
-    try:
-        content = json.loads(text)
-        if not isinstance(content, dict):
-            return text
-        return "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in content.items())
-    except (ValueError, RecursionError):
-        return text
-
-
-def _toml(value: object) -> str:
-    match value:
-        case dict():
-            return f"{{{', '.join(f'{json.dumps(key)} = {_toml(one)}' for key, one in value.items())}}}"
-        case list():
-            return f"[{', '.join(map(_toml, value))}]"
-        case str() if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
-            return value
-    return json.dumps(value, ensure_ascii=False)
-
-
-def counters() -> None:
-    real = max((_ROOT / "baselines" / "counters").glob("*torch_geometric-2.8.1.json"))
-    shutil.copy(real, FILE)
 
 
 def results_of_bisect() -> None:
