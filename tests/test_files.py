@@ -156,15 +156,6 @@ def test_of_a_link_only_the_link_is_removed(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_loop_of_links_is_replaced(tmp_path):
-    (tmp_path / "loop").symlink_to("loop")
-    save(tmp_path / "loop", "a page", [tmp_path / "loop" / "run.json"])
-    assert (tmp_path / "loop").read_text() == "a page"
-    (tmp_path / "other").symlink_to("other")
-    with pytest.raises(UsageError, match=r"page.html cannot be written"):
-        save(tmp_path / "other" / "page.html", "a page")
-
-
 def test_a_folder_s_project_is_the_nearest_with_a_package_s_files_up_to_the_top_of_the_repository(tmp_path):
     top, inner = tmp_path / "top", tmp_path / "top" / "packages" / "one"
     tests = inner / "tests"

@@ -226,10 +226,3 @@ def test_where_benchmarks_may_be_left_out_nothing_is_written(tmp_path, run, text
     assert line == "gnnbench: pytest finds no benchmarks here"
     assert why.startswith("skipped: could not import" if text else "not collected, as python_files is")
     assert not (tmp_path / "gnnbench.toml").exists()
-
-
-@pytest.mark.parametrize("word", ["nowhere", "nowhere.py::test_sum", ""])
-def test_what_is_no_path_is_refused(run, word):
-    found = run(word)
-    assert found.returncode == 2
-    assert found.stderr.startswith(f"gnnbench: no such file or folder: {word!r}")

@@ -76,17 +76,6 @@ def test_doctor_fails_for_what_is_required(monkeypatch, capsys, package, status)
     assert not capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["list", "doctor"])
-@pytest.mark.parametrize("by_variable", [False, True])
-def test_data_folder_that_is_not_there_is_one_line(monkeypatch, capsys, tmp_path, command, by_variable):
-    gone = str(tmp_path / "gone")
-    if by_variable:
-        monkeypatch.setenv("GNNBENCH_DATA", gone)
-    assert main([command] if by_variable else [command, "--data", gone]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"gnnbench: data folder {gone} does not exist")
-
-
 def test_no_library_is_imported_to_help_and_to_list():
     code = (
         "import sys\n"
@@ -135,16 +124,6 @@ def test_an_output_that_lacks_characters_gets_others(files, monkeypatch, command
         assert run(command) == status
     assert (files / "output").read_bytes().isascii()
     assert (files / "output").stat().st_size
-
-
-@pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("command", ["list", "doctor"])
-def test_a_home_of_nobody_is_exit_2_and_a_line(monkeypatch, capsys, command):
-    monkeypatch.setenv("GNNBENCH_CACHE", "~no-such-user/cache")
-    assert run(command) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "~no-such-user/" in line
-    assert line.endswith(": there is no such home folder; give an absolute path")
 
 
 def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, capsys):

@@ -7,9 +7,6 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from gnnbench import packages
-from gnnbench.compare.verdict import Thresholds
-from gnnbench.errors import UsageError
-from gnnbench.report import composed
 from tests import svg
 from tests.cli.saved import compared
 from tests.report import contents
@@ -97,21 +94,6 @@ def test_what_saved_verdicts_were_reached_with_is_not_invented(tmp_path, page, c
     assert "Ratios with simultaneous intervals (thin) and per-benchmark intervals (thick)." in text
     assert "Slower, faster:" not in text
     assert "3.0%" not in text
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"effect": -1},
-        {"effect": "3%"},
-        {"family_level": 1},
-        {"own_level": None},
-    ],
-)
-def test_damaged_thresholds_are_refused(tmp_path, wrong):
-    (run,) = save(tmp_path, judged(**wrong))
-    with pytest.raises(UsageError, match=f"{run}: damaged: [^\n]*$"):
-        composed.compose(composed.read([run]), Thresholds(0.03))
 
 
 def test_a_reason_in_a_file_is_text_that_shows(tmp_path, page, call):

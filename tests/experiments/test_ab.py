@@ -3,8 +3,6 @@
 What is claimed of 2,000 runs is asserted with room for chance: it fails once in a thousand times.
 """
 
-import json
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -61,16 +59,3 @@ def test_blocks_drawn_from_simulated_ones_are_as_those_of_simulated_rounds():
     drawn = simulate.medians()[random.integers(0, 200_000, 20_000)]
     whole = np.median(simulate.rounds(random, 20_000), axis=1)
     assert stats.ks_2samp(drawn, whole).pvalue > 0.001
-
-
-def test_finished_runs_are_kept_and_not_run_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(simulate, "FEW", {"one, noisy": simulate.FEW["one, noisy"]})
-    keep = tmp_path / "runs.jsonl"
-    first = simulate.simulate(2, 1, 5, keep)
-    lines = keep.read_text(encoding="utf-8").splitlines()
-    assert len(lines) == 4 + 3
-    assert {json.loads(line)["kind"] for line in lines} == {"adaptive", "fixed", *simulate.FEW}
-    keep.write_text("\n".join(lines[:3]) + '\n{"kind": "ada', encoding="utf-8")  # stopped while it wrote
-    assert simulate.simulate(2, 1, 5, keep) == first
-    monkeypatch.setattr(simulate, "one_run", None)
-    assert simulate.simulate(2, 1, 5, keep) == first

@@ -34,27 +34,6 @@ def test_what_is_written_is_read_again(taken, tmp_path):
     assert set(record.Sections.__annotations__) == {*options.PROFILE_KINDS, "counts"}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "not JSON, or cut off"),
-        ("[]", "not a profile, a profile.json"),
-        ('{"benchmarks": []}', "not a profile, a profile.json"),
-        ('{"version": 2, "sections": {}}', "version 2 of the format, and this gnnbench reads 1"),
-        ('{"version": 1, "sections": {}}', "damaged at $"),
-    ],
-)
-def test_what_is_no_profile_is_refused_with_place_and_reason(tmp_path, text, message):
-    path = tmp_path / "profile.json"
-    path.write_text(text)
-    with pytest.raises(UsageError) as caught:
-        record.read(path)
-    (line,) = str(caught.value).splitlines()
-    assert line.startswith(f"{path}: ")
-    assert message in line
-    assert "profile again" in line
-
-
 def save(store, name, text="x"):
     with store.new(name) as (draft, folder):
         (draft / "profile.json").write_text(text)

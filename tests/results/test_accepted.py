@@ -77,17 +77,6 @@ def test_an_entry_may_be_about_memory_alone_or_too(tmp_path):
     assert found.file.read_text().count("ratio = ") == 1
 
 
-@pytest.mark.parametrize("replaced", [(3,), (1, 3), (1, 2, 3)])
-def test_what_is_replaced_leaves_no_blank_lines(tmp_path, replaced):
-    found = accepted.find(tmp_path)
-    accepted.write(found, [ENTRY] * 3)
-    before = found.file.read_text()
-    assert before.count("\n\n[[accepted]]\n") == 3
-    for _ in range(2):
-        accepted.write(accepted.read(found.file), [ENTRY] * len(replaced), replaced)
-    assert found.file.read_text() == before
-
-
 def test_the_nearest_file_up_to_the_top_of_the_repository_counts(tmp_path):
     (tmp_path / "project" / ".git").mkdir(parents=True)
     (tmp_path / "project" / "sub").mkdir()
