@@ -164,31 +164,6 @@ def test_what_publishes_runs_no_code_of_the_repository():
     assert publishers == ["release.yml publish"]
 
 
-def test_all_shards_of_all_kinds_are_measured_and_joined():
-    jobs = FILES["gpu-bench.yml"]["jobs"]
-    matrix = jobs["measure"]["strategy"]["matrix"]
-    [line] = [step["run"] for step in jobs["measure"]["steps"] if " ab " in step.get("run", "")]
-    count = int(re.search(r'--shard "\$PART/(\d+)"', line)[1])
-    assert matrix["shard"] == list(range(1, count + 1))
-    assert jobs["result"]["strategy"]["matrix"]["kind"] == matrix["kind"]
-    assert FILES["baseline.yml"]["jobs"]["record"]["strategy"]["matrix"]["kind"] == matrix["kind"]
-
-
-def test_of_each_part_one_file_is_taken_into_a_folder_of_its_own():
-    jobs = FILES["gpu-bench.yml"]["jobs"]
-    [upload] = _steps(jobs["measure"], "upload-artifact")
-    shards = jobs["measure"]["strategy"]["matrix"]["shard"]
-    downloads = _steps(jobs["result"], "download-artifact")
-    assert [step["with"] for step in downloads] == [
-        {"name": upload["with"]["name"].replace("${{ matrix.shard }}", str(shard)), "path": f"parts/{shard}"}
-        for shard in shards
-    ]
-    file = upload["with"]["path"].replace("${{ matrix.kind }}", "$KIND")
-    files = [f"parts/{shard}/{file}".replace("${{ matrix.shard }}", str(shard)) for shard in shards]
-    [line] = [step["run"] for step in jobs["result"]["steps"] if " merge " in step.get("run", "")]
-    assert shlex.split(line)[2:] == [*files, "-o", "$KIND.json"]
-
-
 def test_what_may_write_takes_results_by_an_identity_that_no_part_can_have():
     jobs = FILES["gpu-bench.yml"]["jobs"]
     [download] = _steps(jobs["comment"], "download-artifact")

@@ -140,21 +140,6 @@ def test_what_does_not_belong_together_is_refused_in_a_line(tmp_path, contents, 
     assert text in refused(tmp_path, *contents)
 
 
-def ours(**changes):
-    found = part(1, 1)
-    return {**found, "gnnbench": {**found["gnnbench"], **changes}}
-
-
-def test_a_shard_that_is_none_or_a_part_that_is_damaged_or_recorded_is_refused(tmp_path):
-    record = {"number": 1, "process": 1, "processes": 2, "reason": ""}
-    for one, text in (
-        (ours(shard="4/3"), "part-0.json"),
-        (ours(incomplete=[{"error": "x"}]), "damaged at gnnbench.incomplete[0]"),
-        (ours(record=record), "part of a baseline record"),
-    ):
-        assert text in refused(tmp_path, one)
-
-
 def test_the_command_saves_and_counts(tmp_path, capsys):
     paths = [str(path) for path in save(tmp_path, part(1, 2), part(2, 2))]
     whole = str(tmp_path / "whole.json")

@@ -233,17 +233,6 @@ def test_changed_weights_of_layout_modes_stand_beside_the_verdict(tmp_path):
         assert list(only(base, processes(tmp_path, 1, blocks=200, modes=now)).notes) == notes
 
 
-def test_files_with_an_interval_of_another_kind_are_estimated_anew(tmp_path):
-    """Those of older versions have an interval of 99 %, and none of few blocks."""
-    whole, head = suite(1), runs(tmp_path, *(suite(seed) for seed in range(2, 4)))
-    expected = compare(runs(tmp_path, whole), head, THRESHOLDS).rows
-    for one in whole["benchmarks"]:
-        twice = 2 * one["extra_info"]["gnnbench"]["measurement"]["location_ns"]
-        measured(one, location_ns=twice, low_ns=None, level=0.99)
-    assert compare(runs(tmp_path, whole), head, THRESHOLDS).rows == expected
-    assert "incomparable" not in {row.judgement.verdict for row in expected}
-
-
 def test_files_of_pytest_benchmark_alone_are_judged_where_they_have_their_rounds(tmp_path):
     base = runs(tmp_path, *(plain(seed) for seed in range(5)))
     rows = compare(base, runs(tmp_path, plain(9)), THRESHOLDS).rows

@@ -8,7 +8,6 @@ import torch
 from torch_geometric.nn import GCNConv
 
 from gnnbench import codec
-from gnnbench.measure import compilation
 from gnnbench.measure.clock import Call
 from gnnbench.measure.counter_changes import changed
 from gnnbench.measure.counters import count
@@ -189,13 +188,6 @@ def test_recompilations_are_counted_whatever_was_compiled_before(inputs, graphs,
     assert [counted.counts["compilation"] for counted in found] == [expected] * 2
     more = map(str, changed(once.counts, found[0].counts, ()))
     assert ("+1 recompilations" in more) == (graphs == 2)
-
-
-def test_where_dynamo_is_not_imported_nothing_was_compiled(monkeypatch):
-    monkeypatch.delitem(sys.modules, "torch._dynamo", raising=False)
-    compilation.reset()
-    compilation.clear()
-    assert compilation.counts() == {}
 
 
 @pytest.mark.nightly

@@ -35,10 +35,6 @@ def test_styles_and_the_consoles_own_control_are_kept():
     assert text.getvalue().endswith("\x1b[?25l")
 
 
-def test_lines_break_where_they_should():
-    assert shown("one\ntwo") == "one\ntwo\n"
-
-
 @pytest.mark.parametrize(
     ("width", "last"), [(None, [LINE]), (30, ["a line that is too long for a", "  narrow terminal"])]
 )

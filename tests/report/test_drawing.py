@@ -2,10 +2,10 @@ import pytest
 
 from gnnbench.cli import main
 from gnnbench.compare.verdict import Judgement
-from gnnbench.report import drawing, slides
+from gnnbench.report import drawing
 from gnnbench.report.charts import forest, times
-from gnnbench.report.charts.common import Rows, distinct, log_axis
-from gnnbench.report.style import PAGE, PHONE, SLIDE
+from gnnbench.report.charts.common import distinct, log_axis
+from gnnbench.report.style import PAGE, SLIDE
 from tests import svg
 from tests.report import contents
 from tests.run_files import save
@@ -61,12 +61,6 @@ def test_a_chart_is_described_once_for_those_who_cannot_see_it(monkeypatch):
     assert "class" not in text
 
 
-def test_a_frame_has_its_size_and_the_chart_its_middle():
-    text = drawing.framed(SVG.format(""), 100, 100, "#ffffff")
-    assert 'width="100" height="100" viewBox="0.0 -5.0 20.0 20.0"' in text
-    assert '<rect x="0.0" y="-5.0" width="20.0" height="20.0" fill="#ffffff"' in text
-
-
 def test_labels_are_told_apart_and_log_axes_have_ticks():
     assert distinct(["a", "b", "a", "a"]) == ["a", "b", "a (2)", "a (3)"]
     for values, ticks in (
@@ -78,18 +72,6 @@ def test_labels_are_told_apart_and_log_axes_have_ticks():
         assert log_axis(values, PAGE).to_dict()["values"] == ticks
 
 
-def test_a_name_beside_a_row_is_whole():
-    long = "conv_cached f+b pyg · ogbn-arxiv · hidden 256 · float64"
-    for style in (PAGE, PHONE, SLIDE):
-        ((_, found, _),) = Rows(["a", long, "b"], ["1.00x same"] * 3, style).chart()["datasets"].values()
-        assert " ".join(found["name"].split("\n")).replace(" ·", "") == long.replace(" ·", "")
-
-
-def test_few_rows_fill_the_least_height():
-    assert Rows(["a"], [""], SLIDE).height == SLIDE.least_height
-    assert Rows(["a"] * 60, [""] * 60, SLIDE).height == 60 * SLIDE.row
-
-
 def test_many_processes_leave_the_letters_large(tmp_path):
     old = [contents.family(seed, operations=1) for seed in range(14)]
     runs = save(tmp_path, contents.family(99, operations=1, factor=1.5), *old)
@@ -98,9 +80,3 @@ def test_many_processes_leave_the_letters_large(tmp_path):
     (file,) = folder.glob("02-*.svg")
     assert "older 14" in svg.text(file)
     assert svg.smallest(file) >= svg.LEGIBLE
-
-
-def test_the_last_line_breaks_between_facts_only():
-    facts = (("processor", "A CPU"), ("threads", "2"), ("libraries", "torch 2.13.0 · dgl 2.1.0"))
-    text = slides.footer(facts)
-    assert text.split(" ") == ["A\xa0CPU", "·", "threads\xa02", "·", "torch\xa02.13.0", "·", "dgl\xa02.1.0"]

@@ -79,12 +79,6 @@ def test_groups_of_one_benchmark_share_a_picture():
     assert [name for name, _ in drawn(alone[:1])] == ["a"]
 
 
-def test_types_that_differ_are_named():
-    found = drawn([("g", [own("spmm_sum", "pyg", 1), own("spmm_sum", "pyg", 1, dtype="bfloat16")])])
-    assert [row["label"] for row in rows(found[0][1])] == ["float32", "bfloat16"]
-    assert found[0][1].note.startswith("forward · pyg · cora · hidden 256 · int64 · cpu. ")
-
-
 def test_own_benchmarks_have_their_estimate_drawn_with_its_interval_and_the_spread_of_block_medians():
     ((_, picture),) = drawn([("g", [own("spmm_sum", "pyg", 4, blocks=200)])])
     (row,) = rows(picture)
@@ -129,37 +123,6 @@ def test_a_saved_run_beside_this_one_is_named_and_drawn_by_the_same_statistic():
     assert "median of the rounds" in picture.note
 
 
-def test_parameters_of_one_test_stand_alone():
-    ((_, picture),) = drawn(
-        [("dumps", [theirs(f"a/t.py::test_dumps[{name}]") for name in ("small", "x[1]")])]
-    )
-    assert sorted(row["label"] for row in rows(picture)) == ["small", "x[1]"]
-    assert picture.note.startswith("a/t.py::test_dumps. ")
-
-
-def test_long_names_keep_beginning_and_end_and_stay_distinct():
-    names = [f"t.py::test_of_something[{'x' * 80}-{end}]" for end in ("int32", "int64", "int32")]
-    ((_, picture),) = drawn([(None, [theirs(name) for name in names])])
-    labels = [row["label"] for row in rows(picture)]
-    assert len(set(labels)) == 3
-    assert all(len(line) <= 30 for label in labels for line in label.split("\n"))
-    assert "int64" in "".join(labels)
-    broken = [
-        theirs(f"t.py::{name}") for name in ("test_dumps[a_large_document_with_nested_lists]", "test_load")
-    ]
-    ((_, picture),) = drawn([("g", broken)])
-    lines = rows(picture)[0]["label"].split("\n")
-    assert lines == ["test_dumps[a_large_", "document_with_nested_", "lists]"]
-
-
-def test_a_large_group_has_several_pictures_and_none_is_left_out():
-    entries = [theirs(f"t.py::test_{number}", 1 + number / 10) for number in range(30)]
-    found = drawn([("many", entries)])
-    assert {name for name, _ in found} == {"many"}
-    assert [picture.message for _, picture in found] == [f"many, part {part} of 3" for part in (1, 2, 3)]
-    assert [len(rows(picture)) for _, picture in found] == [10, 10, 10]
-
-
 @given(st.integers(1, 200), st.integers(1, 100))
 def test_a_group_of_any_size_is_divided_evenly_among_its_pictures(count, letters):
     entries = [theirs(f"t.py::test_{'x' * letters}_{number}") for number in range(count)]
@@ -175,11 +138,3 @@ def test_times_that_differ_much_have_a_log_scale_and_zero_is_drawn(factor, log):
     text = words(picture)
     assert ("(log scale)" in text) == log
     assert ("0.00 ns" in text) == (not factor)
-
-
-def test_hostile_names_are_text():
-    ((_, picture),) = drawn([("<script>\x1b[31m", [theirs("t.py::test_a[<script>\u202e${datum}]")])])
-    text = drawing.svg(picture.draw(SLIDE))
-    assert "<script" not in text
-    assert "\u202e" not in text
-    assert "\x1b" not in picture.message

@@ -4,7 +4,6 @@ import subprocess
 import pytest
 
 from gnnbench.cli import main
-from gnnbench.packages import missing
 from gnnbench.report import lines
 from gnnbench.report.lines import folded, wrapped
 
@@ -72,15 +71,6 @@ def test_a_long_command_can_be_pasted(before, command, after):
     assert joined("\n".join(lines).replace(" \\\n", "\n")) == f"{before}{command}{after}"
 
 
-def test_a_short_command_stands_in_its_line_or_begins_the_next():
-    reason = missing(["no_such_package"])
-    assert wrapped(f"gnnbench: {reason}", 80) == f"gnnbench: {reason}"
-    assert wrapped(f"gnnbench: {reason}", 70).splitlines() == [
-        "gnnbench: no_such_package is not installed:",
-        "  pip install no_such_package",
-    ]
-
-
 def test_a_loop_can_be_pasted():
     loop = f"for i in 1 2 3; do echo {'word ' * 20}$i; done; echo end"
     _, *lines = wrapped(f"type: {loop}", 60).splitlines()
@@ -106,25 +96,6 @@ def test_an_id_is_broken_at_its_separators():
     for width in range(10, 100):
         assert "".join(folded(OURS, width)) == OURS
         assert max(map(len, folded(OURS, width))) <= width
-
-
-def test_a_long_id_in_a_sentence_starts_where_there_is_room():
-    line = f"missing: in the baseline, but not timed in this run: {OURS}"
-    assert wrapped(line, 80).splitlines() == [
-        "missing: in the baseline, but not timed in this run: benchmarks/test_spmm.py::",
-        "  test_spmm[spmm_sum-forward_backward-torch-float32-int64-cora-256-cpu]",
-    ]
-    time = "  1.00 ms   1.2% time      "
-    lines = wrapped(f"{time}{OURS}", 80, " " * len(time)).splitlines()
-    assert lines[0].startswith(f"{time}benchmarks/")
-    assert {line[: len(time)] for line in lines[1:]} == {" " * len(time)}
-    assert max(map(len, lines)) <= 80
-
-
-@pytest.mark.parametrize("width", [1, 5, 12])
-def test_a_terminal_of_hardly_any_width_shows_everything(width):
-    text = wrapped(f"words and {OURS}", width, " " * 8)
-    assert "".join(text.split()) == "".join(f"words and {OURS}".split())
 
 
 def test_the_commands_are_those_of_the_parser():

@@ -132,12 +132,6 @@ def test_fastest_is_bold_where_there_is_a_choice_and_a_name_is_text():
     assert "mine[red]" in render(replace(ROW, spec=replace(SPEC, operation="mine[red]")))
 
 
-def test_what_torch_compile_did_is_noted():
-    counts = {**OURS.counters.counts, "compilation": {"graphs": 2, "recompilations": 1}}
-    row = TableRow.of(SPEC, replace(OURS, counters=replace(OURS.counters, counts=counts)))
-    assert row.notes == ("torch.compile made 2 graphs, with 1 recompilation",)
-
-
 def test_a_whole_call_has_no_counters_and_what_was_compiled_is_noted():
     measured = replace(OURS.measurement, in_place="why", whole_call="it starts a compiler")
     compilation = {"graphs": 4, "recompilations": 0, "graph break: one": 3, "graph break: other": 1}

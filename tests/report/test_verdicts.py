@@ -68,14 +68,6 @@ def test_in_a_pipe_names_and_notes_are_whole():
     assert f"{note}: {short}" in lines
 
 
-def test_what_is_hardly_known_does_not_fill_the_line():
-    wide = replace(SLOWER, verdict="undecided", low=1e-9, high=1e9, minimum_detectable_effect=1e6)
-    text = shown(row(wide))
-    assert "0.00-over 100" in text
-    assert "over 1000%" in text
-    assert "minimum detectable effect: over 1000%" in sentence(row(wide))
-
-
 def test_a_bound_and_a_decided_ratio_never_read_as_1_and_only_undecided_ones_say_what_they_see():
     slight = replace(SLOWER, ratio=1.0031, low=1.0004, high=1.006, own_low=1.001, own_high=1.005)
     lines = shown(row(slight), row(replace(SLOWER, verdict="same"), "test_a.py::c")).splitlines()

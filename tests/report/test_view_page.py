@@ -7,7 +7,7 @@ import pytest
 
 from gnnbench.report import page
 from tests.report import contents
-from tests.run_files import content, entry, plain, suite
+from tests.run_files import content, entry, suite
 from tests.sampling import sampled
 
 PAYLOADS = (
@@ -344,22 +344,6 @@ def test_pages_of_little_or_nothing(report):
     assert "<h1>All 2 benchmarks are interrupted</h1>" in text
     incomplete = words(text[text.index('aria-labelledby="incomplete"') :])
     assert re.search("a ?: OOM at 12 GiB.* b ?: OOM at 12 GiB", incomplete)
-
-
-@pytest.mark.nightly
-def test_rows_of_one_sample_and_of_pytest_benchmark_alone(report, visit):
-    alone = plain(1, data=False)["benchmarks"][:1]
-    view = visit(report(content(entry("b", blocks=1), *alone)))
-    assert view.page.inner_text("h1") == "2 benchmarks, not compared with a baseline"
-    view.open("b")
-    assert view.page.locator("tr.detail circle").count() == 1
-    assert "too few measurements" in view.page.inner_text("tr.detail")
-    view.open("p0")
-    assert "median of pytest-benchmark" in view.page.locator("tr.detail").last.inner_text()
-    view = visit(report(plain(9), *(plain(seed) for seed in range(4))))
-    assert view.rows() == ["p0", "p1", "p2", "p3"]
-    view.open("p0")
-    assert "200" in view.page.inner_text("tr.detail table")
 
 
 def test_layouts_that_are_left_out_are_said(report, monkeypatch):
