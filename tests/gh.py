@@ -30,7 +30,6 @@ class GitHub:
 
     @property
     def path(self):
-        """A value of PATH that has the command."""
         return f"{self.folder}{os.pathsep}{os.environ['PATH']}"
 
     def read(self):
@@ -41,7 +40,6 @@ class GitHub:
         self._file.write_text(json.dumps(state))
 
     def add(self, login, body):
-        """Add a comment and return it."""
         state = self.read()
         number = len(state["comments"]) + 1
         url = f"https://github.com/o/r/pull/7#issuecomment-{number}"

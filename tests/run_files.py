@@ -57,7 +57,6 @@ def entry(name, milliseconds=1.0, *, seed=0, blocks=60, modes=MODES, **changes):
 
 
 def scale(measurement, factor):
-    """Multiply the times of a measurement."""
     for process in measurement["processes"]:
         process["blocks_ns"] = [[time * factor for time in block] for block in process["blocks_ns"]]
 
@@ -78,7 +77,6 @@ def fingerprint(*, threads="2", **functions):
 
 
 def content(*entries, **environment):
-    """Return a run file."""
     here = {**ENVIRONMENT, **environment}
     tree = {"path": ".", "commit": here["commit"], "changed_files": int(bool(here["dirty"]))}
     packages = {name: {"version": version} for name, version in here["libraries"]}
@@ -122,7 +120,6 @@ def plain(seed, *, data=True):
 
 
 def save(folder, *contents):
-    """Write files, and return their paths."""
     paths = []
     for one in contents:
         paths.append(folder / f"run-{len(list(folder.glob('run-*')))}.json")

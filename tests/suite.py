@@ -49,6 +49,5 @@ def pytest_on_cpu(*arguments: str) -> list[str]:
 
 
 def gnnbench(*words: str, cwd: Path = ROOT, **changes: str | None) -> subprocess.CompletedProcess[str]:
-    """Run the command."""
     script = str(Path(sys.executable).with_name("gnnbench"))
     return forks.run([script, *words], cwd, environment(**changes))

@@ -8,7 +8,6 @@ LEGIBLE = 24
 
 
 def text(file: Path) -> str:
-    """Return the words of an SVG."""
     return " ".join(ET.parse(file).getroot().itertext()).replace("\N{NO-BREAK SPACE}", " ")
 
 

@@ -64,8 +64,6 @@ def repository(tmp_path):
 
 
 class Job:
-    """A job that uses the action."""
-
     def __init__(self, folder, known=None, **inputs):
         self.folder, self.temporary = folder, folder.parent / f"job-{len(list(folder.parent.iterdir()))}"
         self.temporary.mkdir()

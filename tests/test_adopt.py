@@ -7,7 +7,6 @@ from gnnbench.errors import UsageError
 
 @pytest.fixture
 def repository(tmp_path):
-    """A repository with a benchmark."""
     return Project(tmp_path, ("test_sum.py::test_sum",))
 
 

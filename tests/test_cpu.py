@@ -7,7 +7,6 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-import psutil
 import pytest
 
 from gnnbench import cpu
@@ -195,11 +194,3 @@ def test_where_nothing_ran_before_it_looks_on_for_a_moment(system):
     watch = ContentionWatch([0, 1])
     assert timed(watch, system, 0.08, own=1, others=1) == pytest.approx(0.08 / 0.25 / 2)
     assert system.now == pytest.approx(0.25)
-
-
-@pytest.mark.parametrize("cores", [[], [10_000]])
-def test_where_cores_are_not_known_all_are_looked_at(cores):
-    watch = ContentionWatch(cores)
-    watch.begin()
-    spin(0.3)
-    assert 0 <= watch.contention_share() <= 1.1 * (psutil.cpu_count() or 1)

@@ -12,7 +12,6 @@ from gnnbench import environment
 from gnnbench.environment import WHAT, WHERE, Environment, Gpu
 from gnnbench.packages import version
 from tests import nvml
-from tests.variants import repositories
 
 
 @pytest.fixture
@@ -175,19 +174,6 @@ def test_a_driver_without_an_answer_leaves_none(monkeypatch):
     for changes in ({"MigMode": [1, 1]}, {"MigMode": None, "Name": "NVIDIA A100 MIG 1g.5gb"}):
         nvml.install(monkeypatch, **changes)
         assert environment.collect().gpu.mig is True
-
-
-def test_names_the_commit_of_what_is_measured(monkeypatch, tmp_path):
-    repositories.without_settings(monkeypatch)
-    repository = repositories.create(tmp_path / "repository")
-    commit = repositories.git(repository, "rev-parse", "HEAD")
-    here = environment.collect(repository)
-    assert (here.commit, here.dirty) == (commit, False)
-    (repository / "thing" / "__init__.py").write_text("changed")
-    here = environment.collect(repository)
-    assert (here.commit, here.dirty) == (commit, True)
-    here = environment.collect(tmp_path)
-    assert (here.commit, here.dirty) == (None, None)
 
 
 @pytest.fixture

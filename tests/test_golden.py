@@ -157,7 +157,6 @@ def contents():
 
 
 def normal(text, replacements):
-    """Return a text without what differs from run to run or machine to machine."""
     text = text.replace(str(Path.cwd()), "FOLDER").replace(time.strftime("%Y-%m-%d"), "TODAY")
     for pattern, instead in replacements.items():
         text = re.sub(pattern, instead, text, flags=re.MULTILINE)

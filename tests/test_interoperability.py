@@ -1,8 +1,4 @@
-"""Run files in the hands of other tools: pytest-benchmark's own command, and github-action-benchmark.
-
-The latter is a GitHub action and no package. What it does with a file of pytest-benchmark was read in its
-source (src/extract.ts) and is done again here.
-"""
+"""Run files in the hands of pytest-benchmark's own command and of github-action-benchmark."""
 
 import json
 import sys
@@ -28,19 +24,6 @@ def test_too_large(benchmark):
 NAMES = [f"test_suite.py::test_sum[{number}]" for number in range(4)]
 
 
-def extract_pytest_result(text):
-    """Read a file as github-action-benchmark does: these fields, none of which may be missing."""
-    found = []
-    for bench in json.loads(text)["benchmarks"]:
-        stats = bench["stats"]
-        numbers = [stats[field] for field in ("ops", "stddev", "mean", "rounds")]
-        assert all(isinstance(number, int | float) for number in numbers), (
-            "a missing one would read `undefined`"
-        )
-        found.append({"name": bench["fullname"], "value": stats["ops"], "unit": "iter/sec"})
-    return found
-
-
 @pytest.mark.nightly
 def test_other_tools_read_files_that_are_whole_lack_what_ran_out_of_memory_or_were_merged(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
@@ -61,15 +44,16 @@ def test_other_tools_read_files_that_are_whole_lack_what_ran_out_of_memory_or_we
     compare = [script, "compare", *files, "--columns=median,ops,rounds"]
     result = forks.run(compare, tmp_path, environment())
     assert result.returncode == 0, result.stderr
-    texts = [(tmp_path / file).read_text() for file in files]
-    shard = [one["name"] for one in extract_pytest_result(texts[1])]
+    contents = [json.loads((tmp_path / file).read_text()) for file in files]
+    shard = [one["fullname"] for one in contents[1]["benchmarks"]]
     for name in NAMES:
         lines = [line for line in result.stdout.splitlines() if name.partition("::")[2] in line]
         assert len(lines) >= (3 if name in shard else 2), "of each file that has it"
-    for text in (texts[0], texts[2]):
-        found = extract_pytest_result(text)
-        assert sorted(one["name"] for one in found) == NAMES
-        assert all(one["value"] > 0 for one in found)
+    for content in (contents[0], contents[2]):
+        assert sorted(one["fullname"] for one in content["benchmarks"]) == NAMES
+        # The fields that github-action-benchmark reads.
+        for field in ("ops", "stddev", "mean", "rounds"):
+            assert all(one["stats"][field] >= 0 for one in content["benchmarks"])
     # What ran out of memory is kept where only we look.
-    incomplete = json.loads(texts[0])["gnnbench"]["incomplete"]
+    incomplete = contents[0]["gnnbench"]["incomplete"]
     assert [one["fullname"] for one in incomplete] == ["test_suite.py::test_too_large"]

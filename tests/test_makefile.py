@@ -33,14 +33,3 @@ def test_torch_sparse_is_compiled_or_taken_from_where_the_user_says(planned):
     commands = planned("sparse", "SPARSE_WHEELS=some wheels")
     assert "--find-links 'some wheels' --only-binary torch_scatter,torch_sparse" in commands
     assert "--no-build-isolation" not in commands
-
-
-def test_tools_come_from_their_group_without_torch(planned):
-    for target, group, command in (
-        ("dist", "release", "twine check --strict"),
-        ("site", "site", "mkdocs build --strict"),
-    ):
-        commands = planned(target)
-        assert f"--group {group}" in commands
-        assert " torch " not in commands
-        assert command in commands

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from gnnbench.cli.main import _parser
-from tests.suite import ROOT, run_kernels
+from tests.suite import ROOT
 
 WORKFLOWS = ROOT / ".github" / "workflows"
 GNNBENCH = ".venv/bin/gnnbench"
@@ -101,17 +101,6 @@ def test_every_line_of_shell_is_a_make_target_or_a_gnnbench_command():
     for line, variables in COMMANDS:
         _check(line, variables)
         assert "${{" not in line
-
-
-@pytest.mark.nightly
-def test_pytest_takes_the_arguments_that_follow():
-    lines = [_words(*command) for command in COMMANDS]
-    given = {tuple(words[words.index("--") + 1 :]) for words in lines if "--" in words}
-    assert given
-    for arguments in given:
-        here = ["cpu" if word == "cuda" else word for word in arguments]  # not every machine has a GPU
-        found = run_kernels(*here, "--collect-only", "-q", "--gnn-dataset", "cora:synthetic")
-        assert found.returncode == 0, found.stdout + found.stderr
 
 
 def test_nothing_is_granted_to_all_jobs_and_each_action_has_one_version():

@@ -15,13 +15,7 @@ from tests.suite import environment
 
 
 def pytest_is_forked(monkeypatch: pytest.MonkeyPatch, *, libraries: bool = False, **variables: str) -> None:
-    """Fork the real pytests that a command starts, and give this process the variables of a user's shell.
-
-    Args:
-        monkeypatch: takes all that back.
-        libraries: whether the process that is forked has imported torch and the platforms' libraries.
-        variables: further ones.
-    """
+    """Fork the real pytests that a command starts, and give this process the variables of a user's shell."""
     for name in [name for name in os.environ if name.startswith("PYTEST_")]:
         monkeypatch.delenv(name)  # those of xdist would switch timing off
     for name, value in environment(**variables).items():

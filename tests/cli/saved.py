@@ -15,15 +15,7 @@ SAME = Judgement("same", "so it is", 1.0, 0.98, 1.02, 0.99, 1.01, 0.02)
 
 
 def result(*, gpu=None, benchmarks=None, base="a" * 40, head=None, **changes):
-    """Return a result of ab: two benchmarks, of which the first is slower.
-
-    Args:
-        gpu: name of the GPU; None: there is none.
-        benchmarks: verdicts by benchmark, instead of the usual ones.
-        base: the older commit.
-        head: the newer commit; None: the working tree.
-        changes: of the result.
-    """
+    """Return a result of ab: two benchmarks, of which the first is slower, or with these verdicts."""
     sides = Side("git:main", (base,)), Side(".", (head,) if head else ())
     found = benchmarks or {"test_a.py::b[<b>|@x]": SLOWER, "test_a.py::c": SAME}
     rows = [Compared(test, one, None, counts=COUNTS) for test, one in found.items()]
@@ -34,7 +26,6 @@ def result(*, gpu=None, benchmarks=None, base="a" * 40, head=None, **changes):
 
 
 def ab(folder, name="ab.json", **changes):
-    """Save such a result, and return its path."""
     path = folder / name
     path.write_text(json.dumps(result(**changes).as_json()))
     return str(path)

@@ -11,7 +11,6 @@ from tests.suite import environment
 
 
 def start(folder: Path, *words: str, **variables: str) -> "subprocess.Popen[str]":
-    """Start the command in an interpreter of its own, in a folder."""
     return subprocess.Popen(
         [str(Path(sys.executable).with_name("gnnbench")), *words],
         cwd=folder,

@@ -47,7 +47,6 @@ class Project:
         return self.call("accept", *words, "--reason", reason)
 
     def call(self, *words):
-        """Return a command's exit code and all that it prints."""
         status = main.main(list(words))
         shown = self.capsys.readouterr()
         return status, " ".join(shown.out.split()) or shown.err

@@ -46,7 +46,6 @@ def store(tmp_path, monkeypatch):
 
 
 def saved(store, name, *, benchmarks=6):
-    """Save a record of two processes."""
     return store.save([suite(seed, benchmarks=benchmarks) for seed in range(2)], MACHINE, name, "")
 
 

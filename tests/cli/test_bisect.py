@@ -44,7 +44,6 @@ def text_of(found):
 
 
 def between(folder, good="git:good", bad="git:main", **options):
-    """Return the line between two ends, and the titles of its steps."""
     line = lines.line(good, bad, folder, **options)
     return line, [one.cause.title for one in line.candidates[1:]]
 
@@ -159,7 +158,6 @@ def test_commits_are_built_once_unless_they_are_skipped(history):
 
 
 def pairs_in(folder):
-    """Return the numbers of pairs in the saved states."""
     states = (folder / ".cache" / "bisect").glob("*.json")
     return [len(json.loads(state.read_text().partition("\n")[2])["measured"]) for state in states]
 

@@ -14,7 +14,6 @@ ESCAPE = "\x1b]0;x\x07\x1b[2J"
 
 @pytest.fixture
 def compare(call):
-    """Return a function that compares files of two sides."""
     return lambda base, head, *options: call("compare", *base, *options, "--", *head)
 
 

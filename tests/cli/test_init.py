@@ -37,7 +37,6 @@ def _forked(in_process, monkeypatch):  # noqa: ARG001 - which clears variables b
 
 @pytest.fixture
 def run(in_process):
-    """Return a function that runs `gnnbench init --yes`."""
     return lambda *words: in_process("init", "--yes", *words)
 
 

@@ -56,13 +56,11 @@ def originals(tmp_path_factory):
 
 @pytest.fixture
 def files(originals, tmp_path, monkeypatch):
-    """The current folder, with a copy of those files."""
     monkeypatch.chdir(shutil.copytree(originals, tmp_path / "files"))
     return tmp_path / "files"
 
 
 def run(command):
-    """Run a command, and return its exit code."""
     try:
         return main(command.split())
     except SystemExit as end:  # of --help
@@ -115,15 +113,6 @@ def test_files_beside_what_is_printed_are_saved_where_the_output_is_closed(tmp_p
     with pytest.raises(BrokenPipeError), saving({tmp_path / "kept.json": "{}", None: "not asked for"}):
         raise BrokenPipeError
     assert (tmp_path / "kept.json").read_text() == "{}"
-
-
-@pytest.mark.parametrize(("command", "status"), COMMANDS.items())
-def test_an_output_that_lacks_characters_gets_others(files, monkeypatch, command, status):
-    with (files / "output").open("w", encoding="ascii") as stream:
-        monkeypatch.setattr(sys, "stdout", stream)
-        assert run(command) == status
-    assert (files / "output").read_bytes().isascii()
-    assert (files / "output").stat().st_size
 
 
 def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, capsys):

@@ -101,23 +101,6 @@ def test_in_a_terminal_the_step_and_its_seconds_stand_above_the_benchmarks(clock
     ]
 
 
-def test_in_a_terminal_names_are_short_and_leave_the_numbers_room():
-    file = io.StringIO()
-    console = Console(file=file, force_terminal=True, width=80, highlight=False)
-    names = [
-        f"benchmarks/test_loops.py::test_loops[add_remaining_self_loops-forward-{platform}-float32-int64-cora-256-cpu]"
-        for platform in ("pyg", "sparse")
-    ]
-    names.append(f"test_suite.py::test_of_a_stranger[{'some_parameter-' * 5}x]")
-    with Progress(console) as progress:
-        progress.step("timing")
-        progress.update({name: decision("undecided") for name in names}, 12.0, 48.0)
-    rows = [line.split() for line in file.getvalue().splitlines() if "4 pairs" in line]
-    assert [row[-4:] for row in rows[-3:]] == [["1.000x", "0.980-1.020", "4", "pairs"]] * 3
-    assert "add_remaining_self_loops fwd pyg " in file.getvalue()
-    assert "…" not in file.getvalue()
-
-
 def test_where_nobody_reads_the_command_goes_on(capfd, monkeypatch):
     read, write = os.pipe()
     os.close(read)

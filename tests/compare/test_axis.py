@@ -13,7 +13,6 @@ def benchmarks(folder, *entries):
 
 
 def of(name, param="", **params):
-    """Return a benchmark of another project."""
     ids = param or "-".join(map(str, params.values()))
     return entry(f"{name}[{ids}]") | {"params": params or None, "param": ids}
 

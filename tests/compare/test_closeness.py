@@ -14,7 +14,6 @@ CASES = 200
 
 
 def moved(values, rng):
-    """Move each number by one unit in the last place."""
     away = np.where(rng.random(values.shape) < 0.5, np.inf, -np.inf).astype(values.dtype)
     return np.nextafter(values, away)
 

@@ -1,5 +1,4 @@
 import json
-import math
 from dataclasses import replace
 
 import pytest
@@ -130,10 +129,7 @@ def test_files_that_are_no_shards_are_joined_if_they_share_nothing(tmp_path):
         ),
         ((ab(1, 2), ab(2, 2, effect=0.05)), "differ in effect: 0.03 and 0.05"),
         ((plain(1), plain(2)), "does not describe its environment"),
-        (({"version": 1},), "neither a run file nor a result of gnnbench ab"),
         (({"benchmarks": [], "command": "compare"},), "it is a compare file"),
-        (({**ab(1, 1), "seconds": math.inf},), "damaged at $.seconds"),
-        (({**ab(1, 1), "environment": {}},), "its environment lacks required fields"),
     ],
 )
 def test_what_does_not_belong_together_is_refused_in_a_line(tmp_path, contents, text):

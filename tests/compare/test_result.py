@@ -54,24 +54,6 @@ def test_commits_of_other_repositories_are_named():
     assert replace(base, commits=(), dirty=True).title == "git:main (../lib 89abcdef, ~/pyg fedcba98)"
 
 
-@pytest.mark.parametrize(
-    ("content", "kind"),
-    [
-        ({"benchmarks": [], "machine_info": {}}, "run"),
-        ({"benchmarks": [], "summary": {}, "command": "ab"}, "ab"),
-        ({"benchmarks": [], "summary": {}}, None),
-        ({"benchmarks": {}}, None),
-        ({"benchmarks": [], "command": "compare"}, "compare"),
-        ({"sections": {}}, "profile"),
-        ({}, None),
-        ([], None),
-        (3, None),
-    ],
-)
-def test_files_of_ours_are_told_apart(content, kind):
-    assert result.kind(content) == kind
-
-
 def refused(path):
     with pytest.raises(UsageError) as caught:
         result.read(path)

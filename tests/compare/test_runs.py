@@ -16,7 +16,6 @@ def runs(folder, *contents):
 
 
 def processes(folder, count=3, first=0, **changes):
-    """Return runs of one benchmark, `b`."""
     return runs(folder, *(content(entry("b", seed=seed, **changes)) for seed in range(first, first + count)))
 
 
@@ -31,7 +30,6 @@ def only(base, head):
 
 
 def measured(one, **changes):
-    """Change a record's measurement."""
     one["extra_info"]["gnnbench"]["measurement"] |= changes
     return one
 

@@ -30,8 +30,6 @@ _INTERRUPTED = [128 + number for number in (signal.SIGINT, signal.SIGTERM, signa
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command did."""
-
     status: int | str | None
     out: str
     err: str
@@ -64,7 +62,6 @@ def unchanged(name: str) -> Ran:
 
 @functools.cache
 def _originals(name: str) -> Path:
-    """Return the folder with a kind's files."""
     folder = Path(_lasting().name, name.replace(" ", "-"))
     folder.mkdir()
     with _inside(folder), contextlib.redirect_stdout(io.StringIO()):

@@ -145,7 +145,6 @@ def _hostile(value: object, random: Random) -> int:
 
 
 def _near(value: object, random: Random) -> object:
-    """Return a value of the same type."""
     match value:
         case bool():
             return not value

@@ -16,8 +16,6 @@ Command = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of saved files."""
-
     make: Callable[[], None]
     """Writes files to the current folder."""
     files: tuple[str, ...]

@@ -160,7 +160,6 @@ def measure(folder, suite, *options, **changes):
 
 
 def parts(content):
-    """Return our part of each benchmark's record."""
     return {entry["name"]: entry["extra_info"].get("gnnbench", {}) for entry in content["benchmarks"]}
 
 

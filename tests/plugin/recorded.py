@@ -26,7 +26,6 @@ class Project:
 
     @classmethod
     def make(cls, folder, files):
-        """Write the files, and commit them."""
         for name, text in {"pytest.ini": "[pytest]\n", **files}.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
@@ -62,7 +61,6 @@ class Project:
         return content
 
     def comparisons(self):
-        """Return what the run file has of each benchmark's comparison."""
         ours = {
             entry["name"]: entry["extra_info"].get("gnnbench", {}) for entry in self.content()["benchmarks"]
         }
@@ -72,7 +70,6 @@ class Project:
         return {name: one["verdict"] for name, one in self.comparisons().items()}
 
     def failures(self):
-        """Return what JUnit's file says of each failed test."""
         cases = ET.parse(self.junit).getroot().iter("testcase")
         return {
             case.get("name"): failure.get("message") for case in cases for failure in case.findall("failure")
@@ -109,7 +106,6 @@ class _Kept:
 
 
 def collected(pytester, source, *arguments):
-    """Collect a suite in this process, and return its tests."""
     kept = _Kept()
     pytester.makepyfile(source)
     pytester.runpytest_inprocess("--collect-only", *arguments, plugins=[kept])

@@ -38,8 +38,6 @@ OURS = "test_suite.py::test_ours"
 
 
 class Suite:
-    """The suite, which is collected in this process."""
-
     def __init__(self, pytester):
         self._pytester = pytester
         self.write(SUITE)
@@ -48,7 +46,6 @@ class Suite:
         self._pytester.makepyfile(test_suite=text)
 
     def collected(self, *arguments):
-        """Return what is selected and what pytest printed."""
         self.found = set()
         words = ("--collect-only", "--gnn-device=cpu", *TORCH, *arguments)
         result = self._pytester.runpytest_inprocess(*words, plugins=[self])

@@ -66,7 +66,6 @@ class Project(records.Project):
         return records.machine(self.folder, seed, noise, **times)
 
     def run(self, *arguments, truth=None):
-        """Run pytest, and return its result and the verdicts by test."""
         words = ("test_suite.py", "--gnn-turns=never", COMPARE, *arguments)
         result = self.measured(*words, **(truth or self.truth()))
         return result, self.verdicts()

@@ -44,7 +44,6 @@ def cells(names):
 
 
 def measured(file):
-    """Return what a run file says of gnnbench's own benchmarks."""
     return [one["extra_info"]["gnnbench"] for one in json.loads(file.read_text())["benchmarks"]]
 
 

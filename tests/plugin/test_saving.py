@@ -56,7 +56,6 @@ def pytest_benchmark_generate_commit_info(config):
 
 
 def measured(pytester, suite, *options):
-    """Run a suite, and return its run file."""
     pytester.makepyfile(test_suite=suite)
     saved = pytester.path / "run.json"
     options = ("--gnn-layouts", "sample", *SHORT, f"--benchmark-json={saved}", *options)

@@ -198,17 +198,3 @@ def test_the_main_process_of_xdist_writes_the_header_that_its_workers_do_not_sho
     assert header.startswith("gnnbench: cpu, ")
     assert checked == "gnnbench: 1 benchmark checked against the reference, none timed"
     assert synthetic == "gnnbench: synthetic data: rmat:5"
-
-
-def test_counters_are_as_in_the_baseline_or_of_a_platform_without_one(pytester):
-    usual = {"counts": {}, "unsteady": [], "ignored": None}
-    entries = [
-        entry(spec, counted={**usual, "changed": changed})
-        for spec, changed in zip(SPECS, ([], None), strict=True)
-    ]
-    first, same, other = terminal._counted(entries, pytester.parseconfigure("--gnn-counters"))
-    assert first == "2 benchmarks counted, none timed"
-    assert re.fullmatch(r"1 as in the baseline, baselines/counters/\S+_torch-\S+\.json", same)
-    assert re.fullmatch(
-        r"1 not compared: not in baselines/counters/\S+_torch_geometric-\S+; record with \S+=update", other
-    )

@@ -59,7 +59,6 @@ class Project(recorded.Project):
         return {**clock, "GNNBENCH_CACHE": str(self.cache)}
 
     def run(self, *arguments, variables=None, **times):
-        """Run pytest; return its result and each benchmark's `comparison`."""
         given = {**self.machine(**times), **(variables or {})}
         return self.measured("benchmarks", *arguments, **given), self.comparisons()
 

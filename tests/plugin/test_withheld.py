@@ -59,7 +59,6 @@ def project(recorded, tmp_path):
 
 
 def forget(folder):
-    """Let first attempts fail."""
     for name in TRIED:
         (folder / name).unlink(missing_ok=True)
 
@@ -75,7 +74,6 @@ def judge(folder, *arguments, **seconds):
 
 
 def cases(folder):
-    """Return what JUnit's file says of each test."""
     root = ET.parse(folder / "junit.xml").getroot()
     return {case.get("name"): [child.tag for child in case] for case in root.iter("testcase")}
 

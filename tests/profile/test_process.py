@@ -34,7 +34,6 @@ def test_more(benchmark):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Profile tests of the suite; return how they ended."""
     (tmp_path / "test_suite.py").write_text(SUITE)
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
     monkeypatch.chdir(tmp_path)

@@ -101,7 +101,6 @@ def test_what_the_first_call_imports_is_found_from_then_on_and_calls_are_those_o
 
 
 def row(*path, calls, cold, total, own):
-    """Return a row with times in milliseconds."""
     times = {"total_ns": [round(1e6 * one) for one in total], "self_ns": [round(1e6 * one) for one in own]}
     return {"path": ["call", *path], "calls": calls, "cold_ns": round(1e6 * cold), **times}
 

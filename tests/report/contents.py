@@ -31,7 +31,6 @@ LIMIT = {
 
 
 def spec_of(operation, platform, **changes):
-    """Return the saved spec of one of gnnbench's own benchmarks."""
     found = {"operation": operation, "direction": "forward", "platform": platform, "dtype": "float32"}
     return {**found, "index_dtype": "int64", "dataset": "cora", "hidden": 256, "device": "cpu", **changes}
 
@@ -58,8 +57,6 @@ def family(seed=0, *, operations=3, blocks=40, factor=1.0):
 
 
 def profile(platform, *, scale=1.0, **environment):
-    """Return a profile of an epoch with its phases and layers."""
-
     def row(path, total, own):
         times = [int(1e6 * scale * total)] * 3, [int(1e6 * scale * own)] * 3
         return {
@@ -123,7 +120,6 @@ def work(*functions):
 
 
 def judgement(verdict):
-    """Return a saved verdict."""
     return {
         "against": "0001",
         "verdict": verdict,

@@ -1,14 +1,10 @@
 import pytest
 
-from gnnbench.cli import main
 from gnnbench.compare.verdict import Judgement
 from gnnbench.report import drawing
 from gnnbench.report.charts import forest, times
 from gnnbench.report.charts.common import distinct, log_axis
 from gnnbench.report.style import PAGE, SLIDE
-from tests import svg
-from tests.report import contents
-from tests.run_files import save
 
 NAME = "<script>alert(1)</script> \"' onload=x & datum.x ${y}"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10">{}</svg>'
@@ -70,13 +66,3 @@ def test_labels_are_told_apart_and_log_axes_have_ticks():
         ([3], [3]),
     ):
         assert log_axis(values, PAGE).to_dict()["values"] == ticks
-
-
-def test_many_processes_leave_the_letters_large(tmp_path):
-    old = [contents.family(seed, operations=1) for seed in range(14)]
-    runs = save(tmp_path, contents.family(99, operations=1, factor=1.5), *old)
-    page, folder = tmp_path / "page.html", tmp_path / "slides"
-    assert main.main(["report", *map(str, runs), "-o", str(page), "--slides", str(folder)]) == 0
-    (file,) = folder.glob("02-*.svg")
-    assert "older 14" in svg.text(file)
-    assert svg.smallest(file) >= svg.LEGIBLE

@@ -18,7 +18,6 @@ def theirs(fullname, factor=1.0, **changes):
 
 
 def own(operation, platform, milliseconds, **changes):
-    """Return one of gnnbench's own benchmarks."""
     made = contents.ours(operation, platform, milliseconds, **changes)
     return theirs(made["fullname"], milliseconds / 2, extra_info=made["extra_info"])
 
@@ -28,7 +27,6 @@ def drawn(groups, *, by_operation=True):
 
 
 def rows(picture):
-    """Return the rows of a picture's chart, from the top."""
     (found,) = picture.draw(SLIDE)["datasets"].values()
     return found
 
@@ -104,12 +102,6 @@ def test_pytest_benchmarks_own_times_are_medians_and_quartiles_of_rounds():
     }  # fmt: skip
     assert second["text"] == "4.00 ms"
     assert "median of the rounds" in picture.note
-
-
-def test_a_mixed_group_is_drawn_by_what_all_have():
-    ((_, picture),) = drawn([("g", [own("spmm_sum", "pyg", 4), theirs("t.py::test_a")])], by_operation=False)
-    assert "median of the rounds" in picture.note
-    assert sorted(row["text"] for row in rows(picture)) == ["2.00 ms", "4.00 ms"]
 
 
 def test_a_saved_run_beside_this_one_is_named_and_drawn_by_the_same_statistic():

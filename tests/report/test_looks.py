@@ -72,8 +72,6 @@ def test_all_is_in_the_window_and_large_enough(report, tmp_path, visit, name):
                 assert text["box"]["left"] >= 0, (width, text["text"])
                 assert text["box"]["right"] <= width, (width, text["text"])
             assert overlapping(chart["texts"]) == [], width
-        if more := MORE.get((name, width)):
-            more(shown)
 
 
 def overlapping(texts):
@@ -93,62 +91,3 @@ def overlapping(texts):
         for other in texts[:place]
         if not apart(one["box"], other["box"])
     ]
-
-
-def charts_use_the_width_of_a_desktop(shown):
-    column = shown.evaluate("document.querySelector('main').clientWidth")
-    assert column >= 0.65 * shown.viewport_size["width"]
-    for chart in shown.evaluate(CHARTS):
-        assert chart["box"]["width"] >= 0.85 * column
-
-
-def headings_of_graphs_name_them_and_labels_are_whole(shown):
-    headings = shown.locator("section[aria-labelledby=platforms] h3").all_inner_texts()
-    assert [one.split(", pyg")[0] for one in headings] == ["On cora", "On ogbn-arxiv"]
-    texts = shown.locator("section[aria-labelledby=verdicts] svg:visible text").all_text_contents()
-    for operation in OPERATIONS:
-        for platform in contents.PLATFORMS:
-            for graph in ("cora", "ogbn-arxiv"):
-                words = f"{operation} fwd {platform} · {graph}".replace(" ·", "").replace(" ", "")
-                assert words in {one.replace("·", "").replace(" ", "") for one in texts}
-    an_operation_is_broken_between_its_words(shown)
-
-
-def an_operation_is_broken_between_its_words(shown):
-    name = shown.locator("#all > tbody > tr > th", has_text="add_remaining_self_loops").first
-    lines = name.evaluate("""
-      cell => {
-        const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), lines = {};
-        while (walker.nextNode()) {
-          const text = walker.currentNode;
-          for (let place = 0; place < text.length; place++) {
-            const range = document.createRange();
-            range.setStart(text, place);
-            range.setEnd(text, place + 1);
-            const top = Math.round(range.getBoundingClientRect().bottom);
-            lines[top] = (lines[top] ?? "") + text.data[place];
-          }
-        }
-        return Object.values(lines);
-      }
-    """)
-    assert lines[0] in ("add_", "add_remaining_"), lines
-
-
-def an_open_row_is_as_wide_as_its_table(shown):
-    shown.locator("#all > tbody > tr > th button").first.click()
-    shown.locator("#all tr.detail").wait_for()
-    first, last = (
-        shown.locator(f"#all > thead th:visible >> nth={place}").bounding_box() for place in (0, -1)
-    )
-    assert last["x"] + last["width"] - first["x"] == pytest.approx(390 - 2 * 12, abs=1)
-    shown.locator("#all > tbody > tr > th button").first.click()
-
-
-MORE = {
-    ("report", 390): headings_of_graphs_name_them_and_labels_are_whole,
-    ("report", 1280): charts_use_the_width_of_a_desktop,
-    ("report", 1920): charts_use_the_width_of_a_desktop,
-    ("another", 390): an_open_row_is_as_wide_as_its_table,
-}
-"""What else is asked of a page in a window of a width."""

@@ -1,7 +1,6 @@
 from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.memory import MemoryChange
-from gnnbench.compare.result import Result, Side
-from gnnbench.compare.verdict import Judgement, Thresholds
+from gnnbench.compare.verdict import Judgement
 from gnnbench.report import console, verdicts, wording
 
 MIB = 2**20
@@ -42,21 +41,3 @@ def test_a_sentence_begins_with_what_fails_and_changes_are_counted():
         "0 slower, 0 faster, 4 same, 0 undecided, 0 incomparable; 1 more memory, 1 less memory"
     )
     assert wording.count(ROWS[:1]).endswith("0 incomparable")
-
-
-def test_a_page_has_what_changed_in_a_table_of_its_own(report):
-    ignored = MemoryChange("more memory", MIB, 2 * MIB, "ignored: known <b>")
-    rows = [*ROWS, Compared("test_e", SAME, 1e-3, memory=ignored)]
-    found = Comparison(rows)
-    one = Side("1 run", files=("a",))
-    content = Result("compare", one, one, found, Thresholds(0.03)).as_json()
-    text = report(content).read_text()
-    assert "<h1>1 of 5 benchmarks needs more memory: 5 same within 3.0%</h1>" in text
-    table = text[text.index("Changed memory") :]
-    table = table[: table.index("</table>")].replace("<wbr>", "")
-    assert table.index(">test_b<") < table.index(">test_e<") < table.index(">test_c<")
-    assert '<td class="slower" data-name="change" data-v="4.194e+06">+4.0 MiB</td>' in table
-    assert '<td class="faster" data-name="change" data-v="-6.291e+06">-6.0 MiB</td>' in table
-    assert "4.0 MiB → 8.0 MiB" in table
-    assert "ignored: known &lt;b&gt;; " in table
-    assert "Changed memory" not in report({**content, "benchmarks": content["benchmarks"][:1]}).read_text()

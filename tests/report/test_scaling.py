@@ -68,18 +68,8 @@ def row(operation, seconds, **changes):
                 "time to the first batch, neighbor_loader: torch 300 ms with 2 workers",
             ],
         ),
-        (
-            [
-                row("neighbor_loader_0_workers", BATCHES / 50),
-                row("neighbor_loader_0_workers", BATCHES / 5, dataset="rmat:14"),
-            ],
-            [
-                f"{BATCHES_A_SECOND} {SEVERAL[0]} 50 with 0 workers",
-                f"{BATCHES_A_SECOND} {SEVERAL[1]} 5 with 0 workers",
-            ],
-        ),
     ],
-    ids=["threads", "graphs", "only one", "without one", "workers", "graphs of loaders"],
+    ids=["threads", "graphs", "only one", "without one", "workers"],
 )
 def test_operations_are_compared_by_threads_and_loaders_have_batches_a_second(rows, lines):
     """Graphs and types are named where there are several."""

@@ -1,7 +1,6 @@
 """The page in a real browser."""
 
 import re
-import shlex
 
 import pytest
 
@@ -31,7 +30,6 @@ FOCUSED = "document.activeElement.textContent"
 
 
 def matching(view, words):
-    """Wait until the filters say how many rows match."""
     view.page.locator("output", has_text=f"{words} match").wait_for()
 
 
@@ -51,7 +49,6 @@ def test_a_run_of_which_one_benchmark_of_twelve_is_slower(report, visit):
     a_row_opens_and_shows_what_is_inside(view)
     columns_sort_and_a_row_keeps_what_is_inside(view)
     words_and_choices_filter(view)
-    a_phone_is_wide_enough(view)
     dark_as_the_system_is_and_as_the_button_says(view)
     print_is_dark_on_white_and_without_controls(view)
     name = "benchmarks/test_op2.py::test_op2[op2-forward-dgl-float32-int64-cora-256-cpu]"
@@ -136,16 +133,6 @@ def words_and_choices_filter(view):
     matching(view, "12 of 12")
 
 
-def a_phone_is_wide_enough(view):
-    before = view.page.viewport_size
-    for width in (320, 390):
-        view.page.set_viewport_size({"width": width, "height": 800})
-        assert view.page.evaluate("document.documentElement.scrollWidth") == width
-        assert header(view, "verdict").is_visible()
-        assert not header(view, "operators").is_visible()
-    view.page.set_viewport_size(before)
-
-
 def dark_as_the_system_is_and_as_the_button_says(view):
     light, dark = ("rgb(255, 255, 255)", "rgb(26, 29, 33)"), ("rgb(20, 23, 26)", "rgb(232, 234, 237)")
     for scheme, before, after in (("light", light, dark), ("dark", dark, light)):
@@ -207,36 +194,6 @@ def in_turns(*verdicts):
         one["extra_info"]["gnnbench"]["comparison"] = {**verdict, "in_turns": True}
     head["gnnbench"]["compared"] = COMPARED
     return head
-
-
-@pytest.mark.nightly
-def test_what_slower_benchmarks_share_stands_above_them(report, visit):
-    functions = ("scale",), ("other",), ("scale", "more"), ("scale",)
-    slower = contents.judgement("slower")
-    head = in_turns(
-        *(
-            {**slower, **contents.work(*names), "ratio": 1.2 + number / 100}
-            for number, names in enumerate(functions)
-        )
-    )
-    view = visit(report(head))
-    first, second = view.page.locator(".causes > li").all()
-    platforms = [one["extra_info"]["gnnbench"]["spec"]["platform"] for one in head["benchmarks"]]
-    names = [f"op0 fwd {platforms[number]}" for number in (3, 2, 0, 1)]
-    assert first.inner_text().splitlines()[0] == (
-        f"3 slower through scale, each with +1 aten::mm: {', '.join(names[:3])}"
-    )
-    assert second.inner_text().startswith(f"1 slower through other, with +1 aten::mm: {names[3]}")
-    ids = [head["benchmarks"][number]["fullname"] for number in (3, 2, 0)]
-    assert [one.inner_text() for one in first.locator("dd").all()] == [
-        f"gnnbench ab git:main . -- -m core {shlex.join(ids)}",
-        f"gnnbench bisect git:main git:HEAD -- -m core {shlex.join(ids)}",
-    ]
-    rows = view.page.locator("section[aria-labelledby=verdicts] tbody th").all_inner_texts()
-    assert rows == names, "the rows of a cause stand together"
-    view.page.locator(".causes a").first.click()
-    view.page.locator("tr.detail").wait_for()
-    assert view.page.evaluate(FOCUSED) == names[0]
 
 
 @pytest.mark.nightly

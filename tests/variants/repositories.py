@@ -38,8 +38,6 @@ except KeyboardInterrupt:  # as the command does: what it unwinds is unwound bef
 
 
 class Preparer:
-    """Prepares variants with a cache of its own."""
-
     def __init__(self, cache):
         self.cache = cache
         self.said = []
@@ -116,7 +114,6 @@ def version(made):
 
 
 def start(text, root, cache):
-    """Start a process that holds a variant."""
     return subprocess.Popen(
         [sys.executable, "-c", _HOLDER, text, str(root), str(cache)],
         cwd=ROOT,

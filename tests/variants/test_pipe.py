@@ -3,8 +3,7 @@ from contextlib import suppress
 
 import pytest
 
-from gnnbench.variants import pipe as module
-from gnnbench.variants.pipe import ClosedError, GarbledError, Link
+from gnnbench.variants.pipe import ClosedError, Link
 
 
 @pytest.fixture
@@ -35,18 +34,6 @@ def test_what_others_write_is_passed_over(ends):
         assert two.receive() == {"number": 1}
     os.write(one._write, b"\nrubbish alone\n")
     assert two.receive(0.01) is None
-
-
-@pytest.mark.parametrize(
-    ("data", "shown"),
-    [(b"[1]\n", r"\[1\]"), (b"\xff{\n", r"\\ufffd\{"), (b"\n", "^$"), (b"x" * 20, "without an end")],
-)
-def test_a_message_that_is_none(ends, monkeypatch, data, shown):
-    monkeypatch.setattr(module, "_MOST_BYTES", 19)
-    one, two = ends
-    os.write(one._write, b"\ntoken " + data)
-    with pytest.raises(GarbledError, match=shown):
-        two.receive()
 
 
 def test_the_other_end_is_closed(ends):

@@ -92,24 +92,6 @@ def test_any_folder_can_be_quoted(folder):
         assert (variant.git, variant.checkouts, variant.pip) == ("1f3c", ((folder, "abc"),), ("a==1",))
 
 
-KINDS = ["git:", "git:/", "path:", "pip:", "env:", ".", "x:", "pip:a==", "pip:a;", ""]
-PART = st.tuples(st.sampled_from(KINDS), st.text()).map("".join)
-
-
-@given(st.text() | st.lists(PART).map(" ".join))
-@example("pip:a;" + "(" * 5000)
-@example("pip:a==" + "1" * 5000)
-@example("pip:'a;" + "(" * 5000 + 'os_name==""' + ")" * 5000 + "'")
-def test_arbitrary_text_is_read_or_refused_in_one_line(text):
-    try:
-        variant = parse(text)
-    except UsageError as error:
-        assert len(str(error).splitlines()) == 1  # noqa: PT017 - most text is read
-    else:
-        for requirement in variant.pip:
-            assert is_local(requirement) or is_pinned(requirement) in {True, False}
-
-
 def test_a_release_is_pinned_by_equality_alone_and_local_is_what_looks_like_a_path():
     assert all(map(is_pinned, ("a==1", "a===1", "a[x]==1.0,>0")))
     assert not any(map(is_pinned, ("a", "a==1.*", "a>=1", "a~=1.0", "a @ https://e.org/a.whl")))

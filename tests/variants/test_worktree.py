@@ -210,7 +210,6 @@ def test_what_a_killed_run_left_goes_with_the_next(repository, prepare, tmp_path
 
 
 def with_filter(repository, **settings):
-    """Commit a file that git filters."""
     (repository / ".gitattributes").write_text("slow filter=odd\n")
     (repository / "slow").write_text("")
     commit(repository, 4)

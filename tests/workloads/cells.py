@@ -130,7 +130,6 @@ def measured(case, ask):
 
 
 def workload_of(case):
-    """Return what an operation's benchmark times."""
     found = []
     measured(case, found.append)
     return found[0]

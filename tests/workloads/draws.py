@@ -11,12 +11,7 @@ P = 1e-6
 
 
 def p_value(drawn, probabilities):
-    """Return the p-value of Pearson's chi-square test.
-
-    Args:
-        drawn: the outcomes; an impossible one makes the p-value 0.
-        probabilities: by outcome.
-    """
+    """Return the p-value of Pearson's chi-square test, 0 if an outcome is impossible."""
     counts = Counter(drawn)
     if not counts.keys() <= probabilities.keys():
         return 0.0
@@ -59,13 +54,11 @@ def _sets(count, choices):
 
 
 def uniform(outcomes):
-    """Return equal probabilities."""
     outcomes = list(outcomes)
     return dict.fromkeys(outcomes, Fraction(1, len(outcomes)))
 
 
 def sets_by_target(source, target):
-    """Return the set of sources that each target has."""
     found = {}
     for one, other in zip(source.tolist(), target.tolist(), strict=True):
         found.setdefault(other, []).append(one)

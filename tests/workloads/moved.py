@@ -57,7 +57,6 @@ def arrays(item):
 
 
 def dgl_arrays(graph):
-    """Yield the arrays of a DGLGraph, by relation."""
     created = graph.formats()["created"]
     for relation in graph.canonical_etypes:
         if len(created) == 1:

@@ -19,7 +19,6 @@ def children():
 
 
 def sleeping():
-    """Start a process that does nothing."""
     process = multiprocessing.Process(target=time.sleep, args=(600,), daemon=True)
     process.start()
     return process

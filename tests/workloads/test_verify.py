@@ -28,7 +28,6 @@ def check(case, run, *inputs, expected=REFERENCES.spmm_sum):
 
 
 def neighbours(case, reduce="sum"):
-    """Return a kernel that reduces over neighbours."""
     source, target = case.edge_index()
 
     def run(x):
@@ -180,8 +179,6 @@ def test_a_graph_s_hubs_allow_the_rounding_of_their_sums(make_case, small_graph,
 
 
 class Leaking(torch.autograd.Function):
-    """Adds a little to gradients."""
-
     @staticmethod
     def forward(_, values):
         return values.clone()

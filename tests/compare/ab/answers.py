@@ -61,7 +61,6 @@ def inspected(**functions: str) -> dict[str, Any]:
 
 
 def costing(lines: float, seconds: float | None = 1e-3) -> dict[str, Any]:
-    """Return an answer to `cost`."""
     return {"answer": "cost", "cost": {"counts": {"lines": lines}, "seconds": seconds}}
 
 

@@ -12,14 +12,7 @@ from gnnbench.measure.seam import Pedantic
 
 
 def compared(folder, base, head, level=ALL_NEW):
-    """Compare two calls, as the coordinator does with those of two workers.
-
-    Args:
-        folder: for the values that are exchanged.
-        base: returns the base's call.
-        head: returns the head's.
-        level: which inputs get new values.
-    """
+    """Compare two calls, which functions return, as the coordinator does with those of two workers."""
     sides = []
     for build in (base, head):
         seed(1)

@@ -50,7 +50,6 @@ class Fixture:
 
 
 def serve(held, *commands):
-    """Give commands and return the fixture and the answers."""
     answers, left = [], list(commands)
 
     def ask(answer):
@@ -215,18 +214,3 @@ def test_a_single_round_is_its_authors_calls_and_no_others():
     serve(unasked)
     assert unasked.result() == 2
     assert calls == ["set-up", "call"]
-
-
-def test_which_calls_can_be_counted():
-    clock, call = CallClock(), Call(sum, ((1, 2),), {"start": 3})
-    assert plain(call, clock).calls().inputs() == call
-    asked = Pedantic(sum, ((1,),), {}, rounds=2)
-    assert repeated(asked, clock).calls() is asked
-    reason = "it starts a process"
-    for timed, why in (
-        (whole(call, clock, reason), "its calls are timed whole"),
-        (repeated(asked, clock, Once), "one round"),
-    ):
-        _, (_, answer) = serve(timed, {"command": "count"})
-        assert answer["answer"] == "not counted"
-        assert why in answer["reason"]

@@ -130,7 +130,6 @@ class Layer(torch.nn.Module):
 
 
 def of_layers(folder, base, head):
-    """Compare two layers."""
     return compared(folder, *(lambda one=one: Call(one(), (torch.rand(5, 4),), {}) for one in (base, head)))
 
 
@@ -204,7 +203,6 @@ def test_inputs_keep_their_structure(tmp_path, structure):
 
 
 def kth(values, number):
-    """Return the k-th smallest number, by random pivots."""
     while True:
         pivot = values[random.randrange(len(values))]
         below, among = [one for one in values if one < pivot], [one for one in values if one == pivot]

@@ -176,7 +176,6 @@ def test_a_file_that_one_side_cannot_collect(tmp_path):
 
 
 def simulated(folder, name, benchmarks, **noise):
-    """Return a side on a simulated machine."""
     told = machine(folder / f"{name}.json", benchmarks, sigma=0.02, **noise)
     return prepared(name, **{VARIABLE: told})
 

@@ -37,7 +37,6 @@ AGREE = {"other_order", "fused", "edges", "set_up", "fixed_inputs", "kept_by_con
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """Return how the results of each kernel agree."""
     folder = tmp_path_factory.mktemp("cheats")
     shutil.copy(DATA / "suite.py", folder / "test_kernels.py")
     (folder / "pytest.ini").write_text(INI)

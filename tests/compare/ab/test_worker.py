@@ -232,7 +232,6 @@ class Suite:
         self.collected = worker.answer(60)
 
     def run(self, name, blocks=3):
-        """Run a test with some blocks; return the answers."""
         answers = []
         for command in visits(name, blocks=blocks):
             answers.append(self.worker.ask(command, 60))

@@ -57,5 +57,4 @@ def create(folder, commits, monkeypatch):
 
 
 def hash_of(folder, number):
-    """Return the full hash of the commit with that number."""
     return git(folder, "log", "--format=%H", f"--grep=^change {number}$", "main")

@@ -10,7 +10,6 @@ from gnnbench.compare.verdict import Judgement, Thresholds
 
 
 def commits(count):
-    """Return a line of so many commits after the good end."""
     causes = [
         Cause("commit", f"{number:040x}"[::-1], f"change {number}", "2026-01-31")
         for number in range(1, count + 1)
@@ -20,7 +19,6 @@ def commits(count):
 
 
 def setting(folder, **more):
-    """Return how to bisect the benchmarks of a suite in a folder."""
     usual = {"arguments": ("test_a.py",), "per_benchmark_seconds": 60.0, "timeout_seconds": 60.0}
     fields = {"folder": folder, "cache": folder / "cache", "thresholds": Thresholds(0.03), **usual, **more}
     return BisectSetting(**fields)

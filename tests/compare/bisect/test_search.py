@@ -34,7 +34,6 @@ class Line:
         self.search.add(Observation(position, self.levels[position] + noise + outlier, WITHIN**2))
 
     def run(self, broken=()):
-        """Search to the end; return the number of pairs."""
         pairs = 0
         while (found := next_position({"one": self.search})) and pairs < 300:
             if found[0] in broken:

@@ -371,7 +371,6 @@ def test_captured_values_are_told_from_code(taken):
 
 
 def recorded(call, made):
-    """Watch a call, make it twice, and return the watch and the last recording."""
     watch = Watch(call)
     for _ in range(2):
         with watch.recording() as recording:

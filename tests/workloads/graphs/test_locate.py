@@ -3,11 +3,9 @@ import tarfile
 import threading
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
-from gnnbench import files
 from gnnbench.errors import UsageError
 from gnnbench.workloads.graphs import locate
 from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
@@ -130,10 +128,3 @@ def test_two_files_of_one_name_are_refused(tmp_path):
         path.touch()
     with pytest.raises(UsageError, match="have the same name"):
         resolved(*map(str, paths), cache=tmp_path)
-
-
-def test_the_cache_is_where_the_variable_says(monkeypatch):
-    monkeypatch.setenv(files.CACHE_VARIABLE, "~/here")
-    assert files.cache_folder() == Path.home() / "here"
-    monkeypatch.delenv(files.CACHE_VARIABLE)
-    assert "gnnbench" in files.cache_folder().parts

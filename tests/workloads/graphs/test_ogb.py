@@ -30,7 +30,6 @@ def read(name, root):
 
 
 def table(path, values):
-    """Write a table without a header, compressed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     pd.DataFrame(values).to_csv(f"{path}.csv.gz", index=False, header=False, compression="gzip")
 

@@ -33,7 +33,6 @@ REPLACED = sum(
 
 
 def kernel_of(case):
-    """Return a case's kernel, and what it runs on."""
     kernel = OPERATIONS[case.spec.operation].kernel(case.spec.platform)
     return kernel, kernel.build(case)
 
@@ -182,7 +181,6 @@ def test_each_call_draws_the_same_whatever_was_drawn_before(make_case, operation
 
 
 def without(h, node):
-    """Return a hop without one edge to a node."""
     kept = torch.arange(len(h.target)) != (h.target == node).nonzero()[0]
     return Hop(*(part[kept] for part in h[:3]), h.expanded)
 
