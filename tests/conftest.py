@@ -1,5 +1,3 @@
-"""What tests share."""
-
 import gc
 import os
 import signal

@@ -18,7 +18,6 @@ WRONG = {
     "rules = [3]": "rules must be a list of tables, as in [[tool.gnnbench.rules]]",
     # Keys of options.
     "efect = '3%'": "unknown key 'efect': did you mean effect",
-    "index-dtype = 'int32'": "unknown key 'index-dtype': did you mean index_dtype",
     "zzz = 1": "unknown key 'zzz': known: ab, affected, all,",
     "ab = 3": "ab = 3 must be a table, as in [tool.gnnbench.ab]",
     "profile = 'layers'": "profile belongs to one run",
@@ -36,13 +35,10 @@ WRONG = {
     RULE: "rule 1 sets nothing; add one of max_time, effect,",
     f"{RULE}max_tme = '5 ms'": "rule 1: unknown key 'max_tme': did you mean max_time",
     f"{RULE}max_time = 5": 'rule 1: max_time = 5 must be a time with its unit, as in "5 ms"',
-    f"{RULE}max_time = '5 MiB'": 'rule 1: max_time = "5 MiB" must be a time with its unit',
     f"{RULE}effect = '0%'": 'rule 1: effect = "0%" must be between 0 and 1, as in "3%" or 0.03',
-    f"{RULE}more_memory = 5": 'rule 1: more_memory = 5 must be between 0 and 1, as in "5%" or 0.05',
     f"{RULE}more_memory_size = 64": "rule 1: more_memory_size = 64 must be a size with its unit",
     f"{RULE}ignore = true": "rule 1: ignore = true must be the reason",
     f"{RULE}effect = 0.1\nuntil = '2027-01-31'": 'rule 1: until = "2027-01-31" must be a day without',
-    f"{RULE}effect = 0.1\nuntil = 2027-01-31T10:00:00": "rule 1: until = 2027-01-31T10:00:00 must be a day",
     "[[rules]]\nbenchmarks = ['*a*']\neffect = 0.1": 'rule 1: benchmarks = ["*a*"] must be a pattern of ids',
     f"{RULE}effect = 0.1\n{RULE}effect = 'x'": 'rule 2: effect = "x" must be between 0 and 1',
 }

@@ -3,8 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
 from tests.suite import ROOT
 
 FILES = {
@@ -19,6 +17,14 @@ FILES = {
     "docs/apps/x.md": 6,
 }
 LIMITS = {"package": 5, "apps": 3, "tests": 4, "experiments": 1, "modules": 1, "pages": 9, "apps-pages": 6}
+EXCESS = {
+    "tests/apps/x/test_x.py": set(),
+    "examples/x/README.md": set(),
+    "gnnbench/b.py": {"package", "modules"},
+    "gnnbench/apps/x/command.py": {"apps", "package", "modules"},
+    "docs/apps/x.md": {"apps", "package", "modules", "apps-pages"},
+}
+"""Files that get a word more, one after the other, and what is above its limit then."""
 
 
 def weigh(root):
@@ -26,44 +32,22 @@ def weigh(root):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.fixture
-def repository(tmp_path):
+def test_what_is_at_its_limits_passes_and_what_is_above_one_fails(tmp_path):
     for name, count in FILES.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("word\n" * count)
     limits = "".join(f"{name} = {limit}\n" for name, limit in LIMITS.items())
     (tmp_path / "pyproject.toml").write_text(f"[tool.gnnbench-weight]\n{limits}")
-    return tmp_path
-
-
-def test_what_is_at_its_limits_passes(repository):
-    result = weigh(repository)
+    result = weigh(tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     assert "      9  words of README.md and docs/ without apps; at most 9\n" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("path", "names"),
-    [
-        ("gnnbench/a.py", {"package"}),
-        ("gnnbench/b.py", {"package", "modules"}),
-        ("gnnbench/apps/x/command.py", {"apps"}),
-        ("tests/test_a.py", {"tests"}),
-        ("tests/apps/x/test_x.py", set()),
-        ("experiments/e/e.py", {"experiments"}),
-        ("docs/experiments/page.md", {"pages"}),
-        ("docs/apps/x.md", {"apps-pages"}),
-        ("examples/x/tests/test_x.py", set()),
-        ("examples/x/README.md", set()),
-    ],
-)
-def test_a_planted_excess_fails(repository, path, names):
-    file = repository / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a") as stream:
-        stream.write("word\n")
-    result = weigh(repository)
-    assert result.returncode == bool(names)
-    assert {line.partition(" ")[0] for line in result.stderr.splitlines()} == names
-    assert all("weighs 1 more" in line for line in result.stderr.splitlines())
+    for path, above in EXCESS.items():
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a") as stream:
+            stream.write("word\n")
+        result = weigh(tmp_path)
+        assert result.returncode == bool(above)
+        assert {line.partition(" ")[0] for line in result.stderr.splitlines()} == above
+        assert all("weighs 1 more" in line for line in result.stderr.splitlines())

@@ -1,5 +1,3 @@
-"""What tests of commands share."""
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,5 +1,3 @@
-"""In real repositories."""
-
 import os
 import pty
 

@@ -8,7 +8,6 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from gnnbench.cli.profile_session import _ProfilingProgress
 from gnnbench.profile import process
 from tests.cli.started import start
 from tests.report import contents
@@ -109,17 +108,6 @@ def test_a_session_says_what_is_synthetic_and_once_what_is_unavailable(in_proces
     monkeypatch.setattr(process, "run", lambda *_: [skipped])
     result = in_process("profile", "epoch", "--with", "kernels")
     assert (result.returncode, result.stdout) == (3, ""), "it has an exit code of its own"
-
-
-def test_what_is_meant_is_listed_before_it_is_profiled(capsys):
-    with _ProfilingProgress() as progress:
-        progress.collected([f"gat {number}" for number in range(30)], [])
-    listed = capsys.readouterr().err.splitlines()
-    names = ", ".join(f"gat {number}" for number in range(20))
-    assert " ".join(line.strip() for line in listed) == (
-        f"gnnbench: profiling 30 benchmarks: {names} and 10 more"
-    )
-    assert max(map(len, listed)) <= 80
 
 
 @pytest.fixture

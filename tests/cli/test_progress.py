@@ -33,12 +33,6 @@ def piped(clock):
     return Progress(Console(file=file), clock), file
 
 
-def test_in_a_pipe_the_first_step_is_told_at_once_with_its_longest_time(clock):
-    progress, file = piped(clock)
-    progress.step("starting", 240.0)
-    assert file.getvalue() == "gnnbench: starting (0 s of at most 240 s)\n"
-
-
 def test_in_a_pipe_a_long_step_is_told_again_and_short_ones_are_not(clock):
     progress, file = piped(clock)
     for number in range(1, 101):

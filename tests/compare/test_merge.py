@@ -134,20 +134,3 @@ def test_files_that_are_no_shards_are_joined_if_they_share_nothing(tmp_path):
 )
 def test_what_does_not_belong_together_is_refused_in_a_line(tmp_path, contents, text):
     assert text in refused(tmp_path, *contents)
-
-
-def test_the_command_saves_and_counts(tmp_path, capsys):
-    paths = [str(path) for path in save(tmp_path, part(1, 2), part(2, 2))]
-    whole = str(tmp_path / "whole.json")
-    assert main.main(["merge", *paths, "-o", whole]) == 0
-    assert capsys.readouterr().out == f"2 files, 9 benchmarks: {whole}\n"
-    assert len(run_file.read(tmp_path / "whole.json").benchmarks) == 9
-    for words, text in (
-        ([*paths, "-o", paths[0]], "is also an input file"),
-        ([*paths, "-o", "/proc/x/whole.json"], "cannot be written"),
-        ([paths[0], "-o", whole], "shard 2/2 is missing"),
-    ):
-        assert main.main(["merge", *words]) == 2
-        err = capsys.readouterr().err
-        assert text in err
-        assert err.count("\n") == 1

@@ -52,10 +52,3 @@ def test_processes_of_two_modes_are_compared_with_their_like():
     runs = [simulate.few("four, three processes in ten are fast", seed, 0.0) for seed in range(10)]
     assert not any(run["alarm"] for run in runs)
     assert np.mean([run["same"] for run in runs]) > 0.8
-
-
-def test_blocks_drawn_from_simulated_ones_are_as_those_of_simulated_rounds():
-    random = np.random.default_rng(1)
-    drawn = simulate.medians()[random.integers(0, 200_000, 20_000)]
-    whole = np.median(simulate.rounds(random, 20_000), axis=1)
-    assert stats.ks_2samp(drawn, whole).pvalue > 0.001

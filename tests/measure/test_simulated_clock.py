@@ -1,5 +1,4 @@
 import json
-import math
 
 import numpy as np
 import pytest
@@ -34,16 +33,6 @@ def test_noise_is_as_asked_for_and_the_same_for_the_same_seed():
     assert np.corrcoef(found[1:], found[:-1])[0, 1] == pytest.approx(0.5, abs=0.05)
     assert (found == logs(noise)).all()
     assert not (found == logs(noise, seed=2)).all()
-
-
-def test_spikes_overhead_and_processes():
-    spikes = logs(Noise(sigma=0, spike_probability=0.02, drift=0, overhead_seconds=0))
-    assert np.mean(spikes > 1) == pytest.approx(0.02, abs=0.01)
-    assert spikes.max() == pytest.approx(math.log(3))
-    assert logs(Noise(0, 0, 0, 1, 0, overhead_seconds=1e-3))[0] == pytest.approx(math.log(2))
-    of_processes = Noise(0, 0, 0, 1, 0, overhead_seconds=0, process_sigma=0.05)
-    found = [logs(of_processes, 1, seed)[0] for seed in range(300)]
-    assert np.std(found) == pytest.approx(0.05, rel=0.2)
 
 
 def test_drift_is_shared_and_has_its_period():

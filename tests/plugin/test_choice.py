@@ -1,5 +1,3 @@
-"""Which of gnnbench's own benchmarks run."""
-
 import re
 from dataclasses import replace
 from types import SimpleNamespace

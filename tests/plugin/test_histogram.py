@@ -74,19 +74,6 @@ def test_a_strangers_suite_has_a_picture_for_each_group(folder):
     assert "gnnbench: drew out/p-sums_a_b.svg and .png" in result.stdout
 
 
-@pytest.mark.nightly
-def test_a_quiet_run_draws_pytest_benchmark_s_groups_without_benchmarks_of_failed_tests(folder):
-    """Without a prefix, the files are in the folder."""
-    (folder / "test_suite.py").write_text(FAILING)
-    words = ("--benchmark-group-by=func", "--benchmark-quiet", "-q", "--benchmark-histogram")
-    result = run(*SHORT, *words, cwd=folder)
-    assert result.returncode == pytest.ExitCode.TESTS_FAILED
-    (file,) = folder.glob("*.svg")
-    assert re.fullmatch(r"benchmark_\d+_\d+-test_right\.svg", file.name)
-    assert "test_wrong" not in svg.text(file)
-    assert "gnnbench: not drawn, because the test failed: 1 benchmark" in result.stdout
-
-
 @pytest.mark.parametrize(
     ("options", "lines"), [(["-n", "1"], 1), (["-k", "without"], 1), (["--collect-only"], 0)]
 )

@@ -1,5 +1,3 @@
-"""What a session saves beside its benchmarks."""
-
 import json
 import sys
 

@@ -1,5 +1,3 @@
-"""`pytest --gnn-profile`: real runs."""
-
 import json
 import pstats
 import re

@@ -1,5 +1,3 @@
-"""Real processes that profile."""
-
 import os
 
 import pytest

@@ -1,5 +1,3 @@
-"""Pages for a browser."""
-
 import pytest
 
 from gnnbench.cli import main

@@ -30,11 +30,6 @@ def test_an_operation_s_calls_limits_and_reasons_are_whole():
         assert all(direction in text for direction in operation.directions)
 
 
-def test_says_which_packages_a_call_needs():
-    (line,) = (line for line in listing.operation("random_walk") if "needs" in line)
-    assert line.split() == ["needs", "torch_cluster"]
-
-
 def test_an_operation_is_found_by_the_beginning_of_its_name():
     several = [line.split()[0] for line in listing.operation("gather") if not line.startswith(" ")]
     assert several == ["gather_scatter_sum"]

@@ -1,5 +1,3 @@
-"""The page in a real browser."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""What tests of records share."""
-
 import pytest
 
 from gnnbench.results.baseline import RecordStore

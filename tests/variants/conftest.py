@@ -1,5 +1,3 @@
-"""What tests of the variants share."""
-
 import pytest
 
 from tests.variants.repositories import Preparer, create, without_settings

@@ -1,5 +1,3 @@
-"""What tests of workloads share."""
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from gnnbench.workloads import needs, roofline
@@ -45,15 +43,6 @@ def test_what_fits_in_24_gibibytes_of_the_largest_graphs_at_a_small_width(operat
     graph, part = DatasetName.parse(name), DatasetName.parse("rmat:19")
     assert (refused(spec(operation, graph, direction), graph) is None) == fits
     assert refused(spec(operation, part, direction), part) is None
-
-
-def test_messages_of_layers_and_each_layer_s_output_are_counted():
-    pyg = spec("epoch", direction="train")
-    messages = needs.call_bytes(pyg, PRODUCTS) - needs.call_bytes(replace(pyg, platform="dgl"), PRODUCTS)
-    letters = needs.symbols(pyg, PRODUCTS)
-    assert messages == pytest.approx(2 * 4 * letters.L * (32 + 32 + 47), abs=2)
-    wide = needs.call_bytes(replace(pyg, hidden=64), PRODUCTS)
-    assert wide - needs.call_bytes(pyg, PRODUCTS) >= 6 * 4 * PRODUCTS.nodes * 2 * 32
 
 
 def test_what_does_not_fit_is_one_line_with_figures_and_what_to_do():

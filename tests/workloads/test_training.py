@@ -1,5 +1,3 @@
-"""The platforms train the same model: on the small graph number by number, on Cora to the same accuracy."""
-
 from dataclasses import replace
 
 import pytest

@@ -29,26 +29,6 @@ def test_a_round_takes_a_part_of_itself_longer(iterations):
             assert 1.5 * iterations * first * 2e-3 <= took <= end - start + 1e-3
 
 
-def test_the_rest_is_the_clocks():
-    class OneClock:
-        name, resolution_seconds = "one", 0.25
-        seen = ()
-
-        def block(self, call, rounds, iterations):
-            call()
-            return Block([1.0] * rounds * iterations)
-
-        def check(self, call):
-            self.seen += (call,)
-
-    one = OneClock()
-    clock = Slowed(one, 0.1)
-    assert (clock.name, clock.resolution_seconds) == ("one", 0.25)
-    assert clock.block(Call(int, (), {}), 3, 10).seconds == [1.0] * 3
-    clock.check("call")
-    assert one.seen == ("call",)
-
-
 SUITE = """
 import time
 

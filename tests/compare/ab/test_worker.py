@@ -187,17 +187,6 @@ def test_whole(benchmark):
     assert len(set(places)) == 1
 """
 
-OURS = """
-import pytest
-
-@pytest.fixture
-def broken():
-    raise OSError("no disk")
-
-@pytest.mark.operations
-def test_of_ours(broken, benchmark):
-    pass
-"""
 
 WRONG = """
 import pytest
@@ -370,14 +359,6 @@ def test_our_own_benchmarks_run_also_those_that_are_not_default(pytester):
     answers = here(pytester, "", chosen, "-p", "gnnbench", file, *SMALL, "--gnn-device", "cpu")
     assert [one["rounds"] for one in answers if one["answer"] == "block"] == [2, 2]
     assert failures(answers) == [None, None]
-
-
-def test_a_set_up_of_ours_that_fails_says_whose_fixtures_it_has(pytester):
-    pytester.makeconftest("def pytest_configure(config):\n    config.pluginmanager.register(1, 'gnnbench')\n")
-    (run, _) = visits("test_of_ours", blocks=0)
-    older = f"gnnbench in {ROOT} is older and brings no fixtures"
-    why = f"raised in set-up: OSError: no disk, test_suite.py:5 ({older})"
-    assert failures(here(pytester, OURS, [run])) == [why]
 
 
 def test_a_result_is_checked_unless_an_earlier_process_has_done_so(pytester):

@@ -1,5 +1,3 @@
-"""Real pairs of pytest processes on small suites."""
-
 import json
 import os
 import random

@@ -1,5 +1,3 @@
-"""The hunks of a commit as candidates of `gnnbench bisect`."""
-
 import pytest
 
 from gnnbench.compare.ab.visit import Inspections

@@ -1,9 +1,6 @@
-import errno
-
 import pytest
 
 from gnnbench.compare.ab.visit import NotTimed, Visit
-from gnnbench.compare.bisect import journal as module
 from gnnbench.compare.bisect.followed import Measured, Seen
 from gnnbench.compare.bisect.journal import Journal, key
 from gnnbench.compare.bisect.line import Candidate, Line
@@ -40,20 +37,6 @@ def test_a_state_is_read_as_it_was_saved(tmp_path):
 def test_two_runs_do_not_share_a_state(tmp_path):
     with held(tmp_path), pytest.raises(UsageError, match="runs already"), held(tmp_path):
         pass
-
-
-def test_where_the_disk_is_full_the_last_state_stays(tmp_path, monkeypatch):
-    with held(tmp_path) as state:
-        state.add(PAIR)
-
-        def full(*_):
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        monkeypatch.setattr(module, "write_whole", full)
-        with pytest.raises(UsageError, match=r"No space left on device.*what was saved stays"):
-            state.add(PAIR)
-    with held(tmp_path) as again:
-        assert again.measured == [PAIR]
 
 
 def test_a_state_belongs_to_the_ends_the_setting_and_the_suite_as_it_is(tmp_path):

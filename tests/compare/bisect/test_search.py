@@ -1,5 +1,3 @@
-"""The search for the candidates that change a level, on simulated pairs."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Real data sets, where they are."""
-
 import os
 from pathlib import Path
 

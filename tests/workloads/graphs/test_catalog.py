@@ -64,18 +64,11 @@ def test_counts_of_types_add_up_to_the_published_ones():
     assert [sum(block.values()) for block in part.blocks.values()] == [10_440, 71_457, 54_163, 75_051]
 
 
-def test_splits_fit_their_nodes():
-    for dataset in DATASETS.values():
-        labelled = dataset.node_types[0][1] if dataset.node_types else dataset.nodes
-        assert sum(dataset.split) <= labelled, dataset.name
-
-
 @pytest.mark.parametrize(
     ("message", "texts"),
     [
         ("did you mean cora?", ["coar"]),
         ("did you mean ogbn-arxiv", ["ogbn-arxv:synthetic"]),
-        ("cora:synthetic@0.1", ["cora:synthetik"]),
         ("unknown dataset", ["cora@0.5"]),
         ("above 0 and at most 1", [f"cora:synthetic@{part}" for part in ("0", "1.5", "nan", "", "half")]),
         (
@@ -92,7 +85,6 @@ def test_splits_fit_their_nodes():
             [f"{family}:8@{one}" for family in ("rmat", "uniform", "hub") for one in ("0", "-1", "nan")]
             + [f"rmat:8@{one}" for one in ("", "x", "1024", "inf", "4@4", "1e400")],
         ),
-        ("such as molecules:14 for 2**14 molecules", ["molecules:8@4", "molecules:8@"]),
         ("from 4 to 17, such as molecules:14 for 2**14 molecules", ["molecules:18"]),
         ("from 4 to 30", ["rmat:3", "rmat:x", "rmat:", "rmat", "uniform:3", "uniform:31@2", "rmat:@2"]),
         ("nowhere/x.mtx: there is no such file", ["nowhere/x.mtx"]),
