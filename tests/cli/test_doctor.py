@@ -219,6 +219,13 @@ def test_a_gpu_without_disturbances_or_answers_has_no_notes(monkeypatch, answers
     assert "None" not in finding.detail
 
 
+def test_a_gpu_that_is_named_wrongly_is_a_note(monkeypatch):
+    nvml.install(monkeypatch)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    finding = doctor._cuda(environment.collect().gpu)
+    assert (finding.status, finding.detail) == ("note", "CUDA_VISIBLE_DEVICES=7 names no GPU of this machine")
+
+
 @pytest.mark.parametrize(
     ("platform", "remedy"), [("sparse", "torch_scatter torch_sparse"), ("dgl", "dgl.ai")]
 )

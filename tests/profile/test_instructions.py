@@ -8,6 +8,7 @@ import sysconfig
 import pytest
 
 from gnnbench.errors import UsageError
+from gnnbench.measure.instructions.counting import Instructions
 from gnnbench.profile import instructions, process
 from gnnbench.profile.subject import UnavailableError
 from tests.profile.subjects import Unheard, subject_of, widest
@@ -69,6 +70,22 @@ def test_functions_of_c_and_of_python(tmp_path):
     assert re.search(r"^heavy \(test_suite\) +\d+% +[\d,]+$", found.stdout, re.MULTILINE)
     assert re.search(r"^One warm call with one thread: [\d,]+ instructions, ", found.stdout, re.MULTILINE)
     assert "__call__" not in found.stdout, "gnnbench's own functions"
+
+
+def test_names_are_cut_and_what_is_not_known_is_said():
+    long = f"libtorch_cpu.so:at::{'very_' * 20}long"
+    functions = {long: 500, **{f"lib{'x' * 60}.so:part{number}": 10 for number in range(30)}, "x": 10}
+    found = Instructions(1000, 0.25, ("libc.so:memcpy",), functions, None)
+    text = instructions.table({"counted": found, "counter": "callgrind 3", "capability": "avx2"})
+    lines = text.splitlines()
+    assert widest(text) <= 80
+    assert lines[1].split() == [f"at::{'very_' * 20}long"[:57] + "…", "50%", "500"]
+    assert lines[2].split() == ["part0", f"(…{'x' * 46}.so)", "1.0%", "10"]
+    assert lines[26].split() == ["(all", "others)", "26%", "260"]
+    assert "Python functions: each call runs others, so they were not counted." in lines
+    note = " ".join(text.split())
+    assert "calls differ by 25%" in note
+    assert note.endswith("What differs: memcpy (libc.so).")
 
 
 @pytest.mark.parametrize(
