@@ -4,13 +4,14 @@ import re
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gnnbench import codec, environment
 from gnnbench.errors import UsageError
-from gnnbench.results import run_file
+from gnnbench.results import baseline, run_file
 from gnnbench.results.baseline import RecordStore
 from tests.run_files import ENVIRONMENT, content, entry, fingerprint, suite
 
@@ -118,16 +119,24 @@ def test_two_that_save_at_once_both_land(store):
         record.read()
 
 
-def test_what_is_interrupted_while_it_gets_its_names_leaves_none(store, monkeypatch):
-    def interrupted(source, target, link=os.link):
-        if target.name.endswith("_p2.json"):
-            raise KeyboardInterrupt
-        link(source, target)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_disk_that_is_full_or_read_only_says_so(store, monkeypatch):
+    store.save(contents(1), MACHINE, "good", "")
+    monkeypatch.setattr(baseline, "write_whole", lambda _path, text: Path("/dev/full").write_text(text))
+    full = r"cannot be written .*No space left on device.*; nothing was recorded"
+    with pytest.raises(UsageError, match=full):
+        store.save(contents(1), MACHINE, "bad", "")
+    assert len(store.records()) == 1
+    blocked = store.root / "file"
+    blocked.write_text("")
+    with pytest.raises(UsageError, match=r"cannot be written \(Not a directory\)"):
+        RecordStore(blocked).save(contents(1), MACHINE, "bad", "")
 
-    monkeypatch.setattr("os.link", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        store.save(contents(), MACHINE, "cut", "")
-    assert store.records() == []
+
+def remove(records):
+    for record in records:
+        for file in record.files:
+            file.unlink()
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.nightly)])

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.results import counter_baseline
+from gnnbench.errors import UsageError
+from gnnbench.measure.counter_changes import changed
+from gnnbench.workloads import counter_baseline
 from gnnbench.workloads.operations import OPERATIONS
 from tests.sampling import nightly
 from tests.suite import ROOT, SMALL, run_kernels
@@ -58,7 +60,29 @@ def test_written_is_read_and_other_benchmarks_stay(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not JSON, or cut off"),
+        ('{"version": 99, "counters": {}}', "version 99 of the format"),
+        (None, "Too many levels of symbolic links"),
+    ],
+    ids=range(3),
+)
+def test_a_file_that_is_not_ours_is_refused_in_one_line(tmp_path, content, message):
+    path = tmp_path / "counters.json"
+    if content:
+        path.write_text(content)
+    else:
+        path.symlink_to(path)
+    with pytest.raises(UsageError, match=message) as caught:
+        counter_baseline.read(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 def draws(operation):
+    """Tell whether an operation draws at random."""
     known = OPERATIONS.get(operation)
     return operation in ("epoch_sage_batches", "epoch_link") or (known and known.group == "sampling")
 

@@ -4,9 +4,10 @@ import gzip
 
 import pytest
 
-from gnnbench.workloads.graphs import entities
-from gnnbench.workloads.graphs.catalog import DATASETS
-from gnnbench.workloads.graphs.locate import under_data_root
+from gnnbench.errors import UsageError
+from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
+from gnnbench.workloads.graphs.load import load
+from gnnbench.workloads.graphs.locate import raw_folder
 
 AIFB = DatasetName.parse("aifb")
 TRIPLES = """\
@@ -58,15 +59,21 @@ def test_triples_become_relations_and_their_reverses(raw, tmp_path):
     assert raw_folder(DATASETS["aifb"], tmp_path) == raw
     check(load(AIFB, tmp_path, tmp_path / "cache"))
     (raw / "testSet.tsv").unlink()
-    assert under_data_root(AIFB, tmp_path) is None
+    assert raw_folder(DATASETS["aifb"], tmp_path) is None
 
 
-def test_an_archive_is_downloaded_once(raw, tmp_path):
-    archive = tmp_path / "aifb.tgz"
-    with tarfile.open(archive, "w:gz") as packed:
-        for file in raw.iterdir():
-            packed.add(file, file.name)
-    served = replace(AIFB, url=archive.as_uri())
-    check(entities.read(served, None, tmp_path / "cache"))
-    archive.unlink()
-    check(entities.read(served, None, tmp_path / "cache"))
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("aifb_stripped.nt.gz", b"not gzip"),
+        ("aifb_stripped.nt.gz", gzip.compress(b"<a> <b>\n")),
+        ("aifb_stripped.nt.gz", gzip.compress(b"\xff\xfe <a> <b> .\n")),
+        ("testSet.tsv", b"person\tlabel_affiliation\nhttp://a/p9\thttp://a/g2\n"),
+        ("trainingSet.tsv", b"somebody\tlabel\n1\t2\n"),
+    ],
+    ids=["not gzip", "two fields", "not UTF-8", "an unknown person", "unknown columns"],
+)
+def test_a_broken_file_is_one_line(raw, tmp_path, file, content):
+    (raw / file).write_bytes(content)
+    with pytest.raises(UsageError, match=r"aifb: the files in .*raw cannot be read \(.*\);"):
+        load(AIFB, tmp_path, tmp_path / "cache")

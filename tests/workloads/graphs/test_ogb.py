@@ -30,6 +30,7 @@ def read(name, root):
 
 
 def table(path, values):
+    """Write a table without a header, compressed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     pd.DataFrame(values).to_csv(f"{path}.csv.gz", index=False, header=False, compression="gzip")
 
@@ -142,30 +143,31 @@ def test_all_types_of_mag_are_read(tmp_path):
     assert not masks[:, NODES:].any()
 
 
-def test_reads_a_binary_data_set_that_ogb_itself_saved(tmp_path, capfd):
-    from ogb.io import DatasetSaver  # slow to import
-
-    labels = np.arange(NODES, dtype=np.float32)[:, None]
-    labels[3] = np.nan  # as ogbn-papers100M marks papers without a class
-    saver = DatasetSaver("ogbn-papers100M", is_hetero=False, version=1, root=str(tmp_path / "saved"))
-    saver.save_graph_list([{"edge_index": EDGES.T, "num_nodes": NODES, "node_feat": FEATURES}])
-    saver.save_target_labels(labels)
-    saver.save_split(SPLIT, split_name="time")
-    capfd.readouterr()
-    for _ in range(2):  # processed, then from its cache
-        graph = ogb.read(DATASETS["ogbn-papers100M"], Path(saver.dataset_dir), tmp_path / "cache")
-        assert graph.num_edges == 2 * (NODES - 1)
-        assert graph.y.tolist() == [0 if i == 3 else i for i in range(NODES)]
-        assert graph.val_mask.nonzero().view(-1).tolist() == SPLIT["valid"].tolist()
-    assert capfd.readouterr() == ("", "")
+@pytest.mark.parametrize("end", [-1, 2])
+def test_a_node_that_its_type_does_not_have_is_one_line(tmp_path, end):
+    folder = mag(tmp_path)
+    table(folder / "raw/relations/author___affiliated_with___institution/edge", [[0, end], [4, 1]])
+    with pytest.raises(UsageError, match=r"\(an edge has a node outside 0\.\.1\)"):
+        read("ogbn-mag-hetero", tmp_path)
 
 
-def test_a_file_that_would_run_code_is_one_line(tmp_path):
-    folder = arxiv(tmp_path)
-    torch.save({"train": Path.unlink}, folder / "split/time/split_dict.pt")
-    said = r"ogbn-arxiv: the files in .* cannot be read \(.*is not part of an array.*\); replace them"
-    with pytest.raises(UsageError, match=said):
-        ogb.read(ARXIV, folder, tmp_path / "cache")
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("raw/edge.csv.gz", b"not gzip", "gzip"),
+        ("raw/node-label.csv.gz", gzip.compress(b"one\n"), "'one'"),
+        ("raw/old/node-label.csv.gz", b"", r"raw has 2 files node-label\.csv\.gz"),
+        ("split/time/train.csv.gz", gzip.compress(b"30\n"), "out of bounds"),
+    ],
+    ids=["not gzip", "no number", "two tables", "an unknown node"],
+)
+def test_a_broken_file_is_one_line(tmp_path, file, content, message):
+    path = arxiv(tmp_path) / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+    expected = rf"ogbn-arxiv: the files in .*ogbn_arxiv cannot be read \(.*{message}.*\); replace them"
+    with pytest.raises(UsageError, match=expected):
+        read("ogbn-arxiv", tmp_path)
 
 
 SIZES = [3, 1, 4, 2]
@@ -176,10 +178,12 @@ LABELS = [1, 0, 0, 1]
 PARTS = {"train": np.array([0, 3]), "valid": np.array([1]), "test": np.array([2])}
 
 
-def molhiv(root):
-    """Write the published layout, whose files have one direction of each bond."""
+def molhiv(root, node=None):
+    """Write the published layout, whose files have one direction of each bond; `node` replaces one end."""
     folder = write_folder(root, "ogbg_molhiv", "scaffold", parts=PARTS)
     edges = np.concatenate(CHAINS, axis=1).T
+    if node is not None:
+        edges[0, 1] = node
     for name, values in {
         "edge": edges,
         "edge-feat": np.zeros((len(edges), 3), dtype=int),
@@ -210,3 +214,13 @@ def test_reads_molecules_from_the_data_folder(tmp_path, capfd, listing):
         check_molecules(read("ogbg-molhiv", tmp_path))
     assert listing(folder) == before
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_bond_that_leaves_its_molecule_and_labels_of_others_are_one_line(tmp_path):
+    for node in (-1, 3):
+        molhiv(tmp_path, node)
+        with pytest.raises(UsageError, match=r"\(an edge has a node outside 0\.\.2\)"):
+            read("ogbg-molhiv", tmp_path)
+    table(molhiv(tmp_path) / "raw/graph-label", LABELS[:-1])
+    with pytest.raises(UsageError, match="3 labels for 4 graphs"):
+        read("ogbg-molhiv", tmp_path)
