@@ -382,7 +382,8 @@ def test_each_test_may_run_in_a_fork_of_what_has_imported_all_libraries(pytester
 
     monkeypatch.setattr(platforms, "load", load)
     once, twice, exits = (visits(name) for name in ("test_counts", "test_counts", "test_exits"))
-    answers = here(pytester, APART, [*once, *twice, *exits[:1]], apart=True)
+    words = ("-p", "gnnbench", "test_suite.py")
+    answers = here(pytester, APART, [*once, *twice, *exits[:1]], *words, apart=True)
     assert failures(answers) == [None, None, "its process ended with exit status 3"]
     assert [one["held"] for one in answers if one["answer"] == "done"] == [True, True, False]
     assert loaded == list(platforms.PLATFORMS)
