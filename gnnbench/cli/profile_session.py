@@ -93,6 +93,7 @@ def _passed_on(given: Mapping[str, Any]) -> list[str]:
     arguments = []
     for option in every().values():
         value = given[option.key] if option.passed_on else None
+        option.value(value)  # a mistake is reported before pytest starts
         if option.is_flag:
             arguments += [] if value is None else [f"--{'' if value else 'no-'}gnn-{option.name}"]
         else:

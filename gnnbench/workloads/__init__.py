@@ -1,6 +1,7 @@
 """The benchmarked operations, platforms and graphs, and the check of their outputs."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     from ..results.parts import BenchmarkPart
 
 
+@dataclass(frozen=True)
+class _Saved:
+    """The part of a run file that has the fields, which a message names."""
+
+    spec: Spec
+
+
 class GraphKernels(Suite):
     """gnnbench's own benchmarks: kernels, layers, loaders and training of graph neural networks."""
 
@@ -26,7 +34,7 @@ class GraphKernels(Suite):
 
     def labels(self, fields: Mapping[str, str | int]) -> Labels:
         """Return the labels of a spec's fields."""
-        spec = codec.decode(fields, Spec)
+        spec = codec.decode({"spec": fields}, _Saved).spec
         if spec.direction not in DIRECTIONS:
             raise ValueError(f"unknown direction {spec.direction!r}")
         return spec.labels

@@ -46,6 +46,7 @@ def store(tmp_path, monkeypatch):
 
 
 def saved(store, name, *, benchmarks=6):
+    """Save a record of two processes."""
     return store.save([suite(seed, benchmarks=benchmarks) for seed in range(2)], MACHINE, name, "")
 
 
@@ -165,27 +166,37 @@ def test_without_a_folder_of_benchmarks_pytest_s_testpaths_are_the_suite(tmp_pat
     assert common.suite([], "") == ["benchmarks"]
 
 
-def test_what_is_broken_is_named_and_pruned(store, capsys):
+def test_what_is_broken_is_named(store, capsys):
     whole = saved(store, "whole")
     saved(store, "lacking").files[0].unlink()
     broken = saved(store, "broken")
     broken.files[0].write_text("{")
-    status, out, _ = call(capsys, "verify")
-    assert status == 2
-    assert "not JSON, or cut off" in out
-    assert "0001: 2 processes, complete and valid" in out
-    assert "cannot be used" in call(capsys, "list")[1]
-    status, _, err = call(capsys, "verify", "--environment", "elsewhere")
+    assert re.search(r"cannot be used: .*not JSON, or cut off", call(capsys, "list")[1])
+    status, _, err = call(capsys, "show", "--environment", "elsewhere")
     assert status == 2
     assert (
         f"there are no records of environment elsewhere; environments with records: {whole.environment}"
         in err
     )
-    assert "would remove" in call(capsys, "prune")[1]
-    status, out, _ = call(capsys, "prune", "--yes")
-    assert status == 0
-    assert "kept: " in out  # who knows what is in it
-    assert [record.name for record in store.records()] == [whole.name, broken.name]
+
+
+def test_a_record_whose_processes_differ_is_shown(store, capsys):
+    record = saved(store, "unlike", benchmarks=2)
+    other = json.loads(record.files[1].read_text())
+    other["benchmarks"][1]["fullname"] = "test_a.py::other"
+    record.files[1].write_text(json.dumps(other))
+    status, out, err = call(capsys, "show")
+    assert (status, err) == (0, "")
+    assert out.split()[-4] == "b1"
+    assert "test_a.py::" in out
+
+
+def test_a_benchmark_without_times_is_shown(store, capsys):
+    runs = [suite(seed, benchmarks=1) for seed in range(2)]
+    for run in runs:
+        run["benchmarks"][0]["extra_info"]["gnnbench"].pop("measurement")
+    store.save(runs, MACHINE, "untimed", "")
+    assert call(capsys, "show")[1].endswith("b0 not timed")
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ def test_interrupted_turns_leave_no_worktree_and_say_so(project, number):
     )
     assert process.stdout
     for line in process.stdout:
-        if "timing 1 benchmark in turns" in line:
+        if "in turns with record" in line:
             break
     time.sleep(0.3)
     process.send_signal(number)

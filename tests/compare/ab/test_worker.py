@@ -196,6 +196,13 @@ def test_wrong(case, measure):
     measure(lambda x: x + 1, case.features(), reference=lambda graph, x: x)
 """
 
+LOADS = """
+from types import SimpleNamespace
+from gnnbench.workloads.plugin import load_libraries
+
+def pytest_configure(config):
+    config.pluginmanager.register(SimpleNamespace(load_libraries=load_libraries), "gnnbench-suite")
+"""
 APART = """
 import os
 import pytest
@@ -382,8 +389,8 @@ def test_each_test_may_run_in_a_fork_of_what_has_imported_all_libraries(pytester
 
     monkeypatch.setattr(platforms, "load", load)
     once, twice, exits = (visits(name) for name in ("test_counts", "test_counts", "test_exits"))
-    words = ("-p", "gnnbench", "test_suite.py")
-    answers = here(pytester, APART, [*once, *twice, *exits[:1]], *words, apart=True)
+    pytester.makeconftest(LOADS)
+    answers = here(pytester, APART, [*once, *twice, *exits[:1]], apart=True)
     assert failures(answers) == [None, None, "its process ended with exit status 3"]
     assert [one["held"] for one in answers if one["answer"] == "done"] == [True, True, False]
     assert loaded == list(platforms.PLATFORMS)
