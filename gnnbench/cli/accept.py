@@ -14,7 +14,7 @@ from . import streams
 from .common import NOTHING_SLOWER
 
 if TYPE_CHECKING:
-    from ..results.accepted import Accepted
+    from ..accepted import Accepted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

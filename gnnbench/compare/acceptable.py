@@ -6,9 +6,9 @@ from datetime import date
 from pathlib import Path
 
 from .. import codec, git, json_io, units
+from ..accepted import Accepted, Entry
 from ..errors import UsageError, unknown_name
 from ..results import run_file
-from ..results.accepted import Accepted, Entry
 from . import result
 from .allowed import Allowed
 from .comparison import Compared

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from .. import units
+from ..accepted import Entry
 from ..codec import Positive
-from ..results.accepted import Entry
 from .verdict import Judgement, Thresholds
 
 

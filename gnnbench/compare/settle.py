@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Literal, Self
 
 from .. import git, units
+from ..accepted import FILE, PATTERN, Accepted, Entry
 from ..measure.sources import CALLERS_TREE
-from ..results.accepted import FILE, PATTERN, Accepted, Entry
 from ..results.run_file import RunFile
 from ..settings import Settings
 from ..variants.prepare import Prepared

@@ -11,9 +11,9 @@ from msgspec import Meta
 from scipy import special
 
 from .. import codec, units
+from ..accepted import NONE as NOTHING_ACCEPTED
+from ..accepted import Accepted
 from ..codec import Count, Positive
-from ..results.accepted import NONE as NOTHING_ACCEPTED
-from ..results.accepted import Accepted
 from ..settings import NONE, Settings
 
 _WIDEST = 700.0  # exp() of more overflows

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from gnnbench import codec
+from gnnbench.accepted import FILE
 from gnnbench.cli import main
 from gnnbench.cli.common import exit_code
 from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.verdict import Judgement
 from gnnbench.results import accepted
-from gnnbench.results.accepted import FILE
 from tests.cli import saved
 from tests.run_files import content, entry
 from tests.variants import repositories

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gnnbench import git
+from gnnbench.accepted import FILE, Accepted, Entry
 from gnnbench.cli.common import exit_code
 from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.memory import MemoryChange
@@ -16,7 +17,6 @@ from gnnbench.compare.settle import Revision, settle
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.report import wording
 from gnnbench.results import accepted
-from gnnbench.results.accepted import FILE, Accepted, Entry
 from gnnbench.settings import parse
 from tests.variants import repositories
 

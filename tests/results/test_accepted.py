@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 
+from gnnbench.accepted import FILE, Entry
 from gnnbench.errors import UsageError
 from gnnbench.results import accepted
-from gnnbench.results.accepted import FILE, Entry
 
 NAME = "test_a.py::test_a[cora-256]"
 ENTRY = Entry(
