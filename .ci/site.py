@@ -16,12 +16,13 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from gnnbench import codec
 from gnnbench.apps.regret.result import Regrets
-from gnnbench.compare import comparison, result, verdict
-from gnnbench.profile import record
-from gnnbench.results import parts
-from gnnbench.workloads import counter_baseline
+from gnnbench.engine.drive import result
+from gnnbench.engine.ground import codec
+from gnnbench.engine.judge import comparison, verdict
+from gnnbench.engine.profile import record
+from gnnbench.engine.store import parts
+from gnnbench.suite import counter_baseline
 
 ROOT = Path(__file__).parents[1]
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
@@ -33,7 +34,7 @@ They come with `gnnbench[pyg]`, in tests with the marker `operations`.
 
 ## Fixtures
 
-::: gnnbench.workloads.plugin.fixtures
+::: gnnbench.suite.plugin.fixtures
     options:
       show_root_heading: false
       show_root_toc_entry: false
@@ -41,11 +42,11 @@ They come with `gnnbench[pyg]`, in tests with the marker `operations`.
 
 ## What they give
 
-::: gnnbench.workloads.case.Case
+::: gnnbench.suite.case.Case
 
-::: gnnbench.workloads.graphs.graph.Graph
+::: gnnbench.suite.graphs.graph.Graph
 
-::: gnnbench.workloads.spec.Spec
+::: gnnbench.suite.spec.Spec
 """
 _EXAMPLES = """\
 # What do the pages look like?

@@ -22,6 +22,6 @@ def test_hops(case, kernel, measure):
 @pytest.mark.operations("mh_aggregate")
 def test_both_columns(case, kernel, measure):
     """A column of ones over the kept edges, and the kept nodes over all edges."""
-    from gnnbench.workloads.operations.mh_aggregate import kept
+    from gnnbench.suite.operations.mh_aggregate import kept
 
     measure(kernel.run, kernel.build(case), *(each.to(case.device) for each in kept(case.graph)))

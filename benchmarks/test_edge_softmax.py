@@ -9,7 +9,7 @@ import pytest
 
 @pytest.mark.operations("edge_softmax")
 def test_edge_softmax(case, kernel, measure):
-    from gnnbench.workloads.operations.edge_softmax import scores
+    from gnnbench.suite.operations.edge_softmax import scores
 
     measure(kernel.run, kernel.build(case), scores(case))
 
@@ -21,6 +21,6 @@ def test_edge_softmax_ptr(case, kernel, measure):
     Without torch_scatter it was slower in PyG 2.5 than in 2.4. PyG's pull request 10499 removed a wait for
     the GPU from it.
     """
-    from gnnbench.workloads.operations.edge_softmax import scores
+    from gnnbench.suite.operations.edge_softmax import scores
 
     measure(kernel.run, kernel.build(case), scores(case))

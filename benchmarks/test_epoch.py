@@ -10,7 +10,7 @@ import pytest
 @pytest.mark.operations("epoch")
 def test_epoch(training, measure):
     """Forward, loss, backward and step, as in a training loop."""
-    from gnnbench.workloads.training import epoch
+    from gnnbench.suite.training import epoch
 
     t = training
     measure(epoch, t.model, t.structure, t.x, t.train, t.y, t.optimizer)
@@ -19,7 +19,7 @@ def test_epoch(training, measure):
 @pytest.mark.operations("epoch_gat")
 def test_gat(case, measure):
     """Two layers of graph attention, without dropout, whose numbers vary by library."""
-    from gnnbench.workloads import gat, training
+    from gnnbench.suite import gat, training
 
     model = gat.build(case, gat.initial_parameters(case.graph, case.spec.hidden))
     t = training.prepare_model(case, model, gat.kernel(case.spec.platform).build(case))
@@ -29,7 +29,7 @@ def test_gat(case, measure):
 @pytest.mark.operations("epoch_sage")
 def test_sage(case, measure):
     """Two layers of GraphSAGE with means, without dropout."""
-    from gnnbench.workloads import sage, training
+    from gnnbench.suite import sage, training
 
     model = sage.build(case, sage.initial_parameters(case.graph, case.spec.hidden))
     t = training.prepare_model(case, model, sage.kernel(case.spec.platform).build(case))
@@ -46,7 +46,7 @@ def test_forward(training, measure):
 @pytest.mark.operations("epoch_loss")
 def test_loss(case, training, measure):
     """The loss takes the logits of all nodes and the labels of the training nodes."""
-    from gnnbench.workloads.training import loss
+    from gnnbench.suite.training import loss
 
     logits = case.features(case.graph.num_classes).requires_grad_()
     measure(loss, logits, training.train, training.y)
@@ -56,7 +56,7 @@ def test_loss(case, training, measure):
 @pytest.mark.operations("epoch_backward")
 def test_backward(training, measure):
     """Each round repeats the backward pass of one forward pass; only the reference uses the features."""
-    from gnnbench.workloads.training import loss
+    from gnnbench.suite.training import loss
 
     value = loss(training.model(training.structure, training.x), training.train, training.y)
 
@@ -71,7 +71,7 @@ def test_backward(training, measure):
 @pytest.mark.operations("epoch_step")
 def test_step(training, measure):
     """Adam's step on all parameters, with constant gradients; the largest weight is checked."""
-    from gnnbench.workloads.inputs import gradient_for
+    from gnnbench.suite.inputs import gradient_for
 
     for parameter in training.model.parameters():
         parameter.grad = gradient_for(parameter)

@@ -12,7 +12,7 @@ def test_gin(case, kernel, measure):
     """Three layers, without dropout and batch normalisation; graphs are not shuffled."""
     import torch
 
-    from gnnbench.workloads import gin, training
+    from gnnbench.suite import gin, training
 
     model = gin.build(case)
     optimizer = torch.optim.Adam(model.parameters(), lr=training.LEARNING_RATE)

@@ -10,6 +10,6 @@ import pytest
 @pytest.mark.operations("epoch_link")
 def test_link(case, measure):
     """Pairs are drawn in each call, the same each time; embeddings have 64 columns."""
-    from gnnbench.workloads.operations import epoch_link
+    from gnnbench.suite.operations import epoch_link
 
     measure(*epoch_link.prepare(case), result=epoch_link.checked(case))

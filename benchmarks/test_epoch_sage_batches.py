@@ -11,6 +11,6 @@ import pytest
 @pytest.mark.operations("epoch_sage_batches")
 def test_sage(case, measure):
     """Without worker processes, dropout and shuffling; each epoch draws the same."""
-    from gnnbench.workloads.operations import epoch_sage_batches
+    from gnnbench.suite.operations import epoch_sage_batches
 
     measure(*epoch_sage_batches.prepare(case), result=epoch_sage_batches.checked(case))

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.mark.operations("gat_conv", "gatv2_conv")
 def test_gat_conv(case, kernel, measure):
-    from gnnbench.workloads.operations.gat_conv import features
+    from gnnbench.suite.operations.gat_conv import features
 
     graph, layer = kernel.build(case)
     measure(kernel.run, graph, layer, features(case))

@@ -10,7 +10,7 @@ import pytest
 
 @pytest.mark.operations("group_argsort")
 def test_group_argsort(case, kernel, measure):
-    from gnnbench.workloads.inputs import pattern
+    from gnnbench.suite.inputs import pattern
 
     values = (pattern(case.graph.num_edges, 1).squeeze(1) * 0.8).round()
     measure(kernel.run, kernel.build(case), case.tensor(values))

@@ -29,8 +29,8 @@ def test_bare_loop(case, measure):
 @pytest.mark.operations("harness_rounds")
 def test_rounds(case, measure):
     """Time a block with the clock; add it to a measurement."""
-    from gnnbench.measure.clock import Call, HostClock
-    from gnnbench.measure.measurement import Measurement
+    from gnnbench.engine.measure.clock import Call, HostClock
+    from gnnbench.engine.measure.measurement import Measurement
 
     clock = HostClock(perf_counter, 1e-7)
 

@@ -13,8 +13,8 @@ LOADERS = [f"{loader}_loader_{workers}_workers" for loader in ("hetero", "hgt") 
 @pytest.mark.operations(*LOADERS)
 def test_batches(case, measure):
     """Eight batches of a loader that runs; a line below the table has batches a second."""
-    from gnnbench.workloads.operations.hetero_loader import checked, loading
-    from gnnbench.workloads.operations.neighbor_loader import take
+    from gnnbench.suite.operations.hetero_loader import checked, loading
+    from gnnbench.suite.operations.neighbor_loader import take
 
     with loading(case) as running:
         measure(take, running, result=checked(case))

@@ -11,7 +11,7 @@ import pytest
 @pytest.mark.operations("sage_conv")
 def test_sage_conv(case, kernel, measure):
     """Means of neighbours; a product with them and one with the node's own features."""
-    from gnnbench.workloads.operations import layers
+    from gnnbench.suite.operations import layers
 
     measure(kernel.run, kernel.build(case), layers.sage(case), case.features())
 
@@ -19,6 +19,6 @@ def test_sage_conv(case, kernel, measure):
 @pytest.mark.operations("gin_conv")
 def test_gin_conv(case, kernel, measure):
     """Sums of neighbours, then a network of two linear layers with ReLU between them."""
-    from gnnbench.workloads.operations import layers
+    from gnnbench.suite.operations import layers
 
     measure(kernel.run, kernel.build(case), layers.gin(case), layers.whole_features(case))

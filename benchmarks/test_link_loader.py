@@ -11,8 +11,8 @@ import pytest
 @pytest.mark.operations("link_loader_0_workers", "link_loader_2_workers")
 def test_batches(case, measure):
     """Eight batches of a loader that runs; a line below the table has batches a second."""
-    from gnnbench.workloads.operations.link_loader import checked, loading
-    from gnnbench.workloads.operations.neighbor_loader import take
+    from gnnbench.suite.operations.link_loader import checked, loading
+    from gnnbench.suite.operations.neighbor_loader import take
 
     with loading(case) as running:
         measure(take, running, result=checked(case))

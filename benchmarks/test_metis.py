@@ -10,6 +10,6 @@ import pytest
 @pytest.mark.operations("metis_partition")
 def test_metis_partition(case, kernel, measure):
     """METIS draws random numbers of its own, which start anew in each call."""
-    from gnnbench.workloads.operations.metis import checked
+    from gnnbench.suite.operations.metis import checked
 
     measure(kernel.run, kernel.build(case), result=checked(case))

@@ -13,7 +13,7 @@ MODELS = ("gcn", "gin", "sage", "edge_cnn")
 @pytest.mark.operations(*(f"{name}_inference{end}" for name in MODELS for end in ("", "_1_thread")))
 def test_inference(case, kernel, measure):
     """Without a gradient; features have the hidden width."""
-    from gnnbench.workloads.operations.models import model
+    from gnnbench.suite.operations.models import model
 
     measure(kernel.run, kernel.build(case), model(case), case.features())
 
@@ -21,8 +21,8 @@ def test_inference(case, kernel, measure):
 @pytest.mark.operations(*(f"{name}_training{end}" for name in MODELS for end in ("", "_1_thread")))
 def test_training(case, kernel, measure):
     """Forward, loss on the training nodes, backward and Adam's step; loss and step are not compiled."""
-    from gnnbench.workloads import network, training
-    from gnnbench.workloads.operations.models import model
+    from gnnbench.suite import network, training
+    from gnnbench.suite.operations.models import model
 
     t = training.prepare_model(case, network.Network([model(case)], kernel.run), kernel.build(case))
     x = case.features().detach()

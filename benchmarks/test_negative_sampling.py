@@ -10,6 +10,6 @@ import pytest
 @pytest.mark.operations("negative_sampling")
 def test_negative_sampling(case, kernel, measure):
     """Each call draws the same pairs."""
-    from gnnbench.workloads.operations.negative_sampling import checked
+    from gnnbench.suite.operations.negative_sampling import checked
 
     measure(kernel.run, kernel.build(case), result=checked(case))

@@ -14,7 +14,7 @@ LOADERS = [f"neighbor_loader{first}_{workers}_workers" for first in ("", "_first
 @pytest.mark.operations(*LOADERS[:2])
 def test_batches(case, measure):
     """Eight batches of a loader that runs. Without workers each call draws the same; workers draw on."""
-    from gnnbench.workloads.operations.neighbor_loader import checked, loading, take
+    from gnnbench.suite.operations.neighbor_loader import checked, loading, take
 
     with loading(case) as running:
         measure(take, running, result=checked(case))
@@ -24,7 +24,7 @@ def test_batches(case, measure):
 @pytest.mark.operations(*LOADERS[2:])
 def test_first_batch(case, measure):
     """From the start of a loader to its first batch, and until its workers have ended."""
-    from gnnbench.workloads.operations.neighbor_loader import checked, first, loading
+    from gnnbench.suite.operations.neighbor_loader import checked, first, loading
 
     with loading(case) as running:
         measure(first, running, result=checked(case))

@@ -14,7 +14,7 @@ import pytest
 )
 def test_sample_neighbors(case, kernel, measure):
     """At most 15 neighbours of each of 128 nodes, then 10 of each neighbour; each call draws the same."""
-    from gnnbench.workloads.operations.neighbors import checked
+    from gnnbench.suite.operations.neighbors import checked
 
     measure(kernel.run, kernel.build(case), result=checked(case, kernel))
 

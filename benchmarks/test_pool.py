@@ -9,7 +9,7 @@ import pytest
 
 @pytest.mark.operations("global_mean_pool", "sort_pool")
 def test_pool(case, kernel, measure):
-    from gnnbench.workloads.operations import pool
+    from gnnbench.suite.operations import pool
 
     measure(kernel.run, kernel.build(case), pool.features(case))
 
@@ -17,13 +17,13 @@ def test_pool(case, kernel, measure):
 @pytest.mark.operations("topk_pool")
 def test_topk_pool(case, kernel, measure):
     """Half of each graph's nodes and the edges between them; with the gradient of the scores."""
-    from gnnbench.workloads.operations import pool
+    from gnnbench.suite.operations import pool
 
     measure(kernel.run, kernel.build(case), pool.layer(case), pool.features(case), result=kernel.result)
 
 
 @pytest.mark.operations("to_dense_batch")
 def test_to_dense_batch(case, kernel, measure):
-    from gnnbench.workloads.operations import pool
+    from gnnbench.suite.operations import pool
 
     measure(kernel.run, kernel.build(case), pool.features(case), result=kernel.result)

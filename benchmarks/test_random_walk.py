@@ -10,6 +10,6 @@ import pytest
 @pytest.mark.operations("random_walk", "node2vec_walk")
 def test_random_walk(case, kernel, measure):
     """Each call walks the same ways."""
-    from gnnbench.workloads.operations.random_walk import checked
+    from gnnbench.suite.operations.random_walk import checked
 
     measure(kernel.run, kernel.build(case), result=checked(case))

@@ -10,6 +10,6 @@ import pytest
 @pytest.mark.operations("saint_walk")
 def test_saint_walk(case, kernel, measure):
     """Each call draws the same subgraph."""
-    from gnnbench.workloads.operations.saint import checked
+    from gnnbench.suite.operations.saint import checked
 
     measure(kernel.run, kernel.build(case), result=checked(case, kernel))

@@ -11,7 +11,7 @@ import pytest
 
 @pytest.mark.operations("scatter_sum", "scatter_mean", "scatter_max")
 def test_scatter(case, kernel, measure):
-    from gnnbench.workloads.inputs import pattern
+    from gnnbench.suite.inputs import pattern
 
     messages = case.tensor(pattern(case.graph.num_edges, case.spec.hidden))
     measure(kernel.run, kernel.build(case), messages)
@@ -20,7 +20,7 @@ def test_scatter(case, kernel, measure):
 @pytest.mark.operations("scatter_mul")
 def test_scatter_products(case, kernel, measure):
     """Messages near 1, so that the products of large neighbourhoods stay finite."""
-    from gnnbench.workloads.inputs import pattern
+    from gnnbench.suite.inputs import pattern
 
     messages = case.tensor(pattern(case.graph.num_edges, case.spec.hidden) / 64 + 1)
     measure(kernel.run, kernel.build(case), messages)

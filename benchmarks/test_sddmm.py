@@ -9,6 +9,6 @@ import pytest
 
 @pytest.mark.operations("sddmm")
 def test_sddmm(case, kernel, measure):
-    from gnnbench.workloads.operations.sddmm import features
+    from gnnbench.suite.operations.sddmm import features
 
     measure(kernel.run, kernel.build(case), *features(case))

@@ -10,7 +10,7 @@ import pytest
 
 @pytest.mark.operations("segment_sum", "segment_mean", "segment_max")
 def test_segment(case, kernel, measure):
-    from gnnbench.workloads.inputs import pattern
+    from gnnbench.suite.inputs import pattern
 
     messages = case.tensor(pattern(case.graph.num_edges, case.spec.hidden))
     measure(kernel.run, kernel.build(case), messages, result=kernel.result)

@@ -17,6 +17,6 @@ def test_spmm_sum(case, kernel, measure):
 
 @pytest.mark.operations(*(f"edge_softmax_{threads}" for threads in THREADS))
 def test_edge_softmax(case, kernel, measure):
-    from gnnbench.workloads.operations.edge_softmax import scores
+    from gnnbench.suite.operations.edge_softmax import scores
 
     measure(kernel.run, kernel.build(case), scores(case))

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.mark.operations("transformer_conv")
 def test_transformer_conv(case, kernel, measure):
-    from gnnbench.workloads.operations import transformer_conv
+    from gnnbench.suite.operations import transformer_conv
 
     if case.spec.hidden % transformer_conv.HEADS:
         pytest.skip(f"{transformer_conv.HEADS} heads need a hidden width that is a multiple of it")

@@ -3,8 +3,8 @@
 import torch
 import torch.nn.functional as F
 
-from gnnbench.workloads.graphs.load import load_by_id
-from gnnbench.workloads.libraries import import_dgl
+from gnnbench.suite.graphs.load import load_by_id
+from gnnbench.suite.libraries import import_dgl
 
 dgl = import_dgl()  # `import dgl` fails with newer PyTorch
 

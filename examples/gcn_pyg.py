@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch_geometric.nn import GCNConv
 
-from gnnbench.workloads.graphs.load import load_by_id
+from gnnbench.suite.graphs.load import load_by_id
 
 
 class GCN(torch.nn.Module):

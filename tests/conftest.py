@@ -11,17 +11,17 @@ import pytest
 import torch
 from hypothesis import settings
 
-from gnnbench.packages import missing
-from gnnbench.workloads.case import Case
-from gnnbench.workloads.cells import not_installed
-from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
-from gnnbench.workloads.graphs.graph import Graph
-from gnnbench.workloads.graphs.load import load
-from gnnbench.workloads.graphs.locate import raw_folder
-from gnnbench.workloads.graphs.relation import Relation
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.platforms import PLATFORMS
-from gnnbench.workloads.spec import Spec
+from gnnbench.engine.ground.packages import missing
+from gnnbench.suite.case import Case
+from gnnbench.suite.cells import not_installed
+from gnnbench.suite.graphs.catalog import DATASETS, DatasetName
+from gnnbench.suite.graphs.graph import Graph
+from gnnbench.suite.graphs.load import load
+from gnnbench.suite.graphs.locate import raw_folder
+from gnnbench.suite.graphs.relation import Relation
+from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite.platforms import PLATFORMS
+from gnnbench.suite.spec import Spec
 from tests.suite import BARE
 
 pytest_plugins = ["pytester", "tests.browser"]

@@ -22,10 +22,10 @@ import pytest
 
 _LIMIT_SECONDS = 300
 _COMMANDS = (
-    *("gnnbench.cli.main", "gnnbench.plugin.gate", "gnnbench.plugin.terminal"),
+    *("gnnbench.engine.cli.main", "gnnbench.engine.plugin.gate", "gnnbench.engine.plugin.terminal"),
     *("msgspec", "rich.table", "scipy.stats"),
 )
-_LIBRARIES = ("torch_geometric.nn", "gnnbench.workloads.verify", "gnnbench.workloads.training")
+_LIBRARIES = ("torch_geometric.nn", "gnnbench.suite.verify", "gnnbench.suite.training")
 ASLEEP = {"OMP_WAIT_POLICY": "PASSIVE"}
 """What the suite's conftest sets before it imports torch, which is too late in a fork."""
 
@@ -97,8 +97,8 @@ def _serve(modules: list[str]) -> None:
         for name in modules:
             import_module(name)
         if set(_LIBRARIES) <= set(modules):
-            from gnnbench.packages import missing
-            from gnnbench.workloads.platforms import PLATFORMS, load
+            from gnnbench.engine.ground.packages import missing
+            from gnnbench.suite.platforms import PLATFORMS, load
 
             for platform in PLATFORMS.values():
                 if not missing(platform.packages):

@@ -73,5 +73,5 @@ def install(monkeypatch, **changes):
     )
     monkeypatch.setitem(sys.modules, "pynvml", module)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    monkeypatch.setattr("gnnbench.devices.torch_cuda_version", lambda: "13.0")
+    monkeypatch.setattr("gnnbench.engine.ground.devices.torch_cuda_version", lambda: "13.0")
     return module

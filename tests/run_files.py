@@ -6,9 +6,9 @@ import zlib
 
 import numpy as np
 
-from gnnbench.measure.fingerprint.fingerprint import METHOD
-from gnnbench.measure.measurement import Measurement, Process
-from gnnbench.results.parts import FORMAT_VERSION
+from gnnbench.engine.measure.fingerprint.fingerprint import METHOD
+from gnnbench.engine.measure.measurement import Measurement, Process
+from gnnbench.engine.store.parts import FORMAT_VERSION
 
 ENVIRONMENT = {
     "cpu": "A CPU",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gnnbench.adopt import Project, make
+from gnnbench.engine.drive.adopt import Project, make
 from tests.gh import TOKEN, GitHub
 from tests.sampling import nightly
 from tests.suite import ROOT, environment
@@ -45,7 +45,7 @@ def installed(place):
     set_up = ACTION["runs"]["steps"][0]
     action = {"GITHUB_ACTION_PATH": str(ROOT), "PIP_TARGET": str(place)}
     subprocess.run(["bash", "-c", set_up["run"]], env={**found, **action}, check=True)
-    assert (place / "gnnbench/cli/main.py").is_file()
+    assert (place / "gnnbench/engine/cli/main.py").is_file()
     return found
 
 

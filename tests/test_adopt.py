@@ -1,8 +1,8 @@
 import pytest
 
-from gnnbench import adopt
-from gnnbench.adopt import Project
-from gnnbench.errors import UsageError
+from gnnbench.engine.drive import adopt
+from gnnbench.engine.drive.adopt import Project
+from gnnbench.engine.ground.errors import UsageError
 
 
 @pytest.fixture

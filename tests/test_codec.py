@@ -4,13 +4,13 @@ from dataclasses import dataclass
 import jsonschema
 import pytest
 
-from gnnbench import codec
-from gnnbench.codec import Count, Fraction, Positive
-from gnnbench.compare.comparison import SavedRow, Work
-from gnnbench.compare.result import SavedResult
-from gnnbench.compare.verdict import Judgement
-from gnnbench.errors import UsageError
-from gnnbench.results.parts import BenchmarkPart, RunPart
+from gnnbench.engine.drive.result import SavedResult
+from gnnbench.engine.ground import codec
+from gnnbench.engine.ground.codec import Count, Fraction, Positive
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.judge.comparison import SavedRow, Work
+from gnnbench.engine.judge.verdict import Judgement
+from gnnbench.engine.store.parts import BenchmarkPart, RunPart
 from tests.cli import saved
 from tests.run_files import suite
 

@@ -9,8 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench import cpu
-from gnnbench.cpu import CONTENDED, ContentionWatch, Placement, RealTime, _last_started, _own_seconds, cores
+from gnnbench.engine.ground import cpu
+from gnnbench.engine.ground.cpu import (
+    CONTENDED,
+    ContentionWatch,
+    Placement,
+    RealTime,
+    _last_started,
+    _own_seconds,
+    cores,
+)
 
 needs_two_cores = pytest.mark.skipif(
     len(cores()) < 2 or _last_started() is None,

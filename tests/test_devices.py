@@ -3,8 +3,8 @@ import sys
 import pytest
 import torch
 
-from gnnbench import devices
-from gnnbench.errors import UsageError
+from gnnbench.engine.ground import devices
+from gnnbench.engine.ground.errors import UsageError
 from tests import nvml
 
 

@@ -1,7 +1,7 @@
 import re
 from pathlib import Path
 
-from gnnbench.option_defaults import every
+from gnnbench.engine.store.option_defaults import every
 
 ROOT = Path(__file__).parents[1]
 
@@ -15,7 +15,7 @@ def test_every_option_is_documented_with_its_default():
 
 
 def test_format_version_is_documented():
-    from gnnbench.results.parts import FORMAT_VERSION
+    from gnnbench.engine.store.parts import FORMAT_VERSION
 
     assert f"has a `version`, which is {FORMAT_VERSION}." in (ROOT / "docs/formats.md").read_text()
 
@@ -25,7 +25,7 @@ def test_example_of_an_operation_is_the_real_one():
     page = (ROOT / "docs/adding-an-operation.md").read_text()
     module, benchmark = (block.partition("```")[0] for block in page.split("```python\n")[1:])
     for shown, path in (
-        (module, "gnnbench/workloads/operations/edge_softmax.py"),
+        (module, "gnnbench/suite/operations/edge_softmax.py"),
         (benchmark, "benchmarks/test_edge_softmax.py"),
     ):
         real = (ROOT / path).read_text().splitlines()

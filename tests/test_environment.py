@@ -8,9 +8,9 @@ import psutil
 import pytest
 import torch
 
-from gnnbench import environment
-from gnnbench.environment import WHAT, WHERE, Environment, Gpu
-from gnnbench.packages import version
+from gnnbench.engine.ground import environment
+from gnnbench.engine.ground.environment import WHAT, WHERE, Environment, Gpu
+from gnnbench.engine.ground.packages import version
 from tests import nvml
 
 

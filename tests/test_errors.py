@@ -1,6 +1,6 @@
 import pytest
 
-from gnnbench.errors import UsageError, one_line, printable, unknown_name
+from gnnbench.engine.ground.errors import UsageError, one_line, printable, unknown_name
 
 KNOWN = ("pyg", "sparse", "torch", "dgl")
 

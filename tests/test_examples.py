@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.packages import missing
-from gnnbench.workloads.platforms import PLATFORMS
+from gnnbench.engine.ground.packages import missing
+from gnnbench.suite.platforms import PLATFORMS
 from tests import forks
 from tests.suite import ROOT, SHORT, SMALL, environment, run_kernels
 

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 from filelock import FileLock, Timeout
 
-from gnnbench import files
-from gnnbench.errors import UsageError
-from gnnbench.files import (
+from gnnbench.engine.ground import files
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.ground.files import (
     above,
     check_room,
     check_writable,
@@ -171,7 +171,7 @@ def test_a_folder_s_project_is_the_nearest_with_a_package_s_files_up_to_the_top_
 
 HOLDS = """
 import time
-from gnnbench.files import scratch
+from gnnbench.engine.ground.files import scratch
 with scratch() as folder:
     (folder / "log").touch()
     print(folder, flush=True)

@@ -1,6 +1,6 @@
 import pytest
 
-from gnnbench import git
+from gnnbench.engine.ground import git
 from tests.variants import repositories
 from tests.variants.repositories import create
 

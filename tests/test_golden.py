@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from gnnbench import __version__
-from gnnbench.cli import main
+from gnnbench.engine.cli import main
 from tests.compare.ab.workers import clean
 from tests.compare.bisect import histories
 from tests.fuzz import files
@@ -192,7 +192,9 @@ def _place(tmp_path, monkeypatch):
     noise = {"sigma": 0, "spike_probability": 0, "drift": 0}
     Path("truths.json").write_text(json.dumps({"benchmarks": times, "noise": noise}))
     Path(".gitconfig").write_text("[user]\nname = A\nemail = a@b\n")
-    Path("pytest.ini").write_text("[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.plugin\n")
+    Path("pytest.ini").write_text(
+        "[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.engine.plugin\n"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(file.stem for file in FOLDER.glob("*.txt")))

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from gnnbench import json_io
-from gnnbench.errors import UsageError
+from gnnbench.engine.ground import json_io
+from gnnbench.engine.ground.errors import UsageError
 
 NONE = [
     True,

@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench import option_defaults
-from gnnbench.cli import main
-from gnnbench.cli.bisect import BUDGET_SECONDS
-from gnnbench.cli.common import effect_of, thresholds_of
-from gnnbench.errors import UsageError
-from gnnbench.settings import find
+from gnnbench.engine.cli import main
+from gnnbench.engine.cli.bisect import BUDGET_SECONDS
+from gnnbench.engine.cli.common import effect_of, thresholds_of
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.ground.settings import find
+from gnnbench.engine.store import option_defaults
 
 SETTINGS = """
 effect = "4%"

@@ -1,9 +1,9 @@
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.options import Options
-from gnnbench.workloads.options import SuiteOptions
-from gnnbench.workloads.platforms import PLATFORMS
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.ground.options import Options
+from gnnbench.suite.options import SuiteOptions
+from gnnbench.suite.platforms import PLATFORMS
 from tests import nvml
 
 

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from gnnbench import packages
+from gnnbench.engine.ground import packages
 
 
 def test_says_nothing_where_all_are_here():

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.option_defaults import from_settings
-from gnnbench.settings import NONE, Settings, find, parse
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.ground.settings import NONE, Settings, find, parse
+from gnnbench.engine.store.option_defaults import from_settings
 from tests.suite import gnnbench, run
 
 RULE = '[[rules]]\nbenchmarks = "*"\n'

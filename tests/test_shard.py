@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.errors import UsageError
-from gnnbench.shard import Shard
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.ground.shard import Shard
 
 SHARDS = st.integers(1, 12).map(lambda of: [Shard(number, of) for number in range(1, of + 1)])
 

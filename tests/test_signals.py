@@ -9,13 +9,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gnnbench import signals
-from gnnbench.results.baseline import FOLDER
+from gnnbench.engine.ground import signals
+from gnnbench.engine.store.baseline import FOLDER
 from tests.suite import environment
 from tests.variants.repositories import commit_all, git, is_alive
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-PLUGINS = "-p pytest_benchmark.plugin -p gnnbench.plugin"
+PLUGINS = "-p pytest_benchmark.plugin -p gnnbench.engine.plugin"
 BLOCKED = """
 import pathlib, subprocess, sys, time
 

@@ -2,7 +2,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.units import amount, article, duration, fraction, interval, level, ratio, seconds, size
+from gnnbench.engine.ground.units import (
+    amount,
+    article,
+    duration,
+    fraction,
+    interval,
+    level,
+    ratio,
+    seconds,
+    size,
+)
 
 FACTOR = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 

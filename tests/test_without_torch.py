@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from gnnbench import options
-from gnnbench.cli import main as cli
-from gnnbench.results.baseline import FOLDER, RecordStore
+from gnnbench.engine.cli import main as cli
+from gnnbench.engine.ground import options
+from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests import forks
 from tests.cli import saved
 from tests.run_files import save, suite
@@ -118,7 +118,7 @@ SLOW_OPTIONS = {
 
 
 ENTRIES = {
-    "gnnbench": "from gnnbench.cli.main import main; sys.exit(main())",
+    "gnnbench": "from gnnbench.engine.cli.main import main; sys.exit(main())",
     "pytest": "import pytest; sys.exit(pytest.main())",
 }
 

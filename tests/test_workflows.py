@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gnnbench.cli.main import _parser
+from gnnbench.engine.cli.main import _parser
 from tests.suite import ROOT
 
 WORKFLOWS = ROOT / ".github" / "workflows"

@@ -22,12 +22,12 @@ from mhaug.model import GCN
 from mhaug.settings import Settings
 from scipy import stats
 
-from gnnbench import environment
-from gnnbench.files import cache_folder
-from gnnbench.workloads.graphs.catalog import DatasetName
-from gnnbench.workloads.graphs.graph import Graph
-from gnnbench.workloads.graphs.load import load
-from gnnbench.workloads.graphs.locate import data_folder
+from gnnbench.engine.ground import environment
+from gnnbench.engine.ground.files import cache_folder
+from gnnbench.suite.graphs.catalog import DatasetName
+from gnnbench.suite.graphs.graph import Graph
+from gnnbench.suite.graphs.load import load
+from gnnbench.suite.graphs.locate import data_folder
 
 SETTINGS = Settings()
 EVERY = 10

@@ -32,10 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import signal
 
-from gnnbench.compare.ab.evidence import Evidence
-from gnnbench.compare.ab.schedule import Plan, Schedule
-from gnnbench.compare.ab.visit import FEWEST_BLOCKS, Pair, Visit
-from gnnbench.compare.verdict import Thresholds, judge_ratio
+from gnnbench.engine.judge.evidence import Evidence
+from gnnbench.engine.judge.schedule import Plan, Schedule
+from gnnbench.engine.judge.verdict import Thresholds, judge_ratio
+from gnnbench.engine.judge.visit import FEWEST_BLOCKS, Pair, Visit
 
 Array = NDArray[np.float64]
 Key = tuple[str, float, int]

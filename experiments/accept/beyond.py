@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gnnbench.accepted import Entry
-from gnnbench.compare.ab.schedule import Decision, Schedule
-from gnnbench.compare.allowed import Allowed
+from gnnbench.engine.judge.accepted import Entry
+from gnnbench.engine.judge.allowed import Allowed
+from gnnbench.engine.judge.schedule import Decision, Schedule
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from experiments.ab import simulate as ab

@@ -14,10 +14,10 @@ from datetime import date
 
 import numpy as np
 
-from gnnbench.accepted import Entry
-from gnnbench.compare.allowed import Allowed
-from gnnbench.compare.groups import SideTimings, judge
-from gnnbench.compare.verdict import Thresholds, confirmed
+from gnnbench.engine.judge.accepted import Entry
+from gnnbench.engine.judge.allowed import Allowed
+from gnnbench.engine.judge.groups import SideTimings, judge
+from gnnbench.engine.judge.verdict import Thresholds, confirmed
 
 THRESHOLDS = Thresholds(0.03)
 BENCHMARKS, SLOWED = 20, 3

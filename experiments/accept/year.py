@@ -41,15 +41,15 @@ from typing import Any
 
 import numpy as np
 
-from gnnbench import environment
-from gnnbench.compare import acceptable
-from gnnbench.compare.ab.schedule import Schedule
-from gnnbench.compare.comparison import Compared, Comparison
-from gnnbench.compare.result import Result, Side
-from gnnbench.compare.settle import allowed
-from gnnbench.errors import UsageError
-from gnnbench.results import accepted
-from gnnbench.variants.prepare import Prepared
+from gnnbench.engine.drive import acceptable
+from gnnbench.engine.drive.result import Result, Side
+from gnnbench.engine.drive.settle import allowed
+from gnnbench.engine.ground import environment
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.judge.comparison import Compared, Comparison
+from gnnbench.engine.judge.schedule import Schedule
+from gnnbench.engine.process.variants.prepare import Prepared
+from gnnbench.engine.store import accepted
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from experiments.ab import simulate as ab

@@ -14,16 +14,16 @@ from types import ModuleType
 
 import torch
 
-from gnnbench import environment
-from gnnbench.files import cache_folder
-from gnnbench.measure.conditions import cpu_threads
-from gnnbench.workloads import gat, sage, training
-from gnnbench.workloads.case import Case
-from gnnbench.workloads.graphs.catalog import DatasetName
-from gnnbench.workloads.graphs.graph import Graph
-from gnnbench.workloads.graphs.load import load
-from gnnbench.workloads.graphs.locate import data_folder
-from gnnbench.workloads.spec import Spec
+from gnnbench.engine.ground import environment
+from gnnbench.engine.ground.files import cache_folder
+from gnnbench.engine.measure.conditions import cpu_threads
+from gnnbench.suite import gat, sage, training
+from gnnbench.suite.case import Case
+from gnnbench.suite.graphs.catalog import DatasetName
+from gnnbench.suite.graphs.graph import Graph
+from gnnbench.suite.graphs.load import load
+from gnnbench.suite.graphs.locate import data_folder
+from gnnbench.suite.spec import Spec
 
 PLATFORMS = ("pyg", "dgl")
 WEIGHT_DECAY = 5e-4

@@ -20,7 +20,7 @@ import altair as alt
 import numpy as np
 import quiet
 
-from gnnbench.measure import estimate
+from gnnbench.engine.measure import estimate
 
 KERNELS = Path(__file__).with_name("kernels.py")
 POLICIES = ("sample", "one")

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from gnnbench.compare import along
-from gnnbench.compare.along import Along
-from gnnbench.compare.axis import Axis
-from gnnbench.compare.verdict import Judgement, Thresholds
-from gnnbench.results.benchmark import Benchmark, ProcessTiming
-from gnnbench.results.parts import RunPart
-from gnnbench.results.run_file import RunFile
+from gnnbench.engine.drive import along
+from gnnbench.engine.drive.along import Along
+from gnnbench.engine.drive.axis import Axis
+from gnnbench.engine.judge.verdict import Judgement, Thresholds
+from gnnbench.engine.store.benchmark import Benchmark, ProcessTiming
+from gnnbench.engine.store.parts import RunPart
+from gnnbench.engine.store.run_file import RunFile
 
 BENCHMARKS = 20
 PROCESSES = (1, 2, 3, 5, 10)

@@ -15,14 +15,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from gnnbench.compare import along
-from gnnbench.compare.axis import Axis
-from gnnbench.compare.verdict import Thresholds
-from gnnbench.report import along as along_document
-from gnnbench.report import markdown_text
-from gnnbench.results import run_file
-from gnnbench.results.run_file import RunFile
-from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.engine.drive import along
+from gnnbench.engine.drive.axis import Axis
+from gnnbench.engine.judge.verdict import Thresholds
+from gnnbench.engine.show import along as along_document
+from gnnbench.engine.show import markdown_text
+from gnnbench.engine.store import run_file
+from gnnbench.engine.store.run_file import RunFile
+from gnnbench.suite.operations import OPERATIONS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "pyg-and-dgl.md"

@@ -22,7 +22,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from gnnbench.files import write_whole
+from gnnbench.engine.ground.files import write_whole
 
 NAMES = ("gcn_norm", "gather_scatter", "degree", "softmax")
 SUITE = """

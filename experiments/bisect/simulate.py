@@ -15,8 +15,8 @@ import math
 
 import numpy as np
 
-from gnnbench.compare.bisect.posterior import Observation
-from gnnbench.compare.bisect.search import Search, least_change, next_position
+from gnnbench.engine.judge.posterior import Observation
+from gnnbench.engine.judge.search import Search, least_change, next_position
 
 COMMITS, ENDS, MOST_PAIRS = 64, 4, 500
 FIXED_RUNS = 20_000

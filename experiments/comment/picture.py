@@ -5,7 +5,7 @@
 
 The result comes from `gnnbench ab git:HEAD~1 git:HEAD -- benchmarks --gnn-dataset cora
 -k "(spmm_sum or gather_scatter_sum or gcn_norm) and (torch or pyg)"` on two cores shared with other programs.
-The commit changed gnnbench/workloads/platforms/torch.py to use `adjacency @ x` on the CPU too.
+The commit changed gnnbench/suite/platforms/torch.py to use `adjacency @ x` on the CPU too.
 
 The script needs Debian's chromium, and Pillow from the development tools. Its style sheet imitates GitHub's.
 """

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gnnbench.results.baseline import FOLDER, RecordStore
+from gnnbench.engine.store.baseline import FOLDER, RecordStore
 
 SUITES = Path(__file__).with_name("suites")
 NOT_JUDGED = {"verdict": "incomparable", "reason": "not judged", "ratio": None, "same_code": False}
 _IDENTITY = ("-c", "user.name=gnnbench", "-c", "user.email=gnnbench@example.org")
-_GNNBENCH = "import sys; from gnnbench.cli.main import main; sys.exit(main())"
+_GNNBENCH = "import sys; from gnnbench.engine.cli.main import main; sys.exit(main())"
 
 
 def arguments(parser: argparse.ArgumentParser) -> tuple[argparse.Namespace, list[str]]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from gnnbench.compare.ab.schedule import Plan, Schedule
+from gnnbench.engine.judge.schedule import Plan, Schedule
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from experiments.ab import simulate as ab

@@ -50,8 +50,8 @@ def run(plan: Plan, only: str | None, seconds: float, *, again: bool) -> None:
 
 def one_unit(plan: Plan, name: str, unit: str, file: Path) -> None:
     """Run a unit in this process and write what it found."""
-    from gnnbench import environment
-    from gnnbench.files import write_whole
+    from gnnbench.engine.ground import environment
+    from gnnbench.engine.ground.files import write_whole
 
     environment.let_idle_threads_sleep()
     write_whole(file, json.dumps(load(name).run(unit, plan), indent=1) + "\n")

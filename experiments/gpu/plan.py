@@ -14,7 +14,7 @@ from typing import Any
 import packages
 
 ROOT = Path(__file__).parents[2]
-GNNBENCH = ("-c", "import sys; from gnnbench.cli.main import main; sys.exit(main())")
+GNNBENCH = ("-c", "import sys; from gnnbench.engine.cli.main import main; sys.exit(main())")
 _TAIL = 2000
 """Characters of a failed unit's output that are kept."""
 

@@ -19,13 +19,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from gnnbench.cli.progress import Progress
-from gnnbench.compare.ab.inspecting import ANSWER_SECONDS
-from gnnbench.compare.ab.pairs import Pairs
-from gnnbench.compare.ab.processes import Setting, Terms
-from gnnbench.compare.ab.visit import NotTimed
-from gnnbench.measure.instructions.counting import Instructions, counter_name
-from gnnbench.variants.prepare import Prepared
+from gnnbench.engine.cli.progress import Progress
+from gnnbench.engine.drive.inspecting import ANSWER_SECONDS
+from gnnbench.engine.judge.visit import NotTimed
+from gnnbench.engine.measure.instructions.counting import Instructions, counter_name
+from gnnbench.engine.process.pairs import Pairs
+from gnnbench.engine.process.processes import Setting, Terms
+from gnnbench.engine.process.variants.prepare import Prepared
 
 ROOT = Path(__file__).parents[2]
 WITHIN = 0.003

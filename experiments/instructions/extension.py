@@ -14,8 +14,8 @@ from pathlib import Path
 
 from agreement import counted
 
-from gnnbench.compare.instructions import InstructionChange
-from gnnbench.measure.instructions.counting import Instructions
+from gnnbench.engine.judge.instructions import InstructionChange
+from gnnbench.engine.measure.instructions.counting import Instructions
 
 LEAST = 0.005
 """A smaller change is not looked for."""

@@ -10,7 +10,7 @@ share is that of the benchmarks with an interval; `without` is the share of thos
 `real` reads the run files of experiments/agreement. The interval, if there is one, of every second block of
 a process should hold the estimate of the other blocks; because that estimate varies as much, a right interval
 of 95 % holds it in about 83 %. `reach` prints the factors of the lower bound in
-gnnbench/measure/estimate.py.
+gnnbench/engine/measure/estimate.py.
 """
 
 import argparse
@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from gnnbench.measure import estimate
-from gnnbench.measure.clock import Call
-from gnnbench.measure.simulated_clock import FakeClock, FakeMachine, Noise, Truth
+from gnnbench.engine.measure import estimate
+from gnnbench.engine.measure.clock import Call
+from gnnbench.engine.measure.simulated_clock import FakeClock, FakeMachine, Noise, Truth
 
 SIZES = (8, 15, 50)
 ROUNDS = 3

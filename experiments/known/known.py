@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gnnbench import units
+from gnnbench.engine.ground import units
 
 _ROOT = Path(__file__).parents[2]
 _SUITE = "experiments/known/suites/pyg"

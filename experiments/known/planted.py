@@ -15,12 +15,12 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from gnnbench import units
+from gnnbench.engine.ground import units
 
 _ROOT = Path(__file__).parents[2]
-_GNNBENCH = (sys.executable, "-c", "import sys; from gnnbench.cli.main import main; sys.exit(main())")
-_OPERATIONS = "gnnbench/workloads/operations"
-_COMPILED = ("gnnbench/workloads/platforms/compiled.py", "torch.compile(pyg.apply, fullgraph=True)")
+_GNNBENCH = (sys.executable, "-c", "import sys; from gnnbench.engine.cli.main import main; sys.exit(main())")
+_OPERATIONS = "gnnbench/suite/operations"
+_COMPILED = ("gnnbench/suite/platforms/compiled.py", "torch.compile(pyg.apply, fullgraph=True)")
 _EAGER = 'torch.compile(pyg.apply, backend="eager")'
 _PRODUCT = (f"{_OPERATIONS}/layers.py", "lambda _, weight, x: x @ weight,")
 _TWICE = "lambda _, weight, x: (x @ weight, x @ weight)[1],"

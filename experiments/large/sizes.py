@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from gnnbench import units
+from gnnbench.engine.ground import units
 
 _ROOT = Path(__file__).parents[2]
 _GRAPHS = (*(f"rmat:{scale}" for scale in range(14, 23)), "ogbn-products:synthetic")

@@ -13,8 +13,8 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
-from gnnbench.compare.memory import MemoryChange, Peaks
-from gnnbench.results import run_file
+from gnnbench.engine.judge.memory import MemoryChange, Peaks
+from gnnbench.engine.store import run_file
 
 _ROOT = Path(__file__).parents[2]
 _SHORT = ("--benchmark-max-time=0.001", "--benchmark-min-rounds=1", "-q", "-p", "no:cacheprovider")

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from gnnbench.measure.clock import Call
-from gnnbench.measure.counters import count
-from gnnbench.measure.fingerprint.fingerprint import Watch
-from gnnbench.measure.layouts import Layouts
+from gnnbench.engine.measure.clock import Call
+from gnnbench.engine.measure.counters import count
+from gnnbench.engine.measure.fingerprint.fingerprint import Watch
+from gnnbench.engine.measure.layouts import Layouts
 
 _TURNS = 4
 _seconds: list[tuple[float, float]] = []

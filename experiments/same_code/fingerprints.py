@@ -10,9 +10,9 @@ from typing import Any
 
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from gnnbench.measure.clock import Call
-from gnnbench.measure.inspection import inspect
-from gnnbench.measure.layouts import Layouts
+from gnnbench.engine.measure.clock import Call
+from gnnbench.engine.measure.inspection import inspect
+from gnnbench.engine.measure.layouts import Layouts
 
 _found: dict[str, Any] = {}
 

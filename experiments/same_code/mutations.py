@@ -21,10 +21,10 @@ from collections import defaultdict
 from pathlib import Path
 from types import SimpleNamespace
 
-from gnnbench.compare.ab import affected
-from gnnbench.compare.ab.processes import Setting
-from gnnbench.compare.unchanged.known import Unchanged
-from gnnbench.variants.prepare import Prepared
+from gnnbench.engine.drive import affected
+from gnnbench.engine.process.processes import Setting
+from gnnbench.engine.process.unchanged.known import Unchanged
+from gnnbench.engine.process.variants.prepare import Prepared
 
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]

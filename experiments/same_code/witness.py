@@ -24,15 +24,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gnnbench import codec
-from gnnbench.compare.ab.pairs import Pairs
-from gnnbench.compare.ab.processes import Setting, Terms
-from gnnbench.compare.ab.turns import Turns
-from gnnbench.compare.ab.visit import Inspections
-from gnnbench.measure import cost
-from gnnbench.measure.cost import Cost
-from gnnbench.variants import variant
-from gnnbench.variants.prepare import both
+from gnnbench.engine.ground import codec
+from gnnbench.engine.judge.visit import Inspections
+from gnnbench.engine.measure import cost
+from gnnbench.engine.measure.cost import Cost
+from gnnbench.engine.process.pairs import Pairs
+from gnnbench.engine.process.processes import Setting, Terms
+from gnnbench.engine.process.turns import Turns
+from gnnbench.engine.process.variants import variant
+from gnnbench.engine.process.variants.prepare import both
 
 _ASKS = 3
 _LIMITS = 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2.0, 2.5, 3.0

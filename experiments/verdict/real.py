@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnnbench import cpu
-from gnnbench.compare.groups import SideTimings, judge
-from gnnbench.compare.verdict import Thresholds, confirmed
-from gnnbench.results import run_file
+from gnnbench.engine.ground import cpu
+from gnnbench.engine.judge.groups import SideTimings, judge
+from gnnbench.engine.judge.verdict import Thresholds, confirmed
+from gnnbench.engine.store import run_file
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).with_name("real.json")

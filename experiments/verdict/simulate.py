@@ -27,9 +27,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import rules
 
-from gnnbench.compare.groups import SideTimings, judge
-from gnnbench.compare.verdict import Thresholds, confirmed
-from gnnbench.measure import estimate
+from gnnbench.engine.judge.groups import SideTimings, judge
+from gnnbench.engine.judge.verdict import Thresholds, confirmed
+from gnnbench.engine.measure import estimate
 
 Array = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from gnnbench.cli import main
+from gnnbench.engine.cli import main
 from tests.suite import ROOT
 
 APPS = sorted(path.parent.name for path in (ROOT / "gnnbench/apps").glob("*/command.py"))

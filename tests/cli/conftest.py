@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.cli.main import main
+from gnnbench.engine.cli.main import main
 from tests.compare.ab.workers import clean
 
 

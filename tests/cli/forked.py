@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.variants import fresh
+from gnnbench.engine.process.variants import fresh
 from tests import forks
 from tests.suite import environment
 
@@ -27,7 +27,7 @@ def pytest_is_forked(monkeypatch: pytest.MonkeyPatch, *, libraries: bool = False
 def _running(
     libraries: bool, command: Sequence[str], folder: Path, variables: Mapping[str, str], _errors: int
 ) -> Iterator[SimpleNamespace]:
-    """Yield what `gnnbench.variants.command.running` does, of a process that has ended."""
+    """Yield what `gnnbench.engine.process.variants.command.running` does, of a process that has ended."""
     done = forks.run(list(command), folder, dict(variables), libraries=libraries)
     yield SimpleNamespace(
         stdout=(done.stdout + done.stderr).splitlines(keepends=True),

@@ -3,10 +3,10 @@
 import json
 from dataclasses import replace
 
-from gnnbench.compare.comparison import Compared, Comparison, PairCounts, Work
-from gnnbench.compare.result import Result, Side
-from gnnbench.compare.verdict import Judgement, Thresholds
-from gnnbench.measure.counter_changes import CounterChange
+from gnnbench.engine.drive.result import Result, Side
+from gnnbench.engine.judge.comparison import Compared, Comparison, PairCounts, Work
+from gnnbench.engine.judge.verdict import Judgement, Thresholds
+from gnnbench.engine.measure.counter_changes import CounterChange
 from tests.run_files import ENVIRONMENT, save, suite
 
 SLOWER = Judgement("slower", "it is", 1.3, 1.2, 1.4, 1.25, 1.35, 0.04)

@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gnnbench.compare import result as results
-from gnnbench.shard import Shard
+from gnnbench.engine.drive import result as results
+from gnnbench.engine.ground.shard import Shard
 from tests.cli.started import start, workers_of
 from tests.compare.ab.answers import answering, inspected, valgrind
 from tests.compare.ab.workers import write
@@ -53,7 +53,9 @@ def ab(folder, *words, **variables):
 @pytest.mark.nightly
 def test_both_sides_take_the_caller_s_settings(suite):
     """The base is a commit without them, and its own gnnbench.toml would be refused."""
-    (suite / "pytest.ini").write_text("[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.plugin\n")
+    (suite / "pytest.ini").write_text(
+        "[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.engine.plugin\n"
+    )
     (suite / "gnnbench.toml").write_text("of_a_later_version = 3\n")
     (suite / "library.py").write_text("def work(n=100):\n    return sum(range(n))\n")
     commit_all(suite, "base")

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench import codec
-from gnnbench.accepted import FILE
-from gnnbench.cli import main
-from gnnbench.cli.common import exit_code
-from gnnbench.compare.memory import MemoryChange
-from gnnbench.compare.verdict import Judgement
-from gnnbench.results import accepted
+from gnnbench.engine.cli import main
+from gnnbench.engine.cli.common import exit_code
+from gnnbench.engine.ground import codec
+from gnnbench.engine.judge.accepted import FILE
+from gnnbench.engine.judge.memory import MemoryChange
+from gnnbench.engine.judge.verdict import Judgement
+from gnnbench.engine.store import accepted
 from tests.cli import saved
 from tests.run_files import content, entry
 from tests.variants import repositories

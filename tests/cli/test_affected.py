@@ -6,13 +6,13 @@ import shlex
 
 import pytest
 
-from gnnbench.compare.ab.affected import AffectedResult
-from gnnbench.compare.ab.visit import Inspections
-from gnnbench.compare.comparison import Work
-from gnnbench.measure.counter_changes import CounterChange
-from gnnbench.measure.fingerprint.difference import Difference
-from gnnbench.report import affected as report
-from gnnbench.report.console import terminal
+from gnnbench.engine.drive.affected import AffectedResult
+from gnnbench.engine.judge.comparison import Work
+from gnnbench.engine.judge.visit import Inspections
+from gnnbench.engine.measure.counter_changes import CounterChange
+from gnnbench.engine.measure.fingerprint.difference import Difference
+from gnnbench.engine.show import affected as report
+from gnnbench.engine.show.console import terminal
 from tests.compare.ab.answers import answering, done
 from tests.compare.ab.workers import write
 from tests.suite import gnnbench

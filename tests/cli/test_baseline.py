@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.cli import baseline, common, main
-from gnnbench.errors import UsageError
-from gnnbench.plugin.rootdir import rootdir
-from gnnbench.results.baseline import FOLDER, RecordStore
+from gnnbench.engine.cli import baseline, common, main
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.plugin.rootdir import rootdir
+from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests.cli.forked import pytest_is_forked
 from tests.run_files import suite
 from tests.sampling import nightly

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from gnnbench.cli import main
-from gnnbench.cli.baseline_record import _Work
-from gnnbench.results import baseline
-from gnnbench.results.baseline import FOLDER, RecordStore
-from gnnbench.results.unfinished_record import UnfinishedRecord
+from gnnbench.engine.cli import main
+from gnnbench.engine.cli.baseline_record import _Work
+from gnnbench.engine.store import baseline
+from gnnbench.engine.store.baseline import FOLDER, RecordStore
+from gnnbench.engine.store.unfinished_record import UnfinishedRecord
 from tests.cli.forked import pytest_is_forked
 from tests.cli.started import start
 from tests.run_files import content, entry
@@ -37,7 +37,7 @@ def test_one(benchmark):
             Path("started").touch()
             time.sleep(100)
 """
-INI = "[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.plugin\n"
+INI = "[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.engine.plugin\n"
 WAITS = "waiting until another command that records here has ended"
 CONTINUES = "gnnbench: continues: 1 of 2 processes was finished\n"
 TEST = "test_a.py::test_one"

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from gnnbench.compare.bisect import lines
-from gnnbench.compare.bisect import run as bisection
-from gnnbench.report import bisect as shown
-from gnnbench.report.console import terminal
+from gnnbench.engine.drive.bisect import lines
+from gnnbench.engine.drive.bisect import run as bisection
+from gnnbench.engine.show import bisect as shown
+from gnnbench.engine.show.console import terminal
 from tests.cli.started import start
 from tests.compare.ab.workers import write
 from tests.compare.bisect.histories import ALONE, content, create, hash_of

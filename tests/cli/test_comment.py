@@ -1,7 +1,7 @@
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.report.github import PullRequest, marker
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.show.github import PullRequest, marker
 from tests.cli import saved
 from tests.gfm import render
 from tests.gh import ME, TOKEN, GitHub

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from gnnbench.cli.common import exit_code
-from gnnbench.compare.comparison import Compared, Comparison
-from gnnbench.compare.verdict import Judgement
+from gnnbench.engine.cli.common import exit_code
+from gnnbench.engine.judge.comparison import Compared, Comparison
+from gnnbench.engine.judge.verdict import Judgement
 from tests import suite as projects
 from tests.report import contents
 from tests.run_files import plain, save, suite

@@ -4,12 +4,12 @@ import sys
 
 import pytest
 
-from gnnbench import environment
-from gnnbench.cli import doctor
-from gnnbench.packages import missing, version
-from gnnbench.workloads import doctor as libraries
-from gnnbench.workloads.libraries import uses_stand_in
-from gnnbench.workloads.platforms import PLATFORMS, why_not_on
+from gnnbench.engine.cli import doctor
+from gnnbench.engine.ground import environment
+from gnnbench.engine.ground.packages import missing, version
+from gnnbench.suite import doctor as libraries
+from gnnbench.suite.libraries import uses_stand_in
+from gnnbench.suite.platforms import PLATFORMS, why_not_on
 from tests import nvml
 from tests.suite import ROOT
 
@@ -102,7 +102,7 @@ def test_package_that_does_not_import_is_missing_with_the_reason(monkeypatch, tm
 def test_asks_no_network(tmp_path):
     code = (
         "import sys, threading\n"
-        "from gnnbench.workloads import doctor\n"
+        "from gnnbench.suite import doctor\n"
         "doctor._package('ogb', required=True)\n"
         "assert 'ogb' in sys.modules and 'outdated' not in sys.modules\n"
         "assert threading.enumerate() == [threading.main_thread()]\n"

@@ -4,10 +4,10 @@ import pty
 import pytest
 import yaml
 
-from gnnbench import adopt
-from gnnbench.adopt import Project
-from gnnbench.cli import init
-from gnnbench.variants import command
+from gnnbench.engine.cli import init
+from gnnbench.engine.drive import adopt
+from gnnbench.engine.drive.adopt import Project
+from gnnbench.engine.process.variants import command
 from tests import suite
 from tests.cli.forked import pytest_is_forked
 from tests.forks import ASLEEP
@@ -166,7 +166,7 @@ def test_files_that_pytest_does_not_find_can_be_named(tmp_path, in_process, monk
 
 def test_what_hangs_is_stopped(tmp_path, in_process, monkeypatch):
     (tmp_path / "test_sum.py").write_text("import time\ntime.sleep(600)\n" + SUITE)
-    monkeypatch.setattr("gnnbench.variants.fresh.running", command.running)
+    monkeypatch.setattr("gnnbench.engine.process.variants.fresh.running", command.running)
     found = in_process("init", "--yes", "--timeout", "0.5")
     assert found.returncode == 2
     said = "collecting did not end in time, and was stopped; --timeout gives it longer"

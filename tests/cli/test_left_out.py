@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from gnnbench.compare.verdict import Thresholds
-from gnnbench.report import composed
+from gnnbench.engine.judge.verdict import Thresholds
+from gnnbench.engine.show import composed
 from tests.run_files import content, entry, plain, save
 
 OTHERS = {"test_a.py::b0", "test_a.py::b2"}

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.cli.common import saving
-from gnnbench.cli.main import main
-from gnnbench.results.baseline import FOLDER, RecordStore
-from gnnbench.workloads import listing
+from gnnbench.engine.cli.common import saving
+from gnnbench.engine.cli.main import main
+from gnnbench.engine.store.baseline import FOLDER, RecordStore
+from gnnbench.suite import listing
 from tests.cli import saved
 from tests.run_files import content, entry, save, suite
 
@@ -77,7 +77,7 @@ def test_doctor_fails_for_what_is_required(monkeypatch, capsys, package, status)
 def test_no_library_is_imported_to_help_and_to_list():
     code = (
         "import sys\n"
-        "from gnnbench.cli.main import main\n"
+        "from gnnbench.engine.cli.main import main\n"
         "for arguments in (['--help'], ['list', '--help'], ['list']):\n"
         "    try: main(arguments)\n"
         "    except SystemExit: pass\n"

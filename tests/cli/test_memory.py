@@ -57,7 +57,9 @@ def project(tmp_path):
     (folder / "benchmarks").mkdir(parents=True)
     (folder / "kernels.py").write_text(LIBRARY)
     (folder / "benchmarks" / "test_kernels.py").write_text(SUITE)
-    (folder / "pytest.ini").write_text("[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.plugin\n")
+    (folder / "pytest.ini").write_text(
+        "[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.engine.plugin\n"
+    )
     (folder / "conftest.py").write_text("")
     (folder / ".gitignore").write_text("__pycache__\n")
     (tmp_path / "times.json").write_text(json.dumps({**TIMES, "noise": NOISE}))

@@ -8,7 +8,7 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from gnnbench.profile import process
+from gnnbench.engine.profile import process
 from tests.cli.started import start
 from tests.report import contents
 

@@ -4,10 +4,10 @@ import os
 import pytest
 from rich.console import Console
 
-from gnnbench.cli.progress import QUIET_SECONDS, ErrorConsole, Progress
-from gnnbench.compare.ab.schedule import SAME_CODE, Decision
-from gnnbench.compare.comparison import PairCounts
-from gnnbench.compare.verdict import Judgement
+from gnnbench.engine.cli.progress import QUIET_SECONDS, ErrorConsole, Progress
+from gnnbench.engine.judge.comparison import PairCounts
+from gnnbench.engine.judge.schedule import SAME_CODE, Decision
+from gnnbench.engine.judge.verdict import Judgement
 
 
 class Clock:

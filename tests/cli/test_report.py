@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from gnnbench import packages
+from gnnbench.engine.ground import packages
 from tests import svg
 from tests.cli.saved import compared
 from tests.report import contents

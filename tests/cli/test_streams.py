@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.cli import main, streams
-from gnnbench.report.console import Console
+from gnnbench.engine.cli import main, streams
+from gnnbench.engine.show.console import Console
 from tests import terminal
 from tests.suite import environment
 

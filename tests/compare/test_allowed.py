@@ -3,9 +3,9 @@ import math
 
 import pytest
 
-from gnnbench.accepted import Entry
-from gnnbench.compare.allowed import Allowed
-from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds, judge_ratio
+from gnnbench.engine.judge.accepted import Entry
+from gnnbench.engine.judge.allowed import Allowed
+from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds, judge_ratio
 
 THRESHOLDS = Thresholds(0.03)
 

@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.compare import along
-from gnnbench.compare.axis import Axis
-from gnnbench.compare.runs import NO_ROUNDS
-from gnnbench.compare.verdict import Reason, Thresholds
-from gnnbench.errors import UsageError
-from gnnbench.results import run_file
+from gnnbench.engine.drive import along
+from gnnbench.engine.drive.axis import Axis
+from gnnbench.engine.drive.runs import NO_ROUNDS
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.judge.verdict import Reason, Thresholds
+from gnnbench.engine.store import run_file
 from tests.report import contents
 from tests.run_files import content, entry, plain, save, scale
 

@@ -1,8 +1,8 @@
 import pytest
 
-from gnnbench.compare.axis import Axis, pair
-from gnnbench.errors import UsageError
-from gnnbench.results import run_file
+from gnnbench.engine.drive.axis import Axis, pair
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.store import run_file
 from tests.report import contents
 from tests.run_files import content, entry, save
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.compare.causes import causes
-from gnnbench.compare.comparison import Compared, Work
-from gnnbench.compare.verdict import Judgement
-from gnnbench.measure.counter_changes import CounterChange, between
-from gnnbench.measure.fingerprint.difference import Difference
+from gnnbench.engine.judge.causes import causes
+from gnnbench.engine.judge.comparison import Compared, Work
+from gnnbench.engine.judge.verdict import Judgement
+from gnnbench.engine.measure.counter_changes import CounterChange, between
+from gnnbench.engine.measure.fingerprint.difference import Difference
 
 
 def row(name, functions="", verdict="slower", ratio=1.2, counters=(), **kinds):

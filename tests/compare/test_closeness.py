@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnnbench.compare.closeness import compare, digits
+from gnnbench.engine.judge.closeness import compare, digits
 
 CASES = 200
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.compare.groups import SideTimings, judge
-from gnnbench.compare.verdict import Judgement, Thresholds, confirmed
+from gnnbench.engine.judge.groups import SideTimings, judge
+from gnnbench.engine.judge.verdict import Judgement, Thresholds, confirmed
 from tests.compare import mirrored
 
 THRESHOLDS = Thresholds(effect=0.03)

@@ -1,5 +1,5 @@
-from gnnbench.compare.instructions import InstructionChange
-from gnnbench.measure.instructions.counting import Instructions
+from gnnbench.engine.judge.instructions import InstructionChange
+from gnnbench.engine.measure.instructions.counting import Instructions
 
 
 def change(base, head, **functions):

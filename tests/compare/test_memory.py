@@ -1,7 +1,7 @@
 import pytest
 
-from gnnbench import codec
-from gnnbench.compare.memory import MemoryChange, Peaks
+from gnnbench.engine.ground import codec
+from gnnbench.engine.judge.memory import MemoryChange, Peaks
 
 MIB = 2**20
 

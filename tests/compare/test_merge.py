@@ -3,15 +3,15 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.cli import main
-from gnnbench.compare import result
-from gnnbench.compare.comparison import Compared, Comparison
-from gnnbench.compare.merge import merge
-from gnnbench.compare.result import Result, Side
-from gnnbench.compare.verdict import Judgement, Thresholds
-from gnnbench.errors import UsageError
-from gnnbench.results import run_file
-from gnnbench.shard import Shard
+from gnnbench.engine.cli import main
+from gnnbench.engine.drive import result
+from gnnbench.engine.drive.merge import merge
+from gnnbench.engine.drive.result import Result, Side
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.ground.shard import Shard
+from gnnbench.engine.judge.comparison import Compared, Comparison
+from gnnbench.engine.judge.verdict import Judgement, Thresholds
+from gnnbench.engine.store import run_file
 from tests.run_files import ENVIRONMENT, content, entry, plain
 
 NAMES = [f"b{number}" for number in range(9)]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.compare.repeat import MOST_IDS, Repeat, ends_of
-from gnnbench.variants.variant import parse
+from gnnbench.engine.drive.repeat import MOST_IDS, Repeat, ends_of
+from gnnbench.engine.process.variants.variant import parse
 
 GIT = Repeat("git:main", ".", ("git:main", "git:HEAD"), places=("tests",))
 
@@ -115,7 +115,7 @@ def test_commands_can_be_copied_whatever_the_names():
     ],
 )
 def test_a_bisection_needs_two_versions_of_one_thing(base, head, expected, monkeypatch):
-    monkeypatch.setattr("gnnbench.compare.repeat.version", {"torch_geometric": "9.9+cpu"}.get)
+    monkeypatch.setattr("gnnbench.engine.drive.repeat.version", {"torch_geometric": "9.9+cpu"}.get)
     assert ends_of(parse(base), parse(head), clean=True) == expected
     if (base, head) == ("git:main", "."):
         assert ends_of(parse(base), parse(head), clean=False) is None, "in no commit"

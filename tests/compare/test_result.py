@@ -3,12 +3,12 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.compare import result
-from gnnbench.compare.comparison import Compared, Comparison, PairCounts, Work
-from gnnbench.compare.result import Result, Side
-from gnnbench.compare.verdict import Judgement, Thresholds
-from gnnbench.errors import UsageError
-from gnnbench.measure.counter_changes import CounterChange
+from gnnbench.engine.drive import result
+from gnnbench.engine.drive.result import Result, Side
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.judge.comparison import Compared, Comparison, PairCounts, Work
+from gnnbench.engine.judge.verdict import Judgement, Thresholds
+from gnnbench.engine.measure.counter_changes import CounterChange
 from tests.run_files import ENVIRONMENT, suite
 
 SLOWER = Judgement("slower", "surely", 1.2, 1.1, 1.3, 1.15, 1.25, 0.04)

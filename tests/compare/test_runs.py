@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.compare.runs import NO_ROUNDS, compare, describe_fields, differing_fields
-from gnnbench.compare.verdict import SAME_CODE, Thresholds
-from gnnbench.results import run_file
-from gnnbench.shard import Shard
+from gnnbench.engine.drive.runs import NO_ROUNDS, compare, describe_fields, differing_fields
+from gnnbench.engine.ground.shard import Shard
+from gnnbench.engine.judge.verdict import SAME_CODE, Thresholds
+from gnnbench.engine.store import run_file
 from tests.run_files import MODES, content, entry, fingerprint, plain, save, suite
 
 THRESHOLDS = Thresholds(effect=0.03)

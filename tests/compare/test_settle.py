@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench import git
-from gnnbench.accepted import FILE, Accepted, Entry
-from gnnbench.cli.common import exit_code
-from gnnbench.compare.comparison import Compared, Comparison
-from gnnbench.compare.memory import MemoryChange
-from gnnbench.compare.settle import Revision, settle
-from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
-from gnnbench.report import wording
-from gnnbench.results import accepted
-from gnnbench.settings import parse
+from gnnbench.engine.cli.common import exit_code
+from gnnbench.engine.drive.settle import Revision, settle
+from gnnbench.engine.ground import git
+from gnnbench.engine.ground.settings import parse
+from gnnbench.engine.judge.accepted import FILE, Accepted, Entry
+from gnnbench.engine.judge.comparison import Compared, Comparison
+from gnnbench.engine.judge.memory import MemoryChange
+from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
+from gnnbench.engine.show import wording
+from gnnbench.engine.store import accepted
 from tests.variants import repositories
 
 TODAY = dt.date(2026, 11, 24)

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.compare.groups import moderated
-from gnnbench.compare.shrinkage import independent_benchmarks
+from gnnbench.engine.judge.groups import moderated
+from gnnbench.engine.judge.shrinkage import independent_benchmarks
 
 
 def estimate(*sides, noise=0.0):

@@ -1,6 +1,6 @@
 import pytest
 
-from gnnbench.compare.verdict import Reason, _decide
+from gnnbench.engine.judge.verdict import Reason, _decide
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from pathlib import Path
 from random import Random
 from unittest import mock
 
-from gnnbench.cli import main
-from gnnbench.plugin import rootdir
+from gnnbench.engine.cli import main
+from gnnbench.engine.plugin import rootdir
 from tests.fuzz import hostile
 from tests.fuzz.kinds import KINDS, PAGE, Command, Kind
 

@@ -4,12 +4,12 @@ import json
 import shutil
 from pathlib import Path
 
-from gnnbench import codec
-from gnnbench.cli import main
-from gnnbench.compare.ab.visit import Inspections
-from gnnbench.compare.comparison import Work
-from gnnbench.measure.counter_changes import CounterChange
-from gnnbench.results.baseline import FOLDER, RecordStore
+from gnnbench.engine.cli import main
+from gnnbench.engine.ground import codec
+from gnnbench.engine.judge.comparison import Work
+from gnnbench.engine.judge.visit import Inspections
+from gnnbench.engine.measure.counter_changes import CounterChange
+from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests.apps.regret import results
 from tests.compare.bisect.results import commits, finding, result
 from tests.report import contents

@@ -4,8 +4,8 @@ import time
 import pytest
 import torch
 
-from gnnbench.measure.clock import Call, ClockError, HostClock
-from gnnbench.measure.layouts import clock_for
+from gnnbench.engine.measure.clock import Call, ClockError, HostClock
+from gnnbench.engine.measure.layouts import clock_for
 
 
 def test_a_round_is_timed_by_two_readings_around_all_of_its_iterations():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.measure.code_hash import code_hash
+from gnnbench.engine.measure.code_hash import code_hash
 
 
 @pytest.fixture

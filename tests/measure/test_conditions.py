@@ -4,10 +4,10 @@ import sys
 import pytest
 import torch
 
-from gnnbench.measure.conditions import cpu_threads
-from gnnbench.measure.fingerprint.libraries import loaded
-from gnnbench.packages import missing
-from gnnbench.workloads.libraries import import_dgl
+from gnnbench.engine.ground.packages import missing
+from gnnbench.engine.measure.conditions import cpu_threads
+from gnnbench.engine.measure.fingerprint.libraries import loaded
+from gnnbench.suite.libraries import import_dgl
 
 
 @pytest.mark.skipif(bool(missing(("dgl",))), reason="needs dgl")

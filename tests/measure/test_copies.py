@@ -11,8 +11,8 @@ from torch import nn
 from torch_geometric import EdgeIndex
 from torch_geometric.data import Data, HeteroData
 
-from gnnbench.measure.copies import Copies, tensors
-from gnnbench.workloads.libraries import import_dgl
+from gnnbench.engine.measure.copies import Copies, tensors
+from gnnbench.suite.libraries import import_dgl
 
 
 class Pair(NamedTuple):

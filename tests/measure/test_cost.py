@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.measure import cost
-from gnnbench.measure.clock import Block, Call
-from gnnbench.measure.cost import FEWEST_CALLS, Cost, measured
+from gnnbench.engine.measure import cost
+from gnnbench.engine.measure.clock import Block, Call
+from gnnbench.engine.measure.cost import FEWEST_CALLS, Cost, measured
 
 
 def loop(n):

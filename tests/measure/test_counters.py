@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch_geometric.nn import GCNConv
 
-from gnnbench import codec
-from gnnbench.measure.clock import Call
-from gnnbench.measure.counter_changes import changed
-from gnnbench.measure.counters import count
-from gnnbench.measure.fingerprint.fingerprint import Watch
-from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.engine.ground import codec
+from gnnbench.engine.measure.clock import Call
+from gnnbench.engine.measure.counter_changes import changed
+from gnnbench.engine.measure.counters import count
+from gnnbench.engine.measure.fingerprint.fingerprint import Watch
+from gnnbench.suite.operations import OPERATIONS
 from tests.profile.subjects import NODES, edge_index
 from tests.suite import ROOT, environment
 
@@ -199,7 +199,7 @@ def test_counts_are_the_same_whatever_the_process_did_before():
     code = """
 import sys
 import torch
-from gnnbench.measure.counters import _from_cold, count
+from gnnbench.engine.measure.counters import _from_cold, count
 _from_cold(lambda: torch.ones(3) + 1, "cpu")
 assert "torch._dynamo" not in sys.modules
 x, order = torch.ones(3), torch.tensor([2, 0])

@@ -3,14 +3,14 @@ from statistics import median
 import pytest
 import torch
 
-from gnnbench.measure.clock import Call, ClockError
+from gnnbench.engine.measure.clock import Call, ClockError
 
 pytestmark = pytest.mark.cuda
 
 
 @pytest.fixture(params=[True, False], ids=["flush", "keep"])
 def clock(request):
-    from gnnbench.measure.cuda_clock import CudaClock
+    from gnnbench.engine.measure.cuda_clock import CudaClock
 
     return CudaClock(flush=request.param)
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from gnnbench.measure import estimate as location
-from gnnbench.measure.estimate import autocorrelation_time, block_values, estimate, modes
+from gnnbench.engine.measure import estimate as location
+from gnnbench.engine.measure.estimate import autocorrelation_time, block_values, estimate, modes
 
 TIMES = st.floats(1e-9, 1e12, allow_nan=False)
 LEVELS = (location.SHOWN_LEVEL, location.JUDGED_LEVEL)

@@ -17,12 +17,12 @@ import pytest
 import torch
 from tqdm import TMonitor, tqdm
 
-from gnnbench import codec
-from gnnbench.measure.clock import Call
-from gnnbench.measure.fingerprint import values
-from gnnbench.measure.fingerprint.digest import Contents
-from gnnbench.measure.fingerprint.recording import python_calls
-from gnnbench.measure.inspection import inspect
+from gnnbench.engine.ground import codec
+from gnnbench.engine.measure.clock import Call
+from gnnbench.engine.measure.fingerprint import values
+from gnnbench.engine.measure.fingerprint.digest import Contents
+from gnnbench.engine.measure.fingerprint.recording import python_calls
+from gnnbench.engine.measure.inspection import inspect
 
 
 def inspected(function, *args, devices=()):

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from gnnbench.measure.clock import Call
-from gnnbench.measure.layouts import Layouts
+from gnnbench.engine.measure.clock import Call
+from gnnbench.engine.measure.layouts import Layouts
 from tests.sampling import sampled
 
 

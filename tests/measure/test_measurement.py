@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench import codec
-from gnnbench.measure.clock import Block
-from gnnbench.measure.measurement import Measurement
+from gnnbench.engine.ground import codec
+from gnnbench.engine.measure.clock import Block
+from gnnbench.engine.measure.measurement import Measurement
 
 
 @given(st.lists(st.lists(st.floats(allow_nan=True), min_size=1, max_size=5), max_size=20))

@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch_geometric.nn import GCNConv
 
-from gnnbench import devices
-from gnnbench.measure import inspection, memory
-from gnnbench.measure.conditions import collector_paused
-from gnnbench.measure.memory import Memory
+from gnnbench.engine.ground import devices
+from gnnbench.engine.measure import inspection, memory
+from gnnbench.engine.measure.conditions import collector_paused
+from gnnbench.engine.measure.memory import Memory
 
 NODES, FEATURES = 300, 16
 MIB = 2**20

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 import torch
 
-from gnnbench.measure import estimate as location
-from gnnbench.measure.clock import Block, Call, Clock, ClockError, HostClock
-from gnnbench.measure.layouts import Layouts
-from gnnbench.measure.measurement import Measurement
-from gnnbench.measure.sampler import Effort, Sampler
-from gnnbench.measure.simulated_clock import FakeMachine, Noise, Truth
+from gnnbench.engine.measure import estimate as location
+from gnnbench.engine.measure.clock import Block, Call, Clock, ClockError, HostClock
+from gnnbench.engine.measure.layouts import Layouts
+from gnnbench.engine.measure.measurement import Measurement
+from gnnbench.engine.measure.sampler import Effort, Sampler
+from gnnbench.engine.measure.simulated_clock import FakeMachine, Noise, Truth
 from tests.sampling import nightly
 
 EFFORT = Effort(precision=0.02, max_seconds=1.0, min_seconds=5e-6, min_rounds=5)
@@ -176,7 +176,7 @@ def test_a_clock_that_sees_nothing_or_only_runs_backwards_is_an_error(clock, mes
 def test_renewed_copies_are_freed_without_the_collector(monkeypatch):
     """It takes a quarter of a second where torch is loaded, out of the benchmark's budget."""
     runs = []
-    monkeypatch.setattr("gnnbench.measure.layouts.gc.collect", lambda: runs.append(1))
+    monkeypatch.setattr("gnnbench.engine.measure.layouts.gc.collect", lambda: runs.append(1))
     inputs = layouts(torch.neg)
     assert inputs.why_in_place() is None
     assert len(run(HostClock.of(), Effort(0.0001, 0.2, 5e-6, 5), inputs).blocks_ns) > 20

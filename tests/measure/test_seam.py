@@ -7,10 +7,10 @@ import sys
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from gnnbench import codec
-from gnnbench.errors import UsageError
-from gnnbench.measure.seam import check_pytest_benchmark
-from gnnbench.results.parts import BenchmarkPart
+from gnnbench.engine.ground import codec
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.measure.seam import check_pytest_benchmark
+from gnnbench.engine.store.parts import BenchmarkPart
 from tests import forks
 from tests.plugin.recorded import machine
 from tests.suite import SHORT, environment, pytest_on_cpu

@@ -3,9 +3,9 @@ import json
 import numpy as np
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.measure.clock import Call
-from gnnbench.measure.simulated_clock import FakeMachine, Noise, Truth
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.measure.clock import Call
+from gnnbench.engine.measure.simulated_clock import FakeMachine, Noise, Truth
 
 QUIET = Noise(sigma=0, spike_probability=0, drift=0, overhead_seconds=0, renewal_seconds=0)
 NOTHING = Call(int, (), {})

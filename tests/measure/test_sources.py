@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench import codec
-from gnnbench.measure.sources import Package, Sources, Tree, installed
+from gnnbench.engine.ground import codec
+from gnnbench.engine.measure.sources import Package, Sources, Tree, installed
 from tests import forks
 from tests.suite import environment
 from tests.variants import repositories
@@ -25,7 +25,7 @@ site.addsitedir(folder)
 for name in names.split():
     import_module(name)
 from gnnbench import codec
-from gnnbench.measure.sources import collect
+from gnnbench.engine.measure.sources import collect
 print(json.dumps(codec.encode(collect(Path("."), suite.split()))))
 """
 
@@ -138,7 +138,7 @@ def test_a_loaded_native_library_makes_a_tree_compiled(machine):
 
 
 def test_installed_packages_have_version_and_origin_and_what_only_measures_is_left_out(machine):
-    ours = ("gnnbench.plugin.timing", "pytest_benchmark", "rich", "scipy", "torch")
+    ours = ("gnnbench.engine.plugin.timing", "pytest_benchmark", "rich", "scipy", "torch")
     sources = machine.collect("thing", "numpy", "tiny_built", "tiny_fetched", *ours, libraries=True)
     found = sources.packages
     assert found["numpy"].origin is None

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.measure import stopping
-from gnnbench.measure.estimate import block_values, estimate
-from gnnbench.measure.stopping import (
+from gnnbench.engine.measure import stopping
+from gnnbench.engine.measure.estimate import block_values, estimate
+from gnnbench.engine.measure.stopping import (
     LEAST_SECONDS,
     MAX_ROUNDS,
     Stopping,

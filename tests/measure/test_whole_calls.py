@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from gnnbench.measure.clock import Call, ClockError, HostClock
-from gnnbench.measure.measurement import Measurement
-from gnnbench.measure.sampler import Effort, Sampler
-from gnnbench.measure.seam import Pedantic
+from gnnbench.engine.measure.clock import Call, ClockError, HostClock
+from gnnbench.engine.measure.measurement import Measurement
+from gnnbench.engine.measure.sampler import Effort, Sampler
+from gnnbench.engine.measure.seam import Pedantic
 from tests.compare.ab.test_held import CallClock
 
 

@@ -1,8 +1,8 @@
 import pytest
 from _pytest.unraisableexception import gc_collect_iterations_key
 
-from gnnbench.measure.sources import Sources, Tree
-from gnnbench.plugin.timing import Timing
+from gnnbench.engine.measure.sources import Sources, Tree
+from gnnbench.engine.plugin.timing import Timing
 from tests.run_files import MACHINE
 
 

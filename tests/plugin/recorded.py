@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ET
 import numpy as np
 from pytest_benchmark.utils import get_machine_id
 
-from gnnbench import codec
-from gnnbench.results.baseline import FOLDER, RecordStore
-from gnnbench.results.parts import BenchmarkPart, RunPart
+from gnnbench.engine.ground import codec
+from gnnbench.engine.store.baseline import FOLDER, RecordStore
+from gnnbench.engine.store.parts import BenchmarkPart, RunPart
 from tests.run_files import scale
 from tests.suite import run
 from tests.variants import repositories

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.workloads.graphs import locate
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.plugin.choice import choice_of
-from gnnbench.workloads.plugin.session import run_of
+from gnnbench.suite.graphs import locate
+from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite.plugin.choice import choice_of
+from gnnbench.suite.plugin.session import run_of
 
 SUITE = """
 import pytest

@@ -9,14 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.measure.counter_changes import Counters
-from gnnbench.measure.measurement import Measurement
-from gnnbench.plugin import turns
-from gnnbench.plugin.limits import GATE
-from gnnbench.results.baseline import FOLDER
-from gnnbench.results.parts import FORMAT_VERSION, BenchmarkPart
-from gnnbench.workloads import counter_baseline
-from gnnbench.workloads.spec import Spec
+from gnnbench.engine.measure.counter_changes import Counters
+from gnnbench.engine.measure.measurement import Measurement
+from gnnbench.engine.plugin import turns
+from gnnbench.engine.plugin.limits import GATE
+from gnnbench.engine.store.baseline import FOLDER
+from gnnbench.engine.store.parts import FORMAT_VERSION, BenchmarkPart
+from gnnbench.suite import counter_baseline
+from gnnbench.suite.spec import Spec
 from tests.plugin import recorded as records
 from tests.plugin.recorded import COMPARE, QUIET
 from tests.suite import ROOT, SMALL, run, run_kernels

@@ -6,21 +6,21 @@ from functools import partial
 
 import pytest
 
-from gnnbench import codec
-from gnnbench.compare.ab.choosing import NOT_REACHED
-from gnnbench.compare.comparison import Compared, Comparison
-from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
-from gnnbench.errors import UsageError
-from gnnbench.measure.sources import Sources, Tree
-from gnnbench.plugin.judged_session import JudgedSession
-from gnnbench.plugin.session import here
-from gnnbench.plugin.timing import Timing
-from gnnbench.plugin.turns import TimedGroup
-from gnnbench.results import accepted
-from gnnbench.results.baseline import FOLDER, RecordStore
-from gnnbench.settings import Rule, Settings
-from gnnbench.variants import variant
-from gnnbench.variants.prepare import Prepared
+from gnnbench.engine.ground import codec
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.ground.settings import Rule, Settings
+from gnnbench.engine.judge.choosing import NOT_REACHED
+from gnnbench.engine.judge.comparison import Compared, Comparison
+from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
+from gnnbench.engine.measure.sources import Sources, Tree
+from gnnbench.engine.plugin.judged_session import JudgedSession
+from gnnbench.engine.plugin.session import here
+from gnnbench.engine.plugin.timing import Timing
+from gnnbench.engine.plugin.turns import TimedGroup
+from gnnbench.engine.process.variants import variant
+from gnnbench.engine.process.variants.prepare import Prepared
+from gnnbench.engine.store import accepted
+from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests import run_files
 from tests.cli import saved
 from tests.plugin import recorded

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from gnnbench.plugin.timing import timing_of
-from gnnbench.variants.collected import whole_folders
+from gnnbench.engine.plugin.timing import timing_of
+from gnnbench.engine.process.variants.collected import whole_folders
 from tests.plugin import recorded
 
 SUITE = """

@@ -7,11 +7,12 @@ from importlib.util import find_spec
 
 import pytest
 
-from gnnbench import codec, plugin
-from gnnbench.results.parts import BenchmarkPart, RunPart
-from gnnbench.workloads.cells import not_installed
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.spec import Spec
+from gnnbench.engine import plugin
+from gnnbench.engine.ground import codec
+from gnnbench.engine.store.parts import BenchmarkPart, RunPart
+from gnnbench.suite.cells import not_installed
+from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite.spec import Spec
 from tests import nvml
 from tests.sampling import nightly
 from tests.suite import ROOT, SHORT, SMALL, environment, pytest_on_cpu, run, run_kernels

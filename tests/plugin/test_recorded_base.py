@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from gnnbench.plugin.recorded_base import since_record
+from gnnbench.engine.plugin.recorded_base import since_record
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.plugin import records, session
-from gnnbench.results import run_file
-from gnnbench.results.baseline import FOLDER
+from gnnbench.engine.plugin import records, session
+from gnnbench.engine.store import run_file
+from gnnbench.engine.store.baseline import FOLDER
 from tests import run_files
 from tests.plugin import recorded
 

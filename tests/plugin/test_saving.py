@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from gnnbench.results import run_file
-from gnnbench.results.parts import FORMAT_VERSION
+from gnnbench.engine.store import run_file
+from gnnbench.engine.store.parts import FORMAT_VERSION
 from tests.suite import SHORT
 
 ONE = "def test_one(benchmark):\n    benchmark(sum, [1])\n"

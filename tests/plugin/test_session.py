@@ -1,6 +1,6 @@
 import pytest
 
-from gnnbench.plugin.session import arguments_without, stop
+from gnnbench.engine.plugin.session import arguments_without, stop
 
 
 def test_the_base_gets_no_option_that_its_gnnbench_may_not_know(pytester):

@@ -6,13 +6,13 @@ from dataclasses import asdict
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from gnnbench.plugin.limits import GATE
-from gnnbench.plugin.terminal import PROGRESS, shorten_their_table
-from gnnbench.workloads import plugin
-from gnnbench.workloads.plugin import terminal
-from gnnbench.workloads.plugin.progress import SessionProgress
-from gnnbench.workloads.spec import Spec
-from gnnbench.workloads.table import TableRow
+from gnnbench.engine.plugin.limits import GATE
+from gnnbench.engine.plugin.terminal import PROGRESS, shorten_their_table
+from gnnbench.suite import plugin
+from gnnbench.suite.plugin import terminal
+from gnnbench.suite.plugin.progress import SessionProgress
+from gnnbench.suite.spec import Spec
+from gnnbench.suite.table import TableRow
 from tests.plugin.recorded import collected
 from tests.suite import SMALL, run_kernels
 

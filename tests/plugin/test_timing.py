@@ -1,11 +1,11 @@
 import json
 import sys
 
-from gnnbench import codec
-from gnnbench.plugin import timing
-from gnnbench.plugin.timing import timing_of
-from gnnbench.results.parts import RunPart
-from gnnbench.workloads.plugin.choice import choice_of
+from gnnbench.engine.ground import codec
+from gnnbench.engine.plugin import timing
+from gnnbench.engine.plugin.timing import timing_of
+from gnnbench.engine.store.parts import RunPart
+from gnnbench.suite.plugin.choice import choice_of
 from tests.plugin.recorded import collected
 
 
@@ -56,7 +56,7 @@ def test_another_suite_s_test_that_runs_out_of_memory_fails_as_usual_and_is_save
 
 SHARED = """
 import pytest
-from gnnbench.plugin.timing import timing_of
+from gnnbench.engine.plugin.timing import timing_of
 
 def seconds(request):
     print("seconds", timing_of(request.config)._instrument.max_seconds)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gnnbench.plugin import writing
+from gnnbench.engine.plugin import writing
 from tests import terminal
 from tests.suite import environment, pytest_on_cpu
 

@@ -2,10 +2,10 @@
 
 import torch
 
-from gnnbench.measure.seam import Pedantic
-from gnnbench.profile.record import ProfileRecord
-from gnnbench.profile.subject import Subject
-from gnnbench.workloads import gcn, platforms, training
+from gnnbench.engine.measure.seam import Pedantic
+from gnnbench.engine.profile.record import ProfileRecord
+from gnnbench.engine.profile.subject import Subject
+from gnnbench.suite import gcn, platforms, training
 
 NODES, EDGES = 2708, 10_556
 """Of Cora."""

@@ -5,9 +5,9 @@ from functools import partial
 import pytest
 import torch
 
-from gnnbench.measure import counters
-from gnnbench.profile import counts
-from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.engine.measure import counters
+from gnnbench.engine.profile import counts
+from gnnbench.suite.operations import OPERATIONS
 from tests.profile.subjects import EDGES, edge_index, epoch, subject_of
 
 

@@ -7,9 +7,9 @@ import torch
 from torch_geometric.nn import GCNConv, SimpleConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from gnnbench.profile import counts, findings
-from gnnbench.workloads.graphs.catalog import DatasetName
-from gnnbench.workloads.graphs.load import load
+from gnnbench.engine.profile import counts, findings
+from gnnbench.suite.graphs.catalog import DatasetName
+from gnnbench.suite.graphs.load import load
 from tests.profile.subjects import epoch, subject_of
 from tests.workloads.cells import workload_of
 

@@ -1,7 +1,7 @@
 import pstats
 import sys
 
-from gnnbench.profile import functions
+from gnnbench.engine.profile import functions
 from tests.profile.subjects import epoch, subject_of, widest
 
 

@@ -5,10 +5,10 @@ import re
 import pytest
 import torch
 
-from gnnbench.options import PROFILE_KINDS
-from gnnbench.profile import record
-from gnnbench.profile.hooks import device_of
-from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.engine.ground.options import PROFILE_KINDS
+from gnnbench.engine.profile import record
+from gnnbench.engine.profile.hooks import device_of
+from gnnbench.suite.operations import OPERATIONS
 from tests.sampling import nightly
 from tests.suite import SMALL, run_kernels
 

@@ -7,10 +7,10 @@ import sysconfig
 
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.measure.instructions.counting import Instructions
-from gnnbench.profile import instructions, process
-from gnnbench.profile.subject import UnavailableError
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.measure.instructions.counting import Instructions
+from gnnbench.engine.profile import instructions, process
+from gnnbench.engine.profile.subject import UnavailableError
 from tests.profile.subjects import Unheard, subject_of, widest
 from tests.suite import gnnbench
 

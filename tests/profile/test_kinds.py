@@ -3,11 +3,11 @@ import json
 import pytest
 import torch
 
-from gnnbench import options
-from gnnbench.errors import UsageError
-from gnnbench.measure.seam import Pedantic
-from gnnbench.profile import kinds
-from gnnbench.profile.subject import Subject
+from gnnbench.engine.ground import options
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.measure.seam import Pedantic
+from gnnbench.engine.profile import kinds
+from gnnbench.engine.profile.subject import Subject
 from tests.profile.subjects import subject_of, widest
 
 ON_CPU = [name for name in options.PROFILE_KINDS if name not in ("kernels", "instructions")]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gnnbench.profile import launch
-from gnnbench.variants.import_roots import Trees
+from gnnbench.engine.process.variants.import_roots import Trees
+from gnnbench.engine.profile import launch
 from tests.compare.ab.workers import TERMS
 
 SUITE = """

@@ -2,9 +2,9 @@ import os
 
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.measure.instructions.callgrind import ARCHITECTURE
-from gnnbench.profile import process, record
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.measure.instructions.callgrind import ARCHITECTURE
+from gnnbench.engine.profile import process, record
 from tests.profile.subjects import Unheard
 from tests.suite import environment
 

@@ -6,12 +6,12 @@ import types
 import pytest
 import torch
 
-from gnnbench.packages import missing
-from gnnbench.profile.ranges import Ranges
-from gnnbench.profile.subject import clock_of
-from gnnbench.profile.targets import LAYERS, Target
-from gnnbench.workloads import platforms
-from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.engine.ground.packages import missing
+from gnnbench.engine.profile.ranges import Ranges
+from gnnbench.engine.profile.subject import clock_of
+from gnnbench.engine.profile.targets import LAYERS, Target
+from gnnbench.suite import platforms
+from gnnbench.suite.operations import OPERATIONS
 from tests.profile.subjects import epoch
 
 METHODS = (staticmethod, classmethod)

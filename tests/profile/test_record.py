@@ -6,12 +6,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench import options
-from gnnbench.errors import UsageError
-from gnnbench.files import check_folder
-from gnnbench.profile import kinds, record
-from gnnbench.profile.findings import find
-from gnnbench.profile.record import ProfileStore, folder_name
+from gnnbench.engine.ground import options
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.ground.files import check_folder
+from gnnbench.engine.profile import kinds, record
+from gnnbench.engine.profile.findings import find
+from gnnbench.engine.profile.record import ProfileStore, folder_name
 from tests.profile.subjects import recorded, subject_of
 
 

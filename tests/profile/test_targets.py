@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from gnnbench.profile.ranges import Ranges
-from gnnbench.profile.targets import LAYERS, PHASES
-from gnnbench.workloads import platforms
+from gnnbench.engine.profile.ranges import Ranges
+from gnnbench.engine.profile.targets import LAYERS, PHASES
+from gnnbench.suite import platforms
 from tests.profile.subjects import epoch
 
 

@@ -6,7 +6,7 @@ from torch_tb_profiler.consts import WORKER_PATTERN
 from torch_tb_profiler.profiler.data import RunProfileData
 from torch_tb_profiler.profiler.event_parser import ProfileRole
 
-from gnnbench.profile import trace
+from gnnbench.engine.profile import trace
 from tests.profile.subjects import epoch, event
 
 

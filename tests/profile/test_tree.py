@@ -5,10 +5,10 @@ import types
 import pytest
 import torch
 
-from gnnbench.profile import kinds, tree
-from gnnbench.profile.targets import Target
-from gnnbench.profile.text import WIDTH
-from gnnbench.workloads import platforms
+from gnnbench.engine.profile import kinds, tree
+from gnnbench.engine.profile.targets import Target
+from gnnbench.engine.profile.text import WIDTH
+from gnnbench.suite import platforms
 from tests.profile.subjects import epoch, subject_of, widest
 
 

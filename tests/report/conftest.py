@@ -1,6 +1,6 @@
 import pytest
 
-from gnnbench.cli import main
+from gnnbench.engine.cli import main
 from tests.run_files import save
 
 

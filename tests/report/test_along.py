@@ -1,9 +1,9 @@
-from gnnbench.compare import along
-from gnnbench.compare.axis import Axis
-from gnnbench.compare.verdict import Thresholds
-from gnnbench.report import along as tables
-from gnnbench.report.console import terminal
-from gnnbench.results import run_file
+from gnnbench.engine.drive import along
+from gnnbench.engine.drive.axis import Axis
+from gnnbench.engine.judge.verdict import Thresholds
+from gnnbench.engine.show import along as tables
+from gnnbench.engine.show.console import terminal
+from gnnbench.engine.store import run_file
 from tests.report import contents
 from tests.run_files import content, save
 

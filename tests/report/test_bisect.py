@@ -1,9 +1,9 @@
-from gnnbench.compare.ab.visit import Inspections
-from gnnbench.compare.comparison import Work
-from gnnbench.measure.counter_changes import CounterChange
-from gnnbench.report import bisect
-from gnnbench.report.console import terminal
-from gnnbench.report.document import Note
+from gnnbench.engine.judge.comparison import Work
+from gnnbench.engine.judge.visit import Inspections
+from gnnbench.engine.measure.counter_changes import CounterChange
+from gnnbench.engine.show import bisect
+from gnnbench.engine.show.console import terminal
+from gnnbench.engine.show.document import Note
 from tests.compare.bisect.results import commits, finding, result
 
 LINE = commits(14)

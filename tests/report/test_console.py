@@ -4,8 +4,8 @@ import pytest
 import rich.table
 from rich.text import Text
 
-from gnnbench.report.console import Console, terminal
-from gnnbench.report.document import Column, Heading, Note, Table
+from gnnbench.engine.show.console import Console, terminal
+from gnnbench.engine.show.document import Column, Heading, Note, Table
 
 HOSTILE = "a\x1b[2J\x1b]0;title\u202eb :rocket:"
 LINE = "a line that is too long for a narrow terminal"

@@ -1,10 +1,10 @@
 import pytest
 
-from gnnbench.compare.verdict import Judgement
-from gnnbench.report import drawing
-from gnnbench.report.charts import forest, times
-from gnnbench.report.charts.common import distinct, log_axis
-from gnnbench.report.style import PAGE, SLIDE
+from gnnbench.engine.judge.verdict import Judgement
+from gnnbench.engine.show import drawing
+from gnnbench.engine.show.charts import forest, times
+from gnnbench.engine.show.charts.common import distinct, log_axis
+from gnnbench.engine.show.style import PAGE, SLIDE
 
 NAME = "<script>alert(1)</script> \"' onload=x & datum.x ${y}"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10">{}</svg>'

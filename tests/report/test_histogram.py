@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.report import drawing, histogram
-from gnnbench.report.style import SLIDE
+from gnnbench.engine.show import drawing, histogram
+from gnnbench.engine.show.style import SLIDE
 from tests.report import contents
 
 STATS = {"median": 2e-3, "q1": 1.5e-3, "q3": 3e-3, "ld15iqr": 1e-3, "hd15iqr": 4e-3}

@@ -1,8 +1,8 @@
 import numpy as np
 
-from gnnbench.report.numbers import thinned
-from gnnbench.report.view import BenchmarkView
-from gnnbench.results.benchmark import Benchmark
+from gnnbench.engine.show.numbers import thinned
+from gnnbench.engine.show.view import BenchmarkView
+from gnnbench.engine.store.benchmark import Benchmark
 
 
 def benchmark(*counts, seconds=2e-3):

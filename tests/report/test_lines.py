@@ -3,9 +3,9 @@ import subprocess
 
 import pytest
 
-from gnnbench.cli import main
-from gnnbench.report import lines
-from gnnbench.report.lines import folded, wrapped
+from gnnbench.engine.cli import main
+from gnnbench.engine.show import lines
+from gnnbench.engine.show.lines import folded, wrapped
 
 OURS = "benchmarks/test_spmm.py::test_spmm[spmm_sum-forward_backward-torch-float32-int64-cora-256-cpu]"
 

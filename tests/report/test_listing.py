@@ -2,10 +2,10 @@ import sys
 
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.report.console import terminal
-from gnnbench.workloads import listing
-from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.show.console import terminal
+from gnnbench.suite import listing
+from gnnbench.suite.operations import OPERATIONS
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnnbench.compare.comparison import Agreement, Compared, Comparison, Work
-from gnnbench.compare.repeat import Repeat
-from gnnbench.compare.result import Result, Side
-from gnnbench.compare.verdict import Judgement, Thresholds
-from gnnbench.errors import UsageError
-from gnnbench.measure.fingerprint.difference import Difference
-from gnnbench.report.markdown import MOST_CHARACTERS, write
+from gnnbench.engine.drive.repeat import Repeat
+from gnnbench.engine.drive.result import Result, Side
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison, Work
+from gnnbench.engine.judge.verdict import Judgement, Thresholds
+from gnnbench.engine.measure.fingerprint.difference import Difference
+from gnnbench.engine.show.markdown import MOST_CHARACTERS, write
 from tests.gfm import hostile, render
 
 SAME = Judgement("same", "the 95% interval lies within 3.0%", 1.001, 0.99, 1.01, 0.995, 1.005, 0.02)

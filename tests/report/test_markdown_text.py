@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.report.document import Column, Heading, Note, Table
-from gnnbench.report.markdown_text import code, markdown, prose
+from gnnbench.engine.show.document import Column, Heading, Note, Table
+from gnnbench.engine.show.markdown_text import code, markdown, prose
 from tests.gfm import hostile, render
 
 _NOTHING_BUT_WORDS = re.compile(r"[A-Za-z0-9 \n.,;:!?()'\"%+-]*")

@@ -1,7 +1,7 @@
-from gnnbench.compare.comparison import Compared, Comparison
-from gnnbench.compare.memory import MemoryChange
-from gnnbench.compare.verdict import Judgement
-from gnnbench.report import console, verdicts, wording
+from gnnbench.engine.judge.comparison import Compared, Comparison
+from gnnbench.engine.judge.memory import MemoryChange
+from gnnbench.engine.judge.verdict import Judgement
+from gnnbench.engine.show import console, verdicts, wording
 
 MIB = 2**20
 SAME = Judgement("same", "a reason", 1.0, 0.99, 1.01, 0.995, 1.005, 0.02)

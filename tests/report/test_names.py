@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.report.names import Names, clean, groups, in_lines, labels_in, short, titles
-from gnnbench.workloads.spec import Spec
+from gnnbench.engine.show.names import Names, clean, groups, in_lines, labels_in, short, titles
+from gnnbench.suite.spec import Spec
 
 
 def test_every_character_shows():

@@ -1,6 +1,6 @@
-from gnnbench.profile.findings import Finding
-from gnnbench.report import profile
-from gnnbench.workloads.spec import Spec
+from gnnbench.engine.profile.findings import Finding
+from gnnbench.engine.show import profile
+from gnnbench.suite.spec import Spec
 from tests.profile.subjects import recorded, widest
 
 

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.workloads.operations.neighbor_loader import BATCHES
-from gnnbench.workloads.spec import Spec
-from gnnbench.workloads.table import TableRow, scaling
+from gnnbench.suite.operations.neighbor_loader import BATCHES
+from gnnbench.suite.spec import Spec
+from gnnbench.suite.table import TableRow, scaling
 
 SPEC = Spec("spmm_sum_1_thread", "forward", "torch", "float32", "int64", "cora", 256, "cpu")
 SPEED_UP = "speed-up over 1 thread"

@@ -3,7 +3,7 @@ from importlib import resources
 
 import numpy as np
 
-CSS = (resources.files("gnnbench.report") / "templates" / "base.css").read_text("utf-8")
+CSS = (resources.files("gnnbench.engine.show") / "templates" / "base.css").read_text("utf-8")
 
 
 def linear(colour):

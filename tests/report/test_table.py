@@ -1,13 +1,13 @@
 import re
 from dataclasses import replace
 
-from gnnbench.labels import Limit, Rates, Work
-from gnnbench.measure.counter_changes import Counters
-from gnnbench.measure.measurement import Measurement
-from gnnbench.report.console import terminal
-from gnnbench.results.parts import FORMAT_VERSION, BenchmarkPart
-from gnnbench.workloads.spec import Spec
-from gnnbench.workloads.table import TableRow, document, notes, reading
+from gnnbench.engine.ground.labels import Limit, Rates, Work
+from gnnbench.engine.measure.counter_changes import Counters
+from gnnbench.engine.measure.measurement import Measurement
+from gnnbench.engine.show.console import terminal
+from gnnbench.engine.store.parts import FORMAT_VERSION, BenchmarkPart
+from gnnbench.suite.spec import Spec
+from gnnbench.suite.table import TableRow, document, notes, reading
 
 SPEC = Spec("spmm_sum", "forward", "pyg", "float32", "int64", "cora", 256, "cpu")
 ROW = TableRow(SPEC, 1e-3, 0.99e-3, 1.012e-3, 0.52, 3 * 2**20, 12, 3)

@@ -1,12 +1,12 @@
 from dataclasses import replace
 
-from gnnbench.compare.comparison import Compared, Comparison
-from gnnbench.compare.verdict import Judgement
-from gnnbench.report.console import terminal
-from gnnbench.report.document import Note
-from gnnbench.report.verdicts import document
-from gnnbench.report.wording import sentence
-from gnnbench.workloads.spec import Spec
+from gnnbench.engine.judge.comparison import Compared, Comparison
+from gnnbench.engine.judge.verdict import Judgement
+from gnnbench.engine.show.console import terminal
+from gnnbench.engine.show.document import Note
+from gnnbench.engine.show.verdicts import document
+from gnnbench.engine.show.wording import sentence
+from gnnbench.suite.spec import Spec
 
 SLOWER = Judgement(
     "slower",

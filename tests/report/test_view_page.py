@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from gnnbench.report import page
+from gnnbench.engine.show import page
 from tests.report import contents
 from tests.run_files import content, entry, suite
 from tests.sampling import sampled
@@ -302,7 +302,7 @@ def test_pages_of_little_or_nothing(report):
 
 
 def test_layouts_that_are_left_out_are_said(report, monkeypatch):
-    monkeypatch.setattr("gnnbench.report.numbers._POINTS", 4 * 20)
+    monkeypatch.setattr("gnnbench.engine.show.numbers._POINTS", 4 * 20)
     text = report(contents.family(1, operations=1)).read_text()
     assert "4 benchmarks with more layouts than are drawn: 20 per process" in text
 

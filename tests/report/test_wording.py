@@ -2,15 +2,15 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.compare.allowed import Allowed
-from gnnbench.compare.comparison import Compared, Comparison, Work
-from gnnbench.compare.memory import MemoryChange
-from gnnbench.compare.result import Result, Side
-from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
-from gnnbench.measure.fingerprint.difference import Difference
-from gnnbench.report.causes import told
-from gnnbench.report.view import BenchmarkView, Verdicts, View, ordered
-from gnnbench.report.wording import headline
+from gnnbench.engine.drive.result import Result, Side
+from gnnbench.engine.judge.allowed import Allowed
+from gnnbench.engine.judge.comparison import Compared, Comparison, Work
+from gnnbench.engine.judge.memory import MemoryChange
+from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
+from gnnbench.engine.measure.fingerprint.difference import Difference
+from gnnbench.engine.show.causes import told
+from gnnbench.engine.show.view import BenchmarkView, Verdicts, View, ordered
+from gnnbench.engine.show.wording import headline
 
 RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None, "ignored": 1.3}
 

@@ -1,6 +1,6 @@
 import pytest
 
-from gnnbench.results.baseline import RecordStore
+from gnnbench.engine.store.baseline import RecordStore
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.accepted import FILE, Entry
-from gnnbench.errors import UsageError
-from gnnbench.results import accepted
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.judge.accepted import FILE, Entry
+from gnnbench.engine.store import accepted
 
 NAME = "test_a.py::test_a[cora-256]"
 ENTRY = Entry(

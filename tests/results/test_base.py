@@ -1,5 +1,5 @@
-from gnnbench.results.base import choose
-from gnnbench.shard import Shard
+from gnnbench.engine.ground.shard import Shard
+from gnnbench.engine.store.base import choose
 from tests.run_files import content, entry, of_operation
 
 SPEC = of_operation("spmm_sum")["benchmarks"][0]["extra_info"]["gnnbench"]["spec"]

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnnbench import codec, environment
-from gnnbench.errors import UsageError
-from gnnbench.results import baseline, run_file
-from gnnbench.results.baseline import RecordStore
+from gnnbench.engine.ground import codec, environment
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.store import baseline, run_file
+from gnnbench.engine.store.baseline import RecordStore
 from tests.run_files import ENVIRONMENT, content, entry, fingerprint, suite
 
 HERE = environment.name(ENVIRONMENT)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.measure.counter_changes import changed
-from gnnbench.workloads import counter_baseline
-from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.measure.counter_changes import changed
+from gnnbench.suite import counter_baseline
+from gnnbench.suite.operations import OPERATIONS
 from tests.sampling import nightly
 from tests.suite import ROOT, SMALL, run_kernels
 

@@ -1,6 +1,6 @@
 import pytest
 
-from gnnbench.results import fitness, run_file
+from gnnbench.engine.store import fitness, run_file
 from tests.run_files import content, entry, plain, save, suite
 
 MACHINE = "Linux-CPython-3.11-64bit"

@@ -1,6 +1,6 @@
 import pytest
 
-from gnnbench.results import benchmark, other_names
+from gnnbench.engine.store import benchmark, other_names
 from tests.run_files import entry, fingerprint
 
 

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.results.parts import FORMAT_VERSION
-from gnnbench.workloads import roofline
-from gnnbench.workloads.plugin.fixtures import identity
-from gnnbench.workloads.roofline import Rates
-from gnnbench.workloads.spec import Spec
+from gnnbench.engine.store.parts import FORMAT_VERSION
+from gnnbench.suite import roofline
+from gnnbench.suite.plugin.fixtures import identity
+from gnnbench.suite.roofline import Rates
+from gnnbench.suite.spec import Spec
 
 
 def helper(x):

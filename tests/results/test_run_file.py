@@ -3,10 +3,10 @@ import math
 
 import pytest
 
-from gnnbench import codec, files
-from gnnbench.errors import UsageError
-from gnnbench.measure.sources import Package, Sources, Tree
-from gnnbench.results import run_file
+from gnnbench.engine.ground import codec, files
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.measure.sources import Package, Sources, Tree
+from gnnbench.engine.store import run_file
 from tests.run_files import content, entry, plain, save, suite
 
 
@@ -92,4 +92,4 @@ def test_an_environment_of_another_form_is_refused(tmp_path):
     for environment in ({"cpu": "x"}, {**suite(1)["gnnbench"]["environment"], "python": 3}):
         whole = suite(1)
         whole["gnnbench"]["environment"] = environment
-        assert "damaged at gnnbench.environment" in refused(tmp_path, json.dumps(whole))
+        assert "damaged at gnnbench.engine.ground.environment" in refused(tmp_path, json.dumps(whole))

@@ -4,8 +4,8 @@ import time
 from dataclasses import replace
 from importlib import metadata
 
-from gnnbench import environment
-from gnnbench.results import unfinished_record
+from gnnbench.engine.ground import environment
+from gnnbench.engine.store import unfinished_record
 from tests.run_files import save, suite
 
 HERE = replace(environment.collect(device="cpu"), commit="a" * 40)

@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.variants.prepare import prepared
-from gnnbench.variants.variant import parse
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.process.variants.prepare import prepared
+from gnnbench.engine.process.variants.variant import parse
 from tests.suite import ROOT
 
 ODD = "feature/ü;rm"
@@ -23,8 +23,8 @@ _HOLDER = """
 import sys, time
 from pathlib import Path
 from types import SimpleNamespace
-from gnnbench.variants.prepare import prepared
-from gnnbench.variants.variant import parse
+from gnnbench.engine.process.variants.prepare import prepared
+from gnnbench.engine.process.variants.variant import parse
 
 text, root, cache = sys.argv[1:]
 show = lambda line: print(line, flush=True)

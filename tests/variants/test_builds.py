@@ -2,8 +2,8 @@
 
 import pytest
 
-from gnnbench.variants import builds as module
-from gnnbench.variants.builds import Build
+from gnnbench.engine.process.variants import builds as module
+from gnnbench.engine.process.variants.builds import Build
 from tests.variants.repositories import commit, git, version
 
 COPY = "cp thing/__init__.py made.py && echo done"

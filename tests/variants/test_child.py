@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.variants.child import DiedError
+from gnnbench.engine.process.variants.child import DiedError
 from tests.compare.ab.workers import clean, is_gone, of_group, process, write
 from tests.sampling import nightly
 from tests.suite import ROOT
@@ -158,7 +158,7 @@ def test_a_side_that_dies(folder, name, expected):
 
 @pytest.mark.parametrize("name", ["test_hangs", nightly(pytest.param("test_hangs_whatever_is_asked"))])
 def test_a_side_that_hangs(folder, name, monkeypatch):
-    monkeypatch.setattr("gnnbench.variants.command.END_SECONDS", 0.5)
+    monkeypatch.setattr("gnnbench.engine.process.variants.command.END_SECONDS", 0.5)
     with process(folder) as worker:
         worker.answer(30)
         worker.ask({"command": "run", "name": f"test_suite.py::{name}", "seed": 1}, 30)

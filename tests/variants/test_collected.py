@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.settings import parse
-from gnnbench.variants import outcome
-from gnnbench.variants.collected import foreign_fixture, unmatched
-from gnnbench.variants.excluded import only_marked
+from gnnbench.engine.ground.settings import parse
+from gnnbench.engine.process.variants import outcome
+from gnnbench.engine.process.variants.collected import foreign_fixture, unmatched
+from gnnbench.engine.process.variants.excluded import only_marked
 from tests.suite import ROOT
 
 ID = "benchmarks/test_spmm.py::test_spmm[spmm_sum-cora-256-cpu]"

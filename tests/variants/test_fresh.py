@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.variants import fresh
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.process.variants import fresh
 from tests.cli.forked import pytest_is_forked
 from tests.suite import BARE, SHORT, environment
 

@@ -5,7 +5,7 @@ from importlib.machinery import PathFinder
 import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook
 
-from gnnbench.variants.import_roots import Trees
+from gnnbench.engine.process.variants.import_roots import Trees
 
 
 def write(folder, *names):

@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gnnbench.variants import overlay as module
+from gnnbench.engine.process.variants import overlay as module
 from tests.sampling import nightly
 from tests.variants.repositories import held_tree, is_alive, start, version, wait_for, wheel
 

@@ -3,7 +3,7 @@ from contextlib import suppress
 
 import pytest
 
-from gnnbench.variants.pipe import ClosedError, Link
+from gnnbench.engine.process.variants.pipe import ClosedError, Link
 
 
 @pytest.fixture

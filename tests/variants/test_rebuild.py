@@ -6,10 +6,10 @@ from importlib.metadata import version
 
 import pytest
 
-from gnnbench import codec
-from gnnbench.measure.sources import Package, Sources, Tree, collect
-from gnnbench.variants.import_roots import LEFT
-from gnnbench.variants.rebuild import NotRebuiltError, differences, variant, without_git
+from gnnbench.engine.ground import codec
+from gnnbench.engine.measure.sources import Package, Sources, Tree, collect
+from gnnbench.engine.process.variants.import_roots import LEFT
+from gnnbench.engine.process.variants.rebuild import NotRebuiltError, differences, variant, without_git
 from tests.variants import repositories
 from tests.variants.repositories import commit, git
 

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.variants import overlay, torch_release
-from gnnbench.variants.prepare import both
-from gnnbench.variants.torch_release import not_usable, other_builds
-from gnnbench.variants.variant import parse
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.process.variants import overlay, torch_release
+from gnnbench.engine.process.variants.prepare import both
+from gnnbench.engine.process.variants.torch_release import not_usable, other_builds
+from gnnbench.engine.process.variants.variant import parse
 from tests.variants.repositories import wheel
 
 HERE = importlib.metadata.version("iniconfig")

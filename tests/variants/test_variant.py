@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gnnbench.errors import UsageError
-from gnnbench.variants.variant import Variant, is_local, is_pinned, parse
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.process.variants.variant import Variant, is_local, is_pinned, parse
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from gnnbench.errors import UsageError
+from gnnbench.engine.ground.errors import UsageError
 from tests.sampling import nightly
 from tests.variants import repositories
 from tests.variants.repositories import ODD, commit, create, git, is_alive, start, version, wait_for

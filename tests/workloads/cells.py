@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from gnnbench.workloads import gcn, platforms, training
-from gnnbench.workloads.accuracy import MismatchError
-from gnnbench.workloads.backward import with_backward
-from gnnbench.workloads.case import Case
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.platforms import Result
-from gnnbench.workloads.spec import FLOATS, FORWARD_BACKWARD, INTEGERS
-from gnnbench.workloads.verify import verify
-from gnnbench.workloads.view import View
+from gnnbench.suite import gcn, platforms, training
+from gnnbench.suite.accuracy import MismatchError
+from gnnbench.suite.backward import with_backward
+from gnnbench.suite.case import Case
+from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite.platforms import Result
+from gnnbench.suite.spec import FLOATS, FORWARD_BACKWARD, INTEGERS
+from gnnbench.suite.verify import verify
+from gnnbench.suite.view import View
 from tests.suite import ROOT
 
 USUAL = ("float32", "int64")

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 import torch
 
-from gnnbench.workloads.graphs.graph import Graph
+from gnnbench.suite.graphs.graph import Graph
 
 
 @pytest.fixture(scope="session")

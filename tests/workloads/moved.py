@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from gnnbench.measure.copies import strided_parts
-from gnnbench.workloads.backward import leaves
-from gnnbench.workloads.roofline import least
-from gnnbench.workloads.spec import TRAIN
+from gnnbench.engine.measure.copies import strided_parts
+from gnnbench.suite.backward import leaves
+from gnnbench.suite.roofline import least
+from gnnbench.suite.spec import TRAIN
 
 
 def require_least_work(timed, output):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from gnnbench.workloads.inputs import gradient_for, pattern
-from gnnbench.workloads.spec import AUTOCAST, FLOATS, INTEGERS
+from gnnbench.suite.inputs import gradient_for, pattern
+from gnnbench.suite.spec import AUTOCAST, FLOATS, INTEGERS
 
 
 def test_pattern_has_zero_mean_and_unit_variance():
@@ -26,7 +26,7 @@ def test_no_number_comes_twice_in_a_column_of_float32(rows, columns):
 def test_pattern_is_the_same_for_more_rows_and_columns_and_in_parts_of_any_type(monkeypatch):
     whole = pattern(50, 4)
     assert torch.equal(whole, pattern(100, 9)[:50, :4])
-    monkeypatch.setattr("gnnbench.workloads.inputs._VALUES_AT_ONCE", 13)
+    monkeypatch.setattr("gnnbench.suite.inputs._VALUES_AT_ONCE", 13)
     assert torch.equal(pattern(50, 4), whole)
     assert torch.equal(pattern(50, 4, torch.bfloat16, shift=100), (whole + 100).bfloat16())
     assert pattern(0, 3).shape == (0, 3)

@@ -3,11 +3,11 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.workloads import cells as selection
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.platforms import PLATFORMS
-from gnnbench.workloads.spec import DIRECTIONS, FLOATS, FORWARD, Spec
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.suite import cells as selection
+from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite.platforms import PLATFORMS
+from gnnbench.suite.spec import DIRECTIONS, FLOATS, FORWARD, Spec
 
 
 def cells(*names, platforms=tuple(PLATFORMS), dtypes=("float32",), index_dtypes=("int64",), **declared):

@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from gnnbench.workloads import definitions
-from gnnbench.workloads.inputs import gradient_for
-from gnnbench.workloads.operations import REFERENCES
-from gnnbench.workloads.training import LEARNING_RATE
+from gnnbench.suite import definitions
+from gnnbench.suite.inputs import gradient_for
+from gnnbench.suite.operations import REFERENCES
+from gnnbench.suite.training import LEARNING_RATE
 
 
 @pytest.fixture(scope="module")

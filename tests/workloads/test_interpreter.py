@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from gnnbench.workloads import interpreter
-from gnnbench.workloads.interpreter import InterpreterError
+from gnnbench.suite import interpreter
+from gnnbench.suite.interpreter import InterpreterError
 
 
 def test_it_gets_arguments_and_returns_what_is_written():

@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from gnnbench.labels import Work
-from gnnbench.workloads import gcn
-from gnnbench.workloads.graphs.graph import Graph
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.roofline import least
-from gnnbench.workloads.spec import AUTOCAST, FLOATS, FORWARD_BACKWARD, INTEGERS
+from gnnbench.engine.ground.labels import Work
+from gnnbench.suite import gcn
+from gnnbench.suite.graphs.graph import Graph
+from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite.roofline import least
+from gnnbench.suite.spec import AUTOCAST, FLOATS, FORWARD_BACKWARD, INTEGERS
 from tests.workloads.cells import workload_of
 
 BOTH = FORWARD_BACKWARD

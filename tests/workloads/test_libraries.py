@@ -5,7 +5,7 @@ from types import FunctionType
 
 import pytest
 
-from gnnbench.workloads import libraries
+from gnnbench.suite import libraries
 
 
 def test_the_module_takes_the_place_of_what_stood_for_it():
@@ -24,6 +24,6 @@ def test_what_python_asks_of_any_module_imports_nothing():
 
 def test_a_name_that_is_not_there():
     with pytest.raises(ImportError, match="torhc"):
-        from gnnbench.workloads.libraries import torhc  # noqa: F401
+        from gnnbench.suite.libraries import torhc  # noqa: F401
     with pytest.raises(AttributeError, match="scater"):
         libraries.utils.scater  # noqa: B018

@@ -7,7 +7,7 @@ import psutil
 import pytest
 from torch.utils.data import DataLoader
 
-from gnnbench.workloads.loading import Loading
+from gnnbench.suite.loading import Loading
 
 
 def loader(workers):

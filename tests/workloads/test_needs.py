@@ -1,12 +1,12 @@
 import pytest
 
-from gnnbench.workloads import needs, roofline
-from gnnbench.workloads.case import Case
-from gnnbench.workloads.graphs import capacity
-from gnnbench.workloads.graphs.catalog import DatasetName
-from gnnbench.workloads.graphs.load import load_by_id
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.spec import Spec
+from gnnbench.suite import needs, roofline
+from gnnbench.suite.case import Case
+from gnnbench.suite.graphs import capacity
+from gnnbench.suite.graphs.catalog import DatasetName
+from gnnbench.suite.graphs.load import load_by_id
+from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite.spec import Spec
 
 PRODUCTS = DatasetName.parse("ogbn-products:synthetic")
 

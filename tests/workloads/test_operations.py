@@ -7,14 +7,14 @@ from random import Random
 import pytest
 import torch
 
-from gnnbench.measure.copies import Copies, tensors
-from gnnbench.packages import missing
-from gnnbench.profile import counts, findings
-from gnnbench.workloads import limits, view
-from gnnbench.workloads.operation import Call, Operation
-from gnnbench.workloads.operations import OPERATIONS, by_name
-from gnnbench.workloads.platforms import PLATFORMS
-from gnnbench.workloads.spec import DIRECTIONS, FLOATS, TRAIN
+from gnnbench.engine.ground.packages import missing
+from gnnbench.engine.measure.copies import Copies, tensors
+from gnnbench.engine.profile import counts, findings
+from gnnbench.suite import limits, view
+from gnnbench.suite.operation import Call, Operation
+from gnnbench.suite.operations import OPERATIONS, by_name
+from gnnbench.suite.platforms import PLATFORMS
+from gnnbench.suite.spec import DIRECTIONS, FLOATS, TRAIN
 from tests.profile.subjects import subject_of
 from tests.sampling import nightly
 from tests.workloads.cells import ALL_CELLS, BENCHMARKS, CELLS, USUAL, Names, check, limit, measured

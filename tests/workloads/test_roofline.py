@@ -5,10 +5,10 @@ import json
 import pytest
 import torch
 
-from gnnbench.errors import UsageError
-from gnnbench.labels import Work
-from gnnbench.workloads import roofline
-from gnnbench.workloads.roofline import Rates, explain, last_level_cache_bytes, measure, rates
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.ground.labels import Work
+from gnnbench.suite import roofline
+from gnnbench.suite.roofline import Rates, explain, last_level_cache_bytes, measure, rates
 
 MIB = 2**20
 SENTINEL = {"copy_bytes_per_second": 1.5, "flops_per_second": 2.5}

@@ -3,12 +3,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gnnbench.packages import missing
-from gnnbench.workloads import gat, gcn, platforms, sage, training
-from gnnbench.workloads.case import Case
-from gnnbench.workloads.operations import OPERATIONS, REFERENCES
-from gnnbench.workloads.platforms import PLATFORMS
-from gnnbench.workloads.spec import Spec
+from gnnbench.engine.ground.packages import missing
+from gnnbench.suite import gat, gcn, platforms, sage, training
+from gnnbench.suite.case import Case
+from gnnbench.suite.operations import OPERATIONS, REFERENCES
+from gnnbench.suite.platforms import PLATFORMS
+from gnnbench.suite.spec import Spec
 
 INSTALLED = [name for name in OPERATIONS["epoch"].calls if not missing(PLATFORMS[name].packages)]
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from gnnbench.workloads import accuracy, platforms
-from gnnbench.workloads.accuracy import TOLERANCE, MismatchError, tolerance
-from gnnbench.workloads.backward import with_backward
-from gnnbench.workloads.operations import OPERATIONS, REFERENCES
-from gnnbench.workloads.spec import FLOATS, FORWARD_BACKWARD
-from gnnbench.workloads.verify import verify
+from gnnbench.suite import accuracy, platforms
+from gnnbench.suite.accuracy import TOLERANCE, MismatchError, tolerance
+from gnnbench.suite.backward import with_backward
+from gnnbench.suite.operations import OPERATIONS, REFERENCES
+from gnnbench.suite.spec import FLOATS, FORWARD_BACKWARD
+from gnnbench.suite.verify import verify
 from tests.workloads.cells import workload_of
 
 BOTH = pytest.mark.parametrize("direction", ["forward", FORWARD_BACKWARD])

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from gnnbench.workloads.accuracy import MismatchError
-from gnnbench.workloads.graphs.graph import Graph
-from gnnbench.workloads.kept_reference import KeptReference
-from gnnbench.workloads.operations import OPERATIONS, REFERENCES
-from gnnbench.workloads.view import LARGE, Projection, Rows, View, view_of
+from gnnbench.suite.accuracy import MismatchError
+from gnnbench.suite.graphs.graph import Graph
+from gnnbench.suite.kept_reference import KeptReference
+from gnnbench.suite.operations import OPERATIONS, REFERENCES
+from gnnbench.suite.view import LARGE, Projection, Rows, View, view_of
 from tests.workloads.cells import Workload
 
 WIDTH = 16
@@ -31,7 +31,7 @@ def graph():
 def view(request, graph, monkeypatch):
     if request.param == "projection":
         return Projection(graph)
-    monkeypatch.setattr("gnnbench.workloads.view.SAMPLED_ROWS", 512)
+    monkeypatch.setattr("gnnbench.suite.view.SAMPLED_ROWS", 512)
     return Rows(graph, 1, WIDTH)
 
 
@@ -107,7 +107,7 @@ def test_one_entry_of_a_sampled_row_is_found(check):
 
 
 def test_a_gradient_outside_the_sample_is_found(graph, make_case, monkeypatch):
-    monkeypatch.setattr("gnnbench.workloads.view.SAMPLED_ROWS", 4)
+    monkeypatch.setattr("gnnbench.suite.view.SAMPLED_ROWS", 4)
     case = make_case(graph=graph, direction="forward_backward", hidden=WIDTH)
 
     def run(edge_index, x):
@@ -143,7 +143,7 @@ def test_only_large_graphs_are_sampled(graph, monkeypatch):
     kinds = [type(view_of(graph, width + 1, one)) for one in (*operations, None)]
     assert kinds == [Projection, Rows, View, View]
     # The sample shrinks with its entries.
-    monkeypatch.setattr("gnnbench.workloads.view._SAMPLED_VALUES", 2000 * WIDTH)
+    monkeypatch.setattr("gnnbench.suite.view._SAMPLED_VALUES", 2000 * WIDTH)
     sample = Rows(graph, 2, WIDTH)
     assert sample.graph.num_edges <= 2000
     assert sample.graph.num_nodes < 3000

@@ -13,7 +13,7 @@ import torch
 import torch._functorch.config
 from torch import Tensor
 
-from gnnbench.workloads.operations.mh_aggregate import Blocks, Edges, blocks, by_csr, index_dtype
+from gnnbench.suite.operations.mh_aggregate import Blocks, Edges, blocks, by_csr, index_dtype
 
 from . import optimised
 from .settings import Settings

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gnnbench.workloads.operations.mh_aggregate import Edges
-from gnnbench.workloads.platforms.torch import product
+from gnnbench.suite.operations.mh_aggregate import Edges
+from gnnbench.suite.platforms.torch import product
 
 from .settings import Settings
 

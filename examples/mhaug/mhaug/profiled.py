@@ -11,8 +11,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gnnbench.workloads.operations.mh_aggregate import HOPS, Edges
-from gnnbench.workloads.platforms.dgl import DGLGraph, dgl
+from gnnbench.suite.operations.mh_aggregate import HOPS, Edges
+from gnnbench.suite.platforms.dgl import DGLGraph, dgl
 
 from .chain import Draws, Proposal, State, accept
 from .published import drop_fractions, log_proposal_density

@@ -6,9 +6,9 @@ tests/dense.py checks the published variant with dense matrices.
 import torch
 from torch import Tensor
 
-from gnnbench.workloads import definitions
-from gnnbench.workloads.graphs.graph import Graph
-from gnnbench.workloads.operations.mh_aggregate import DROPPED, Edges
+from gnnbench.suite import definitions
+from gnnbench.suite.graphs.graph import Graph
+from gnnbench.suite.operations.mh_aggregate import DROPPED, Edges
 
 from . import published
 from .chain import Draws, State, edges_of, row_scale

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gnnbench.packages import missing
-from gnnbench.workloads.operations.mh_aggregate import Edges
-from gnnbench.workloads.platforms import PLATFORMS
+from gnnbench.engine.ground.packages import missing
+from gnnbench.suite.operations.mh_aggregate import Edges
+from gnnbench.suite.platforms import PLATFORMS
 
 
 class Sampling(NamedTuple):
@@ -72,7 +72,7 @@ def pyg_sampler(entries: Tensor, num_nodes: int, sampling: Sampling) -> Callable
 
 def dgl_sampler(entries: Tensor, num_nodes: int, sampling: Sampling) -> Callable[[int], Tensor]:
     """Return DGL's sampler, which uses torch's generator and DGL's own, and leaves the latter seeded."""
-    from gnnbench.workloads.platforms.dgl import dgl
+    from gnnbench.suite.platforms.dgl import dgl
 
     graph = dgl.graph(tuple(entries), num_nodes=num_nodes)
     sampler = dgl.dataloading.SAINTSampler(mode="walk", budget=(sampling.roots, sampling.length))

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from gnnbench.errors import UsageError
-from gnnbench.workloads.operations.mh_aggregate import Edges
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.suite.operations.mh_aggregate import Edges
 
 from .chain import Propose, State, draw, entropy, row_scale, uncertainty
 from .model import GCN, Features, Pattern, features, structure

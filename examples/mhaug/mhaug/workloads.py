@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnnbench.workloads.case import Case
-from gnnbench.workloads.graphs.graph import Graph
-from gnnbench.workloads.operations.mh_aggregate import AGGREGATES, DROPPED, Edges
+from gnnbench.suite.case import Case
+from gnnbench.suite.graphs.graph import Graph
+from gnnbench.suite.operations.mh_aggregate import AGGREGATES, DROPPED, Edges
 
 from . import optimised, published, training
 from .chain import Draws, Propose, State, draw, full, row_scale

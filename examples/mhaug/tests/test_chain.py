@@ -6,8 +6,8 @@ import torch
 from mhaug import chain, saint
 
 from examples.mhaug.tests import dense
-from gnnbench.packages import missing
-from gnnbench.workloads.platforms import PLATFORMS
+from gnnbench.engine.ground.packages import missing
+from gnnbench.suite.platforms import PLATFORMS
 
 PATH = chain.edges_of(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), 3)
 SAMPLING = saint.Sampling(roots=5, length=3)

@@ -10,7 +10,7 @@ from mhaug.model import GCN, Features
 from mhaug.saint import Sampling, induced
 from mhaug.settings import Settings
 
-from gnnbench.errors import UsageError
+from gnnbench.engine.ground.errors import UsageError
 
 SETTINGS = Settings(hidden=8)
 

@@ -8,9 +8,9 @@ import torch
 from mhaug import chain, compiled, optimised, workloads
 from mhaug.settings import Settings
 
-from gnnbench.measure.counters import count
-from gnnbench.workloads.operations.mh_aggregate import Edges
-from gnnbench.workloads.platforms import why_not_on
+from gnnbench.engine.measure.counters import count
+from gnnbench.suite.operations.mh_aggregate import Edges
+from gnnbench.suite.platforms import why_not_on
 from tests.sampling import nightly
 
 READS = {

@@ -147,13 +147,13 @@ def captured(call: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def _clock(device: str, *, flush: bool) -> Any:
-    from gnnbench.measure.layouts import clock_for
+    from gnnbench.engine.measure.layouts import clock_for
 
     return clock_for((device,), time.perf_counter, flush=flush)
 
 
 def _call(function: Callable[[], Any]) -> Any:
-    from gnnbench.measure.clock import Call
+    from gnnbench.engine.measure.clock import Call
 
     return Call(function, (), {})
 

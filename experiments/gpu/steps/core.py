@@ -41,7 +41,7 @@ def _reason(line: str) -> str:
 def _summary(benchmark: Mapping[str, Any]) -> dict[str, Any]:
     import numpy as np
 
-    from gnnbench.measure import estimate
+    from gnnbench.engine.measure import estimate
 
     ours = benchmark["extra_info"]["gnnbench"]
     measured, limit, details = ours["measurement"], ours["limit"], ours["counters"]["details"]
@@ -64,7 +64,7 @@ def _summary(benchmark: Mapping[str, Any]) -> dict[str, Any]:
 
 def table(found: Mapping[str, Any]) -> str:
     """Lay out each benchmark."""
-    from gnnbench import units as words
+    from gnnbench.engine.ground import units as words
 
     lines = []
     for one in (each for unit in found.values() for each in unit["benchmarks"]):

@@ -20,7 +20,7 @@ def run(unit: str, plan: Any) -> dict[str, Any]:
 
 
 def _counted(operation: str, platform: str, plan: Any) -> dict[str, Any]:
-    from gnnbench.measure.counters import count
+    from gnnbench.engine.measure.counters import count
 
     call, output = _workload(operation, platform, plan)
     call()
@@ -47,14 +47,14 @@ def _added(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int
 
 
 def _workload(operation: str, platform: str, plan: Any) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
-    from gnnbench.files import cache_folder
-    from gnnbench.workloads import gcn, platforms, training
-    from gnnbench.workloads.case import Case
-    from gnnbench.workloads.graphs.catalog import DatasetName
-    from gnnbench.workloads.graphs.load import load
-    from gnnbench.workloads.graphs.locate import data_folder
-    from gnnbench.workloads.operations import OPERATIONS
-    from gnnbench.workloads.spec import FORWARD, TRAIN, Spec
+    from gnnbench.engine.ground.files import cache_folder
+    from gnnbench.suite import gcn, platforms, training
+    from gnnbench.suite.case import Case
+    from gnnbench.suite.graphs.catalog import DatasetName
+    from gnnbench.suite.graphs.load import load
+    from gnnbench.suite.graphs.locate import data_folder
+    from gnnbench.suite.operations import OPERATIONS
+    from gnnbench.suite.spec import FORWARD, TRAIN, Spec
 
     graph = load(DatasetName.parse("rmat:6" if plan.small else "cora"), data_folder(), cache_folder())
     direction = TRAIN if operation == "epoch" else FORWARD

@@ -22,9 +22,9 @@ def run(unit: str, plan: Any) -> dict[str, Any]:
 def _record(plan: Any) -> dict[str, Any]:
     import torch
 
-    from gnnbench import environment
-    from gnnbench.cli import doctor
-    from gnnbench.files import cache_folder
+    from gnnbench.engine.cli import doctor
+    from gnnbench.engine.ground import environment
+    from gnnbench.engine.ground.files import cache_folder
 
     found = {"environment": asdict(environment.collect(device=plan.device))}
     found["findings"] = [asdict(finding) for finding in doctor.examine({"data": None}, cache_folder(), ROOT)]
@@ -40,7 +40,7 @@ def _record(plan: Any) -> dict[str, Any]:
 
 
 def _rates(plan: Any) -> dict[str, Any]:
-    from gnnbench.workloads import roofline
+    from gnnbench.suite import roofline
 
     dtypes = ("float32", "bfloat16", "float64")
     return {dtype: asdict(roofline.measure(plan.device, dtype)) for dtype in dtypes}

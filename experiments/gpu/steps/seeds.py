@@ -70,7 +70,7 @@ def _summary(record: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 def table(found: Mapping[str, Any]) -> str:
     """Lay out the longest kernels of each, then the synchronisations."""
-    from gnnbench import units as words
+    from gnnbench.engine.ground import units as words
 
     lines, ends = [], []
     for one in (each for unit in found.values() for each in unit):

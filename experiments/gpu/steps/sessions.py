@@ -49,8 +49,8 @@ class _Parts:
 
     def measure(self, fixture: Any, call: Any) -> None:  # noqa: ARG002
         """Inspect the call twice, and leave the test."""
-        from gnnbench.measure.inspection import inspect
-        from gnnbench.measure.layouts import Layouts
+        from gnnbench.engine.measure.inspection import inspect
+        from gnnbench.engine.measure.layouts import Layouts
 
         layouts = Layouts(call)
         self.timed("copies", layouts.renew)
@@ -62,8 +62,8 @@ class _Parts:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         """Take the place of what measures, and time the check."""
-        from gnnbench.measure import seam
-        from gnnbench.workloads import verify as module
+        from gnnbench.engine.measure import seam
+        from gnnbench.suite import verify as module
 
         check = module.verify
         module.verify = lambda *given, **named: self.timed("check", lambda: check(*given, **named))

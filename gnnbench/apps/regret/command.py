@@ -7,17 +7,24 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ... import codec
-from ...cli import streams
-from ...cli.common import INTERRUPTED, NOT_JUDGED, NOTHING_SLOWER, add_effect, effect_of, positive_seconds
-from ...cli.progress import Progress
-from ...errors import UsageError, unknown_name
-from ...files import cache_folder, check_writable, save
-from ...json_io import as_text
-from ...option_defaults import every
+from ...engine.cli import streams
+from ...engine.cli.common import (
+    INTERRUPTED,
+    NOT_JUDGED,
+    NOTHING_SLOWER,
+    add_effect,
+    effect_of,
+    positive_seconds,
+)
+from ...engine.cli.progress import Progress
+from ...engine.ground import codec
+from ...engine.ground.errors import UsageError, unknown_name
+from ...engine.ground.files import cache_folder, check_writable, save
+from ...engine.ground.json_io import as_text
+from ...engine.store.option_defaults import every
 
 if TYPE_CHECKING:
-    from ...workloads.graphs.catalog import DatasetName
+    from ...suite.graphs.catalog import DatasetName
     from .result import Regrets
     from .run import Grid
 
@@ -100,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
 def _checked(options: argparse.Namespace) -> list[Path]:
     """Check what can be checked before anything is measured; return the files that are read."""
     if options.maps:
-        from ... import packages
+        from ...engine.ground import packages
 
         if reason := packages.missing(packages.PAGES):
             raise UsageError(reason)
@@ -122,15 +129,15 @@ def _checked(options: argparse.Namespace) -> list[Path]:
 
 def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
     """Measure all points; return what was measured, and whether the user ended it."""
-    from ... import environment, packages
+    from ...engine.ground import environment, packages
 
     if reason := packages.missing(("torch", "torch_geometric")):
         raise UsageError(reason)
     environment.let_idle_threads_sleep()  # before torch is imported
     grid = _grid(options)
 
-    from ...cpu import RealTime
-    from ...measure.layouts import clock_for
+    from ...engine.ground.cpu import RealTime
+    from ...engine.measure.layouts import clock_for
     from . import run as measuring
     from .result import Point, Regrets
 
@@ -155,7 +162,7 @@ def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
 
 def _grid(options: argparse.Namespace) -> "Grid":
     """Return the grid that the options describe."""
-    from ...workloads.spec import FORWARD, FORWARD_BACKWARD
+    from ...suite.spec import FORWARD, FORWARD_BACKWARD
     from .paths import FAMILIES
     from .run import Grid
 
@@ -185,7 +192,7 @@ def _grid(options: argparse.Namespace) -> "Grid":
 
 def _random_graphs(options: argparse.Namespace) -> "tuple[DatasetName, ...]":
     """Return a graph for each kind, scale and degree: half as many edges for each node as neighbours."""
-    from ...workloads.graphs.catalog import DatasetName
+    from ...suite.graphs.catalog import DatasetName
 
     kinds = _words("skew", options)
     for kind in kinds:

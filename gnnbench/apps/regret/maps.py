@@ -12,13 +12,13 @@ from typing import Any
 
 import altair as alt
 
-from ... import units
-from ...report import slides
-from ...report.charts.common import Row, Spec, config, rows_of, scale
-from ...report.composed import environment_facts
-from ...report.pictures import Picture
-from ...report.style import Style
-from ...workloads.graphs.catalog import DatasetName
+from ...engine.ground import units
+from ...engine.show import slides
+from ...engine.show.charts.common import Row, Spec, config, rows_of, scale
+from ...engine.show.composed import environment_facts
+from ...engine.show.pictures import Picture
+from ...engine.show.style import Style
+from ...suite.graphs.catalog import DatasetName
 from .result import Regret, Regrets
 from .shown import random_graph
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...workloads.annotations import Case, Edges, Graph, Tensor
-from ...workloads.libraries import functional, inputs, on_torch, torch, utils
-from ...workloads.operation import Call, Operation
-from ...workloads.operations import OPERATIONS
-from ...workloads.operations.edge_list import (
+from ...suite.annotations import Case, Edges, Graph, Tensor
+from ...suite.libraries import functional, inputs, on_torch, torch, utils
+from ...suite.operation import Call, Operation
+from ...suite.operations import OPERATIONS
+from ...suite.operations.edge_list import (
     EdgeList,
     edges_of,
     keys,
@@ -21,8 +21,8 @@ from ...workloads.operations.edge_list import (
     unchanged,
     with_duplicates,
 )
-from ...workloads.operations.scatter import Destination, unsorted_index
-from ...workloads.operations.segment import offsets
+from ...suite.operations.scatter import Destination, unsorted_index
+from ...suite.operations.segment import offsets
 
 
 class Path(NamedTuple):

@@ -9,20 +9,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ...errors import one_line
-from ...measure.clock import Call, Clock, calibrated_iterations, wanted_seconds
-from ...measure.conditions import collector_paused, cpu_threads
-from ...measure.layouts import Layouts
-from ...packages import is_installed
-from ...workloads import platforms
-from ...workloads.accuracy import MismatchError
-from ...workloads.backward import leaves, with_backward
-from ...workloads.case import Case
-from ...workloads.cells import not_installed
-from ...workloads.graphs.graph import Graph
-from ...workloads.kept_reference import KeptReference
-from ...workloads.spec import FORWARD_BACKWARD, Spec
-from ...workloads.verify import verify
+from ...engine.ground.errors import one_line
+from ...engine.ground.packages import is_installed
+from ...engine.measure.clock import Call, Clock, calibrated_iterations, wanted_seconds
+from ...engine.measure.conditions import collector_paused, cpu_threads
+from ...engine.measure.layouts import Layouts
+from ...suite import platforms
+from ...suite.accuracy import MismatchError
+from ...suite.backward import leaves, with_backward
+from ...suite.case import Case
+from ...suite.cells import not_installed
+from ...suite.graphs.graph import Graph
+from ...suite.kept_reference import KeptReference
+from ...suite.spec import FORWARD_BACKWARD, Spec
+from ...suite.verify import verify
 from .paths import Family, Path, structure_kind
 from .race import BETWEEN_PROCESSES, FRESH_LOOKS, LOOKS, Race, Ratio, ratio_in
 from .result import Place, Point, SavedRatio, Way

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Self
 from msgspec import Meta
 from scipy import special
 
-from ... import codec, json_io
-from ...codec import Count, NotNegative, Positive, PositiveCount
-from ...compare.verdict import Judgement, Thresholds, judge_ratio
+from ...engine.ground import codec, json_io
+from ...engine.ground.codec import Count, NotNegative, Positive, PositiveCount
+from ...engine.judge.verdict import Judgement, Thresholds, judge_ratio
 from .race import BETWEEN_PROCESSES, Ratio
 
 VERSION = 1

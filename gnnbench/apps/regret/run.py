@@ -6,18 +6,18 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...cpu import RealTime
-from ...measure.clock import Clock
-from ...workloads.graphs.catalog import DatasetName
-from ...workloads.graphs.load import load
-from ...workloads.kept_reference import KeptReference
-from ...workloads.operations import OPERATIONS
+from ...engine.ground.cpu import RealTime
+from ...engine.measure.clock import Clock
+from ...suite.graphs.catalog import DatasetName
+from ...suite.graphs.load import load
+from ...suite.kept_reference import KeptReference
+from ...suite.operations import OPERATIONS
 from . import point
 from .paths import Family
 from .result import Place, Point
 
 if TYPE_CHECKING:
-    from ...workloads.graphs.graph import Graph
+    from ...suite.graphs.graph import Graph
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ... import units
-from ...report.document import Column, Document, Note, Table
-from ...workloads.graphs.catalog import FAMILIES, DatasetName
-from ...workloads.operations import OPERATIONS
-from ...workloads.spec import SHORT_DIRECTION
+from ...engine.ground import units
+from ...engine.show.document import Column, Document, Note, Table
+from ...suite.graphs.catalog import FAMILIES, DatasetName
+from ...suite.operations import OPERATIONS
+from ...suite.spec import SHORT_DIRECTION
 from .paths import family_of
 from .result import Crossover, Point, Regret, Regrets, is_slower, moved
 

@@ -6,9 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ... import packages, units
-from ...cli import streams
-from ...cli.common import (
+from ...engine.cli import streams
+from ...engine.cli.common import (
     INTERRUPTED,
     NOT_JUDGED,
     NOTHING_SLOWER,
@@ -21,11 +20,12 @@ from ...cli.common import (
     suite,
     thresholds_of,
 )
-from ...cli.progress import Progress
-from ...errors import UsageError
-from ...files import cache_folder, check_writable, save
-from ...json_io import as_text
-from ...option_defaults import passed_on
+from ...engine.cli.progress import Progress
+from ...engine.ground import packages, units
+from ...engine.ground.errors import UsageError
+from ...engine.ground.files import cache_folder, check_writable, save
+from ...engine.ground.json_io import as_text
+from ...engine.store.option_defaults import passed_on
 
 if TYPE_CHECKING:
     from .state import State, Step
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _write(page: Path | None, state: "State") -> None:
     """Write the text of each change into the state's folder, and the page, the feed and the JSON."""
-    from ...report.markdown_text import markdown
+    from ...engine.show.markdown_text import markdown
     from . import shown
 
     for change in state.changes():
@@ -127,7 +127,7 @@ def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], b
     """Look at new versions; return the steps of this run, and whether the user ended it."""
     from filelock import FileLock, Timeout
 
-    from ... import environment
+    from ...engine.ground import environment
     from .run import Watch, WatchSetting
     from .versions import Watched
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import altair as alt
 
-from ...report import drawing, page
-from ...report.charts.common import Rows, Spec, rows_of, verdict_marks
-from ...report.document import chosen
-from ...report.names import labels_in, short
-from ...report.style import Style
+from ...engine.show import drawing, page
+from ...engine.show.charts.common import Rows, Spec, rows_of, verdict_marks
+from ...engine.show.document import chosen
+from ...engine.show.names import labels_in, short
+from ...engine.show.style import Style
 from . import shown
 from .state import TIMES, State, Step, kinds
 

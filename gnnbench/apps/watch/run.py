@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ...compare.ab import coordinator
-from ...compare.ab.pairs import Watcher
-from ...compare.bisect import run as bisection
-from ...compare.bisect.journal import BisectSetting
-from ...errors import UsageError
-from ...variants import variant
-from ...variants.prepare import Prepared, both
+from ...engine.drive import coordinator
+from ...engine.drive.bisect import run as bisection
+from ...engine.drive.bisect.journal import BisectSetting
+from ...engine.ground.errors import UsageError
+from ...engine.process.pairs import Watcher
+from ...engine.process.variants import variant
+from ...engine.process.variants.prepare import Prepared, both
 from . import versions
 from .state import TIMES, State, Step, changed
 from .versions import Version, Watched

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ... import __version__, units
-from ...compare.comparison import Compared
-from ...report import bisect, verdicts
-from ...report.document import Column, Document, Heading, Note, tables
-from ...report.names import LONGEST, clean, labels_in, short
-from ...report.wording import memory_notes, result_notes
+from ... import __version__
+from ...engine.ground import units
+from ...engine.judge.comparison import Compared
+from ...engine.show import bisect, verdicts
+from ...engine.show.document import Column, Document, Heading, Note, tables
+from ...engine.show.names import LONGEST, clean, labels_in, short
+from ...engine.show.wording import memory_notes, result_notes
 from .state import FORMAT_VERSION, TIMES, Change, State, Step, kinds
 
 _ATOM = "http://www.w3.org/2005/Atom"

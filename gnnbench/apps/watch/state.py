@@ -9,14 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ... import codec, json_io
-from ...codec import NotNegative
-from ...compare import result
-from ...compare.bisect.line import Cause
-from ...compare.comparison import Compared
-from ...compare.result import Result
-from ...errors import UsageError
-from ...files import write_whole
+from ...engine.drive import result
+from ...engine.drive.bisect.line import Cause
+from ...engine.drive.result import Result
+from ...engine.ground import codec, json_io
+from ...engine.ground.codec import NotNegative
+from ...engine.ground.errors import UsageError
+from ...engine.ground.files import write_whole
+from ...engine.judge.comparison import Compared
 from .versions import Version
 
 FORMAT_VERSION = 1

@@ -10,13 +10,13 @@ from pathlib import Path
 from packaging.version import InvalidVersion
 from packaging.version import Version as Release
 
-from ... import git
-from ...compare.bisect import commits, releases
-from ...compare.bisect.line import SHORT
-from ...errors import UsageError, unknown_name
-from ...variants import variant
-from ...variants.overlay import local_path
-from ...variants.worktree import Repository
+from ...engine.drive.bisect import commits, releases
+from ...engine.drive.bisect.line import SHORT
+from ...engine.ground import git
+from ...engine.ground.errors import UsageError, unknown_name
+from ...engine.process.variants import variant
+from ...engine.process.variants.overlay import local_path
+from ...engine.process.variants.worktree import Repository
 
 _NIGHT = re.compile(r"\.?dev(20\d\d)(\d\d)(\d\d)")
 """The day in the version of a nightly build, `2.9.0.dev20261027`."""

@@ -2,8 +2,8 @@ import pytest
 
 from gnnbench.apps.regret import run as measuring
 from gnnbench.apps.regret.result import Point, Regrets
-from gnnbench.measure import layouts
-from gnnbench.measure.simulated_clock import FakeMachine, Truth
+from gnnbench.engine.measure import layouts
+from gnnbench.engine.measure.simulated_clock import FakeMachine, Truth
 from tests.apps.regret.results import CALL, SORTED, grid, line, regrets
 
 SMALL = ("--skew", "uniform", "--scale", "5", "--degree", "2,4", "--hidden", "8", "--direction", "forward")
@@ -24,8 +24,8 @@ def _place(tmp_path, monkeypatch):
 
 
 def saved(path, found):
-    from gnnbench import codec
-    from gnnbench.json_io import as_text
+    from gnnbench.engine.ground import codec
+    from gnnbench.engine.ground.json_io import as_text
 
     path.write_text(as_text(codec.encode(found)))
     return path

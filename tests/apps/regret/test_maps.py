@@ -5,9 +5,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from gnnbench.apps.regret.maps import COLOURS, LETTERS, chart, pictures, write
-from gnnbench.errors import UsageError
-from gnnbench.report import drawing
-from gnnbench.report.style import SLIDE
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.show import drawing
+from gnnbench.engine.show.style import SLIDE
 from tests.apps.regret.results import CALL, OTHER, PLACE, SORTED, grid, line, point, regrets
 from tests.svg import LEGIBLE, smallest, text
 

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from gnnbench.apps.regret.paths import FAMILIES, Half, family_of, structure_kind
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.operations.edge_list import EdgeList
-from gnnbench.workloads.operations.scatter import Destination, unsorted_index
-from gnnbench.workloads.operations.segment import offsets
+from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite.operations.edge_list import EdgeList
+from gnnbench.suite.operations.scatter import Destination, unsorted_index
+from gnnbench.suite.operations.segment import offsets
 
 EDGES = torch.tensor([[0, 1, 1], [1, 0, 2]])
 ROWS = torch.tensor([0, 1, 2, 3, 3])

@@ -11,16 +11,16 @@ from gnnbench.apps.regret import point
 from gnnbench.apps.regret.paths import FAMILIES, family_of
 from gnnbench.apps.regret.race import FRESH_LOOKS, LOOKS
 from gnnbench.apps.regret.result import Place
-from gnnbench.measure.clock import Clock
-from gnnbench.measure.simulated_clock import FakeMachine, Noise, Truth
-from gnnbench.workloads.cells import not_installed
-from gnnbench.workloads.graphs.catalog import DatasetName
-from gnnbench.workloads.graphs.load import load
-from gnnbench.workloads.kept_reference import KeptReference
-from gnnbench.workloads.operation import Call
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.operations.scatter import unsorted_index
-from gnnbench.workloads.spec import FORWARD, FORWARD_BACKWARD, Spec
+from gnnbench.engine.measure.clock import Clock
+from gnnbench.engine.measure.simulated_clock import FakeMachine, Noise, Truth
+from gnnbench.suite.cells import not_installed
+from gnnbench.suite.graphs.catalog import DatasetName
+from gnnbench.suite.graphs.load import load
+from gnnbench.suite.kept_reference import KeptReference
+from gnnbench.suite.operation import Call
+from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite.operations.scatter import unsorted_index
+from gnnbench.suite.spec import FORWARD, FORWARD_BACKWARD, Spec
 from tests.sampling import sampled
 
 pytestmark = pytest.mark.filterwarnings("ignore:index_reduce")

@@ -6,11 +6,11 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from gnnbench import codec
 from gnnbench.apps.regret.race import Ratio
 from gnnbench.apps.regret.result import Point, Regrets, SavedRatio, moved
-from gnnbench.errors import UsageError
-from gnnbench.json_io import as_text
+from gnnbench.engine.ground import codec
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.ground.json_io import as_text
 from tests.apps.regret.results import CALL, NODES, OTHER, PLACE, SORTED, grid, line, point, ratio, regrets
 
 

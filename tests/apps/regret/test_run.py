@@ -6,10 +6,10 @@ from gnnbench.apps.regret import run
 from gnnbench.apps.regret.paths import family_of
 from gnnbench.apps.regret.result import Point
 from gnnbench.apps.regret.run import Grid
-from gnnbench.measure.simulated_clock import FakeMachine, Truth
-from gnnbench.workloads.graphs.catalog import DatasetName
-from gnnbench.workloads.graphs.load import load
-from gnnbench.workloads.spec import FORWARD, FORWARD_BACKWARD
+from gnnbench.engine.measure.simulated_clock import FakeMachine, Truth
+from gnnbench.suite.graphs.catalog import DatasetName
+from gnnbench.suite.graphs.load import load
+from gnnbench.suite.spec import FORWARD, FORWARD_BACKWARD
 
 
 def grid(*operations, datasets=("rmat:5",), hidden=(8,), threads=(1,)):

@@ -1,9 +1,9 @@
 from dataclasses import replace
 
 from gnnbench.apps.regret.shown import document
-from gnnbench.report.console import terminal
-from gnnbench.report.document import Note, Table
-from gnnbench.report.markdown_text import markdown
+from gnnbench.engine.show.console import terminal
+from gnnbench.engine.show.document import Note, Table
+from gnnbench.engine.show.markdown_text import markdown
 from tests.apps.regret.results import CALL, OTHER, PLACE, SORTED, grid, line, point, regrets
 from tests.gfm import render
 

@@ -18,14 +18,14 @@ from gnnbench.apps.watch import shown, versions
 from gnnbench.apps.watch.run import Watch, WatchSetting
 from gnnbench.apps.watch.state import State, Step
 from gnnbench.apps.watch.versions import Version, Watched
-from gnnbench.compare.ab import coordinator
-from gnnbench.compare.bisect import run as bisection
-from gnnbench.compare.comparison import Agreement, Compared, Comparison
-from gnnbench.compare.memory import MemoryChange
-from gnnbench.compare.repeat import Repeat
-from gnnbench.compare.verdict import SAME_CODE, Judgement
-from gnnbench.errors import UsageError
-from gnnbench.report.markdown_text import markdown
+from gnnbench.engine.drive import coordinator
+from gnnbench.engine.drive.bisect import run as bisection
+from gnnbench.engine.drive.repeat import Repeat
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison
+from gnnbench.engine.judge.memory import MemoryChange
+from gnnbench.engine.judge.verdict import SAME_CODE, Judgement
+from gnnbench.engine.show.markdown_text import markdown
 from tests.cli import saved
 from tests.cli.started import start
 from tests.compare.ab.workers import Watcher

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gnnbench.measure.instructions import callgrind
+from gnnbench.engine.measure.instructions import callgrind
 
 _PYTHON = sys.executable
 _SCRIPT = """

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 
-from gnnbench.compare.ab.returned import agreement
-from gnnbench.measure.clock import Call
-from gnnbench.measure.conditions import seed
-from gnnbench.measure.returned.calls import ALL_NEW, ComparedCalls
-from gnnbench.measure.seam import Pedantic
+from gnnbench.engine.measure.clock import Call
+from gnnbench.engine.measure.conditions import seed
+from gnnbench.engine.measure.returned.calls import ALL_NEW, ComparedCalls
+from gnnbench.engine.measure.seam import Pedantic
+from gnnbench.engine.process.returned import agreement
 
 
 def compared(folder, base, head, level=ALL_NEW):

@@ -5,9 +5,9 @@ from functools import reduce
 
 import pytest
 
-from gnnbench.compare.ab import affected
-from gnnbench.compare.ab.processes import Setting
-from gnnbench.errors import UsageError
+from gnnbench.engine.drive import affected
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.process.processes import Setting
 from tests.compare.ab.workers import Watcher, prepared, write
 
 OLD = """

@@ -4,13 +4,13 @@ import socket
 
 import pytest
 
-from gnnbench.compare.ab import affected, coordinator
-from gnnbench.compare.ab.alone import confirmed
-from gnnbench.compare.ab.coordinator import TimedSetting
-from gnnbench.compare.ab.pairs import Pairs
-from gnnbench.compare.ab.processes import Terms
-from gnnbench.compare.ab.visit import NotTimed
-from gnnbench.compare.verdict import Thresholds
+from gnnbench.engine.drive import affected, coordinator
+from gnnbench.engine.drive.alone import confirmed
+from gnnbench.engine.drive.coordinator import TimedSetting
+from gnnbench.engine.judge.verdict import Thresholds
+from gnnbench.engine.judge.visit import NotTimed
+from gnnbench.engine.process.pairs import Pairs
+from gnnbench.engine.process.processes import Terms
 from tests.compare.ab.workers import Watcher, prepared, write
 
 PACKAGE = """

@@ -4,10 +4,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gnnbench.compare.ab import coordinator
-from gnnbench.compare.ab.coordinator import TimedSetting
-from gnnbench.compare.verdict import Thresholds
-from gnnbench.errors import UsageError
+from gnnbench.engine.drive import coordinator
+from gnnbench.engine.drive.coordinator import TimedSetting
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.judge.verdict import Thresholds
 from tests.compare.ab.answers import answering, inspected
 from tests.compare.ab.workers import Watcher, machine, prepared, write
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.compare.ab import affected, coordinator
-from gnnbench.compare.ab.coordinator import TimedSetting
-from gnnbench.compare.ab.processes import Setting
-from gnnbench.compare.verdict import Thresholds
+from gnnbench.engine.drive import affected, coordinator
+from gnnbench.engine.drive.coordinator import TimedSetting
+from gnnbench.engine.judge.verdict import Thresholds
+from gnnbench.engine.process.processes import Setting
 from tests.compare.ab.answers import answering, costing, inspected
 from tests.compare.ab.workers import Watcher, prepared, write
 

@@ -4,14 +4,14 @@ import tempfile
 
 import pytest
 
-from gnnbench.compare.ab.inspecting import counted
-from gnnbench.compare.ab.pairs import Pairs
-from gnnbench.compare.ab.processes import Setting, Terms
-from gnnbench.compare.ab.turns import no_benchmark
-from gnnbench.compare.comparison import Compared, Comparison
-from gnnbench.compare.result import Result, Side
-from gnnbench.compare.verdict import Judgement, Thresholds
-from gnnbench.errors import UsageError
+from gnnbench.engine.drive.inspecting import counted
+from gnnbench.engine.drive.result import Result, Side
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.judge.comparison import Compared, Comparison
+from gnnbench.engine.judge.verdict import Judgement, Thresholds
+from gnnbench.engine.process.pairs import Pairs
+from gnnbench.engine.process.processes import Setting, Terms
+from gnnbench.engine.process.turns import no_benchmark
 from tests.compare.ab.answers import answering, done, valgrind
 from tests.compare.ab.workers import Watcher, is_gone, prepared
 

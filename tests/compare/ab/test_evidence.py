@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.compare.ab.estimate import FEWEST_PAIRS, judged
-from gnnbench.compare.ab.evidence import Evidence
-from gnnbench.compare.ab.visit import Visit, sample
-from gnnbench.compare.verdict import Thresholds
+from gnnbench.engine.judge.estimate import FEWEST_PAIRS, judged
+from gnnbench.engine.judge.evidence import Evidence
+from gnnbench.engine.judge.verdict import Thresholds
+from gnnbench.engine.judge.visit import Visit, sample
 from tests.compare import mirrored
 from tests.sampling import sampled
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gnnbench.compare.ab.forks import RETURN
-from gnnbench.compare.ab.visit import Inspections, NotTimed, Visit
+from gnnbench.engine.judge.visit import Inspections, NotTimed, Visit
+from gnnbench.engine.process.forks import RETURN
 from tests.compare.ab.workers import of_group, prepared, workers, write
 
 SUITE = """

@@ -4,12 +4,12 @@ import os
 import pytest
 import torch
 
-from gnnbench.compare.ab.held import Held, Once, Repeated, Whole
-from gnnbench.compare.ab.visit import Inspections
-from gnnbench.cpu import cores
-from gnnbench.measure.clock import Block, Call, ClockError
-from gnnbench.measure.layouts import Layouts
-from gnnbench.measure.seam import Pedantic
+from gnnbench.engine.ground.cpu import cores
+from gnnbench.engine.judge.visit import Inspections
+from gnnbench.engine.measure.clock import Block, Call, ClockError
+from gnnbench.engine.measure.layouts import Layouts
+from gnnbench.engine.measure.seam import Pedantic
+from gnnbench.engine.process.held import Held, Once, Repeated, Whole
 
 
 class CallClock:

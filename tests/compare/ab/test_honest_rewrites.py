@@ -13,8 +13,8 @@ import scipy.sparse
 import torch
 from torch.nn import functional
 
-from gnnbench.measure.clock import Call
-from gnnbench.measure.returned.calls import NONE_NEW
+from gnnbench.engine.measure.clock import Call
+from gnnbench.engine.measure.returned.calls import NONE_NEW
 from tests.compare.ab.rewrites import compared, rewritten
 
 SAME = ("equal", "close")

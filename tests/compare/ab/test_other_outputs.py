@@ -12,8 +12,8 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gnnbench.measure.clock import Call
-from gnnbench.measure.returned.calls import NONE_NEW
+from gnnbench.engine.measure.clock import Call
+from gnnbench.engine.measure.returned.calls import NONE_NEW
 from tests.compare.ab.rewrites import compared, rewritten
 
 

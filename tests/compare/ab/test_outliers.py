@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.compare.ab.outliers import Modes, Outliers, kept, outliers
+from gnnbench.engine.judge.outliers import Modes, Outliers, kept, outliers
 
 
 def keeps(base, head):

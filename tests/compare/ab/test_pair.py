@@ -3,13 +3,13 @@ import statistics
 
 import pytest
 
-from gnnbench.compare.ab.turns import no_benchmark
-from gnnbench.compare.ab.visit import Size, Visit
-from gnnbench.compare.ab.worker import _fake_machine
-from gnnbench.cpu import cores
-from gnnbench.measure.clock import Call
-from gnnbench.measure.simulated_clock import VARIABLE
-from gnnbench.variants.child import Child
+from gnnbench.engine.ground.cpu import cores
+from gnnbench.engine.judge.visit import Size, Visit
+from gnnbench.engine.measure.clock import Call
+from gnnbench.engine.measure.simulated_clock import VARIABLE
+from gnnbench.engine.process.turns import no_benchmark
+from gnnbench.engine.process.variants.child import Child
+from gnnbench.engine.process.worker import _fake_machine
 from tests.compare.ab.workers import is_gone, machine, prepared, workers, write
 
 SUITE = """

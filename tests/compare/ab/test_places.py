@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 
-from gnnbench.compare.ab import affected
-from gnnbench.compare.ab.processes import Setting
-from gnnbench.variants.prepare import prepared
-from gnnbench.variants.variant import parse
+from gnnbench.engine.drive import affected
+from gnnbench.engine.process.processes import Setting
+from gnnbench.engine.process.variants.prepare import prepared
+from gnnbench.engine.process.variants.variant import parse
 from tests.compare.ab.workers import Watcher
 from tests.variants.repositories import commit_all, git, without_settings
 

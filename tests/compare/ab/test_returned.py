@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.compare.ab.pairs import Workers
-from gnnbench.compare.ab.processes import Setting, Shared, Terms
-from gnnbench.compare.ab.returned import agreement
-from gnnbench.errors import UsageError
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.process.pairs import Workers
+from gnnbench.engine.process.processes import Setting, Shared, Terms
+from gnnbench.engine.process.returned import agreement
 from tests.compare.ab.workers import clean, prepared, write
 
 DATA = Path(__file__).parents[2] / "data/cheats"

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnnbench.compare.ab.choosing import NOT_REACHED, SHORTEST_VISIT
-from gnnbench.compare.ab.schedule import LONGEST_VISIT, PILOT_SECONDS, Plan, Schedule
-from gnnbench.compare.ab.visit import NotTimed, Pair, Visit
-from gnnbench.compare.allowed import Allowed
-from gnnbench.compare.verdict import Thresholds
-from gnnbench.settings import parse
+from gnnbench.engine.ground.settings import parse
+from gnnbench.engine.judge.allowed import Allowed
+from gnnbench.engine.judge.choosing import NOT_REACHED, SHORTEST_VISIT
+from gnnbench.engine.judge.schedule import LONGEST_VISIT, PILOT_SECONDS, Plan, Schedule
+from gnnbench.engine.judge.verdict import Thresholds
+from gnnbench.engine.judge.visit import NotTimed, Pair, Visit
 
 THRESHOLDS = Thresholds(effect=0.03)
 NAMES = [f"b{number}" for number in range(8)]

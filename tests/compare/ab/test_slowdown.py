@@ -3,9 +3,9 @@ from itertools import pairwise
 
 import pytest
 
-from gnnbench.compare.ab.slowdown import VARIABLE, Slowed
-from gnnbench.cpu import RealTime
-from gnnbench.measure.clock import Block, Call, HostClock
+from gnnbench.engine.ground.cpu import RealTime
+from gnnbench.engine.measure.clock import Block, Call, HostClock
+from gnnbench.engine.process.slowdown import VARIABLE, Slowed
 from tests.compare.ab.workers import here, visits
 
 
@@ -85,7 +85,7 @@ def test_on_a_gpu_waiting_for_it_twice_is_no_part_of_the_slowdown(monkeypatch):
 @pytest.mark.cuda
 def test_a_gpu_s_rounds_are_longer_by_what_is_asked_for():
     torch = pytest.importorskip("torch")
-    from gnnbench.measure.cuda_clock import CudaClock
+    from gnnbench.engine.measure.cuda_clock import CudaClock
 
     clock = CudaClock(flush=True)
     x = torch.randn(4096, 4096, device="cuda")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gnnbench.compare.ab.spending import Boundary, Spending
+from gnnbench.engine.judge.spending import Boundary, Spending
 
 SPENDING = Spending(5.0, 3.0)
 

@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from gnnbench.compare.ab.pairs import Workers
-from gnnbench.compare.ab.processes import Setting, Shared, Terms
-from gnnbench.compare.ab.unsteady import unsteady_places
+from gnnbench.engine.process.pairs import Workers
+from gnnbench.engine.process.processes import Setting, Shared, Terms
+from gnnbench.engine.process.unsteady import unsteady_places
 from tests.compare.ab.workers import clean, prepared, write
 
 PACKAGE = """

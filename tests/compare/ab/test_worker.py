@@ -2,7 +2,7 @@
 
 import pytest
 
-from gnnbench.workloads import platforms
+from gnnbench.suite import platforms
 from tests.compare.ab.workers import clean, here, process, visits, write
 from tests.suite import ROOT, SMALL
 
@@ -198,7 +198,7 @@ def test_wrong(case, measure):
 
 LOADS = """
 from types import SimpleNamespace
-from gnnbench.workloads.plugin import load_libraries
+from gnnbench.suite.plugin import load_libraries
 
 def pytest_configure(config):
     config.pluginmanager.register(SimpleNamespace(load_libraries=load_libraries), "gnnbench-suite")
@@ -335,7 +335,7 @@ def test_a_tree_comes_before_the_caller_s_and_may_have_another_gnnbench(tmp_path
         "import sys, benchmarks, gnnbench, mine\n"
         "def test_it(benchmark):\n"
         "    assert (mine.which, gnnbench.which, benchmarks.which) == ('tree', 'tree', 'caller')\n"
-        "    assert 'gnnbench.measure.clock' not in sys.modules\n"
+        "    assert 'gnnbench.engine.measure.clock' not in sys.modules\n"
         "    assert 'gnnbench_coordinator.measure.clock' in sys.modules\n"
         "    benchmark(sum, [1])\n",
     )

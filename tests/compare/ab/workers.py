@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from gnnbench.compare.ab.pairs import Workers
-from gnnbench.compare.ab.processes import Setting, Shared, Terms
-from gnnbench.compare.ab.worker import Worker
-from gnnbench.variants.child import Child
-from gnnbench.variants.import_roots import Trees
-from gnnbench.variants.pipe import ClosedError, Link
-from gnnbench.variants.prepare import Prepared
+from gnnbench.engine.process.pairs import Workers
+from gnnbench.engine.process.processes import Setting, Shared, Terms
+from gnnbench.engine.process.variants.child import Child
+from gnnbench.engine.process.variants.import_roots import Trees
+from gnnbench.engine.process.variants.pipe import ClosedError, Link
+from gnnbench.engine.process.variants.prepare import Prepared
+from gnnbench.engine.process.worker import Worker
 from tests.suite import environment
 
 

@@ -1,12 +1,12 @@
 """Results of bisections, made up."""
 
-from gnnbench.compare.ab.schedule import Decision
-from gnnbench.compare.bisect.followed import Change
-from gnnbench.compare.bisect.journal import BisectSetting
-from gnnbench.compare.bisect.line import Candidate, Cause, Line
-from gnnbench.compare.bisect.result import Bisected, BisectResult, Finding
-from gnnbench.compare.comparison import PairCounts
-from gnnbench.compare.verdict import Judgement, Thresholds
+from gnnbench.engine.drive.bisect.followed import Change
+from gnnbench.engine.drive.bisect.journal import BisectSetting
+from gnnbench.engine.drive.bisect.line import Candidate, Cause, Line
+from gnnbench.engine.drive.bisect.result import Bisected, BisectResult, Finding
+from gnnbench.engine.judge.comparison import PairCounts
+from gnnbench.engine.judge.schedule import Decision
+from gnnbench.engine.judge.verdict import Judgement, Thresholds
 
 
 def commits(count):

@@ -4,12 +4,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from gnnbench.compare.ab.pairs import Pairs
-from gnnbench.compare.bisect.bisection import Bisection
-from gnnbench.compare.bisect.journal import Journal
-from gnnbench.compare.bisect.line import Candidate, Cause, Line, Ready
-from gnnbench.errors import UsageError
-from gnnbench.variants.command import UnbuildableError
+from gnnbench.engine.drive.bisect.bisection import Bisection
+from gnnbench.engine.drive.bisect.journal import Journal
+from gnnbench.engine.drive.bisect.line import Candidate, Cause, Line, Ready
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.process.pairs import Pairs
+from gnnbench.engine.process.variants.command import UnbuildableError
 from tests.compare.ab.answers import answering, block, costing, done, inspected
 from tests.compare.ab.workers import Watcher, prepared
 from tests.compare.bisect.results import setting

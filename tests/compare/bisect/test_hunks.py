@@ -1,12 +1,12 @@
 import pytest
 
-from gnnbench.compare.ab.visit import Inspections
-from gnnbench.compare.bisect import hunks, run
-from gnnbench.compare.bisect.line import Candidate, Cause
-from gnnbench.compare.bisect.result import Bisected
-from gnnbench.compare.comparison import Agreement
-from gnnbench.report import bisect as shown
-from gnnbench.report.console import terminal
+from gnnbench.engine.drive.bisect import hunks, run
+from gnnbench.engine.drive.bisect.line import Candidate, Cause
+from gnnbench.engine.drive.bisect.result import Bisected
+from gnnbench.engine.judge.comparison import Agreement
+from gnnbench.engine.judge.visit import Inspections
+from gnnbench.engine.show import bisect as shown
+from gnnbench.engine.show.console import terminal
 from tests.compare.ab.workers import Watcher
 from tests.compare.bisect.histories import create, in_three_hunks
 from tests.compare.bisect.results import finding, result, setting

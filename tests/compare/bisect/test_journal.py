@@ -1,12 +1,12 @@
 import pytest
 
-from gnnbench.compare.ab.visit import NotTimed, Visit
-from gnnbench.compare.bisect.followed import Measured, Seen
-from gnnbench.compare.bisect.journal import Journal, key
-from gnnbench.compare.bisect.line import Candidate, Line
-from gnnbench.compare.verdict import Thresholds
-from gnnbench.errors import UsageError
-from gnnbench.measure.cost import Cost
+from gnnbench.engine.drive.bisect.followed import Measured, Seen
+from gnnbench.engine.drive.bisect.journal import Journal, key
+from gnnbench.engine.drive.bisect.line import Candidate, Line
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.judge.verdict import Thresholds
+from gnnbench.engine.judge.visit import NotTimed, Visit
+from gnnbench.engine.measure.cost import Cost
 from tests.compare.bisect.results import setting
 
 PAIR = Measured(

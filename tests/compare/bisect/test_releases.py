@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from gnnbench.compare.bisect import lines, releases
-from gnnbench.errors import UsageError
+from gnnbench.engine.drive.bisect import lines, releases
+from gnnbench.engine.ground.errors import UsageError
 from tests.compare.bisect.histories import content, create
 from tests.variants.repositories import wheel
 

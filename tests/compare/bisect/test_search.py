@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from gnnbench.compare.bisect.posterior import Observation
-from gnnbench.compare.bisect.search import Search, least_change, next_position
+from gnnbench.engine.judge.posterior import Observation
+from gnnbench.engine.judge.search import Search, least_change, next_position
 
 LAST = 64
 WITHIN = 0.01

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gnnbench.compare.unchanged.code_tree import ABSENT, CodeTree
-from gnnbench.variants.prepare import Prepared
+from gnnbench.engine.process.unchanged.code_tree import ABSENT, CodeTree
+from gnnbench.engine.process.variants.prepare import Prepared
 
 
 @pytest.fixture

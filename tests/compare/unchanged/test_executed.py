@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from gnnbench.compare.unchanged import executed
+from gnnbench.engine.process.unchanged import executed
 
 BEGIN = """
 import sys, threading

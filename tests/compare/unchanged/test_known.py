@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.compare.ab import affected
-from gnnbench.compare.ab.processes import Setting
-from gnnbench.compare.unchanged import known
-from gnnbench.compare.unchanged.known import Unchanged
+from gnnbench.engine.drive import affected
+from gnnbench.engine.process.processes import Setting
+from gnnbench.engine.process.unchanged import known
+from gnnbench.engine.process.unchanged.known import Unchanged
 from tests.compare.ab.workers import Watcher, prepared, write
 from tests.measure.fingerprint.test_fingerprint import MADE, PAIRS
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gnnbench.compare.unchanged.manifest import SourceCode
+from gnnbench.engine.process.unchanged.manifest import SourceCode
 
 FILE = '''"""A module."""
 import math

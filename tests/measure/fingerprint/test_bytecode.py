@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnnbench.measure.fingerprint import digest
-from gnnbench.measure.fingerprint.bytecode import Bytecodes, imports, nested
+from gnnbench.engine.measure.fingerprint import digest
+from gnnbench.engine.measure.fingerprint.bytecode import Bytecodes, imports, nested
 
 
 def code(body, parameters="a, b=0"):

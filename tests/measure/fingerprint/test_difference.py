@@ -1,7 +1,7 @@
 import pytest
 
-from gnnbench import codec
-from gnnbench.measure.fingerprint.difference import Difference
+from gnnbench.engine.ground import codec
+from gnnbench.engine.measure.fingerprint.difference import Difference
 
 CONV = "torch_geometric.nn.conv.gcn_conv"
 SIX = tuple("m:" + name for name in "abcdef")

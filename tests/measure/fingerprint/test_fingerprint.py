@@ -13,13 +13,13 @@ from importlib import import_module
 import pytest
 import torch
 
-from gnnbench import codec
-from gnnbench.measure.clock import Call
-from gnnbench.measure.fingerprint import digest
-from gnnbench.measure.fingerprint.difference import Difference
-from gnnbench.measure.fingerprint.fingerprint import Fingerprint, Watch
-from gnnbench.measure.fingerprint.recording import python_calls
-from gnnbench.measure.inspection import inspect
+from gnnbench.engine.ground import codec
+from gnnbench.engine.measure.clock import Call
+from gnnbench.engine.measure.fingerprint import digest
+from gnnbench.engine.measure.fingerprint.difference import Difference
+from gnnbench.engine.measure.fingerprint.fingerprint import Fingerprint, Watch
+from gnnbench.engine.measure.fingerprint.recording import python_calls
+from gnnbench.engine.measure.inspection import inspect
 from tests import forks
 from tests.suite import ROOT, environment
 
@@ -197,8 +197,8 @@ def test_neither_the_folder_nor_the_hash_seed_matters(taken, tmp_path):
     """In a fork of a process with a hash seed of its own."""
     (tmp_path / "made.py").write_text(MADE)
     (tmp_path / "script.py").write_text(
-        "import json, made\nfrom gnnbench import codec\nfrom gnnbench.measure.clock import Call\n"
-        "from gnnbench.measure.inspection import inspect\n"
+        "import json, made\nfrom gnnbench import codec\nfrom gnnbench.engine.measure.clock import Call\n"
+        "from gnnbench.engine.measure.inspection import inspect\n"
         "print(json.dumps(codec.encode(inspect(Call(made.run, (), {}), ()).fingerprint)))"
     )
     done = forks.run([str(tmp_path / "script.py")], ROOT, environment())
@@ -427,12 +427,12 @@ def test_what_a_module_does_for_a_missing_attribute_is_seen(taken):
 
 def test_what_measures_is_not_recorded_and_an_operation_of_the_suite_is(taken):
     source = (
-        "import torch\nfrom gnnbench.measure.copies import tensors\nfrom gnnbench.workloads.definitions import sums\n"
+        "import torch\nfrom gnnbench.engine.measure.copies import tensors\nfrom gnnbench.suite.definitions import sums\n"
         "def run(index, x):\n    list(tensors(x))\n    return sums(index, x[:, 0].double(), 3)\n"
     )
     names = taken(source, INDEX, X, devices=["cpu"]).functions
-    assert "gnnbench.workloads.definitions:sums" in names
-    assert not [name for name in names if name.startswith("gnnbench.measure.")]
+    assert "gnnbench.suite.definitions:sums" in names
+    assert not [name for name in names if name.startswith("gnnbench.engine.measure.")]
 
 
 def test_nested_tensors(taken):

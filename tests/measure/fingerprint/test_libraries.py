@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnnbench.measure.fingerprint import libraries as module
-from gnnbench.measure.fingerprint.libraries import libraries
+from gnnbench.engine.measure.fingerprint import libraries as module
+from gnnbench.engine.measure.fingerprint.libraries import libraries
 
 NATIVE = """
 #include <Python.h>
@@ -23,7 +23,7 @@ PyMODINIT_FUNC PyInit_native(void) { return PyModule_Create(&module); }
 """
 SCRIPT = """
 import json, native
-from gnnbench.measure.fingerprint.libraries import libraries
+from gnnbench.engine.measure.fingerprint.libraries import libraries
 print(json.dumps(dict(libraries(["native"]))))
 """
 
@@ -79,7 +79,7 @@ def test_loaded_code_counts_whatever_its_file_s_name(tmp_path):
     (tmp_path / "code.c").write_text("long one(void) { return 1; }")
     subprocess.run(["cc", "-shared", "-o", "code.bin", "code.c"], cwd=tmp_path, check=True)
     script = (
-        "import ctypes, sys\nfrom gnnbench.measure.fingerprint.libraries import libraries\n"
+        "import ctypes, sys\nfrom gnnbench.engine.measure.fingerprint.libraries import libraries\n"
         "loaded = ctypes.CDLL(sys.argv[1])\nprint(*libraries([]))\n"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "code.bin")]

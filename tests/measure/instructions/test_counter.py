@@ -1,7 +1,7 @@
 import sys
 from functools import partial
 
-from gnnbench.measure.instructions import counter
+from gnnbench.engine.measure.instructions import counter
 
 HERE = __name__
 

@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from gnnbench.measure.instructions import counting
-from gnnbench.measure.instructions.counter import OUTSIDE, Taken
-from gnnbench.measure.instructions.counting import FOLDER_VARIABLE, Instructions, Watched
-from gnnbench.measure.seam import Pedantic
+from gnnbench.engine.measure.instructions import counting
+from gnnbench.engine.measure.instructions.counter import OUTSIDE, Taken
+from gnnbench.engine.measure.instructions.counting import FOLDER_VARIABLE, Instructions, Watched
+from gnnbench.engine.measure.seam import Pedantic
 
 
 class Series:

@@ -13,10 +13,11 @@ import pytest
 import torch
 from torch_geometric import EdgeIndex
 
-from gnnbench.measure.clock import Call
-from gnnbench.measure.fingerprint.digest import plain
-from gnnbench.measure.returned import effects
-from gnnbench.measure.returned.calls import (
+from gnnbench.engine.ground.outputs import Opened, TooMuchError
+from gnnbench.engine.measure.clock import Call
+from gnnbench.engine.measure.fingerprint.digest import plain
+from gnnbench.engine.measure.returned import effects
+from gnnbench.engine.measure.returned.calls import (
     AGAIN,
     ALL_NEW,
     GIVEN,
@@ -26,10 +27,9 @@ from gnnbench.measure.returned.calls import (
     NONE_NEW,
     ComparedCalls,
 )
-from gnnbench.measure.returned.portable import TEXT, portable
-from gnnbench.measure.returned.reachable import Reachable
-from gnnbench.measure.seam import Pedantic
-from gnnbench.outputs import Opened, TooMuchError
+from gnnbench.engine.measure.returned.portable import TEXT, portable
+from gnnbench.engine.measure.returned.reachable import Reachable
+from gnnbench.engine.measure.seam import Pedantic
 
 
 def calls(function, *args, scope=None, level=ALL_NEW, **kwargs):

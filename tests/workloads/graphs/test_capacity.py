@@ -1,8 +1,8 @@
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.workloads.graphs import capacity
-from gnnbench.workloads.graphs.catalog import DatasetName
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.suite.graphs import capacity
+from gnnbench.suite.graphs.catalog import DatasetName
 
 
 def test_estimates_grow_with_the_graph_and_its_relations():

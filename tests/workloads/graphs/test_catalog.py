@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.errors import UsageError
-from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.suite.graphs.catalog import DATASETS, DatasetName
 
 parse = DatasetName.parse
 

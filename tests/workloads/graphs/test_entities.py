@@ -4,10 +4,10 @@ import gzip
 
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
-from gnnbench.workloads.graphs.load import load
-from gnnbench.workloads.graphs.locate import raw_folder
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.suite.graphs.catalog import DATASETS, DatasetName
+from gnnbench.suite.graphs.load import load
+from gnnbench.suite.graphs.locate import raw_folder
 
 AIFB = DatasetName.parse("aifb")
 TRIPLES = """\

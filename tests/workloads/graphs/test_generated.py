@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from gnnbench.workloads.graphs.catalog import DatasetName
-from gnnbench.workloads.graphs.load import load
+from gnnbench.suite.graphs.catalog import DatasetName
+from gnnbench.suite.graphs.load import load
 
 
 def made(text):

@@ -6,9 +6,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.errors import UsageError
-from gnnbench.workloads.graphs.graph import Graph
-from gnnbench.workloads.graphs.relation import Relation, reverses
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.suite.graphs.graph import Graph
+from gnnbench.suite.graphs.relation import Relation, reverses
 
 NODES = 5
 CITES, WRITES = Relation("paper", "cites", "paper"), Relation("author", "writes", "paper")

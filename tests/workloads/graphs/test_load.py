@@ -1,8 +1,8 @@
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.workloads.graphs.catalog import DatasetName
-from gnnbench.workloads.graphs.load import load
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.suite.graphs.catalog import DatasetName
+from gnnbench.suite.graphs.load import load
 
 
 def test_what_needs_no_cache_makes_none_and_what_does_not_fit_is_refused_before_anything_is_made(tmp_path):

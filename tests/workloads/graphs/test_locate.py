@@ -6,9 +6,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.workloads.graphs import locate
-from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.suite.graphs import locate
+from gnnbench.suite.graphs.catalog import DATASETS, DatasetName
 
 PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 

@@ -1,7 +1,7 @@
 import pytest
 
-from gnnbench.errors import UsageError
-from gnnbench.workloads.graphs import matrix_market
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.suite.graphs import matrix_market
 
 
 def write(folder, text):

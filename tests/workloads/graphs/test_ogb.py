@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 import torch
 
-from gnnbench.errors import UsageError
-from gnnbench.workloads.graphs import capacity
-from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
-from gnnbench.workloads.graphs.load import load
-from gnnbench.workloads.graphs.locate import place
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.suite.graphs import capacity
+from gnnbench.suite.graphs.catalog import DATASETS, DatasetName
+from gnnbench.suite.graphs.load import load
+from gnnbench.suite.graphs.locate import place
 
 NODES = 30
 SPLIT = dict(zip(("train", "valid", "test"), np.split(np.arange(NODES), [20, 25]), strict=True))

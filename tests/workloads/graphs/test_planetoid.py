@@ -6,9 +6,9 @@ import pytest
 import scipy.sparse
 import torch
 
-from gnnbench.errors import UsageError
-from gnnbench.workloads.graphs.catalog import DatasetName
-from gnnbench.workloads.graphs.load import load
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.suite.graphs.catalog import DatasetName
+from gnnbench.suite.graphs.load import load
 
 NODES, TEST, FEATURES = 610, 10, 8
 PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")

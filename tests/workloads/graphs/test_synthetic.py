@@ -8,10 +8,10 @@ import pytest
 import torch
 from scipy.stats import ks_2samp
 
-from gnnbench.workloads.graphs.catalog import DatasetName
-from gnnbench.workloads.graphs.load import load
-from gnnbench.workloads.graphs.relation import reverses
-from gnnbench.workloads.sampled import degrees
+from gnnbench.suite.graphs.catalog import DatasetName
+from gnnbench.suite.graphs.load import load
+from gnnbench.suite.graphs.relation import reverses
+from gnnbench.suite.sampled import degrees
 
 HASHES = {
     "cora:synthetic": "460d691e1b39d232",

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch._dynamo.exc import FailOnRecompileLimitHit
 
-from gnnbench.measure import compilation
-from gnnbench.workloads import interpreter, platforms
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.operations import compiled as sizes
+from gnnbench.engine.measure import compilation
+from gnnbench.suite import interpreter, platforms
+from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite.operations import compiled as sizes
 from tests.workloads.cells import workload_of
 
 

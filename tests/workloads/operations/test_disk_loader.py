@@ -4,7 +4,7 @@ import tempfile
 
 import pytest
 
-from gnnbench.workloads.operations import graph_loader
+from gnnbench.suite.operations import graph_loader
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -6,9 +6,9 @@ import psutil
 import pytest
 import torch
 
-from gnnbench.measure.conditions import cpu_threads
-from gnnbench.workloads import minibatch
-from gnnbench.workloads.operations import OPERATIONS, epoch_gin, epoch_link
+from gnnbench.engine.measure.conditions import cpu_threads
+from gnnbench.suite import minibatch
+from gnnbench.suite.operations import OPERATIONS, epoch_gin, epoch_link
 from tests.workloads.cells import check, workload_of
 
 EACH_LIBRARY = pytest.mark.parametrize("platform", minibatch.LIBRARIES)

@@ -5,9 +5,9 @@ import torch
 from torch import nn
 from torch_geometric.nn.pool.connect import FilterEdges
 
-from gnnbench.workloads.operations import OPERATIONS, batch, layers
-from gnnbench.workloads.operations.gat_conv import features, gat_parameters, gatv2_parameters
-from gnnbench.workloads.spec import FLOATS
+from gnnbench.suite.operations import OPERATIONS, batch, layers
+from gnnbench.suite.operations.gat_conv import features, gat_parameters, gatv2_parameters
+from gnnbench.suite.spec import FLOATS
 from tests.workloads.cells import check, limit, workload_of
 
 BATCHED = [name for name, operation in OPERATIONS.items() if operation.group == "batches"]

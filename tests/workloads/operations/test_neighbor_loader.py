@@ -6,7 +6,7 @@ import psutil
 import pytest
 import torch
 
-from gnnbench.workloads.operations import OPERATIONS, neighbor_loader
+from gnnbench.suite.operations import OPERATIONS, neighbor_loader
 from tests.workloads.cells import measured
 
 EACH_PLATFORM = pytest.mark.parametrize("platform", OPERATIONS["neighbor_loader_2_workers"].calls)

@@ -8,9 +8,9 @@ from itertools import combinations, product
 import pytest
 import torch
 
-from gnnbench.workloads.accuracy import MismatchError
-from gnnbench.workloads.operations import OPERATIONS, negative_sampling, neighbors, random_walk, saint
-from gnnbench.workloads.sampled import Hop, require_hop
+from gnnbench.suite.accuracy import MismatchError
+from gnnbench.suite.operations import OPERATIONS, negative_sampling, neighbors, random_walk, saint
+from gnnbench.suite.sampled import Hop, require_hop
 from tests.workloads.cells import workload_of
 from tests.workloads.draws import (
     DRAWS,

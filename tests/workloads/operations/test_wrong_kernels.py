@@ -8,10 +8,10 @@ from torch import nn
 from torch_geometric import utils
 from torch_geometric.nn import SumAggregation
 
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.operations.gat_conv import gat_parameters, gatv2_parameters
-from gnnbench.workloads.operations.subgraph import HOPS
-from gnnbench.workloads.spec import FORWARD_BACKWARD
+from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite.operations.gat_conv import gat_parameters, gatv2_parameters
+from gnnbench.suite.operations.subgraph import HOPS
+from gnnbench.suite.spec import FORWARD_BACKWARD
 from tests.workloads.cells import workload_of
 
 REVERSES = torch.tensor([0, 2, 1, 4, 3, 6, 5, 7])

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from gnnbench.measure import compilation
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.platforms.compiled import compiled
+from gnnbench.engine.measure import compilation
+from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite.platforms.compiled import compiled
 
 
 class Layer(torch.nn.Module):

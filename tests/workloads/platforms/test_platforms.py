@@ -7,9 +7,9 @@ import sys
 import pytest
 import torch
 
-from gnnbench.packages import missing
-from gnnbench.workloads import platforms
-from gnnbench.workloads.platforms import PLATFORMS
+from gnnbench.engine.ground.packages import missing
+from gnnbench.suite import platforms
+from gnnbench.suite.platforms import PLATFORMS
 
 EACH_PLATFORM = pytest.mark.parametrize("platform", PLATFORMS)
 
@@ -50,7 +50,7 @@ if not (child := os.fork()):  # as what fails leaves modules behind
 _, status = os.wait()
 fails = os.waitstatus_to_exitcode(status) == 7
 
-from gnnbench.workloads.libraries import import_dgl, uses_stand_in
+from gnnbench.suite.libraries import import_dgl, uses_stand_in
 dgl = import_dgl()
 assert (uses_stand_in(), import_dgl()) == (fails, dgl)
 assert threading.enumerate() == [threading.main_thread()]

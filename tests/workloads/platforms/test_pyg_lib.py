@@ -15,11 +15,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from gnnbench import packages
-from gnnbench.workloads import cells
-from gnnbench.workloads.accuracy import MismatchError
-from gnnbench.workloads.operations import OPERATIONS, neighbors
-from gnnbench.workloads.platforms import without_pyg_lib
+from gnnbench.engine.ground import packages
+from gnnbench.suite import cells
+from gnnbench.suite.accuracy import MismatchError
+from gnnbench.suite.operations import OPERATIONS, neighbors
+from gnnbench.suite.platforms import without_pyg_lib
 from tests.suite import ROOT
 
 STAND_IN = Path(__file__).parent / "stand_in"

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.workloads.graphs import locate
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.plugin import session
-from gnnbench.workloads.spec import Spec
+from gnnbench.suite.graphs import locate
+from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite.plugin import session
+from gnnbench.suite.spec import Spec
 
 SPEC = Spec("spmm_sum", "forward", "torch", "float32", "int64", "rmat:5", 128, "cpu")
 

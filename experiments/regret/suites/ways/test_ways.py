@@ -11,11 +11,8 @@ import pytest
 import torch
 from torch_geometric.utils import scatter, segment
 
-from gnnbench.workloads.graphs.load import load_by_id
-from gnnbench.workloads.libraries import (
-    import_dgl,
-    torch_scatter,  # if it is installed
-)
+from gnnbench.suite.graphs.load import load_by_id
+from gnnbench.suite.libraries import import_dgl, torch_scatter
 
 dgl = import_dgl()  # DGL needs a stand-in for its graphbolt under this torch
 

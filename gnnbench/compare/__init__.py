@@ -1,1 +1,0 @@
-"""Measurements to verdicts: slower, faster, same, undecided, incomparable or ignored."""

@@ -1,0 +1,1 @@
+"""Measures and compares the benchmarks of any pytest-benchmark suite; it knows no graph."""

@@ -1,0 +1,173 @@
+"""`gnnbench ab BASE HEAD [-- PYTEST ARGS]`: times two variants of the code alternately and compares them."""
+
+import argparse
+import secrets
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..ground import units
+from ..ground.errors import UsageError
+from ..ground.files import cache_folder, check_writable
+from ..ground.json_io import as_text
+from ..ground.options import OPTIONS
+from ..ground.shard import Shard
+from . import streams
+from .common import (
+    INTERRUPTED,
+    NOTHING_SLOWER,
+    add_effect,
+    add_results,
+    add_seconds,
+    add_strict,
+    add_variants,
+    both_sides,
+    exit_code,
+    results_of,
+    saving,
+    suite,
+    thresholds_of,
+)
+
+if TYPE_CHECKING:
+    from ..drive.coordinator import Planned
+    from ..show.document import Document
+
+BUDGET_SECONDS = 60.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_variants(parser)
+    text = "average seconds per benchmark; time that one benchmark does not need is used for the others"
+    add_seconds(parser, "--budget", text, BUDGET_SECONDS)
+    add_seconds(parser, "--total-budget", "seconds for all benchmarks together")
+    add_effect(parser)
+    parser.add_argument(
+        "--time-all",
+        action=argparse.BooleanOptionalAction,
+        help="also time benchmarks for which both variants run the same code",
+    )
+    add_results(parser)
+    parser.add_argument(
+        "--plant",
+        type=_planted,
+        metavar="P",
+        help="make each timed round of HEAD so much longer, to see that this is found: ab . . --plant 5%%",
+    )
+    parser.add_argument(
+        "--instructions",
+        action=argparse.BooleanOptionalAction,
+        help="afterwards count the instructions of a call, on both sides, where the code differs",
+    )
+    parser.add_argument(
+        "--plan",
+        action=argparse.BooleanOptionalAction,
+        help="only say what would be inspected, why, and how long it takes; nothing is started",
+    )
+    add_strict(parser)
+    text = "time only part I of N, with 1/N of the family-wise error rate"
+    OPTIONS["shard"].declare(parser.add_argument, text=text)
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write a Markdown table to FILE")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Time and compare, print the verdicts, and return the exit code."""
+    from ..drive import coordinator
+    from ..drive.inspecting import counted
+    from ..process import slowdown
+    from ..show import causes, markdown, verdicts, wording
+    from ..show.document import Note
+
+    shard = None if options.shard is None else Shard.parse(options.shard)
+    thresholds = thresholds_of(options)
+    if shard:
+        thresholds = replace(thresholds, family_level=shard.family_level(thresholds.family_level))
+    if any(word.startswith("--gnn-shard") for word in options.rest):
+        raise UsageError(
+            "--gnn-shard does not divide the error rate; give gnnbench ab its own --shard, before --"
+        )
+    planted = options.plant and f"{100 * options.plant:g}%"
+    effect = () if options.effect is None else ("--effect", options.effect)
+    again = (*effect, *(("--dependencies",) if options.dependencies else ()))
+    setting = coordinator.TimedSetting(
+        arguments=suite(options.rest, "gnnbench ab BASE HEAD"),
+        folder=Path.cwd(),
+        timeout_seconds=options.timeout,
+        seed=secrets.randbits(32),
+        time_all=options.time_all or bool(planted),
+        results=results_of(options),
+        cache=cache_folder(),
+        thresholds=thresholds,
+        per_benchmark_seconds=options.budget,
+        total_seconds=options.total_budget,
+        shard=shard,
+        options=(*again, *(("--plant", planted) if planted else ())),
+    )
+    _check(options)
+    with both_sides(options, setting.arguments) as (*sides, progress):
+        base, head = map(slowdown.planted, sides, (0.0, options.plant)) if planted else sides
+        if options.plan:
+            streams.show(_plan(coordinator.planned(base, head, setting, progress), options))
+            return NOTHING_SLOWER
+        found = coordinator.run(base, head, setting, progress)
+        if options.instructions and not found.interrupted:
+            found = counted(found, base, head, setting, progress)
+    if planted:
+        found = replace(found, notes=(*found.notes, f"a slowdown of {planted} was planted in the head"))
+    found = replace(found.settled(), path=options.json or Path())
+    comparison = found.comparison
+    texts = {options.json: as_text(found.as_json()), options.markdown: markdown.write([found])}
+    with saving(texts):
+        told = causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None)
+        streams.show([*verdicts.document(comparison, told), *map(Note, found.all_notes())])
+        if found.interrupted:
+            left = sum(not (row.counts and row.counts.decided) for row in found.rows)
+            streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")
+        assert found.seconds is not None
+        how = f"{planted} planted; " if planted else ""
+        streams.say(f"{wording.result(comparison)}; {how}{units.seconds(found.seconds)}")
+    if found.interrupted:
+        return INTERRUPTED
+    if shard and not comparison.rows:
+        return NOTHING_SLOWER  # this shard has no benchmarks
+    return exit_code(comparison, strict=options.strict)
+
+
+def _planted(text: str) -> float:
+    value = units.read_fraction(text)
+    if value is None:
+        raise argparse.ArgumentTypeError(f"{text!r} must lie between 0 and 1, as in 5%")
+    return value
+
+
+def _plan(found: "Planned", options: argparse.Namespace) -> "Document":
+    from ..show.document import Note
+
+    count = units.count(len(found.left), "benchmark") if found.left or found.known else "all benchmarks"
+    about = "" if found.seconds is None else f", about {units.seconds(found.seconds)} as last time"
+    lines = [f"known from files, nothing to start: {units.count(found.known, 'benchmark')}"]
+    if found.left or not found.known:
+        lines += [f"to inspect: {count}{about}", *(f"  {name}" for name in found.left)]
+        lines += [f"why: {line}" for line in found.why]
+        most = (
+            "" if options.total_budget is None else f", at most {units.seconds(options.total_budget)} in all"
+        )
+        each = units.seconds(options.budget)
+        lines.append(f"to time: those of them that run other code, {each} each on average{most}")
+    return list(map(Note, lines))
+
+
+def _check(options: argparse.Namespace) -> None:
+    """See that files can be written and instructions counted here, before anything is timed."""
+    for file in filter(None, (options.json, options.markdown)):
+        check_writable(file)
+    if not options.instructions:
+        return
+    from ..measure.instructions.counting import counter_name
+
+    try:
+        counter_name()
+    except UsageError as error:
+        raise UsageError(f"--instructions: {error}") from None

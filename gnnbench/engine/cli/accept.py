@@ -1,0 +1,86 @@
+"""`gnnbench accept FILE [ID...] --reason TEXT`: writes down that a change is intended.
+
+What is accepted is a slowdown, more memory, or with `--result` another result.
+"""
+
+import argparse
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..ground import units
+from ..ground.errors import UsageError
+from . import streams
+from .common import NOTHING_SLOWER
+
+if TYPE_CHECKING:
+    from ..judge.accepted import Accepted
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="result of gnnbench ab --json or gnnbench compare --json, or the run file of "
+        "pytest --benchmark-compare --benchmark-json=FILE",
+    )
+    parser.add_argument(
+        "ids",
+        nargs="*",
+        metavar="ID",
+        help="the benchmarks to accept. Default: all that are slower or need more memory; with --result, "
+        "also the one with another result. Several of these must be named.",
+    )
+    parser.add_argument(
+        "--result", action=argparse.BooleanOptionalAction, help="also accept that results are others"
+    )
+    parser.add_argument("--reason", required=True, metavar="TEXT", help="why they are intended; it is shown")
+    parser.add_argument(
+        "--until", type=_day, metavar="DATE", help="the last day on which they are accepted, as in 2027-01-31"
+    )
+    parser.set_defaults(run=run)
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not a day, as in 2027-01-31") from None
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the entries, say what was accepted, and return the exit code."""
+    from ..drive import acceptable
+    from ..store import accepted
+
+    if not options.reason.strip():
+        raise UsageError("--reason is empty; say why the slowdown is intended")
+    found = _file()
+    if options.until and options.until < found.today:
+        raise UsageError(f"--until {options.until} is past; give today or a later day")
+    new, replaced = acceptable.entries(
+        options.file, options.ids, found, options.reason.strip(), options.until, results=bool(options.result)
+    )
+    accepted.write(found, new, replaced)
+    for one in new:
+        ratio = units.ratio(one.ratio, changed=True)
+        times = [f"{ratio} ({units.interval(one.low, one.high)})"] if one.slows else []
+        memory = [f"{units.size(one.more_bytes)} more memory"] if one.more_bytes else []
+        results = ["another result"] if one.result else []
+        what = " and ".join(times + memory + results)
+        streams.say(f"accepted {what} from {one.base[:10]} to {one.head[:10]}: {one.benchmark}")
+    instead = f", instead of {units.count(len(replaced), 'older one')}" if replaced else ""
+    what = "1 entry" if len(new) == 1 else f"{len(new)} entries"
+    streams.say(f"{what} written to {found.file}{instead}; commit the file together with the change")
+    return NOTHING_SLOWER
+
+
+def _file() -> "Accepted":
+    """Return the project's file; if there is none, the place of a new one: pytest's rootdir."""
+    from ..plugin.rootdir import rootdir, settled
+    from ..store import accepted
+
+    found = accepted.find(Path.cwd())
+    return found if found.entries or found.file.exists() else accepted.find(rootdir(settled([])))

@@ -1,0 +1,57 @@
+"""`gnnbench affected BASE HEAD [-- PYTEST ARGS]`: lists the benchmarks whose code a change affects."""
+
+import argparse
+from pathlib import Path
+
+from ..ground import units
+from ..ground.files import cache_folder, check_writable
+from ..ground.json_io import as_text
+from . import streams
+from .common import NOT_JUDGED, add_results, add_variants, both_sides, results_of, saving, suite
+
+INSPECTED = 0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_variants(parser)
+    parser.add_argument(
+        "--explain",
+        metavar="ID",
+        help="show everything that differs for one benchmark: its test id, or a part that no other id has",
+    )
+    add_results(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Inspect, print what is affected, and return the exit code."""
+    from ..drive import affected
+    from ..process.processes import Setting
+    from ..show import affected as shown
+
+    arguments = suite(options.rest, "gnnbench affected BASE HEAD")
+    if options.json:
+        check_writable(options.json)
+    setting = Setting(
+        arguments=arguments,
+        folder=Path.cwd(),
+        timeout_seconds=options.timeout,
+        results=results_of(options),
+        cache=cache_folder(),
+    )
+    with both_sides(options, arguments) as (base, head, progress):
+        found = affected.run(base, head, setting, progress, options.explain)
+    with saving({options.json: as_text(found.as_json())}):
+        if options.explain:
+            for name, one in found.benchmarks.items():
+                print("\n".join(shown.explanation(name, one)))
+        else:
+            streams.show(shown.document(found, streams.width()))
+        for note in found.notes:
+            streams.say(note)
+        if not found.benchmarks:
+            streams.say("no benchmark was inspected")
+        elif not options.explain:
+            streams.say(f"{shown.summary(found)}; {units.seconds(found.seconds)}")
+    return INSPECTED if any(not one.failed for one in found.benchmarks.values()) else NOT_JUDGED

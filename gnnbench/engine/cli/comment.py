@@ -1,0 +1,68 @@
+"""`gnnbench comment RESULT.json...`: writes results as a comment for a pull request."""
+
+import argparse
+import os
+import re
+import sys
+from pathlib import Path
+
+from ..ground.errors import UsageError
+from ..ground.files import save
+
+WRITTEN = 0
+_LONGEST_TITLE = 200
+_URL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9._~:/?#@!$&'*+,;=%-]{0,1999}")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "results",
+        nargs="+",
+        type=Path,
+        metavar="RESULT.json",
+        help="result of gnnbench ab --json or gnnbench compare --json; several make one comment",
+    )
+    parser.add_argument(
+        "--title", default="", metavar="TEXT", help="title; an earlier comment with the same title is updated"
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the comment to FILE")
+    parser.add_argument("--details-url", default="", metavar="URL", help="link to the full report")
+    parser.add_argument(
+        "--repository",
+        default=os.environ.get("GITHUB_REPOSITORY", ""),
+        metavar="OWNER/NAME",
+        help="repository of the pull request. Default: the variable GITHUB_REPOSITORY.",
+    )
+    parser.add_argument(
+        "--pull-request",
+        metavar="N",
+        help="post the comment to pull request N, with GitHub's command gh and its token",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the comment and return 0, whatever the verdicts are."""
+    from ..drive import result
+    from ..show import github, markdown
+
+    if options.details_url and not _URL.fullmatch(options.details_url):
+        raise UsageError(f"--details-url {options.details_url!r} must be a URL, as in https://...")
+    if len(options.title) > _LONGEST_TITLE:
+        raise UsageError(f"--title has {len(options.title)} characters; give at most {_LONGEST_TITLE}")
+    target = None
+    if options.pull_request is not None:
+        target = github.PullRequest.parse(options.repository, options.pull_request)
+    results = [result.read(path) for path in options.results]
+    marker = github.marker(options.title)
+    most = markdown.MOST_CHARACTERS - len(marker) - 2
+    text = markdown.write(results, options.title, options.details_url, most)
+    if options.output:
+        save(options.output, f"{text}\n{marker}\n", options.results)
+    elif not target:
+        sys.stdout.write(f"{text}\n{marker}\n")
+    if target:
+        address, known = target.publish(text, marker)
+        print(f"{'updated' if known else 'created'} {address}")
+    return WRITTEN

@@ -1,0 +1,182 @@
+"""What several subcommands share: exit codes and arguments."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..ground.errors import UsageError
+from ..ground.files import above, save
+from ..ground.options import OPTIONS, TIMEOUT_SECONDS
+from ..store.option_defaults import passed_on
+from . import streams
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from ..judge.comparison import Comparison
+    from ..judge.verdict import Thresholds
+    from ..process.variants.prepare import Prepared
+
+NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
+INTERRUPTED = 130
+WRONG_USAGE = 2
+
+
+def suite(rest: Sequence[str], command: str) -> list[str]:
+    """Return pytest's arguments, with the same suite and rootdir from each folder of the repository.
+
+    If none of them names a path, the nearest folder `benchmarks` is added: here or above, in the repository.
+    Without such a folder, pytest's own `testpaths` hold.
+    """
+    from ..plugin.rootdir import has_testpaths, settled
+
+    # A word after an option may be its value.
+    words = [word for before, word in zip(("", *rest), rest, strict=False) if not before.startswith("-")]
+    if any(os.path.exists(word.partition("::")[0]) for word in words):  # noqa: PTH110 - False for any text
+        return settled(rest)
+    found = nearest("benchmarks")
+    if found is None and has_testpaths(rest):
+        return settled(rest)
+    if found is None:
+        raise UsageError(f"no folder benchmarks here; give the path of the suite: {command} -- PATH")
+    return settled([found, *rest])
+
+
+def nearest(path: str) -> str | None:
+    """Return a path as it is typed here: that of the nearest folder that has it, from here up."""
+    found = (folder / path for folder in above(Path.cwd()))
+    return next((os.path.relpath(one) for one in found if one.exists()), None)
+
+
+def add_effect(parser: argparse.ArgumentParser, text: str = "minimum effect of interest") -> None:
+    """Declare `--effect`; if it is not typed, it stays None, because rules win over the settings' default."""
+    OPTIONS["effect"].declare(parser.add_argument, text=f"{text}. Default: 3%.")
+
+
+def add_strict(parser: argparse.ArgumentParser) -> None:
+    """Declare `--strict`."""
+    text = "exit with 3 if a benchmark is undecided or incomparable"
+    OPTIONS["strict"].declare(parser.add_argument, text=text)
+
+
+def add_results(parser: argparse.ArgumentParser) -> None:
+    """Declare `--no-results`."""
+    text = "compare what both variants return where their code differs. Default: compare."
+    OPTIONS["results"].declare(parser.add_argument, text=text)
+
+
+def results_of(options: argparse.Namespace) -> bool:
+    """Return whether results are compared."""
+    return bool(OPTIONS["results"].value(options.results))
+
+
+def effect_of(options: argparse.Namespace) -> float:
+    """Return the effect that was typed, or else the usual one."""
+    typed = options.usual.get("effect") if options.effect is None else options.effect
+    found: float = OPTIONS["effect"].value(typed)
+    return found
+
+
+def thresholds_of(options: argparse.Namespace) -> "Thresholds":
+    """Return that effect with what the project accepts, and its rules, whose effects a typed one replaces."""
+    from ..judge.verdict import Thresholds
+    from ..store import accepted
+
+    rules = options.settings if options.effect is None else options.settings.without_effects()
+    return Thresholds(effect_of(options), rules=rules, accepted=accepted.find(Path.cwd()))
+
+
+def add_variants(parser: argparse.ArgumentParser) -> None:
+    """Declare BASE and HEAD, and the options of the processes that run them."""
+    kinds = "git:REF, git:DIR@REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE, or . for the working tree"
+    parser.add_argument(
+        "base",
+        metavar="BASE",
+        help=f"the older variant: {kinds}; to combine several, quote them as one argument",
+    )
+    parser.add_argument("head", metavar="HEAD", help="the newer variant")
+    add_processes(parser)
+
+
+def add_processes(parser: argparse.ArgumentParser, *, json: bool = True) -> None:
+    """Declare the options of processes that run variants, and `--json`."""
+    add_seconds(parser, "--timeout", "stop a process that has not answered for S seconds", TIMEOUT_SECONDS)
+    parser.add_argument(
+        "--dependencies",
+        action=argparse.BooleanOptionalAction,
+        help="also install the dependencies of pip: requirements",
+    )
+    if json:
+        parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
+
+
+@contextmanager
+def both_sides(
+    options: argparse.Namespace, arguments: Sequence[str]
+) -> "Iterator[tuple[Prepared, Prepared, Progress]]":
+    """Prepare BASE and HEAD, and show the progress of processes that run them."""
+    from ..ground import environment
+    from ..process.variants import variant
+    from ..process.variants.prepare import both
+
+    base, head = variant.parse(options.base), variant.parse(options.head)
+    environment.let_idle_threads_sleep()  # the processes do so too
+    with (
+        passed_on(options.settings, arguments),
+        Progress() as progress,
+        both(base, head, Path.cwd(), progress, dependencies=options.dependencies) as sides,
+    ):
+        yield *sides, progress
+
+
+@contextmanager
+def saving(texts: "Mapping[Path | None, str]") -> "Iterator[None]":
+    """Save texts after what is printed inside, also if the output was closed."""
+    try:
+        yield
+        sys.stdout.flush()
+    finally:
+        for file, text in texts.items():
+            if file:
+                save(file, text)
+
+
+def add_seconds(parser: argparse.ArgumentParser, name: str, text: str, default: float | None = None) -> None:
+    """Declare an option that takes seconds; its help is the text and the default, if there is one."""
+    more = "" if default is None else f". Default: {default:.0f}."
+    parser.add_argument(name, type=positive_seconds, default=default, metavar="S", help=f"{text}{more}")
+
+
+def positive_seconds(text: str) -> float:
+    """Read a number of seconds; argparse reports one that is not positive."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} must be more than 0 seconds, as in 30")
+    return seconds
+
+
+def say_left_out(found: "Iterable[tuple[Path, Sequence[str]]]") -> None:
+    """Print what is left out of run files, beside the result."""
+    from ..store.left_out import by_file
+
+    for line in by_file(found):
+        streams.say(f"gnnbench: {line}", sys.stderr)
+
+
+def exit_code(found: "Comparison", *, strict: bool) -> int:
+    """Return the exit code for a comparison, see docs/cli.md."""
+    counted = [row.judgement for row in found.rows if row.judgement.verdict != "ignored"]
+    verdicts: set[str] = {judgement.verdict for judgement in counted}
+    judged = bool(found.rows) and (not counted or any(judgement.judged for judgement in counted))
+    if any(row.is_worse for row in found.rows):
+        return SLOWER
+    unsure = verdicts & {"undecided", "incomparable"}
+    return NOTHING_SLOWER if judged and not (strict and unsure) else NOT_JUDGED

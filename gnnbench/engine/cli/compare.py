@@ -1,0 +1,171 @@
+"""`gnnbench compare A.json... -- B.json...`: compares saved run files as `--benchmark-compare` does.
+
+With `--by`, it compares the benchmarks of one run.
+"""
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..ground.errors import UsageError
+from ..ground.files import distinct, save
+from ..ground.json_io import as_text
+from . import streams
+from .common import (
+    NOT_JUDGED,
+    NOTHING_SLOWER,
+    add_effect,
+    add_strict,
+    effect_of,
+    exit_code,
+    say_left_out,
+    thresholds_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ..show.document import Document
+    from ..store.run_file import RunFile
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "base",
+        nargs="+",
+        type=Path,
+        metavar="A.json",
+        help="run files of the older version, one for each process; after --: those of the newer version",
+    )
+    add_effect(parser)
+    add_strict(parser)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
+    parser.add_argument(
+        "--by",
+        metavar="FIELD[=BASE]",
+        help="compare the benchmarks of one run that differ only in this field with those in which it is "
+        "BASE, or the run's first value. FIELD: platform, dtype, hidden, dataset, threads, or a parameter "
+        "of pytest. The files are processes of one run.",
+    )
+    parser.add_argument(
+        "--format", choices=("json", "markdown"), help="print the result in this form, without a table"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare, print the verdicts, and return the exit code."""
+    paths = distinct((*options.base, *map(Path, options.rest)))
+    return _two_sides(options, paths) if options.by is None else _along(options, paths)
+
+
+def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
+    from ..drive.result import of_runs
+    from ..show import causes, markdown, verdicts, wording
+    from ..show.document import Note
+    from ..store import run_file
+
+    if not options.rest:
+        raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
+    head, base = map(run_file.read_all, (map(Path, options.rest), options.base))
+    say_left_out((run.path, run.left_out) for run in (*base, *head))
+    for side in (base, head):
+        _check_versions(side)
+    effect = () if options.effect is None else ("--effect", options.effect)
+    result = of_runs(base, head, thresholds_of(options), effect)
+    found = result.comparison
+    if not found.rows:
+        raise UsageError("these files contain no benchmarks")
+    result = replace(result, path=options.json or Path())
+    changes = _changes(base[0], head[0])
+    noted = replace(result, notes=(*changes, *result.notes))
+    _give(
+        options,
+        paths,
+        result.as_json(),
+        lambda: [
+            *map(Note, changes),
+            *verdicts.document(found, causes.of_result(result)),
+            *map(Note, (*result.notes, wording.result(found))),
+        ],
+        markdown=lambda: markdown.write([noted]),
+    )
+    return exit_code(found, strict=options.strict)
+
+
+def _along(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
+    """Compare the benchmarks of one run: nothing within a run is a regression."""
+    from ..drive import along
+    from ..drive.axis import Axis
+    from ..judge.verdict import Thresholds
+    from ..show import along as along_document
+    from ..show import markdown_text
+    from ..store import run_file
+
+    if options.rest:
+        raise UsageError("--by compares within one run: name its files without --, one for each process")
+    axis = Axis.parse(options.by)
+    thresholds = Thresholds(effect_of(options))
+    runs = [run_file.read(path) for path in options.base]
+    say_left_out((run.path, run.left_out) for run in runs)
+    found = along.compare(runs, axis, thresholds)
+    shown = along_document.document(found, thresholds)
+    _give(
+        options,
+        paths,
+        found.as_json(thresholds, options.base),
+        lambda: shown,
+        markdown=lambda: markdown_text.markdown(shown),
+    )
+    compared = [row for row in found.rows if row.judgement.ratio is not None]
+    verdicts = {row.judgement.verdict for row in found.rows}
+    unsure = options.strict and verdicts & {"undecided", "incomparable"}
+    return NOTHING_SLOWER if compared and not unsure else NOT_JUDGED
+
+
+def _give(
+    options: argparse.Namespace,
+    paths: "Sequence[Path]",
+    content: "Mapping[str, Any]",
+    document: "Callable[[], Document]",
+    **forms: "Callable[[], str]",
+) -> None:
+    """Save the result if that is asked for, and print it: as a document, or in the form that is asked for."""
+    text = as_text(content)
+    if options.json:
+        save(options.json, text, paths)
+    if options.format:
+        sys.stdout.write(text if options.format == "json" else forms[options.format]())
+    else:
+        streams.show(document())
+
+
+def _check_versions(side: "Sequence[RunFile]") -> None:
+    """Refuse runs of one side that have different versions."""
+    from ..drive.runs import describe_fields
+    from ..ground import environment
+
+    first = side[0]
+    for run in side[1:]:
+        if run.environment and first.environment:
+            fields = environment.differences(first.environment, run.environment, environment.WHAT)
+            if fields:
+                raise UsageError(
+                    f"{first.path} and {run.path} are on one side, but differ in {describe_fields(fields)}; "
+                    "give runs of one version on each side"
+                )
+
+
+def _changes(base: "RunFile", head: "RunFile") -> list[str]:
+    """Return a line on what differs between the code of two runs, if anything is known to."""
+    from ..process.variants import rebuild
+
+    if not base.sources or not head.sources:
+        return []
+    # Of other packages, one of the files does not say anything.
+    both = {name: one for name, one in base.sources.packages.items() if name in head.sources.packages}
+    found = rebuild.differences(replace(base.sources, packages=both), head.sources)
+    return [f"since the base: {', '.join(found)}"] if found else []

@@ -1,0 +1,214 @@
+"""`gnnbench doctor`: checks the installation, and lists settings of this machine that disturb timings."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from ..ground import devices, environment, units
+from ..ground.environment import Environment, Gpu
+from ..ground.files import cache_folder, project
+from ..process.variants import overlay
+from ..store.suite import Diagnosis, installed
+from .common import NOTHING_SLOWER, WRONG_USAGE
+
+
+def _note(what: str, detail: str, remedy: str = "") -> Diagnosis:
+    return Diagnosis(what, "note", detail, remedy)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `gnnbench doctor`."""
+    suite = installed()
+    for name in suite.doctor_options:
+        suite.options[name].declare(parser.add_argument)
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from ..show.console import Console
+
+    console = Console()
+    marks = {"ok": "[green]ok[/green]", "note": "[yellow]note[/yellow]", "missing": "[red]missing[/red]"}
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    unusable = False
+    with console.status("checking"):
+        for finding in examine(vars(options), cache_folder(), project(Path.cwd())):
+            remedy = f"\n→ {finding.remedy}" if finding.remedy else ""
+            table.add_row(finding.what, marks[finding.status], escape(f"{finding.detail}{remedy}"))
+            unusable |= finding.required and finding.status == "missing"
+    console.print(table)
+    return WRONG_USAGE if unusable else NOTHING_SLOWER
+
+
+def examine(options: Mapping[str, Any], cache: Path, folder: Path) -> Iterator[Diagnosis]:
+    """Yield findings about packages, devices, folders and disturbances of timings."""
+    yield Diagnosis("python", "ok", sys.version.split()[0])
+    yield from installed().diagnoses(options, folder)
+    here = environment.collect()
+    yield _cuda(here.gpu)
+    yield _cache(cache)
+    if (overlays := cache / overlay.FOLDER).is_dir():
+        size = units.size(overlay.size_bytes(overlays))
+        yield Diagnosis("variants", "ok", f"{overlays}: {size} of packages that pip installed for variants")
+    yield Diagnosis("processor", "ok", _processor(here))
+    yield Diagnosis("system", "ok", _system(here))
+    yield from _processor_disturbances(here)
+    yield from _system_disturbances(here)
+    if here.gpu:
+        yield from _gpu_disturbances(here.gpu)
+
+
+def _cache(cache: Path) -> Diagnosis:
+    nearest = next(folder for folder in (cache, *cache.parents) if folder.exists())
+    if nearest.is_dir() and os.access(nearest, os.W_OK):
+        return Diagnosis("cache", "ok", str(cache))
+    return Diagnosis(
+        "cache", "missing", f"{cache} is not writable", "set GNNBENCH_CACHE to a writable folder", True
+    )
+
+
+def _cuda(gpu: Gpu | None) -> Diagnosis:
+    if why_not := devices.why_no_cuda():
+        return _note("cuda", f"not available: {why_not}")
+    if gpu is None:
+        return _note(
+            "cuda",
+            f"CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES')} names no GPU of this machine",
+            "choose one that nvidia-smi -L lists",
+        )
+    known = (
+        gpu.name,
+        f"driver {gpu.driver}",
+        f"CUDA {gpu.cuda}",
+        gpu.graphics_clock_mhz and f"{gpu.graphics_clock_mhz} MHz now",
+        gpu.power_cap_watts and f"power cap {gpu.power_cap_watts:.0f} W",
+    )
+    return Diagnosis("cuda", "ok", ", ".join(str(part) for part in known if part))
+
+
+def _processor(here: Environment) -> str:
+    memory = f"{here.memory_bytes / 2**30:.0f} GiB"
+    return f"{here.cpu}, {here.architecture}, {here.cores} cores, {here.threads} threads, {memory}"
+
+
+def _system(here: Environment) -> str:
+    settings = (
+        here.system,
+        here.huge_pages and f"huge pages {here.huge_pages}",
+        here.governor and f"governor {here.governor}",
+        here.allocator,
+        here.openmp,
+        *(f"{name}={value}" for name, value in here.thread_settings),
+    )
+    return ", ".join(filter(None, settings))
+
+
+def _processor_disturbances(here: Environment) -> Iterator[Diagnosis]:
+    if here.wait_policy.upper() != "PASSIVE":
+        yield _note(
+            "idle threads",
+            f"OMP_WAIT_POLICY is {here.wait_policy or 'unset'}: idle OpenMP threads spin and disturb timings",
+            "gnnbench sets it to PASSIVE for the suite; export OMP_WAIT_POLICY=PASSIVE for your own scripts",
+        )
+    if here.quota_cores is not None and here.quota_cores < here.threads:
+        yield _note(
+            "CPU quota",
+            f"limits {here.threads} threads to the CPU time of {here.quota_cores:g} cores: the system pauses "
+            "them for milliseconds when it is used up",
+            f"export OMP_NUM_THREADS={max(1, int(here.quota_cores))}, or raise the container's limit",
+        )
+    if environment.read("sys/devices/system/cpu/smt/active") == "1":
+        yield _note(
+            "hyperthreads",
+            "two threads may share a core",
+            "export OMP_PLACES=cores OMP_PROC_BIND=close, and use at most one thread per core",
+        )
+    if here.governor not in ("", "performance"):
+        yield _note(
+            "governor",
+            f"{here.governor}: the clock changes with the load",
+            "sudo cpupower frequency-set -g performance",
+        )
+    if here.boost:
+        intel = environment.read("sys/devices/system/cpu/intel_pstate/no_turbo")
+        switch = "1 | sudo tee {}/intel_pstate/no_turbo" if intel else "0 | sudo tee {}/cpufreq/boost"
+        yield _note(
+            "turbo",
+            "the clock depends on temperature and on how many cores are busy",
+            f"echo {switch.format('/sys/devices/system/cpu')}",
+        )
+
+
+def _system_disturbances(here: Environment) -> Iterator[Diagnosis]:
+    load = psutil.getloadavg()[0]
+    if load > here.cores / 4:
+        yield _note("load", f"{load:.1f} on {here.cores} cores in the last minute", "stop other programs")
+    if " hypervisor" in (environment.read("proc/cpuinfo") or ""):
+        yield _note("virtual machine", "other machines on the host change its speed", "use gnnbench ab")
+    if psutil.swap_memory().used > 2**28:
+        yield _note("swap", "in use: memory is short", "free memory before measuring")
+    if here.huge_pages == "always":
+        yield _note(
+            "huge pages",
+            "always: arrays get large or small pages by chance, so times have two modes",
+            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+        )
+
+
+def _gpu_disturbances(gpu: Gpu) -> Iterator[Diagnosis]:
+    import pynvml
+
+    with devices.gpu() as ask:
+        assert ask is not None
+        top_mhz = ask("MaxClockInfo", pynvml.NVML_CLOCK_GRAPHICS)
+        reasons = ask("CurrentClocksEventReasons")
+        cap_milliwatts = ask("PowerManagementDefaultLimit")
+        persistent = ask("PersistenceMode")
+        mode = ask("ComputeMode")
+        # A desktop uses it as well.
+        kinds = (ask("ComputeRunningProcesses"), ask("GraphicsRunningProcesses"))
+        others = sorted({process.pid for found in kinds for process in found or ()})
+    if reasons is not None and not reasons & pynvml.nvmlClocksEventReasonUserDefinedClocks:
+        yield _note(
+            "GPU clocks",
+            f"not locked, as far as the driver reports: up to {top_mhz} MHz, depending on load and heat",
+            "sudo nvidia-smi -lgc MHZ with a clock it can hold; sudo nvidia-smi -rgc afterwards",
+        )
+    if gpu.power_cap_watts and cap_milliwatts and gpu.power_cap_watts * 1000 < cap_milliwatts:
+        default = f"{cap_milliwatts / 1000:.0f}"
+        yield _note(
+            "GPU power",
+            f"capped at {gpu.power_cap_watts:.0f} W; the default is {default} W",
+            f"sudo nvidia-smi -pl {default}",
+        )
+    if others:
+        yield _note("GPU load", f"used by process {', '.join(map(str, others))}", "wait, or stop them")
+    if mode not in (None, pynvml.NVML_COMPUTEMODE_DEFAULT):
+        yield _note(
+            "compute mode",
+            "only one process may use the GPU at a time; gnnbench ab needs two",
+            "sudo nvidia-smi -c DEFAULT",
+        )
+    if persistent == pynvml.NVML_FEATURE_DISABLED:
+        yield _note(
+            "persistence",
+            "off: the driver unloads between runs, and the GPU's settings are lost",
+            "sudo nvidia-smi -pm 1",
+        )
+    if gpu.mig:
+        yield _note(
+            "MIG",
+            "the GPU is divided into slices that share its power and clock",
+            "keep the other slices idle",
+        )

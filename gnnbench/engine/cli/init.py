@@ -1,0 +1,155 @@
+"""`gnnbench init`: writes settings, a first benchmark and a workflow."""
+
+import argparse
+import importlib.util
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..ground import git, units
+from ..ground.errors import UsageError
+from . import streams
+from .common import add_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..drive.adopt import Adoption, Project
+
+READY = 0
+_MOST_NAMED = 5
+_PACKAGES = "does it need packages that are not installed?"
+_TIMEOUT_SECONDS = 300.0
+"""Of the collection. Importing torch took 8 s on a quiet machine."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="files and folders with benchmarks, if pytest does not find them by itself",
+    )
+    parser.add_argument(
+        "--action",
+        metavar="OWNER/NAME@REF",
+        help="gnnbench's own repository and commit, for the workflow",
+    )
+    add_seconds(parser, "--timeout", "stop the collection after S seconds", _TIMEOUT_SECONDS)
+    parser.add_argument("--yes", action="store_true", help="write without asking")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show what is found and what would be written, write it, and return 0."""
+    from ..drive import adopt
+    from ..process.variants import fresh
+
+    for path in options.paths:
+        if not Path(path.partition("::")[0] or "missing").exists():
+            raise UsageError(f"no such file or folder: {path!r}: name those that have benchmarks, or nothing")
+    if why := git.refusal(Path.cwd()):
+        raise UsageError(f"git refuses the repository here: {why}")
+    folder = git.top(Path.cwd())
+    if folder != Path.cwd().resolve():
+        streams.say(f"repository: {folder}")
+    named = [os.path.relpath(path, folder) for path in options.paths]
+    project = _project(folder, named, options.timeout)
+    planned = adopt.make(project, options.action, settings=options.settings.file is None)
+    _show(planned)
+    if not planned.files:
+        streams.say("nothing to write")
+    elif options.yes or _agreed(len(planned.files)):
+        adopt.write(planned)
+    else:
+        streams.say("nothing was written")
+        return READY
+    first = f"still to do: {planned.left}; then run" if planned.left else "to see that they run"
+    streams.say(f"{first}: {fresh.typed(_here(project), Path.cwd())}")
+    _say_next(planned)
+    return READY
+
+
+def _project(folder: Path, named: "Sequence[str]", timeout_seconds: float) -> "Project":
+    """Return the repository with the benchmarks that pytest collects in it."""
+    from ..drive.adopt import Project
+    from ..process.variants import fresh
+    from ..process.variants.collected import may_time
+    from .progress import Progress
+
+    with Progress() as progress:
+        progress.step("pytest --collect-only", timeout_seconds)
+        try:
+            found = fresh.collect(named or ["."], folder, timeout_seconds)
+        except fresh.LateError as error:
+            said = "collecting did not end in time, and was stopped; --timeout gives it longer"
+            raise UsageError(said, *str(error).splitlines()[1:]) from None
+    refused = [f"{file} cannot be collected: {reason}" for file, reason in found.refused.items()]
+    benchmarks = (*found.benchmarks, *found.deselected)
+    if not benchmarks and any(may_time(folder / file) for file in found.refused):
+        raise UsageError(f"no benchmark here: {_PACKAGES}", *refused)
+    if not benchmarks and (named or found.untimed):
+        raise UsageError("pytest finds no benchmarks here", *found.untimed, *refused)
+    for line in (*refused[:_MOST_NAMED], *found.untimed):
+        streams.say(line)
+    functions = dict.fromkeys(one.partition("[")[0] for one in benchmarks)
+    return Project(folder, tuple(functions), named, found.overriding, has_testpaths=found.has_testpaths)
+
+
+def _show(planned: "Adoption") -> None:
+    from ..drive.adopt import BENCHMARK, IGNORED
+
+    project = planned.project
+    if project.benchmarks:
+        count = units.count(len(project.benchmarks), "benchmark function")
+        streams.say(f"{count} in {' '.join(project.suite)}")
+    if project.around:
+        streams.say(
+            f"they lie inside the package {project.around}: gnnbench ab cannot compare versions of it; move "
+            "them out of it"
+        )
+    for path in planned.kept:
+        streams.say(f"exists, and is kept: {path}")
+    if text := planned.files.get(BENCHMARK):
+        print(f"\n{BENCHMARK}:\n")
+        print("".join(f"    {line}".rstrip() + "\n" for line in text.splitlines()))
+    for path, text in planned.files.items():
+        added = f": {units.count(len(text.split()), 'line')} added" if path == IGNORED else ""
+        streams.say(f"will be written: {path}{added}")
+
+
+def _agreed(count: int) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("nothing was written: nobody can answer here; give --yes to write without asking")
+    print(f"write {units.count(count, 'file')}? [Y/n] ", end="", flush=True)
+    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+
+
+def _say_next(planned: "Adoption") -> None:
+    from ..process.variants import fresh
+
+    project = planned.project
+    if to_do := planned.to_do():
+        streams.say(f"still to do: {to_do}")
+    words = _here(project)
+    suite = shlex.join(words)
+    if not project.benchmarks and not project.has_testpaths:
+        streams.say(
+            f"pytest without arguments runs {suite} too: pytest --benchmark-skip leaves it out, and so does "
+            'testpaths = ["tests"] in pytest\'s settings'
+        )
+    if project.around:
+        streams.say(f"commit, and before your next change: gnnbench baseline record -- {suite}")
+        streams.say(f"after it: {fresh.typed([*words, '--benchmark-compare'], Path.cwd())}")
+        return
+    streams.say(f"after your next change: gnnbench ab git:HEAD . --json ab.json -- {suite}")
+    install = "" if importlib.util.find_spec("altair") else "pip install 'gnnbench[report]', and "
+    streams.say(f"then a page of it: {install}gnnbench report ab.json")
+
+
+def _here(project: "Project") -> list[str]:
+    """Return pytest's arguments for the benchmarks as they are typed in this folder."""
+    return [*(os.path.relpath(project.folder / one) for one in project.suite), *project.options]

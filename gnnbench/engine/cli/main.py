@@ -1,0 +1,116 @@
+"""The `gnnbench` command."""
+
+import argparse
+import pkgutil
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+
+from ... import __version__
+from ..ground import settings, signals
+from ..ground.errors import UsageError, one_line
+from ..ground.packages import missing
+from ..store import option_defaults
+from ..store.suite import installed
+from . import streams
+from .common import INTERRUPTED, WRONG_USAGE
+
+_COMMANDS = {
+    "doctor": "check the installation, and what on this machine disturbs timings",
+    "init": "set up a repository: settings, a first benchmark and a workflow, shown before they are written",
+    "baseline": "record timings for pytest --benchmark-compare, and manage the records",
+    "ab": "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]",
+    "accept": "write down that a change is intended: accept RESULT.json [ID...] --reason TEXT",
+    "affected": "list the benchmarks whose code changed, without timing: affected BASE HEAD [-- PYTEST ARGS]",
+    "bisect": "find the commit or release that changed a time: bisect GOOD BAD [-- PYTEST ARGS]",
+    "profile": "show where a benchmark spends its time: profile SELECT [--with KIND] [-- PYTEST ARGS]",
+    "compare": "compare saved runs: compare A.json... -- B.json...",
+    "comment": "write results as a comment for a pull request: comment RESULT.json...",
+    "merge": "join the results of shards: merge SHARD.json... -o WHOLE.json",
+    "report": "make an HTML page, and slides: report RUN.json [BASE.json ...]",
+}
+"""What each module's subcommand does, in the order of `--help`, below those of the suite."""
+_APPS = Path(__file__).parents[2] / "apps"
+"""Each folder here is a subcommand, too, whose module `command` says in HELP what it does."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code, see docs/cli.md."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    with streams.prepared(), signals.as_ctrl_c() as received:
+        try:
+            status = _run(words)
+        except UsageError as error:
+            status = _failed(str(error))
+        except KeyboardInterrupt:
+            _failed("interrupted; nothing was saved")
+            status = INTERRUPTED
+        except BrokenPipeError:
+            status = _failed("the output was closed before everything was written")
+        except OSError as error:
+            where = "" if error.filename is None else f"{error.filename}: "
+            status = _failed(one_line(f"{where}{error.strerror or error}"))
+        except Exception as error:  # noqa: BLE001 - Python's exit code for an exception, 1, means "slower" here
+            bug = f"this is a bug in gnnbench, please report it\n{traceback.format_exc()}"
+            status = _failed(_missing_package(error) or bug)
+        finally:
+            streams.discard()
+    return 128 + received.number if received.number else status
+
+
+def _run(words: list[str]) -> int:
+    """Run the command, and flush its output so that a failed write is noticed here."""
+    end = words.index("--") if "--" in words else len(words)
+    parser = _parser()
+    try:
+        parser.parse_args(words[:end])
+    finally:
+        sys.stdout.flush()  # --help raises SystemExit, whatever the settings are
+    found = settings.find(Path.cwd())
+    option_defaults.take(parser, found)
+    options = parser.parse_args(words[:end])
+    option_defaults.fill(options)
+    options.rest, options.settings = words[end + 1 :], found
+    try:
+        status: int = options.run(options)
+    except SystemExit:  # rich raises it when a pipe is closed
+        raise BrokenPipeError from None
+    sys.stdout.flush()
+    return status
+
+
+def _missing_package(error: Exception) -> str | None:
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return missing((error.name.partition(".")[0],))
+    return None
+
+
+def _failed(text: str) -> int:
+    line, _, rest = text.partition("\n")
+    with suppress(OSError):
+        streams.say(f"gnnbench: {line}", sys.stderr)
+        if rest:
+            print(rest, file=sys.stderr)
+    return WRONG_USAGE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="gnnbench",
+        description="Performance regression suite for graph neural network kernels. "
+        "The benchmarks themselves run as: pytest benchmarks",
+    )
+    parser.add_argument("--version", action="version", version=f"gnnbench {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for name, module in installed().commands().items():
+        module.add_arguments(commands.add_parser(name, help=module.HELP, description=module.HELP))
+    for name, text in _COMMANDS.items():
+        module = import_module(f".{name}", __package__)
+        module.add_arguments(commands.add_parser(name, help=text, description=text))
+    for app in pkgutil.iter_modules([str(_APPS)]):
+        module = import_module(f"...apps.{app.name}.command", __package__)
+        module.add_arguments(commands.add_parser(app.name, help=module.HELP, description=module.HELP))
+    return parser

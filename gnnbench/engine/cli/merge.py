@@ -1,0 +1,49 @@
+"""`gnnbench merge SHARD.json... -o WHOLE.json`: joins the results of shards."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from ..ground import units
+from ..ground.errors import UsageError
+from ..ground.files import save
+from . import streams
+
+MERGED = 0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "shards",
+        nargs="+",
+        type=Path,
+        metavar="SHARD.json",
+        help="run files (--benchmark-json) or results of gnnbench ab --json: one file for each shard, all "
+        "measured on the same kind of machine",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="WHOLE.json", help="write the result to this file"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Join the files, save the result, and return the exit code."""
+    from ..drive.merge import merge
+
+    whole, left_out = merge(options.shards)
+    for line in left_out:
+        streams.say(f"gnnbench: {line}", sys.stderr)
+    try:
+        text = json.dumps(whole, indent=1, allow_nan=False)
+    except ValueError:
+        raise UsageError("a shard contains an infinite number; measure it again") from None
+    save(options.output, f"{text}\n", options.shards)
+    incomplete = len(whole.get("gnnbench", {}).get("incomplete", ()))
+    more = f", {incomplete} interrupted" if incomplete else ""
+    files = units.count(len(options.shards), "file")
+    count = units.count(len(whole["benchmarks"]), "benchmark")
+    print(f"{files}, {count}{more}: {options.output}")
+    return MERGED

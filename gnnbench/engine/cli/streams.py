@@ -1,0 +1,110 @@
+"""What a command prints, whatever the encoding; names from files cannot control the terminal.
+
+Long lines are broken at words in a terminal. A command whose output was closed ends without the
+interpreter's error message.
+"""
+
+import codecs
+import io
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ..ground.errors import printable
+
+if TYPE_CHECKING:
+    from ..show.document import Document
+
+_SUBSTITUTE = "gnnbench.substitute"
+_PLAIN = {
+    "±": "+-",
+    "µ": "u",
+    "×": "x",
+    "·": ".",
+    "–": "-",
+    "→": "->",
+    "…": "...",
+    "\N{NON-BREAKING HYPHEN}": "-",
+    "\N{NO-BREAK SPACE}": " ",
+}
+
+
+class _PrintableStream:
+    """Stands before a stream, and replaces unprintable characters in what is printed.
+
+    A console of rich does that itself, before it adds colours, and writes to the stream behind.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.rich_proxied_file = stream
+        """Where rich writes; the name is rich's."""
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        return self.rich_proxied_file.write(printable(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rich_proxied_file, name)
+
+
+@contextmanager
+def prepared() -> Iterator[None]:
+    """Replace characters that are unprintable or that an encoding lacks; a closed stream discards all."""
+    streams = sys.stdout, sys.stderr
+    for name, stream in zip(("stdout", "stderr"), streams, strict=True):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_SUBSTITUTE)
+        # Open to the end of the process.
+        nowhere = open(os.devnull, "w", encoding="utf-8") if stream is None else stream  # noqa: SIM115, PTH123
+        setattr(sys, name, _PrintableStream(nowhere))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+def write_rendered(text: str) -> None:
+    """Write what a console of rich has rendered, with its colours, to standard output."""
+    getattr(sys.stdout, "rich_proxied_file", sys.stdout).write(text)
+
+
+def discard() -> None:
+    """Discard unwritable output, because the interpreter would print an error about it at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+
+
+def width(stream: TextIO | None = None) -> int | None:
+    """Return the characters per line of a terminal; None: the stream is no terminal."""
+    return shutil.get_terminal_size((80, 24)).columns if (stream or sys.stdout).isatty() else None
+
+
+def say(line: str, stream: TextIO | None = None, *, indent: str = "  ") -> None:
+    """Print a line, in a terminal broken at words."""
+    from ..show.lines import wrapped
+
+    print(wrapped(line, width(stream), indent), file=stream)
+
+
+def show(document: "Document") -> None:
+    """Print a document."""
+    from ..show.console import terminal
+
+    write_rendered(terminal(document, width(), colour=sys.stdout.isatty()))
+
+
+def _substitute(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    missing = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(character, "?") for character in missing), error.end
+
+
+codecs.register_error(_SUBSTITUTE, _substitute)

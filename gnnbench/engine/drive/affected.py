@@ -1,0 +1,99 @@
+"""The benchmarks that a change affects: those for which two variants run different code. Nothing is timed."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..ground import codec
+from ..ground.cpu import RealTime
+from ..ground.errors import UsageError
+from ..judge.visit import Inspections, NotTimed, Status
+from ..process.pairs import Pairs
+from ..process.processes import Setting, Terms
+from ..process.variants import outcome
+from ..process.variants.collected import Suite
+from ..process.variants.command import Listener
+from ..process.variants.prepare import Prepared
+from ..store import left_out
+from .inspecting import Inspecting
+from .result import Side
+
+FORMAT_VERSION = 1
+# 2: a side has its text and commits, as in a result.
+
+
+@dataclass(frozen=True)
+class AffectedResult:
+    """All benchmarks, in the order of collection, without those that both sides skip."""
+
+    base: Prepared
+    head: Prepared
+    benchmarks: Mapping[str, Inspections]
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    def named(self, status: Status) -> dict[str, Inspections]:
+        """Return the benchmarks with a status."""
+        return {name: one for name, one in self.benchmarks.items() if one.status == status}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form, see docs/formats.md."""
+        return {
+            "version": FORMAT_VERSION,
+            "base": codec.encode(Side.of(self.base)),
+            "head": codec.encode(Side.of(self.head)),
+            "benchmarks": [
+                {"id": name, "status": one.status, "failed": one.failed, **one.as_json()}
+                for name, one in self.benchmarks.items()
+            ],
+            "summary": dict(sorted(Counter(one.status for one in self.benchmarks.values()).items())),
+            "seconds": round(self.seconds, 3),
+            "notes": list(self.notes),
+        }
+
+
+def run(
+    base: Prepared, head: Prepared, setting: Setting, listener: Listener, only: str | None = None
+) -> AffectedResult:
+    """Inspect one call of each benchmark on both sides, in one pair of processes.
+
+    If a side dies, the remaining benchmarks are inspected in a new pair.
+
+    Args:
+        only: the id of a benchmark, or a part of it that no other id has; None: inspect all.
+    """
+    start = RealTime.seconds()
+    if only is not None:
+        setting = replace(setting, cache=None)  # everything that differs is shown
+
+    def choose(suite: Suite) -> Sequence[str]:
+        return suite.chosen() if only is None else [_chosen([*suite.benchmarks, *suite.left_out], only)]
+
+    with Pairs(setting, listener) as pairs:
+        inspecting = Inspecting(pairs, Terms(base, head), listener, choose)
+        inspecting.run()
+    found = inspecting.found
+    benchmarks = {
+        name: Inspections(failed=one.text) if isinstance(one, NotTimed) else one
+        for name, one in found.items()
+        if not isinstance(one, NotTimed) or one.kind in ("died", "incomparable", "head fails", "failed")
+    }
+    notes = [*inspecting.suite.notes(all_named=only is not None), *inspecting.notes()]
+    notes += dict.fromkeys(note for one in benchmarks.values() for note in one.notes)
+    skipped = (
+        one.text for name, one in found.items() if isinstance(one, NotTimed) and name not in benchmarks
+    )
+    notes += outcome.skips(skipped, outcome.BOTH_SKIP)
+    notes += left_out.several(pairs.shared.several)
+    return AffectedResult(base, head, benchmarks, RealTime.seconds() - start, tuple(notes))
+
+
+def _chosen(names: Sequence[str], text: str) -> str:
+    """Return the name that is or contains a text."""
+    found = [text] if text in names else [name for name in names if text in name]
+    if not found:
+        raise UsageError(f"{text!r} is in no benchmark's id: give a test id or a part of it")
+    if len(found) > 1:
+        raise UsageError(f"{text!r} is in {len(found)} ids: give more of one, as in {found[0]}")
+    return found[0]

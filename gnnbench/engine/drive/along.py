@@ -1,0 +1,181 @@
+"""Compare the benchmarks of one run along an axis: PyG with DGL, say, in the same processes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..ground import environment, json_io
+from ..judge.paired_ratios import PairedRatios
+from ..judge.verdict import Judgement, Thresholds
+from ..store.benchmark import Benchmark
+from ..store.run_file import RunFile
+from .axis import Axis, Pair, pair
+from .runs import contended_on, describe_fields, differing_fields, seconds, timings, without_times
+
+FORMAT_VERSION = 1
+# 1: of `gnnbench compare --by --json`.
+
+_REMEDY = "give the files of one run"
+_NUMBERS = ("ratio", "low", "high", "own_low", "own_high")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A pair of benchmarks; the head is the one that does not have the base value."""
+
+    pair: Pair
+    judgement: Judgement
+    seconds: float | None
+    """Of the head; None: not measured."""
+    base_seconds: float | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The geometric mean of the ratios of one value, over the benchmarks that both values have."""
+
+    value: str
+    judgement: Judgement
+    benchmarks: int
+
+
+@dataclass(frozen=True)
+class Along:
+    """The benchmarks of a run along an axis."""
+
+    field: str
+    base: str
+    rows: tuple[Row, ...]
+    means: tuple[Mean, ...]
+    """One for each value with a ratio, in the order of the run."""
+    processes: int
+    """The most that timed both benchmarks of a pair."""
+    alone: int
+    """As in `axis.Paired`, like `ambiguous`."""
+    ambiguous: int
+
+    def as_json(self, thresholds: Thresholds, files: Sequence[Path]) -> dict[str, Any]:
+        """Return the JSON form of docs/formats.md."""
+        return {
+            "version": FORMAT_VERSION,
+            "by": self.field,
+            "base": self.base,
+            "files": [str(file) for file in files],
+            "processes": self.processes,
+            "effect": thresholds.effect,
+            "family_level": thresholds.family_level,
+            "own_level": thresholds.own_level,
+            "rows": list(map(_row_json, self.rows)),
+            "means": [
+                {
+                    "value": one.value,
+                    "benchmarks": one.benchmarks,
+                    "ratio": one.judgement.ratio,
+                    "own_low": one.judgement.own_low,
+                    "own_high": one.judgement.own_high,
+                }
+                for one in self.means
+            ],
+            "alone": self.alone,
+            "ambiguous": self.ambiguous,
+        }
+
+
+def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Along:
+    """Judge benchmarks of one run that differ in one field only.
+
+    The simultaneous intervals hold for all rows together; each mean has an interval of its own.
+    """
+    _check_one_run(runs)
+    names = list(dict.fromkeys(name for run in runs for name in run.benchmarks))
+    found = {name: [run.benchmarks[name] for run in runs if name in run.benchmarks] for name in names}
+    paired = pair([one[0] for one in found.values()], axis)
+    pairs, axis = paired.pairs, replace(axis, base=paired.base)
+    column = {name: number for number, name in enumerate(names)}
+    sides = [column[one.base] for one in pairs], [column[one.fullname] for one in pairs]
+    ratios = PairedRatios.of(timings(runs, names), *sides)
+    rated: dict[str, list[int]] = {}
+    for place, one in enumerate(pairs):
+        if ratios.counts[place]:
+            rated.setdefault(one.value, []).append(place)
+    family = int(np.isfinite(ratios.errors).sum())
+    rows = tuple(
+        _row(one, ratios.judge(place, thresholds, family), axis, found[one.fullname], found[one.base])
+        for place, one in enumerate(pairs)
+    )
+    means = tuple(
+        Mean(value, ratios.judge_mean(places, thresholds), len(places)) for value, places in rated.items()
+    )
+    processes = int(ratios.counts.max(initial=0))
+    return Along(axis.field, paired.base, rows, means, processes, paired.alone, paired.ambiguous)
+
+
+def _check_one_run(runs: Sequence[RunFile]) -> None:
+    """Refuse files that are not processes of one run."""
+    first = runs[0]
+    for run in runs[1:]:
+        other_run = f"not a process of the run of {first.path}"
+        fields = differing_fields([first], [run])
+        if run.environment and first.environment:
+            fields += environment.differences(first.environment, run.environment, environment.WHAT)
+        if run.commit != first.commit:
+            fields.append(("commit", first.commit, run.commit))
+        if fields:
+            json_io.refuse(run.path, f"{other_run}: they differ in {describe_fields(fields)}", _REMEDY)
+        for name, one in first.benchmarks.items():
+            other = run.benchmarks.get(name, one)
+            if one.fault or other.fault:
+                continue
+            ours, theirs = _identity(one), _identity(other)
+            if what := next((field for field in ours if ours[field] != theirs[field]), None):
+                json_io.refuse(run.path, f"{other_run}: another {what} of {name}", _REMEDY)
+
+
+def _identity(one: Benchmark) -> dict[str, str | None]:
+    """Return what is the same in all processes of a run."""
+    return {
+        "graph hash": one.part.graph_hash,
+        "definition hash": one.part.definition_hash,
+        "code hash": one.part.code_hash,
+        "estimand": one.estimand,
+    }
+
+
+def _row(one: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> Row:
+    if not judgement.head_processes:
+        judgement = replace(judgement, reason=_untimed(one, axis, head, base) or judgement.reason)
+    ways = base[0].estimand, head[0].estimand
+    differently = ways[0] != ways[1] and not (base[0].fault or head[0].fault)
+    notes = (f"measured differently: {' vs '.join(ways)}",) if differently else ()
+    return Row(one, judgement, seconds(head), seconds(base), notes)
+
+
+def _untimed(one: Pair, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> str | None:
+    """Return why one of two benchmarks has no time that counts; None: both have one."""
+    for benchmarks, value in ((head, one.value), (base, axis.base)):
+        if not any(benchmark.processes for benchmark in benchmarks):
+            return without_times(benchmarks)
+        if reason := contended_on(benchmarks, f"benchmark with {axis.field} {value}"):
+            return reason
+    return None
+
+
+def _row_json(row: Row) -> dict[str, Any]:
+    return {
+        "benchmark": row.pair.fullname,
+        "base_benchmark": row.pair.base,
+        "value": row.pair.value,
+        "fields": dict(row.pair.fields),
+        "verdict": row.judgement.verdict,
+        "reason": row.judgement.reason,
+        **{name: getattr(row.judgement, name) for name in _NUMBERS},
+        "head_ns": None if row.seconds is None else row.seconds * 1e9,
+        "base_ns": None if row.base_seconds is None else row.base_seconds * 1e9,
+        "processes": row.judgement.head_processes,
+        "process_sd": row.judgement.process_sd,
+        "notes": list(row.notes),
+    }

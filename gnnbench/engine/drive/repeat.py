@@ -1,0 +1,174 @@
+"""The commands that time benchmarks of a result again, and that find the commit which changed them."""
+
+import os
+import re
+import shlex
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from ..ground.errors import UsageError
+from ..ground.packages import version
+from ..process.variants import rebuild, variant
+from ..process.variants.variant import WORKING_TREE, Variant
+from ..store.run_file import RunFile
+
+MOST_IDS = 5
+"""Most ids, files or functions in a command."""
+
+
+@dataclass(frozen=True)
+class Commands:
+    """What to type."""
+
+    ab: str
+    """Compares benchmarks again."""
+    bisect: str | None
+    """Finds what changed them; None: the sides are not two versions of one thing."""
+    count: int
+    """Number of benchmarks that both select: fewer than asked for if these have no short selection."""
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """How a result was made, as far as its commands need it."""
+
+    base: str
+    """The older side, as a variant."""
+    head: str
+    ends: tuple[str, str] | None = None
+    """Good and bad end of a bisection; None: the sides are not two versions of one thing."""
+    options: tuple[str, ...] = ()
+    """Options of `gnnbench ab`."""
+    pytest: tuple[str, ...] = ()
+    """Arguments of pytest, without the places."""
+    places: tuple[str, ...] = ()
+    """The folders, files and ids among pytest's arguments."""
+    rootdir: str = "."
+    """The folder in which ids of tests begin, relative to the command's."""
+
+    def commands(self, names: Sequence[str], known: Collection[str] = ()) -> Commands:
+        """Return the commands for benchmarks.
+
+        Args:
+            known: ids of all benchmarks that pytest's arguments select; empty: they are not known.
+        """
+        words, count = self._selected(names, known)
+        ab = ["gnnbench", "ab", self.base, self.head, *self.options, "--", *words]
+        bisect = shlex.join(["gnnbench", "bisect", *self.ends, "--", *words]) if self.ends else None
+        return Commands(shlex.join(ab), bisect, count)
+
+    def arguments(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the arguments of pytest that select benchmarks."""
+        return (*self.pytest, *map(self._typed, names))
+
+    def _selected(self, names: Sequence[str], known: Collection[str]) -> tuple[list[str], int]:
+        """Return pytest's arguments, and how many of the benchmarks they select."""
+        if self.places and set(names) == set(known):
+            return [*self.pytest, *self.places], len(names)
+        if len(names) > MOST_IDS:
+            nodes = _nodes(names, known)
+            if len(nodes) <= MOST_IDS:
+                return [*self.pytest, *map(self._typed, nodes)], len(names)
+            word = _word(names, known)
+            if word and self.places and not any(one.startswith("-k") for one in self.pytest):
+                return [*self.pytest, *self.places, "-k", word], len(names)
+        shown = names[:MOST_IDS]
+        return [*self.pytest, *map(self._typed, shown)], len(shown)
+
+    def _typed(self, name: str) -> str:
+        """Return an id or a file as the user would type it."""
+        file, colons, rest = name.partition("::")
+        path = os.path.normpath(f"{self.rootdir}/{file}")
+        # A file's name could be read as an option.
+        return f"{'./' if path.startswith('-') else ''}{path}{colons}{rest}"
+
+
+def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | None:
+    """Return how to time the code of two runs again; None: it cannot be built again."""
+    then, now = base.sources, head.sources
+    if not then or not now or any(tree.dirty for tree in (*then.trees, *now.trees)):
+        return None
+    try:
+        texts = rebuild.variant(then, now), rebuild.variant(now, then)
+        older, newer = map(variant.parse, texts)
+    except UsageError:
+        return None
+    if older == newer:
+        return None  # what differs is neither a commit nor a version
+    return Repeat(*texts, ends_of(older, newer, clean=True), options)
+
+
+def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | None:
+    """Return good and bad end of a bisection from one side to the other; None: they are not of one kind.
+
+    The kinds are commits of the caller's repository, commits of another one, and releases of a package.
+
+    Args:
+        clean: whether the working tree is as committed, or is not known not to be.
+    """
+    here = head.text == WORKING_TREE
+    if _has_only(base, "git"):
+        if here and clean:
+            return base.text, "git:HEAD"
+        return (base.text, head.text) if _has_only(head, "git") else None
+    if _has_only(base, "checkouts"):
+        same = _has_only(head, "checkouts") and _folder(base) == _folder(head)
+        return (base.text, head.text) if same else None
+    package = _package(base)
+    if package and here:
+        found = version(package)
+        # The index has no local parts of versions, such as `+cpu`.
+        return (base.text, f"pip:{package}=={found.partition('+')[0]}") if found else None
+    other = _package(head)
+    if not package or not other or canonicalize_name(package) != canonicalize_name(other):
+        return None
+    return base.text, head.text
+
+
+def _has_only(one: Variant, kind: str) -> bool:
+    """Tell whether a variant has exactly one part, of this kind."""
+    given = one.git, one.path, *one.checkouts, *one.pip, *one.env
+    return bool(getattr(one, kind)) and sum(part is not None for part in given) == 1
+
+
+def _folder(one: Variant) -> PurePath:
+    return PurePath(one.checkouts[0][0])
+
+
+def _package(one: Variant) -> str | None:
+    """Return the package of which a variant is a release, and nothing else."""
+    if not _has_only(one, "pip") or variant.is_local(one.pip[0]) or not variant.is_pinned(one.pip[0]):
+        return None
+    found = Requirement(one.pip[0])
+    return None if found.extras or found.marker else found.name
+
+
+def _nodes(names: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return files, functions and ids that select benchmarks, but no other known one."""
+    found, left = [], dict.fromkeys(names)
+    for node_of in (_file, _function):
+        others = {node_of(name) for name in set(known).difference(names)}
+        nodes = [node for node in dict.fromkeys(map(node_of, left)) if known and node not in others]
+        found += nodes
+        left = {name: None for name in left if node_of(name) not in nodes}
+    return [*found, *left]
+
+
+def _file(name: str) -> str:
+    return name.partition("::")[0]
+
+
+def _function(name: str) -> str:
+    return name.partition("[")[0]
+
+
+def _word(names: Sequence[str], known: Collection[str]) -> str | None:
+    """Return a word for `-k` that is in all ids and in no other known one; None: there is none."""
+    others = [name.lower() for name in set(known).difference(names)]
+    words = set.intersection(*({*re.findall(r"\w{3,}", name.partition("::")[2].lower())} for name in names))
+    found = [word for word in words - {"and", "not"} if others and not any(word in name for name in others)]
+    return min(found, key=lambda word: (-len(word), word), default=None)

@@ -1,0 +1,237 @@
+"""The one place where verdicts are excused: by accepted slowdowns, and by rules that ignore a benchmark."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Literal, Self
+
+from ..ground import git, units
+from ..ground.settings import Settings
+from ..judge.accepted import FILE, PATTERN, Accepted, Entry
+from ..judge.allowed import Allowed
+from ..judge.comparison import Agreement, Compared, Comparison
+from ..judge.memory import LEAST_BYTES, MOST_SHARE, MemoryChange, differs
+from ..judge.verdict import Reason, Thresholds
+from ..measure.sources import CALLERS_TREE
+from ..process.variants.prepare import Prepared
+from ..store.run_file import RunFile
+
+
+@dataclass(frozen=True)
+class Revision:
+    """The commits of one side."""
+
+    commits: tuple[str, ...] = ()
+    """Empty: unknown. Several: its processes ran different ones."""
+    dirty: bool = False
+    """Whether tracked files differed from a commit."""
+
+    @classmethod
+    def of(cls, side: Prepared) -> Self:
+        """Return the revision of a variant."""
+        return cls((side.commit,) if side.commit else (), side.dirty)
+
+    @classmethod
+    def of_runs(cls, runs: Iterable[RunFile]) -> Self:
+        """Return the revision of run files; a file that does not say its commit makes it unknown."""
+        found = [
+            next((tree for tree in run.sources.trees if tree.path == CALLERS_TREE), None)
+            if run.sources
+            else None
+            for run in runs
+        ]
+        commits = [tree and tree.commit for tree in found]
+        known = tuple(dict.fromkeys(one for one in commits if one))
+        return cls(known if all(commits) else (), any(tree and tree.dirty for tree in found))
+
+
+Sides = tuple[Revision, Revision]
+_State = Literal["in force", "elsewhere", "ended", "expired", "unknown"]
+_FILE = FILE.as_posix()
+_NAMED = 3
+"""Most entries that a line names."""
+_ACCEPTED = "accepted: "
+_FAILING = ("slower", "undecided", "incomparable")
+"""What fails a benchmark, with --strict or without."""
+_LINES: dict[_State, str] = {
+    "expired": "expired ({days}), so not accepted any more: {entries}; make it faster, or accept it again",
+    "ended": "ended, because the base already contains what was accepted: {entries}",
+    "elsewhere": "not accepted, because the head's history does not have the accepted commit: {entries}; "
+    "after a rebase, accept it again",
+    "unknown": "not accepted, because it is unknown whether base and head contain it: {entries}; "
+    "results must name their commits, and git must have their history (git fetch --unshallow)",
+}
+
+
+def settle(
+    found: Comparison, thresholds: Thresholds, sides: Callable[[str], Sides]
+) -> tuple[Comparison, list[str]]:
+    """Return the verdicts with what is accepted and ignored, and lines on entries that matter otherwise.
+
+    What is *slower* within the accepted slowdowns in force becomes *accepted*. What a rule of the settings
+    ignores never fails: its reason names the rule, and the verdict without it.
+    """
+    rows: list[Compared] = []
+    lines: list[str] = []
+    noticed: dict[_State, list[Entry]] = defaultdict(list)
+    for raw in found.rows:
+        own = thresholds.of(raw.fullname)
+        ours = [one for one in thresholds.accepted.entries if one.benchmark == raw.fullname]
+        states = {one: _state(one, thresholds.accepted, *sides(raw.fullname)) for one in ours}
+        entries = [one for one in ours if states[one] == "in force"]
+        row = _refusing(_ignoring(_accepting(raw, entries, own), thresholds.rules))
+        rows.append(row)
+        lines.extend(_recovered(row, entries, own))
+        for one, state in states.items():
+            if state != "elsewhere" or row.is_worse:
+                noticed[state].append(one)
+    for state, text in _LINES.items():
+        if ours := noticed[state]:
+            days = ", ".join(sorted({f"{one.until}" for one in ours}))
+            named = units.listed([one.place for one in ours], _NAMED)
+            lines.append(text.format(days=days, entries=f"{named} of {_FILE}"))
+    return replace(found, rows=rows), lines
+
+
+def in_force(accepted: Accepted, sides: Sides) -> dict[str, list[Entry]]:
+    """Return the entries that are in force between two sides, by benchmark.
+
+    These are those whose change the head contains and the base does not. What git does not know does not
+    accept anything.
+    """
+    found: dict[str, list[Entry]] = defaultdict(list)
+    for one in accepted.entries:
+        if _state(one, accepted, *sides) == "in force":
+            found[one.benchmark].append(one)
+    return found
+
+
+def allowed(accepted: Accepted, base: Prepared, head: Prepared) -> dict[str, Allowed]:
+    """Return how much slower benchmarks may be, of those for which an accepted slowdown is in force."""
+    found = in_force(accepted, (Revision.of(base), Revision.of(head)))
+    return {name: limit for name, entries in found.items() if (limit := Allowed.of(entries))}
+
+
+def _accepting(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Compared:
+    """Return a benchmark with the accepted slowdowns that are in force; verdicts but *slower* stay."""
+    excused = _accepting_results(row.results, entries)
+    memory = row.memory and _excusing_memory(row.fullname, row.memory, entries, thresholds.rules)
+    row = replace(row, memory=memory, results=excused)
+    limit, found = Allowed.of(entries), row.judgement
+    if limit is None:
+        return row
+    if found.verdict == "slower" and not limit.is_exceeded(found, thresholds):
+        reason = f"{_ACCEPTED}{'; '.join(limit.reasons)}"
+        found = replace(found, verdict="accepted", reason=reason, code=None)
+    return replace(row, judgement=found, allowed=limit, notes=(*limit.notes(found), *row.notes))
+
+
+def _excusing_memory(
+    name: str, found: MemoryChange, entries: Sequence[Entry], settings: Settings
+) -> MemoryChange:
+    """Excuse more memory within the limit of the settings, or as far as entries accept it.
+
+    Peaks are exact, so there is no interval. A difference that would give no verdict is accepted too.
+    """
+    if not found.fails:
+        return found
+    share = settings.value("more_memory", name) or MOST_SHARE
+    size = settings.value("more_memory_bytes", name) or LEAST_BYTES
+    limit = max(share * found.base_bytes, size)
+    accepted = sum(one.more_bytes for one in entries)
+    more = found.head_bytes - found.base_bytes
+    if more <= limit:
+        words = units.size(size) if limit == size else units.fraction(share)
+        return replace(found, excused=f"within the limit of {words}")
+    if more - accepted > limit and differs(found.base_bytes + accepted, found.head_bytes):
+        return found
+    reasons = dict.fromkeys(one.reason for one in entries if one.more_bytes)
+    return replace(found, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
+
+
+def _ignoring(row: Compared, settings: Settings) -> Compared:
+    """Return a benchmark as the rule that ignores it leaves it."""
+    rule, before = settings.rule("ignore", row.fullname), row.judgement
+    if rule is None:
+        return row
+    if row.memory and row.memory.fails:
+        row = replace(row, memory=replace(row.memory, excused=f"ignored: {settings.reason(rule)}"))
+    if before.verdict not in _FAILING:
+        return row
+    reason = f"{settings.reason(rule)}; without the rule: {before.verdict}, {before.reason}"
+    return replace(row, judgement=replace(before, verdict="ignored", reason=reason))
+
+
+def _accepting_results(found: Agreement | None, entries: Sequence[Entry]) -> Agreement | None:
+    reasons = dict.fromkeys(one.reason for one in entries if one.result)
+    if found is None or not found.fails or not reasons:
+        return found
+    return replace(found, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
+
+
+def _refusing(row: Compared) -> Compared:
+    """Return a benchmark without a verdict on its time if it has another result; no rule excuses that.
+
+    Why it could not be timed, for example as its test fails, is told too.
+    """
+    if not row.has_other_result:
+        return row
+    assert row.results
+    before = row.judgement
+    code = Reason.OTHER_RESULT if row.results.status == "differ" else Reason.ONLY_REPEATED
+    untimed = f"; {before.reason}" if before.verdict == "incomparable" else ""
+    untimed = "" if before.reason == row.results.reason else untimed
+    reason = f"{code.value}: {row.results.reason}{untimed}"
+    return replace(row, judgement=replace(before, verdict="incomparable", reason=reason, code=code))
+
+
+def _recovered(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Iterator[str]:
+    """Return lines on entries in force that a benchmark does not need any more."""
+    found, limit = row.judgement, row.allowed
+    if limit and limit.is_recovered(found, thresholds):
+        now = "it runs the same code as the base" if found.same_code else units.ratio(found.ratio)
+        where = " and ".join(f"entry {one.number}" for one in entries if one.slows)
+        was = f"is not as slow as accepted any more ({now}, accepted {units.ratio(limit.ratio)})"
+        yield f"{row.fullname} {was}: remove {where} of {_FILE}"
+    if row.results and row.results.status in ("equal", "close") and not row.results.only_repeated:
+        for one in entries:
+            if one.result:
+                yield f"{row.fullname} has the base's result again: remove result of {one.place} of {_FILE}"
+    parts = [f"{'more_bytes of ' * one.slows}entry {one.number}" for one in entries if one.more_bytes]
+    if parts and row.memory and not row.memory.is_more:
+        where = " and ".join(parts)
+        yield f"{row.fullname} does not need more memory any more: remove {where} of {_FILE}"
+
+
+def _state(entry: Entry, accepted: Accepted, base: Revision, head: Revision) -> _State:
+    in_base, in_head = (
+        [_contains(accepted.folder, commit, entry) for commit in side.commits] or [None]
+        for side in (base, head)
+    )
+    if False in in_head:
+        return "elsewhere"
+    if True in in_base:
+        return "ended"
+    if entry.until and accepted.today > entry.until:
+        return "expired"
+    return "unknown" if None in (*in_head, *in_base) else "in force"
+
+
+@cache
+def _contains(folder: Path, commit: str, entry: Entry) -> bool | None:
+    """Tell whether a commit contains the change of an entry; None: git does not know.
+
+    It does if the entry's head is in its history, or if a commit of its history wrote the entry together with
+    changes of other files: a squash of the entry's branch.
+    """
+    if git.full_hash(folder, commit) is None:
+        return None
+    if git.merge_base(folder, entry.head, commit) == git.full_hash(folder, entry.head) is not None:
+        return True
+    if git.full_hash(folder, entry.base) is None:
+        return None
+    if git.changed_together(folder, entry.base, commit, entry.head, PATTERN):
+        return True
+    return None if git.is_shallow(folder) else False

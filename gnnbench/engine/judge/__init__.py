@@ -1,0 +1,1 @@
+"""Decides: verdicts, intervals and schedules, from numbers alone, without files and processes."""

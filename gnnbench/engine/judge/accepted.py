@@ -1,0 +1,79 @@
+"""Accepted slowdowns and more memory, as far as verdicts need them."""
+
+import datetime as dt
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta
+
+from ..ground import codec, json_io
+
+FILE = Path("baselines") / "accepted.toml"
+PATTERN = f"**/{FILE.as_posix()}"
+"""Of the file's path in a repository, for git."""
+
+Ratio = Annotated[float, Meta(gt=1e-6, lt=1e6)]
+Commit = Annotated[str, Meta(pattern=r"\A[0-9a-f]{7,64}\Z")]
+Text = Annotated[str, Meta(pattern=r"\S")]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is intended of one benchmark: a slowdown, more memory, another result, or several of these."""
+
+    benchmark: Text
+    """The id of its test."""
+    ratio: Ratio
+    """Time of the head / time of the base; 1, as both bounds: the time is not accepted to be longer."""
+    low: Ratio
+    """Lower bound of the simultaneous interval of the comparison that found it; `high` is the upper one."""
+    high: Ratio
+    base: Commit
+    """Full hash of the compared base's commit."""
+    head: Commit
+    author: Text
+    date: dt.date
+    reason: Text
+    until: dt.date | None = None
+    """The last day on which it is accepted; None: there is none."""
+    more_bytes: codec.PositiveCount = 0
+    """By how much more the head's peak memory beside its inputs is accepted."""
+    result: bool = False
+    number: int = 0
+    """Its position in the file, from 1; 0: it is not in a file."""
+
+    @property
+    def place(self) -> str:
+        """Where it is: `entry 2 (test_a.py::test_a)`."""
+        return f"entry {self.number} ({json_io.clipped(self.benchmark)})"
+
+    @property
+    def slows(self) -> bool:
+        """Whether it accepts a longer time."""
+        return self.high > 1
+
+    @property
+    def half_width(self) -> float:
+        """Larger half-width of the interval of the log ratio."""
+        return max(math.log(self.high / self.ratio), math.log(self.ratio / self.low))
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """The accepted slowdowns of a project."""
+
+    file: Path
+    """It may not exist."""
+    entries: tuple[Entry, ...] = ()
+    today: dt.date = field(default_factory=dt.date.today)
+    """The day on which entries expire or not."""
+
+    @property
+    def folder(self) -> Path:
+        """A folder of the project's repository."""
+        return self.file.parents[1]
+
+
+NONE = Accepted(FILE)

@@ -1,0 +1,83 @@
+"""How much slower a benchmark may be, by its accepted slowdowns.
+
+Its time may be its base's times the product of the accepted ratios. Whether it is more is decided on the log
+scale, by the difference between the measured and the accepted log ratio. Both have a simultaneous interval.
+Their errors are independent, so the half-width of the difference is the root of the sum of the squares.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from ..ground import units
+from ..ground.codec import Positive
+from .accepted import Entry
+from .verdict import Judgement, Thresholds
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What the accepted slowdowns that are in force for a benchmark allow."""
+
+    ratio: Positive
+    low: Positive
+    """Lower bound of the interval of `ratio`; `high` is the upper one."""
+    high: Positive
+    reasons: tuple[str, ...]
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry]) -> Self | None:
+        """Return what these entries allow together; None: none of them accepts a longer time."""
+        slowing = [one for one in entries if one.slows]
+        if not slowing:
+            return None
+        ratio = math.prod(one.ratio for one in slowing)
+        factor = math.exp(math.hypot(*(one.half_width for one in slowing)))
+        return cls(ratio, ratio / factor, ratio * factor, tuple(dict.fromkeys(one.reason for one in slowing)))
+
+    def beyond(self, found: Judgement) -> tuple[float, float, float]:
+        """Return the measured ratio / the accepted one, and the bounds of its interval."""
+        assert found.ratio
+        assert found.high
+        ratio = found.ratio / self.ratio
+        widths = math.log(found.high / found.ratio), math.log(self.high / self.ratio)
+        factor = math.exp(math.hypot(*widths))
+        return ratio, ratio / factor, ratio * factor
+
+    def is_exceeded(self, found: Judgement, thresholds: Thresholds) -> bool:
+        """Tell whether a benchmark that is slower takes longer than this.
+
+        By at least the minimum effect of interest, and by more than both intervals allow for.
+        """
+        ratio, low, _ = self.beyond(found)
+        return low > 1 and ratio >= 1 + thresholds.effect
+
+    def is_settled(self, found: Judgement, thresholds: Thresholds) -> bool:
+        """Tell whether a verdict would not gain from more measurements.
+
+        *Slower* than the base is known early. It is settled when the time is beyond what is accepted, or when
+        the per-benchmark interval lies below what is accepted and the minimum effect of interest.
+        """
+        if found.verdict != "slower":
+            return True
+        within = found.own_high is not None and found.own_high < self.ratio * (1 + thresholds.effect)
+        return within or self.is_exceeded(found, thresholds)
+
+    def is_recovered(self, found: Judgement, thresholds: Thresholds) -> bool:
+        """Tell whether a benchmark is clearly less slow than this."""
+        if found.same_code or found.low is None:
+            return found.same_code
+        ratio, _, high = self.beyond(found)
+        return high < 1 and ratio <= 1 / (1 + thresholds.effect)
+
+    def notes(self, found: Judgement) -> tuple[str, ...]:
+        """Return the notes of verdict tables on what is accepted, and on what is more than that."""
+        reasons = "; ".join(self.reasons)
+        if found.verdict == "accepted":
+            return (f"accepted {units.ratio(self.ratio)} ({units.interval(self.low, self.high)}): {reasons}",)
+        if found.verdict != "slower":
+            return ()
+        ratio, low, high = self.beyond(found)
+        more = f"{units.ratio(ratio, changed=True)} ({units.interval(low, high)})"
+        return (f"{more} beyond the accepted {units.ratio(self.ratio)}: {reasons}",)

@@ -1,0 +1,164 @@
+"""Chooses the benchmarks of the next pair, by what pairs have cost so far."""
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from .comparison import PairCounts
+from .estimate import FEWEST_PAIRS, RatioEstimate
+from .spending import Boundary
+from .verdict import Judgement, Thresholds
+
+SHORTEST_VISIT = 0.1
+PAIRS_TO_AFFORD = 6
+"""Visits are made short enough for this many pairs; the first analysis needs four. More pairs would leave
+visits of a few turns, and the first five turns vary most."""
+NOT_REACHED = "not reached within the budget"
+_MARGIN = 1.1
+"""The pairs of the others may take so many times as long as those so far."""
+
+
+@dataclass
+class Benchmark:
+    """What is known of one benchmark so far."""
+
+    thresholds: Thresholds
+    """Its own effect, and the levels of the run."""
+    boundaries: tuple[Boundary, Boundary] | None = None
+    """Of the simultaneous and the per-benchmark interval, from the first analysis on."""
+    analysis: tuple[RatioEstimate, tuple[float, float]] | None = None
+    """The last interim analysis: the estimate, and the tail probabilities of both intervals."""
+    judgement: Judgement = field(default_factory=lambda: Judgement("undecided", NOT_REACHED))
+    decided: bool = False
+    pairs: int = 0
+    excluded: int = 0
+    fewest: int = FEWEST_PAIRS
+    """Pairs, without excluded ones, that a verdict needs."""
+    rounds: int = 0
+    layouts: int = 0
+    seconds: float = 0.0
+    asked: float = 0.0
+    """Seconds that were planned for the turns of its visits."""
+    failures: int = 0
+
+    @property
+    def counts(self) -> PairCounts:
+        """How much it was timed."""
+        return PairCounts(self.pairs, self.excluded, self.rounds, self.layouts, self.seconds, self.decided)
+
+    @property
+    def has_too_few_pairs(self) -> bool:
+        """Whether more pairs are needed for a verdict, however small the interval is."""
+        return self.pairs - self.excluded < self.fewest
+
+    @property
+    def pairs_to_afford(self) -> int:
+        """Number of further pairs that are to fit in the budget."""
+        return max(PAIRS_TO_AFFORD - self.pairs, 1)
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """What can be chosen before a pair."""
+
+    benchmarks: Mapping[str, Benchmark]
+    start: float
+    """Seconds that a start of a pair takes: the mean so far."""
+    left: float
+    """Seconds of the budget that are left."""
+
+    @cached_property
+    def extra(self) -> Mapping[str, float]:
+        """The mean cost of each visit beyond its planned time: set-up, calibration, long blocks.
+
+        Where it is unknown, it is that of the median benchmark.
+        """
+        known = {
+            name: max(state.seconds - state.asked, 0.0) / state.pairs
+            for name, state in self.benchmarks.items()
+            if state.pairs
+        }
+        usual = float(np.median(list(known.values()))) if known else 0.0
+        return {name: known.get(name, usual) for name in self.benchmarks}
+
+    @cached_property
+    def undecided(self) -> Sequence[str]:
+        """The benchmarks that are still measured."""
+        return [name for name, state in self.benchmarks.items() if not state.decided]
+
+    def price(self, names: Iterable[str]) -> float:
+        """Return the cost of a pair with the shortest visits of some benchmarks."""
+        return self.start + sum(self.extra[name] + SHORTEST_VISIT for name in names)
+
+    def chosen(self, likely: Collection[str], half: float) -> tuple[Sequence[str], int]:
+        """Return the benchmarks of the next pair, and how many share the rest of the budget.
+
+        Args:
+            likely: those that are likely slower. They come first while this takes no verdict from the others.
+            half: what they leave of the budget, in seconds.
+        """
+        first = [name for name in self.undecided if name in likely and self._lacks_pairs(name)]
+        others = [name for name in self.undecided if name not in first]
+        after = self.left - self.price(first)
+        if (
+            first
+            and after >= half
+            and self._reached(others, after / _MARGIN) >= self._reached(others, self.left)
+        ):
+            return first, len(self.undecided)
+        ranked = self._ranked
+        if len(self._brought(ranked, FEWEST_PAIRS)) == len(ranked):
+            return ranked, len(ranked)
+        new = [name for name in self.undecided if not self.benchmarks[name].pairs]
+        if new and self.price(new) <= self.left:
+            return new, len(self.undecided)
+        names = self.decidable or self.undecided
+        return names, len(names)
+
+    @cached_property
+    def _ranked(self) -> Sequence[str]:
+        """The undecided benchmarks, those that come next first.
+
+        None gets twice PAIRS_TO_AFFORD while another lacks pairs.
+        """
+        names = self.undecided
+        if any(map(self._lacks_pairs, names)):
+            names = [name for name in names if self.benchmarks[name].pairs < 2 * PAIRS_TO_AFFORD - 1]
+        return sorted(
+            names, key=lambda name: -self.benchmarks[name].pairs if self._lacks_pairs(name) else math.inf
+        )
+
+    @property
+    def decidable(self) -> Sequence[str]:
+        """As many of the first benchmarks as the rest of the budget can decide."""
+        return self._brought(self._ranked, PAIRS_TO_AFFORD) or self._brought(self._ranked, FEWEST_PAIRS)
+
+    def reachable(self) -> int:
+        """Return how many pairs each of the undecided benchmarks can have at the end."""
+        return self._pairs(self.undecided, self.left)
+
+    def _brought(self, names: Sequence[str], goal: int) -> Sequence[str]:
+        """Return as many of the first benchmarks as the rest of the budget brings to a number of pairs."""
+        most, visits = 0, 0.0
+        for number, name in enumerate(names):
+            lacking = max(goal - self.benchmarks[name].pairs, 1)
+            most, visits = max(most, lacking), visits + lacking * (self.extra[name] + SHORTEST_VISIT)
+            if most * self.start + visits > self.left:
+                return names[:number]
+        return names
+
+    def _reached(self, names: Sequence[str], seconds: float) -> int:
+        """Return which of the numbers of pairs that matter each of some benchmarks can have."""
+        pairs = self._pairs(names, seconds)
+        return max(goal for goal in (0, 1, FEWEST_PAIRS, PAIRS_TO_AFFORD) if goal <= pairs)
+
+    def _pairs(self, names: Sequence[str], seconds: float) -> int:
+        """Return the pairs of each after so many seconds, in which pairs measure all undecided benchmarks."""
+        fewest = min((self.benchmarks[name].pairs for name in names), default=PAIRS_TO_AFFORD)
+        return fewest + int(max(seconds, 0.0) / self.price(self.undecided))
+
+    def _lacks_pairs(self, name: str) -> bool:
+        return self.benchmarks[name].pairs < PAIRS_TO_AFFORD

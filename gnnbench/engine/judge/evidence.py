@@ -1,0 +1,239 @@
+"""Estimates each benchmark's log ratio, head / base, and its standard error, from pairs of processes.
+
+Each pair of processes gives one log ratio per benchmark. It is a weighted mean of two estimates: the ratio of
+both sides' times, and the median of the ratios of the turns. The weights minimise the noise within a visit.
+The variance of a pair's log ratio has two parts: the variance between pairs, which longer visits do not
+reduce, and the noise within the visit, which falls with the number of blocks. All values are natural
+logarithms, and the sides are treated alike: swapping them only changes signs.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from .estimate import RatioEstimate
+from .outliers import Outliers, kept, outliers
+from .shrinkage import FEWEST_TO_POOL, prior_of, shrunk
+from .visit import Visit, sample
+
+Array = NDArray[np.float64]
+
+USUAL_PAIR_VARIANCE = 0.01**2
+"""Variance between pairs of processes: at the upper end for quiet kernels."""
+MOST_FREEDOM = 60.0
+"""Most degrees of freedom after shrinkage: more than for saved baselines, because processes that take turns
+share disturbances."""
+_USUAL_FREEDOM = 60.0
+"""Degrees of freedom given to USUAL_PAIR_VARIANCE."""
+_WITHIN_FREEDOM = 16.0
+"""Degrees of freedom given to the noise within visits, against the variation from visit to visit."""
+_DISAGREEING = 4.0
+"""Two estimates are taken to agree up to this squared distance over its variance."""
+_VARIANCES = np.concatenate([[0.0], np.geomspace(1e-8, 10.0, 64)])
+"""Variances between pairs that are tried."""
+
+
+class Evidence:
+    """The measurements of all pairs of a run."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._columns = {name: column for column, name in enumerate(names)}
+        self._measured: Array = np.empty((7, 0, len(names)))
+        """What `add` takes of each visit [7, pairs, m]."""
+        self.pair_variance = USUAL_PAIR_VARIANCE
+        """Variance between pairs, without the noise within: the median benchmark's, averaged with
+        USUAL_PAIR_VARIANCE. It only weights the pairs; the standard error comes from the residuals."""
+
+    def add(self, visits: Mapping[str, Visit]) -> None:
+        """Add the visits of one pair."""
+        row = np.full((7, len(self._columns)), np.nan)
+        for name, visit in visits.items():
+            one = sample(visit)
+            (of_location, shared), (_, of_turns) = one.noise
+            noises = of_location, shared, of_turns
+            row[:, self._columns[name]] = one.base, one.head, one.turns, *noises, one.blocks
+        self._measured = np.append(self._measured, row[:, None], axis=1)
+
+    def block_noise(self) -> dict[str, float]:
+        """Return a log ratio's variance from noise within a visit, times its blocks; NaN if unknown."""
+        per_block = self._table()[2]
+        return dict(zip(self._columns, map(float, per_block), strict=True))
+
+    def _table(self) -> tuple[Array, NDArray[np.bool_], Array, Array, Array]:
+        """Return the log ratios, and the noise within visits.
+
+        Returns:
+            Log ratios and blocks [2, pairs, m]; which pairs are kept [pairs, m]; noise of a block [m]; its
+            degrees of freedom [m]; degrees of freedom used up by weighting the two estimates [m].
+        """
+        base, head, turns, *noises, blocks = self._measured
+        noise = np.stack(noises)
+        difference = head - base
+        keeps = kept(base, head)
+        told = np.isfinite(noise[0]) & keeps
+        total = np.where(told, noise * blocks**2, 0.0).sum(axis=1)
+        weight = np.where(told, blocks, 0.0).sum(axis=0)
+        of_location, shared, of_turns = np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
+        scatter = _scatter(difference - turns, turns, np.where(told, blocks, 0.0))
+        share, per_block = _least_noise(of_location, shared, of_turns, scatter)
+        fitted = scatter[-1] / (scatter[-1] + _WITHIN_FREEDOM)
+        difference = share * difference + (1 - share) * turns
+        # Simulated for the decile: a jackknife of a quantile uses about sqrt(n) of n order statistics.
+        degrees_of_freedom = np.where(told, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
+        per_block, degrees_of_freedom = _shrunk_noise(per_block, degrees_of_freedom)
+        return np.stack([difference, blocks]), keeps, per_block, degrees_of_freedom, fitted
+
+    def estimates(self) -> dict[str, RatioEstimate]:
+        """Estimate every benchmark's log ratio.
+
+        The estimate is the mean over pairs, weighted by the reciprocal of the expected variance of each: the
+        variance between pairs plus the noise within. Each benchmark's actual variance is the expected one
+        times a factor, which is shrunk towards that of all benchmarks; see `shrinkage.shrunk`.
+        """
+        (difference, blocks), keeps, per_block, noise_freedom, fitted = self._table()
+        logs = np.where(keeps, difference, 0.0)
+        within = np.where(keeps, np.nan_to_num(per_block) / np.maximum(np.nan_to_num(blocks), 1), 0.0)
+        count = keeps.sum(axis=0)
+        own = np.maximum(count - 1 - fitted, 0)
+        told = _between(logs, within, keeps, own) if own.any() else 0.0
+        self.pair_variance = (told * own.sum() + USUAL_PAIR_VARIANCE * _USUAL_FREEDOM) / (
+            own.sum() + _USUAL_FREEDOM
+        )
+        weights = _reciprocals(self.pair_variance + within, keeps)
+        total = weights.sum(axis=0)
+        means = (weights * logs).sum(axis=0) / np.where(total > 0, total, np.nan)
+        residuals = np.where(keeps, logs - means, np.nan)
+        scale, degrees_of_freedom = _moderated(residuals, weights, own)
+        # The shrunk part is relative to the expected variance, whose noise within is itself an estimate: the
+        # squared coefficients of variation, 2 / degrees_of_freedom, add up.
+        share = (weights * weights * within).sum(axis=0) / np.where(total > 0, total, np.nan)
+        lent = share * (1 - own / np.maximum(degrees_of_freedom, 1e-9))
+        doubt = np.divide(lent**2, noise_freedom, out=np.zeros_like(share), where=noise_freedom > 0)
+        degrees_of_freedom = np.where(
+            degrees_of_freedom > 0, 1 / (1 / np.maximum(degrees_of_freedom, 1e-9) + doubt), 0.0
+        )
+        # Pairs may agree by chance: the standard error is at least that of the noise within.
+        least = np.where(within > 0, _reciprocals(within, keeps), 0.0).sum(axis=0)
+        floor = np.divide(1, least, out=np.zeros_like(least), where=least > 0)
+        square = np.maximum(np.divide(scale, total, out=np.full_like(total, np.nan), where=total > 0), floor)
+        beyond = keeps & (np.sign(means) * logs > np.abs(means) / 4)
+        base, head, *_ = self._measured
+        measured = np.isfinite(difference)
+        some = (measured & ~keeps).any(axis=0)
+        found = {}
+        for name, column in self._columns.items():
+            there = measured[:, column]
+            excluded = outliers(base[there, column], head[there, column]) if some[column] else None
+            found[name] = RatioEstimate(
+                float(means[column]),
+                math.sqrt(square[column]),
+                float(degrees_of_freedom[column]),
+                int(count[column]),
+                excluded or Outliers(int(count[column])),
+                math.sqrt(square[column] * max(count[column], 1)),
+                bool(own[column] < degrees_of_freedom[column] / 2),
+                float((weights * beyond)[:, column].sum() / total[column]) if total[column] else 0.0,
+            )
+        return found
+
+
+def _scatter(apart: Array, turns: Array, blocks: Array) -> tuple[Array, Array, Array, Array]:
+    """Return how far the ratio of the times is from that of the turns, and how this varies between visits.
+
+    Args:
+        apart: log ratio of the times minus that of the turns [pairs, m].
+        turns: log ratio of the turns [pairs, m].
+        blocks: number of blocks, 0 for pairs that are excluded [pairs, m].
+
+    Returns:
+        In units of the noise of a block: square of the mean distance; sum of squares around the mean; sum of
+        products with the turns; degrees of freedom [m].
+    """
+    there = blocks > 0
+    weight = np.maximum(blocks.sum(axis=0), 1)
+    apart, turns = (np.where(there, one, 0.0) for one in (apart, turns))
+    mean, middle = ((one * blocks).sum(axis=0) / weight for one in (apart, turns))
+    squares = (blocks * (apart - mean) ** 2).sum(axis=0)
+    products = (blocks * (apart - mean) * (turns - middle)).sum(axis=0)
+    return mean**2 * weight, squares, products, np.maximum(there.sum(axis=0) - 1, 0).astype(float)
+
+
+def _least_noise(
+    of_location: Array, shared: Array, of_turns: Array, scatter: tuple[Array, Array, Array, Array]
+) -> tuple[Array, Array]:
+    """Weight two estimates so that the error of their mean is smallest (Bates and Granger, 1969).
+
+    The noise within a visit gives the variance of either estimate if blocks are independent. If they are not,
+    the visits vary by more, so the variation between visits is used too. Errors that both estimates share,
+    such as a pair's own ratio, do not affect the weights. The ratio of the times is the quantity of interest.
+    If the ratio of the turns differs from it by more than noise explains, as it does where the shares of two
+    modes have changed, the difference counts as bias.
+
+    Args:
+        of_location: variance per block of the ratio of the times [m]; NaN where it is unknown.
+        shared: covariance of both.
+        of_turns: variance per block of the ratio of the turns.
+        scatter: variation between visits, from `_scatter`.
+
+    Returns:
+        Weight of the ratio of the times, 0 to 1, and 1 where nothing is known [m]; mean squared error of a
+        visit of one block [m].
+    """
+    apart, squares, products, degrees_of_freedom = scatter
+    all_freedom = _WITHIN_FREEDOM + degrees_of_freedom
+    noise = (_WITHIN_FREEDOM * (of_location + of_turns - 2 * shared) + squares) / all_freedom
+    gain = (_WITHIN_FREEDOM * (of_turns - shared) - products) / all_freedom
+    bias = np.maximum(apart - _DISAGREEING * noise, 0)
+    whole = noise + bias
+    share = np.divide(gain + bias, whole, out=np.ones_like(whole), where=whole > 0).clip(0, 1)
+    rest = 1 - share
+    return share, share**2 * of_location + 2 * share * rest * shared + rest**2 * (of_turns + bias)
+
+
+def _reciprocals(expected: Array, kept: NDArray[np.bool_]) -> Array:
+    """Return weights [..., pairs, m]: 0 for excluded pairs, and finite if the expected variance is 0."""
+    return np.where(kept, 1 / np.maximum(expected, 1e-12), 0.0)
+
+
+def _between(logs: Array, within: Array, kept: NDArray[np.bool_], own: Array) -> float:
+    """Return the variance between pairs with which the median benchmark's residuals are as expected.
+
+    This is the method of Paule and Mandel (J. Res. NBS 87, 1982) for the variance between laboratories, with
+    the median over benchmarks, so that a single outlying benchmark has little influence.
+    """
+    several = own > 0
+    logs, within, kept, own = logs[:, several], within[:, several], kept[:, several], own[several]
+    weights = _reciprocals(_VARIANCES[:, None, None] + within, kept)
+    means = (weights * logs).sum(axis=1) / weights.sum(axis=1)
+    squares = (weights * (logs - means[:, None]) ** 2).sum(axis=1)
+    # Divide by the median of the chi-squared distribution.
+    ratio = np.median(squares / (2 * special.gammaincinv(own / 2, 0.5)), axis=1)
+    above = np.flatnonzero(ratio > 1)
+    if not len(above):
+        return 0.0
+    last = int(above[-1])
+    return float(_VARIANCES[min(last + 1, len(_VARIANCES) - 1)] + _VARIANCES[last]) / 2
+
+
+def _shrunk_noise(variances: Array, degrees_of_freedom: Array) -> tuple[Array, Array]:
+    """Shrink the noise of blocks towards what benchmarks have in common; it is independent between them."""
+    known = (degrees_of_freedom > 0) & (np.nan_to_num(variances) > 0)
+    if known.sum() < FEWEST_TO_POOL:
+        return variances, degrees_of_freedom
+    common, prior_degrees = prior_of(variances[known], degrees_of_freedom[known])
+    prior_degrees = min(prior_degrees, MOST_FREEDOM)
+    pooled = (variances * degrees_of_freedom + prior_degrees * common) / (degrees_of_freedom + prior_degrees)
+    return np.where(known, pooled, variances), np.where(
+        known, degrees_of_freedom + prior_degrees, degrees_of_freedom
+    )
+
+
+def _moderated(residuals: Array, weights: Array, own: Array) -> tuple[Array, Array]:
+    """Return the factor of each benchmark's expected variance, and its degrees of freedom [m]."""
+    squares = np.nansum(weights * residuals**2, axis=0)
+    if ((own > 0) & (squares > 0)).sum() < FEWEST_TO_POOL:
+        return np.divide(squares, own, out=np.full_like(own, np.nan), where=own > 0), own
+    return shrunk(squares, own, np.ones_like(own), [residuals * np.sqrt(weights)], MOST_FREEDOM)

@@ -1,0 +1,102 @@
+"""How the instructions of one call differ between two sides, and in which functions."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from ..ground import units
+from ..measure.counter_changes import CounterChange, between
+from ..measure.fingerprint.difference import short_names
+from ..measure.instructions.counting import Instructions, named
+
+NOISE = 0.003
+"""Two processes that run the same code differ by less than this fraction in at least 95 % of cases."""
+_LEAST = 0.1
+"""Functions whose change is a smaller fraction of the whole change are not named."""
+_MOST_NAMED = 3
+_TIMES = 10
+"""From so many times as much on, a change is written as a multiple."""
+
+
+@dataclass(frozen=True)
+class InstructionChange:
+    """One benchmark on both sides."""
+
+    base: int
+    head: int
+    noise: float
+    """A change of at most this fraction says nothing."""
+    functions: tuple[CounterChange, ...] = ()
+    """The functions of C that changed most, by `package:function`."""
+    frames: tuple[CounterChange, ...] = ()
+    """The Python functions that changed most, by `module:qualified.name`."""
+
+    @classmethod
+    def between(cls, base: Instructions, head: Instructions) -> Self:
+        """Compare two counts."""
+        least = max(_LEAST * abs(head.total - base.total), 1)
+        return cls(
+            base.total,
+            head.total,
+            round(max(NOISE, base.spread, head.spread), 6),
+            _most(base.functions, head.functions, least),
+            _most(*_without_moves(base.frames or {}, head.frames or {}), least),
+        )
+
+    @property
+    def fraction(self) -> float:
+        """The change, as a fraction of the base."""
+        return self.head / max(self.base, 1) - 1
+
+    def __bool__(self) -> bool:
+        """Tell whether the number of instructions changed by more than noise."""
+        return abs(self.fraction) > self.noise
+
+    def sentence(self) -> str:
+        """Return what changed, and where: `+2.3% instructions (92 M to 94 M): +2.1 M in GCNConv.forward`."""
+        many = self.fraction >= _TIMES
+        change = f"{self.fraction + 1:,.0f} times the" if many else f"{self.fraction:+.1%}"
+        text = f"{change} instructions ({units.amount(self.base)} to {units.amount(self.head)})"
+        if not self:
+            return f"{text}, no more than noise"
+        shorter = short_names(one.name for one in self.frames)
+        python = [_moved(one, name) for one, name in zip(self.frames, shorter, strict=True)]
+        native = [_moved(one, named(one.name)) for one in self.functions]
+        where = "; ".join(filter(None, (", ".join(python), ", ".join(native))))
+        return f"{text}: {where}" if where else text
+
+
+def _most(base: Mapping[str, int], head: Mapping[str, int], least: float) -> tuple[CounterChange, ...]:
+    """Return the functions that changed most; none if those of a side are not known."""
+    if not base or not head:
+        return ()
+    changes = [one for one in between(base, head) if abs(one.head - one.base) >= least]
+    return tuple(changes[:_MOST_NAMED])
+
+
+def _without_moves(
+    base: Mapping[str, int], head: Mapping[str, int]
+) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """Return both sides' functions; one that is in another module on the head has its module of the base."""
+    gone, new = (
+        Counter(map(_own_name, names)) for names in (base.keys() - head.keys(), head.keys() - base.keys())
+    )
+    before = {_own_name(name): name for name in base.keys() - head.keys()}
+
+    def former(name: str) -> str:
+        own = _own_name(name)
+        return before[own] if name not in base and gone[own] == new[own] == 1 else name
+
+    return base, {former(name): number for name, number in head.items()}
+
+
+def _own_name(name: str) -> str:
+    return name.partition(":")[2]
+
+
+def _moved(change: CounterChange, name: str) -> str:
+    """Return one function's change: `+2.1 M (+18%) in spmm_cpu (torch_sparse)`."""
+    moved = change.head - change.base
+    relative = f" ({moved / change.base:+.0%})" if change.base and change.head else ""
+    return f"{'+' if moved > 0 else '-'}{units.amount(abs(moved))}{relative} in {name}"

@@ -1,0 +1,101 @@
+"""The verdict on the peak memory of one call on both sides."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ..ground.codec import Count
+
+MemoryVerdict = Literal["more memory", "less memory", "same memory"]
+
+LEAST_FRACTION = 0.01
+"""Least difference that counts, as a fraction of the base's peak."""
+LEAST_BYTES = 64 * 1024
+"""Least difference that counts. Libraries round small arrays up, and keep some for themselves."""
+MOST_SHARE = 0.05
+"""Up to this share of a base's peak more memory does not fail, unless a rule of settings has another."""
+_SPREADS = 10
+"""Where calls of one side differ among themselves, the sides must differ by this many times as much."""
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """The peak of a benchmark's calls beside their inputs, from the smallest to the largest one."""
+
+    least_bytes: int
+    most_bytes: int
+
+    @property
+    def spread_bytes(self) -> int:
+        """Largest difference between two calls."""
+        return self.most_bytes - self.least_bytes
+
+    @classmethod
+    def of(cls, saved: Mapping[str, int] | None) -> "Peaks | None":
+        """Read the `memory` of a benchmark's counters, see docs/formats.md."""
+        if not saved or "peak_bytes" not in saved:
+            return None
+        most = saved["peak_bytes"]
+        return cls(saved.get("least_peak_bytes", most), most)
+
+    @classmethod
+    def all(cls, found: "Iterable[Peaks | None]") -> "Peaks | None":
+        """Return the peaks of all processes of a side; None: some process, or all, did not measure it."""
+        peaks = list(found)
+        known = [one for one in peaks if one]
+        if not known or len(known) < len(peaks):
+            return None
+        return cls(min(one.least_bytes for one in known), max(one.most_bytes for one in known))
+
+
+@dataclass(frozen=True)
+class MemoryChange:
+    """The verdict on the memory of one benchmark."""
+
+    verdict: MemoryVerdict
+    base_bytes: Count
+    """Peak of one call of the base beside its inputs, from the allocators of PyTorch. Where calls of a side
+    differ, those two of both sides that are closest to each other."""
+    head_bytes: Count
+    excused: str | None = None
+    """Why more memory does not fail, as in `within the limit of 5.0%`; None if it fails."""
+
+    @classmethod
+    def between(cls, base: Peaks | None, head: Peaks | None) -> "MemoryChange | None":
+        """Judge the peaks of two sides; None: a side has none.
+
+        The smallest difference between a call of the base and a call of the head counts.
+        """
+        if base is None or head is None:
+            return None
+        if head.least_bytes > base.most_bytes:
+            there, here = base.most_bytes, head.least_bytes
+        elif head.most_bytes < base.least_bytes:
+            there, here = base.least_bytes, head.most_bytes
+        else:
+            both = min(base.most_bytes, head.most_bytes)  # a value that both sides reach
+            return cls("same memory", both, both)
+        spread = max(base.spread_bytes, head.spread_bytes)
+        if not differs(there, here) or abs(here - there) < _SPREADS * spread:
+            return cls("same memory", there, here)
+        return cls("more memory" if here > there else "less memory", there, here)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the sides differ by enough."""
+        return self.verdict != "same memory"
+
+    @property
+    def is_more(self) -> bool:
+        """Whether the head needs more."""
+        return self.verdict == "more memory"
+
+    @property
+    def fails(self) -> bool:
+        """Whether the head needs more, and nothing excuses it."""
+        return self.is_more and self.excused is None
+
+
+def differs(before: int, after: int) -> bool:
+    """Return whether two exact peaks [bytes] differ by at least 1 % and 64 KiB."""
+    return abs(after - before) >= max(LEAST_BYTES, LEAST_FRACTION * before)

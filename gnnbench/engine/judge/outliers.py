@@ -1,0 +1,167 @@
+"""Excludes outlier pairs, and finds out whether processes have two modes.
+
+A pair is excluded if its ratio is over 3 times above or below that of the median pair. So one slow or fast
+process excludes only its own pair, and what slows both sides of a pair excludes nothing. If processes have
+two modes, the pairs whose sides are in the same mode are kept.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ..ground import units
+
+Array = NDArray[np.float64]
+
+FACTOR = 3.0
+"""A pair is an outlier if its ratio and the median pair's differ by more than this factor."""
+MOST_EXCLUDED = 1 / 3
+"""Largest share of outliers among the pairs, without those that two modes explain."""
+_OFTEN = 0.1
+"""Outliers are rare below this share of the pairs."""
+_FEWEST_LOPSIDED, _FEWEST_OF_A_MODE = 3, 3
+_APART = math.log(FACTOR)
+
+
+class Modes(NamedTuple):
+    """Two modes of processes."""
+
+    apart: float
+    """Factor between the modes."""
+    slow_base: int
+    """Processes of the base that are in the slower mode."""
+    slow_head: int
+    pairs: int
+    """Pairs whose sides are in different modes."""
+
+
+@dataclass(frozen=True)
+class Outliers:
+    """The excluded pairs of one benchmark."""
+
+    pairs: int = 0
+    """All measured pairs, the excluded ones too."""
+    slow_base: int = 0
+    """Pairs that were excluded because the process of the base was slow."""
+    fast_base: int = 0
+    slow_head: int = 0
+    fast_head: int = 0
+    contrary: int = 0
+    """If the median pair changed by more than FACTOR: pairs that did not change as much in its direction."""
+    modes: Modes | None = None
+
+    @property
+    def excluded(self) -> int:
+        """Number of excluded pairs."""
+        return self.slow_base + self.fast_base + self.slow_head + self.fast_head
+
+    @property
+    def doubt(self) -> str | None:
+        """Why the kept pairs allow no verdict; None if they do."""
+        # The sides of the median pair may be in different modes.
+        if self.contrary > _OFTEN * self.pairs:
+            return f"in most pairs, not in all, base and head differ by over {FACTOR:g}x: possibly two modes"
+        # Without a change, excluded pairs are as often above as below (McNemar, 1947). Sign test: three of
+        # three and five of six have a probability of at most 1/8.
+        above, below = self.slow_head + self.fast_base, self.slow_base + self.fast_head
+        often = abs(above - below) > _OFTEN * self.pairs
+        lopsided = special.bdtrc(max(above, below) - 1, above + below, 0.5) if self.excluded else 1.0
+        if abs(above - below) >= _FEWEST_LOPSIDED and often and lopsided <= 1 / 8:
+            if self.modes:
+                return "the share of processes in the slower mode differs between the sides"
+            return "the excluded pairs are mostly above or mostly below the median pair"
+        if self.excluded - (self.modes.pairs if self.modes else 0) > MOST_EXCLUDED * self.pairs:
+            return "too many pairs are outliers"
+        return None
+
+    @property
+    def text(self) -> str:
+        """What was excluded, to be appended to a reason; empty if nothing was."""
+        if not self.excluded:
+            return ""
+        if self.modes:
+            return (
+                f"; {units.count(self.excluded, 'pair')} excluded because the sides are in different modes,"
+                f" {self.modes.apart:.1f}x apart; in the slower mode: {self.modes.slow_base} of {self.pairs}"
+                f" processes of base, {self.modes.slow_head} of {self.pairs} of head"
+            )
+        kinds = {
+            "base slow": self.slow_base,
+            "base fast": self.fast_base,
+            "head slow": self.slow_head,
+            "head fast": self.fast_head,
+        }
+        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+        pairs = units.count(self.excluded, "pair")
+        return f"; {pairs} excluded as outliers, over {FACTOR:g}x from the median pair: {counts}"
+
+
+def kept(base: Array, head: Array) -> NDArray[np.bool_]:
+    """Return which pairs are kept [pairs, m]; the median pair always is.
+
+    Args:
+        base: log times of the base [pairs, m]; NaN where it was not measured.
+    """
+    return _near(head - base - _middle(head - base))
+
+
+def outliers(base: Array, head: Array) -> Outliers:
+    """Count the excluded pairs of one benchmark, and look for two modes."""
+    (middle,) = _middle((head - base)[:, None])
+    excess = head - base - middle
+    keeps = _near(excess[:, None])[:, 0]
+    # In an excluded pair, the outlier is the process that is farther from the kept ones of its side.
+    off_base, off_head = (side - np.sort(side[keeps])[keeps.sum() // 2] for side in (base, head))
+    by_head = np.abs(off_head) >= np.abs(off_base)
+    above, below = ~keeps & (excess > 0), ~keeps & (excess < 0)
+    contrary = np.sign(middle) * (head - base) <= _APART
+    return Outliers(
+        len(base),
+        slow_base=int((below & ~by_head).sum()),
+        fast_base=int((above & ~by_head).sum()),
+        slow_head=int((above & by_head).sum()),
+        fast_head=int((below & by_head).sum()),
+        contrary=int(contrary.sum()) if np.abs(middle) > _APART else 0,
+        modes=_modes(base + middle / 2, head - middle / 2, int((~keeps).sum())),
+    )
+
+
+def _near(excess: Array) -> NDArray[np.bool_]:
+    """Return which pairs [pairs, m] are near the median pair; of two pairs equally far from it both are."""
+    distance = np.abs(excess)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(distance <= np.maximum(_APART, np.fmin.reduce(distance, axis=0, initial=np.inf)))
+
+
+def _middle(log_ratios: Array) -> Array:
+    """Return the median over pairs [m]; for an even number, the middle value that is nearer to 0."""
+    count = np.isfinite(log_ratios).sum(axis=0)
+    if not len(log_ratios):
+        return np.full(len(count), np.nan)
+    ordered, columns = np.sort(log_ratios, axis=0), np.arange(len(count))
+    low, high = ordered[np.maximum(count - 1, 0) // 2, columns], ordered[count // 2, columns]
+    return np.where(low == -high, 0.0, np.where(np.abs(low) < np.abs(high), low, high))
+
+
+def _modes(base: Array, head: Array, excluded: int) -> Modes | None:
+    """Find the widest gap between the times of all processes; return the modes if there are two.
+
+    Args:
+        excluded: number of excluded pairs; two modes must explain most of them.
+    """
+    levels = np.sort(np.concatenate([base, head]))
+    fewest = max(_FEWEST_OF_A_MODE, math.ceil(_OFTEN * len(levels)))
+    gaps = (levels[1:] - levels[:-1])[fewest - 1 : len(levels) - fewest]
+    if not len(gaps) or gaps.max() <= _APART:
+        return None
+    split = fewest + int(np.argmax(gaps))
+    slow_base, slow_head = base >= levels[split], head >= levels[split]
+    differ = int((slow_base != slow_head).sum())
+    if differ <= excluded / 2:
+        return None
+    apart = float(np.exp(np.median(levels[split:]) - np.median(levels[:split])))
+    return Modes(apart, int(slow_base.sum()), int(slow_head.sum()), differ)

@@ -1,0 +1,286 @@
+"""Decides which benchmarks to time next, for how long, and when each is decided.
+
+After each pair of processes there is an interim analysis. Alpha spending (Lan and DeMets, Biometrika 70,
+1983) keeps the error rate: each analysis spends a part of the error probability, as information grows and
+time passes. The intervals are the repeated confidence intervals of Jennison and Turnbull (JRSS B 51, 1989),
+which hold at all analyses together; the last one is reported. A decided benchmark is not analysed again.
+"""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..ground import units
+from .allowed import Allowed
+from .choosing import PAIRS_TO_AFFORD, SHORTEST_VISIT, Benchmark, Choosing
+from .comparison import PairCounts
+from .estimate import FEWEST_PAIRS, RatioEstimate, judged
+from .evidence import Evidence
+from .spending import Boundary, Spending
+from .verdict import SAME_CODE as SAME
+from .verdict import Judgement, Thresholds
+from .visit import Pair
+
+PILOT_SECONDS = 0.5
+"""Length of a visit in the first pair."""
+LONGEST_VISIT = 10.0
+_ROUNDING = 1e-6
+"""Seconds by which sums of seconds may differ."""
+FAILURES = 2
+"""A benchmark that fails in this many pairs is given up."""
+_QUIETEST = 0.002**2
+WIDE_SPENDING = Spending(5.0, 3.0)
+"""Alpha spending of the simultaneous interval, chosen by simulation. The unit of information is that of a
+standard error as large as the minimum effect of interest."""
+OWN_SPENDING = Spending(6.0, 4.0)
+"""The same for the per-benchmark interval."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One pair of processes to start."""
+
+    seconds: Mapping[str, float]
+    """By benchmark, in the order of the visits: seconds for the turns of both sides."""
+    at_most_seconds: float = math.inf
+    """When the visits took this long, those that are left are left to the next pairs."""
+    longest_seconds: float = math.inf
+    """A visit that takes this long ends, even if it has too few turns to estimate their noise."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The state of a benchmark."""
+
+    judgement: Judgement
+    counts: PairCounts
+    head_fails: bool = False
+    """Whether the head fails, alone too, and the base does not."""
+
+
+SAME_CODE = Decision(SAME, PairCounts(0, 0, 0, 0, 0.0))
+"""Of a benchmark for which both sides run the same code."""
+
+
+class Schedule:
+    """Divides a time budget among benchmarks, according to their variance and cost.
+
+    The first pair measures each benchmark. Then those that are likely slower have pairs of their own, up to
+    PAIRS_TO_AFFORD and in half of the budget, where this takes no verdict from the others. If the budget is
+    too small for verdicts on all, each gets a pair, and the first ones get the rest.
+
+    Args:
+        names: the benchmarks, the most important first. All of them count in the simultaneous interval,
+            except those that `leave_out` removes.
+        allowed: how much slower benchmarks may be. One that is slower is measured until it is known whether
+            it is more than that.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        thresholds: Thresholds,
+        per_benchmark_seconds: float = 60.0,
+        total_seconds: float | None = None,
+        random: np.random.Generator | None = None,
+        total_option: str = "--total-budget",
+        allowed: Mapping[str, Allowed] | None = None,
+        likely: Collection[str] = (),
+    ) -> None:
+        self._allowed, self._total_option, self._likely = allowed or {}, total_option, likely
+        self._random = np.random.default_rng() if random is None else random
+        self._evidence = Evidence(names)
+        self._benchmarks = {name: Benchmark(thresholds.of(name)) for name in names}
+        self._per_benchmark_seconds, self._total_seconds = per_benchmark_seconds, total_seconds
+        self._starts: list[float] = []
+        self._plan: Plan | None = None
+        self.spent_seconds = 0.0
+        """Time of the pairs, with their starts."""
+        self._settled = 0.0
+        """Time for benchmarks that need no timing. It is a part of the total budget only."""
+
+    @property
+    def _budget(self) -> float:
+        budget = self._per_benchmark_seconds * len(self._benchmarks) + self._settled
+        return budget if self._total_seconds is None else min(budget, self._total_seconds)
+
+    @property
+    def left_seconds(self) -> float:
+        """The rest of the budget."""
+        return max(self._budget - self.spent_seconds, 0.0)
+
+    @property
+    def _now(self) -> Choosing:
+        return Choosing(self._benchmarks, float(np.mean(self._starts or [0.0])), self.left_seconds)
+
+    def decisions(self) -> dict[str, Decision]:
+        """Return the state of each benchmark."""
+        enough = self._enough()
+        return {name: Decision(_advised(one, enough), one.counts) for name, one in self._benchmarks.items()}
+
+    def _enough(self) -> str:
+        """Return which options give time for more pairs of each benchmark; empty if this budget does."""
+        count, total, needed = len(self._benchmarks), self._total_seconds, self.needed_seconds
+        options = []
+        if needed > self._per_benchmark_seconds * count:
+            options.append(f"--budget {math.ceil(needed / count)}")
+        if total is not None and needed + self._settled > total:
+            options.append(f"{self._total_option} {math.ceil(needed + self._settled)}")
+        return f"{' '.join(options)} gives time for about {1 + PAIRS_TO_AFFORD}" if options else ""
+
+    @property
+    def needed_seconds(self) -> float:
+        """The cost of a first pair and of PAIRS_TO_AFFORD further ones with the shortest visits.
+
+        The costs of a start and of a set-up are the means so far. Returns 0 if no benchmark needs timing.
+        """
+        if not self._benchmarks:
+            return 0.0
+        pilots = len(self._benchmarks) * (PILOT_SECONDS - SHORTEST_VISIT)
+        return (1 + PAIRS_TO_AFFORD) * self._now.price(self._benchmarks) + pilots
+
+    def forecast(self) -> str:
+        """Return after the first pair what a pair costs, and what the budget will decide; empty later."""
+        now = self._now
+        if len(self._starts) != 1 or not now.undecided:
+            return ""
+        everything, seconds = units.count(len(now.undecided), "benchmark"), now.price(now.undecided)
+        takes = f"a pair takes at least {units.seconds(seconds)} ({everything}): the budget gives time for"
+        if (pairs := now.reachable()) >= FEWEST_PAIRS:
+            return f"{takes} about {pairs} pairs; a verdict needs {FEWEST_PAIRS}"
+        few = len(now.decidable) or "none"
+        return f"{takes} verdicts on {few} of them; {self._enough()} pairs of each"
+
+    def spend(self, seconds: float) -> None:
+        """Subtract time that was needed to know which benchmarks must be timed."""
+        self._settled += seconds
+        self.spent_seconds += seconds
+
+    def leave_out(self, name: str) -> None:
+        """Remove a benchmark that needs no timing; the others share its part of the error probability.
+
+        Benchmarks that have been analysed keep their smaller part, so the total is never exceeded.
+        """
+        del self._benchmarks[name]
+
+    def next(self) -> Plan | None:
+        """Plan a pair; None if all benchmarks are decided or the budget is too small for another pair."""
+        now = self._now
+        if not now.undecided or now.left <= 0:
+            return None
+        if not self._starts:
+            # All costs are unknown: the pair ends when its part of the budget is spent.
+            names = sorted(now.undecided, key=lambda name: name not in self._likely)
+            seconds = min(PILOT_SECONDS, self._budget / 2 / len(names))
+            at_most = max(self._budget / PAIRS_TO_AFFORD, seconds * len(names))
+            longest = self._budget / PAIRS_TO_AFFORD / len(names)
+            self._plan = Plan(dict.fromkeys(names, seconds), at_most, longest)
+            return self._plan
+        rest = left = now.left - now.start
+        afford = {}
+        chosen, sharing = now.chosen(self._likely, (self._budget - self._settled) / 2)
+        names = [str(name) for name in self._random.permutation(chosen)]
+        for name, seconds in self._visit_seconds(now, names, sharing).items():
+            cost = now.extra[name] + seconds
+            if cost <= left + _ROUNDING:
+                left -= cost
+                afford[name] = seconds
+        self._plan = None
+        if afford:
+            share = now.left / max(self._benchmarks[name].pairs_to_afford for name in afford)
+            self._plan = Plan(afford, rest, (share - now.start) / len(afford))
+        return self._plan
+
+    def _visit_seconds(self, now: Choosing, names: Sequence[str], sharing: int) -> dict[str, float]:
+        """Return the length of each benchmark's visit in the next pair.
+
+        If a visit of t seconds costs c + t and has the variance v + w / t, the information per second is
+        largest at t = sqrt(c w / v) (Cochran, Sampling Techniques, 1977, 10.6). PAIRS_TO_AFFORD must fit in
+        the budget.
+        """
+        noises = self._evidence.block_noise()
+        rates = {
+            name: noises[name] * one.asked / one.layouts
+            for name in names
+            if (one := self._benchmarks[name]).layouts and math.isfinite(noises[name])
+        }
+        usual = float(np.median(list(rates.values()))) if rates else 0.0
+        variance = max(self._evidence.pair_variance, _QUIETEST)
+        seconds = {}
+        pairs = max((self._benchmarks[name].pairs_to_afford for name in names), default=1)
+        for name in names:
+            cost = now.start / len(names) + now.extra[name]
+            best = math.sqrt(cost * rates.get(name, usual) / variance)
+            affordable = now.left / pairs / sharing - cost
+            if (one := self._benchmarks[name]).fewest == PAIRS_TO_AFFORD and one.has_too_few_pairs:
+                affordable = 0.0  # it needs all of these pairs, and their starts may take longer than before
+            seconds[name] = max(min(best, affordable, LONGEST_VISIT), SHORTEST_VISIT)
+        return seconds
+
+    def add(self, pair: Pair) -> None:
+        """Add the measurements of a pair, and analyse its benchmarks."""
+        self._starts.append(pair.start_seconds)
+        visits_seconds = sum(visit.seconds for visit in pair.visits.values())
+        self._settled += pair.settled_seconds
+        self.spent_seconds += pair.start_seconds + pair.settled_seconds + visits_seconds
+        for name, visit in pair.visits.items():
+            one = self._benchmarks[name]
+            one.pairs += 1
+            one.rounds += visit.rounds
+            one.layouts += len(visit.base_ns)
+            one.seconds += visit.seconds
+            one.asked += self._plan.seconds[name] if self._plan else 0.0
+        self._evidence.add(pair.visits)
+        estimates = self._evidence.estimates()
+        for name in pair.visits:
+            self._analyse(self._benchmarks[name], estimates[name], self._allowed.get(name))
+        for name, why in pair.failures.items():
+            one = self._benchmarks[name]
+            one.failures += 1
+            one.decided |= one.failures >= FAILURES
+            if one.decided or not one.pairs:
+                one.judgement = Judgement("incomparable", why.text)
+
+    def _analyse(self, one: Benchmark, estimate: RatioEstimate, limit: Allowed | None) -> None:
+        one.excluded, one.fewest = estimate.outliers.excluded, estimate.fewest
+        if estimate.pairs < FEWEST_PAIRS:
+            one.judgement = judged(
+                replace(estimate, degrees_of_freedom=0.0), one.thresholds, len(self._benchmarks)
+            )
+            return
+        if one.boundaries is None:
+            error = (1 - one.thresholds.family_level) / 2 / len(self._benchmarks)
+            own_error = (1 - one.thresholds.own_level) / 2
+            one.boundaries = Boundary(error), Boundary(own_error)
+        information = estimate.information * math.log1p(one.thresholds.effect) ** 2
+        time = self.spent_seconds / self._budget
+        # The boundaries count information in pairs, which does not depend on the estimated variance.
+        wide, own = (
+            boundary.tail(estimate.pairs, spending.share(information, time))
+            for boundary, spending in zip(one.boundaries, (WIDE_SPENDING, OWN_SPENDING), strict=True)
+        )
+        if wide is not None and own is not None:
+            one.analysis = estimate, (wide, own)
+        if one.analysis is None:
+            return
+        last, tails = one.analysis
+        if last is not estimate:
+            if not last.pairs < last.fewest == estimate.fewest:
+                return  # the last intervals stay
+            # So they do, but the pairs that a verdict lacked have come.
+            last = replace(last, pairs=estimate.pairs, outliers=estimate.outliers)
+        one.judgement = judged(last, one.thresholds, len(self._benchmarks), tails)
+        one.decided = one.judgement.verdict in ("slower", "faster", "same")
+        if limit and one.decided:
+            one.decided = limit.is_settled(one.judgement, one.thresholds)
+
+
+def _advised(one: Benchmark, enough: str) -> Judgement:
+    """Add to a judgement of too few pairs what gives time for more, if anything is needed for that."""
+    judgement, few = one.judgement, one.has_too_few_pairs or not one.judgement.judged
+    if judgement.verdict != "undecided" or not few or not enough:
+        return judgement
+    which = "which decide large changes, and small ones only where pairs differ little"
+    return replace(judgement, reason=f"{judgement.reason}; {enough}, {which}")

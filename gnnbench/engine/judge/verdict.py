@@ -1,0 +1,218 @@
+"""The verdict on one log ratio, from its standard error."""
+
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Annotated, Any, Literal, Self
+
+from msgspec import Meta
+from scipy import special
+
+from ..ground import codec, units
+from ..ground.codec import Count, Positive
+from ..ground.settings import NONE, Settings
+from .accepted import NONE as NOTHING_ACCEPTED
+from .accepted import Accepted
+
+_WIDEST = 700.0  # exp() of more overflows
+_POWER = 0.9
+"""With which a slowdown of the minimum detectable effect is found."""
+_Bound = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
+
+
+Verdict = Literal["slower", "faster", "same", "undecided", "incomparable", "accepted", "ignored"]
+"""`accepted`: slower, but not more than intended. `ignored`: a rule says so. See `settle.py`."""
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The effect and the levels that all verdicts use."""
+
+    effect: float
+    """Minimum effect of interest, as a fraction."""
+    family_level: float = 0.99
+    """Level of the simultaneous intervals of all benchmarks of a run (Bonferroni)."""
+    own_level: float = 0.95
+    """Level of the per-benchmark interval."""
+    rules: Settings = NONE
+    """What the project sets for single benchmarks."""
+    accepted: Accepted = NOTHING_ACCEPTED
+
+    def of(self, name: str) -> Self:
+        """Return the thresholds of one benchmark: a rule may set its effect."""
+        own = self.rules.value("effect", name)
+        return self if own is None else replace(self, effect=own)
+
+
+class Reason(Enum):
+    """Why a benchmark has its verdict: code tests the member, output shows its text."""
+
+    EXCLUDES_ONE = "the simultaneous {family_level} interval excludes 1"
+    WITHIN_EFFECT = "the per-benchmark {own_level} interval lies within {effect}"
+    SMALL_CHANGE = "a significant change, but smaller than {effect}"
+    WIDE_INTERVAL = "the interval is too wide"
+    TOO_FEW_BLOCKS = "too few blocks for an interval"
+    SAME_CODE = "runs the same code"
+    OTHER_RESULT = "another result"
+    ONLY_REPEATED = "faster only when repeated"
+    ONE_PROCESS = "one process: the interval covers variation within it only"
+
+    def text(self, thresholds: Thresholds) -> str:
+        """Return the reason in words, with the levels and the effect of the verdict."""
+        return self.value.format(
+            family_level=units.level(thresholds.family_level),
+            own_level=units.level(thresholds.own_level),
+            effect=units.fraction(thresholds.effect),
+        )
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on one benchmark, with its reason and its numbers."""
+
+    verdict: Verdict
+    reason: str
+    ratio: Positive | None = None
+    """Time of the head / time of the base; None: one of them is missing."""
+    low: _Bound | None = None
+    """Lower bound of the simultaneous interval; `high` is the upper one."""
+    high: _Bound | None = None
+    own_low: _Bound | None = None
+    """Lower bound of the per-benchmark interval; `own_high` is the upper one."""
+    own_high: _Bound | None = None
+    minimum_detectable_effect: float | None = None
+    """The slowdown that is found with a power of 90 %, as a fraction."""
+    process_sd: float | None = None
+    """Standard deviation of the log time between processes."""
+    shrunk: bool = False
+    """Whether most of `process_sd`'s degrees of freedom come from other benchmarks."""
+    base_processes: Count = 0
+    head_processes: Count = 0
+    code: Reason | None = None
+    """The reason as code tests it; of these, only SAME_CODE is saved."""
+
+    @property
+    def judged(self) -> bool:
+        """Whether the sides were comparable, and there is an interval or no need of one."""
+        return self.verdict != "incomparable" and (self.low is not None or self.same_code)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the simultaneous interval excludes 1."""
+        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
+    @property
+    def same_code(self) -> bool:
+        """Whether both sides run the same code, so that no time is needed to judge."""
+        return self.code is Reason.SAME_CODE
+
+    def looks_slower(self, thresholds: Thresholds) -> bool:
+        """Tell whether to measure again: slower by the effect, and by about one standard error.
+
+        The final verdict uses all processes, so measuring again too often only costs time.
+        """
+        if self.ratio is None or self.ratio < 1 + thresholds.effect:
+            return False
+        if self.own_high is None:
+            return self.code is Reason.TOO_FEW_BLOCKS  # several processes would have an interval
+        return self.ratio**2 > self.own_high / self.ratio
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form of docs/formats.md."""
+        saved = {name: value for name, value in codec.encode(self).items() if name != "code"}
+        return {**saved, "same_code": self.same_code}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Self:
+        """Read what `as_json` returned."""
+        found = codec.decode(saved, cls)
+        if found.verdict in ("slower", "faster", "accepted") and None in (found.ratio, found.low, found.high):
+            raise ValueError(f"{found.verdict}, but without a ratio and its interval")
+        return replace(found, code=Reason.SAME_CODE) if saved.get("same_code") else found
+
+
+SAME_CODE = Judgement("same", Reason.SAME_CODE.value, code=Reason.SAME_CODE)
+"""Both sides run the same code."""
+
+
+def confirmed(judgement: Judgement, fresh: int) -> Judgement:
+    """Change slower to undecided if too few processes without contention confirmed it.
+
+    Args:
+        fresh: number of processes that should confirm it; two must have done so (one if `fresh` is 1).
+    """
+    if judgement.verdict == "slower" and judgement.head_processes < 1 + min(fresh, 2):
+        reason = "too few processes without contention confirmed it"
+        return replace(judgement, verdict="undecided", reason=reason)
+    return judgement
+
+
+def judge_ratio(
+    log_ratio: float,
+    error: float,
+    degrees_of_freedom: float,
+    thresholds: Thresholds,
+    family: int,
+    least: float = 0.0,
+) -> Judgement:
+    """Judge a log ratio by its standard error.
+
+    Args:
+        least: the caller accepts slower or faster only above this log ratio; it raises the minimum
+            detectable effect.
+    """
+    own = _own(error, degrees_of_freedom, thresholds)
+    wide = error * _quantile((1 - thresholds.family_level) / 2 / family, degrees_of_freedom)
+    effect = math.log1p(thresholds.effect)
+    detectable = max(wide, effect, least) + _margin(error, degrees_of_freedom)
+    verdict, code = _decide(log_ratio, own, wide, effect)
+    low, high, own_low, own_high = (
+        math.exp(_within(log_ratio + width)) for width in (-wide, wide, -own, own)
+    )
+    sees = math.expm1(_within(detectable))
+    bounds = low, high, own_low, own_high
+    return Judgement(verdict, code.text(thresholds), math.exp(log_ratio), *bounds, sees, code=code)
+
+
+def detectable_after(
+    first: float, again: float, degrees_of_freedom: float, thresholds: Thresholds, family: int, least: float
+) -> float:
+    """Return the minimum detectable effect if what looks slower is measured again, as a fraction.
+
+    Args:
+        first: standard error of the log ratio before confirmation.
+        again: standard error with the confirming processes.
+    """
+    looks = max(math.log1p(thresholds.effect), _own(first, degrees_of_freedom, thresholds) / 2)
+    looks += _margin(first, degrees_of_freedom)
+    found = judge_ratio(0.0, again, degrees_of_freedom, thresholds, family, least).minimum_detectable_effect
+    assert found is not None
+    return max(math.expm1(_within(looks)), found)
+
+
+def _own(error: float, degrees_of_freedom: float, thresholds: Thresholds) -> float:
+    return error * _quantile((1 - thresholds.own_level) / 2, degrees_of_freedom)
+
+
+def _quantile(tail: float, degrees_of_freedom: float) -> float:
+    """Return Student's t quantile with upper tail `tail`, without scipy.stats (0.5 s to import)."""
+    return -float(special.stdtrit(degrees_of_freedom, tail))
+
+
+def _margin(error: float, degrees_of_freedom: float) -> float:
+    return error * _quantile(1 - _POWER, degrees_of_freedom)
+
+
+def _within(log: float) -> float:
+    # With two processes in all, an interval may be of any width.
+    return min(max(log, -_WIDEST), _WIDEST)
+
+
+def _decide(log_ratio: float, own: float, wide: float, effect: float) -> tuple[Verdict, Reason]:
+    if abs(log_ratio) > wide and abs(log_ratio) >= effect:
+        return "slower" if log_ratio > 0 else "faster", Reason.EXCLUDES_ONE
+    if abs(log_ratio) + own < effect:
+        return "same", Reason.WITHIN_EFFECT
+    return "undecided", Reason.SMALL_CHANGE if abs(log_ratio) > wide else Reason.WIDE_INTERVAL

@@ -1,0 +1,257 @@
+"""The measurements of a pair of processes, one per side, which take turns, and what a visit estimates."""
+
+import functools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import geometric_mean
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ..ground import codec
+from ..measure import estimate
+from ..measure.cost import Cost
+from ..measure.counter_changes import PYTHON_CALLS, between
+from ..measure.fingerprint.difference import Difference
+from ..measure.fingerprint.fingerprint import Fingerprint
+from .comparison import Agreement, Work
+from .memory import MemoryChange, Peaks
+
+Array = NDArray[np.float64]
+Status = Literal["changed", "same", "unknown"]
+Kind = Literal["same code", "skipped", "no benchmark", "died", "incomparable", "head fails", "failed"]
+
+FEWEST_BLOCKS = 5
+"""With fewer blocks the noise within a visit is not estimated."""
+_OPERATOR = 500
+"""So many Python calls take about as long as an operator on a small graph."""
+_BLOCK_SECONDS = 0.01
+_MOST_ROUNDS = 50
+
+
+class Size(NamedTuple):
+    """The size of a block: the same in all pairs of a run, so that their times are comparable."""
+
+    iterations: int
+    rounds: int
+
+    @classmethod
+    def of(cls, iterations: int, round_seconds: Iterable[float]) -> Self:
+        """Return the size of a block of about `_BLOCK_SECONDS`.
+
+        Args:
+            round_seconds: length of a round of each side. Their geometric mean counts: one of the two
+                processes may happen to be many times slower than usual.
+        """
+        rounds = round(_BLOCK_SECONDS / geometric_mean(round_seconds))
+        return cls(iterations, min(max(rounds, 1), _MOST_ROUNDS))
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One benchmark in one pair: blocks of rounds in turns; each block has new copies of the inputs."""
+
+    base_ns: tuple[float, ...]
+    """Median time of one call in each block of the base."""
+    head_ns: tuple[float, ...]
+    """The same for the head; as many, in the order of measurement."""
+    rounds: int
+    """Number of rounds of each side, over all blocks."""
+    seconds: float
+    """Total duration, with set-up, calibration and tear-down of both sides."""
+
+
+@dataclass(frozen=True)
+class NotTimed:
+    """Why a benchmark was not timed in a pair."""
+
+    kind: Kind
+    """Both sides run the same code, both skip it, neither calls `benchmark`, a process died or did not
+    answer, the sides disturb each other, the head fails alone too, or anything else ("failed")."""
+    text: str
+    """One line; of a failure, it names the side."""
+    sides: tuple[str, ...] = field(default=(), compare=False)
+    """The sides that failed, skipped, or have no benchmark."""
+    head_fails: bool = field(default=False, compare=False)
+    """Whether the head raised, died or cannot be collected beside the base, which can be timed."""
+    base_fails: bool = field(default=False, compare=False)
+    """Whether the base raised beside the head, which can be timed."""
+
+
+@dataclass(frozen=True)
+class Inspections:
+    """The inspections of one benchmark on both sides."""
+
+    work: Work = field(default_factory=Work)
+    sides: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
+    """What the workers of base and head answered; empty: this was read from a result."""
+    memory: MemoryChange | None = None
+    """None: a side has no peak, or both run the same code."""
+    results: Agreement | None = None
+    """None: they were not asked for, or both run the same code."""
+    failed: str | None = None
+    """Why it could not be inspected, in one line; None: it was."""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """On what both sides run alike, although it differs between them."""
+
+    @property
+    def unknown(self) -> str | None:
+        """Why it is unknown whether both sides run the same code; None: it is known."""
+        return self.failed or self.work.no_fingerprint
+
+    @property
+    def status(self) -> Status:
+        """Whether the code that it runs changed. It counts as affected unless it is `same`."""
+        if self.unknown:
+            return "unknown"
+        return "same" if self.same_code else "changed"
+
+    @property
+    def same_code(self) -> bool:
+        """Whether both sides run the same code, at the same cost, on the same kind of input and settings."""
+        return self.work.changed is not None and not self.work.changed and self.work.cost is None
+
+    @property
+    def added_work(self) -> float:
+        """How much more is counted in the head than in the base, as a share of the base's counts.
+
+        The larger it is, the likelier is the head slower. An operator counts as much as _OPERATOR Python
+        calls. It is 0 if a side was not counted, or if both run the same code.
+        """
+        counts = [
+            sum(
+                number * (1 if name == PYTHON_CALLS else _OPERATOR) for name, number in side["counts"].items()
+            )
+            for side in self.sides
+        ]
+        if self.same_code or not (counts and all(counts)):
+            return 0.0
+        base, head = counts
+        return (head - base) / base
+
+    @classmethod
+    def of(
+        cls, base: Mapping[str, Any], head: Mapping[str, Any], variables: Iterable[str] = ()
+    ) -> "Inspections":
+        """Compare what both workers answered to `inspect`; `variables` of the environment differ."""
+        counts = base["counts"], head["counts"]
+        unseen = base["unseen"] or head["unseen"]
+        if base["unseen"] != head["unseen"]:
+            unseen = f"{'base' if base['unseen'] else 'head'}: {unseen}"
+        difference = None
+        if not unseen:
+            prints = (codec.decode(one["fingerprint"], Fingerprint) for one in (base, head))
+            difference = Difference.between(*prints)
+            settings = (*difference.settings, *(f"${name}" for name in variables))
+            difference = replace(difference, settings=tuple(dict.fromkeys(settings)))
+        memory = MemoryChange.between(*(Peaks.of(one.get("memory")) for one in (base, head)))
+        if difference is not None and not difference:
+            memory = None
+        changes = between(*counts) if all(counts) else ()
+        return cls(Work(difference, changes, unseen), (base, head), memory)
+
+    def with_costs(self, answers: Sequence[Mapping[str, Any]], *, is_strict: bool) -> "Inspections":
+        """Return these inspections with what both workers answered to `cost`; see `Cost.change`."""
+        sides = tuple(
+            {**one, "cost": answer["cost"]} for one, answer in zip(self.sides, answers, strict=True)
+        )
+        if unseen := next((why for answer in answers if (why := answer.get("unseen"))), None):
+            work = replace(self.work, changed=None, no_fingerprint=unseen)
+        else:
+            base, head = (codec.decode(answer["cost"], Cost) for answer in answers)
+            work = replace(self.work, cost=base.change(head, is_strict=is_strict) if self.same_code else None)
+        return replace(self, work=work, sides=sides)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields of a benchmark in saved results, see docs/formats.md."""
+        more = {"memory": codec.encode(self.memory), "results": codec.encode(self.results)}
+        return {**codec.encode(self.work), **more}
+
+
+def lower(answer: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the lower of two answers of a worker to `cost`; one without numbers if either has none."""
+    if not (answer["cost"] and again["cost"]):
+        return {**answer, **again}
+    costs = (codec.decode(one["cost"], Cost) for one in (answer, again))
+    return {**answer, "cost": codec.encode(next(costs).lower(next(costs)))}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One fresh process of each side."""
+
+    start_seconds: float
+    """Time until both were ready."""
+    visits: Mapping[str, Visit] = field(default_factory=dict)
+    """By benchmark."""
+    failures: Mapping[str, NotTimed] = field(default_factory=dict)
+    """By benchmark; those that this pair did not time."""
+    settled_seconds: float = 0.0
+    """Time for benchmarks that need no timing: both sides skip them, or run the same code."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The estimates from one visit, as natural logarithms of nanoseconds."""
+
+    base: float
+    """Estimate of the base (p10 of its block medians)."""
+    head: float
+    turns: float
+    """Median over the turns (one block of each side) of the difference head - base."""
+    noise: Array
+    """Covariance [2, 2] of `head - base` and `turns` within the visit; NaN: too few blocks."""
+    blocks: int
+    """Number of blocks of each side."""
+
+
+def sample(visit: Visit) -> Sample:
+    """Return the estimates from a visit.
+
+    A side is estimated by the quantile `estimate.QUANTILE`: it stays within one mode if layouts have two. The
+    median of the turns' log ratios estimates the same ratio if a constant factor separates the sides. It
+    varies less if there is one mode, or if disturbances hit both sides of a turn. Quantiles are those of
+    Harrell and Davis (Biometrika 69, 1982), weighted means of all order statistics. The noise is their
+    jackknife, which leaves out one turn at a time.
+    """
+    base, head = (np.log(np.asarray(side, dtype=float)) for side in (visit.base_ns, visit.head_ns))
+    turns = head - base
+    noise = np.full((2, 2), math.nan)
+    if len(turns) >= FEWEST_BLOCKS:
+        of_base, of_head = (_without_each(side, estimate.QUANTILE) for side in (base, head))
+        noise = np.cov(of_head - of_base, _without_each(turns, 0.5), bias=True) * (len(turns) - 1)
+    return Sample(
+        _quantile(base, estimate.QUANTILE),
+        _quantile(head, estimate.QUANTILE),
+        _quantile(turns, 0.5),
+        noise,
+        len(turns),
+    )
+
+
+def _quantile(values: Array, quantile: float) -> float:
+    return float(_weights(len(values), quantile) @ np.sort(values))
+
+
+def _without_each(values: Array, quantile: float) -> Array:
+    """Return the n quantiles that result from leaving out one value each [n]."""
+    order = np.argsort(values, kind="stable")
+    ordered, weights = values[order], _weights(len(values) - 1, quantile)
+    below = np.concatenate([[0.0], np.cumsum(weights * ordered[:-1])])
+    above = np.concatenate([np.cumsum((weights * ordered[1:])[::-1])[::-1], [0.0]])
+    found = np.empty_like(ordered)
+    found[order] = below + above
+    return found
+
+
+@functools.cache
+def _weights(n: int, quantile: float) -> Array:
+    """Return the Harrell-Davis weights of n order statistics [n]: differences of the beta distribution.
+
+    scipy.stats.mstats.hdquantiles gives the same quantiles, but importing it takes a second.
+    """
+    ends = special.betainc((n + 1) * quantile, (n + 1) * (1 - quantile), np.arange(n + 1) / n)
+    return np.diff(ends)

@@ -1,0 +1,154 @@
+"""The clock of the host, what every clock does, and how many calls make a round.
+
+`layouts.clock_for` chooses the clock by the devices of the inputs' tensors.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, NamedTuple
+
+from ..ground.cpu import RealTime
+
+_STEPS = 20
+"""Number of steps from which the resolution of a timer is estimated."""
+_TRIES = 100_000
+"""A timer that shows the same time in so many readings is refused."""
+
+ROUND_SECONDS = 5e-4
+"""Usual length of a round: reading the clock takes a negligible part of it, and files stay small."""
+_RESOLUTIONS = 100
+"""Shortest round, in steps of its clock."""
+_MAX_ITERATIONS = 10_000_000
+_MAX_GROWTH = 10.0
+
+
+class ClockError(Exception):
+    """A clock cannot time a call; the message has the reason and what to do."""
+
+
+class Call(NamedTuple):
+    """A function with its inputs."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+    def __call__(self) -> Any:
+        """Call the function and return its result."""
+        return self.function(*self.args, **self.kwargs)
+
+
+class Block(NamedTuple):
+    """Rounds timed one after another on the same buffers."""
+
+    seconds: list[float]
+    """Wall time of each round, for all of its iterations together."""
+    device_seconds: float | None = None
+    """Time of one more round between two CUDA events; None on a CPU."""
+
+
+class Clock(ABC):
+    """Times rounds of a call."""
+
+    name: str
+    resolution_seconds: float
+    """Smallest difference between two readings."""
+
+    def now(self) -> float:
+        """Return monotonic seconds, in which budgets are measured."""
+        return RealTime.seconds()
+
+    @abstractmethod
+    def block(self, call: Call, rounds: int, iterations: int) -> Block:
+        """Time rounds; each calls the function `iterations` times."""
+
+    def renewed(self) -> None:  # noqa: B027 - only a simulated clock needs it
+        """Notify the clock that the inputs of the next block are at other addresses."""
+
+    def check(self, call: Call) -> None:
+        """Call the function once, and check that this clock can time it."""
+        call()
+
+
+@dataclass(frozen=True)
+class HostClock(Clock):
+    """Reads a timer of the host before and after each round; for kernels on the CPU."""
+
+    timer: Callable[[], float]
+    """Returns increasing seconds."""
+    resolution_seconds: float
+    name: str = "perf_counter"
+
+    @classmethod
+    def of(cls, timer: Callable[[], float] = RealTime.seconds) -> "HostClock":
+        """Return a clock with the measured resolution of the timer."""
+        name = getattr(timer, "__name__", type(timer).__name__)
+        steps = []
+        previous = timer()
+        for _ in range(_TRIES):
+            reading = timer()
+            if reading > previous:
+                steps.append(reading - previous)
+                if len(steps) == _STEPS:
+                    break
+            previous = reading
+        if not steps:
+            raise ClockError(
+                f"the timer {name} did not advance in {_TRIES:,} readings; use time.perf_counter"
+            )
+        return cls(timer, min(steps), name)
+
+    def block(self, call: Call, rounds: int, iterations: int) -> Block:
+        """Time each round by two readings around a plain loop."""
+        timer = self.timer
+        function, args, kwargs = call
+        seconds = []
+        if iterations == 1:
+            for _ in repeat(None, rounds):
+                start = timer()
+                function(*args, **kwargs)
+                end = timer()
+                seconds.append(end - start)
+        else:
+            for _ in repeat(None, rounds):
+                start = timer()
+                for _ in repeat(None, iterations):
+                    function(*args, **kwargs)
+                end = timer()
+                seconds.append(end - start)
+        return Block(seconds)
+
+
+def wanted_seconds(clock: Clock, least_seconds: float, usual_seconds: float = ROUND_SECONDS) -> float:
+    """Return how long a round should take at least."""
+    return max(least_seconds, usual_seconds, _RESOLUTIONS * clock.resolution_seconds)
+
+
+def calibrated_iterations(
+    time_round: Callable[[int], float], iterations: int, wanted: float, clock: Clock
+) -> int:
+    """Find how many iterations make a round of about the wanted length.
+
+    Args:
+        time_round: times one round of some iterations; returns its seconds.
+        wanted: seconds. A round of half this length is accepted.
+
+    Raises:
+        ClockError: the clock shows no time for the largest number of iterations.
+    """
+    while True:
+        iterations = min(iterations, _MAX_ITERATIONS)
+        seconds = time_round(iterations)
+        if seconds >= wanted / 2 or (iterations == _MAX_ITERATIONS and seconds > 0):
+            return iterations
+        if iterations == _MAX_ITERATIONS:
+            raise ClockError(
+                f"{iterations:,} calls are too short for the resolution of {clock.name}: "
+                "do more work in one call, or choose a finer clock with --benchmark-timer"
+            )
+        # A single reading may be far too short, so grow by a limited factor.
+        growth = min(_MAX_GROWTH, wanted / seconds) if seconds > 0 else _MAX_GROWTH
+        iterations = math.ceil(iterations * max(growth, 1.2))

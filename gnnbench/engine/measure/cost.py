@@ -1,0 +1,228 @@
+"""What a call costs on average over a batch of calls: what it executes, and its CPU time.
+
+It is the second witness that two sides run the same code, and knows nothing of fingerprints. A batch is long
+enough that what runs in each 64th call is in it.
+"""
+
+import math
+import os
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from itertools import repeat
+from types import CodeType, FrameType
+from typing import Any
+
+from ..ground.cpu import RealTime
+from .clock import Call, Clock
+from .conditions import collector_paused
+from .fingerprint.recording import PASSED_OVER, identity
+
+_BATCH_SECONDS = 0.02
+_FAST_SECONDS = 1e-3
+"""A batch of calls that take less has at least `FEWEST_CALLS`."""
+FEWEST_CALLS = 130
+"""Each 64th call is in it twice."""
+_TRIES = 3
+_SLOW_SECONDS = _BATCH_SECONDS
+"""A call that takes longer is not repeated to learn how long it takes."""
+_SHORTEST = 1e-7
+"""Any call is taken to last so many seconds at least."""
+_BATCHES, _FEWEST_BATCHES = 5, 2
+_MOST_SECONDS = 0.1
+"""After so many seconds no batch is begun, except the fewest."""
+_LONGEST_BATCH = 5
+"""A batch ends early after so many times its usual length: a rare call may be slow."""
+_MOST_EVENTS = 200_000
+"""A traced event takes about 0.3 µs. Further calls are not traced."""
+_OTHERS = 0.05
+"""If the process's other threads take more than this share of the calling thread's CPU time, this may be
+waiting for them in a loop, as OpenMP does."""
+_BY_DEPTH = (*PASSED_OVER, "pathlib", "genericpath")
+"""Modules whose functions do not count; see there."""
+_NAMES = "lines", "Python calls", "C calls"
+
+SHORT_SECONDS = 1e-5
+_SHORT_LIMIT, _LIMIT = 1.6, 1.5
+"""CPU times of calls below `SHORT_SECONDS` and of others are alike up to this ratio."""
+_COUNT_LIMIT, _COUNT_SLACK = 1.05, 2.0
+"""Counts are alike up to this ratio, with so many more in each call."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a call costs, on average."""
+
+    counts: Mapping[str, float] = field(default_factory=dict)
+    """Those of `_NAMES`, of the calling thread; empty if one call has too many."""
+    seconds: float | None = None
+    """CPU time of the calling thread, or the GPU's own time: the lowest of a few batches. None if it is not
+    known: other threads worked too."""
+
+    def lower(self, other: "Cost") -> "Cost":
+        """Return the lower of two measurements of the same side, number by number."""
+        known = [one for one in (self.seconds, other.seconds) if one is not None]
+        names = self.counts.keys() & other.counts.keys()
+        counts = {name: min(self.counts[name], other.counts[name]) for name in sorted(names)}
+        return Cost(counts, min(known, default=None))
+
+    def change(self, head: "Cost", *, is_strict: bool = False) -> float | None:
+        """Return how many times as much a call of the head costs; None if it costs the same.
+
+        It is the largest ratio of those that are beyond their limits.
+
+        Args:
+            is_strict: whether the limit of the CPU times is its square root: both can be measured again.
+        """
+        names = self.counts.keys() & head.counts.keys()
+        ratios = [_ratio(self.counts[name], head.counts[name], _COUNT_LIMIT, _COUNT_SLACK) for name in names]
+        if self.seconds and head.seconds:
+            is_short = min(self.seconds, head.seconds) < SHORT_SECONDS
+            limit = _SHORT_LIMIT if is_short else _LIMIT
+            ratios.append(_ratio(self.seconds, head.seconds, math.sqrt(limit) if is_strict else limit, 0.0))
+        return max(filter(None, ratios), key=lambda ratio: max(ratio, 1 / ratio), default=None)
+
+
+def _ratio(base: float, head: float, limit: float, slack: float) -> float | None:
+    """Return head / base, at least with 1 in each; None if it is within the limit."""
+    less, more = sorted((base, head))
+    return (head + slack) / (base + slack) if more > less * limit + slack else None
+
+
+def measured(
+    fresh: Callable[[], Call],
+    noting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    device_clock: Clock | None = None,
+) -> tuple[Cost, list[CodeType]]:
+    """Call a function many times; return what a call costs, and the code of the functions that ran.
+
+    It was called before, so that its caches are filled. What a call costs may depend on how many were made:
+    as many are traced on both sides, after as many others.
+    """
+    with collector_paused():
+        seconds = _shortest(fresh(), device_clock)
+        calls = max(2 ** round(math.log2(_BATCH_SECONDS / seconds)), 1)
+        if seconds < _FAST_SECONDS:
+            calls = max(calls, FEWEST_CALLS)
+        counts, codes = _counted(fresh(), min(calls, FEWEST_CALLS), noting)
+        start, found = RealTime.seconds(), list[float]()
+        for number in range(_BATCHES):
+            if number >= _FEWEST_BATCHES and RealTime.seconds() - start > _MOST_SECONDS:
+                break
+            one = _batch(fresh(), calls, device_clock)
+            if one is not None:
+                found.append(one)
+            elif number and not found:
+                break
+    return Cost(counts, min(found, default=None)), codes
+
+
+def _shortest(call: Call, device_clock: Clock | None) -> float:
+    """Return the duration of the fastest of a few calls, in seconds."""
+    found = []
+    for _ in range(_TRIES):
+        start = RealTime.seconds()
+        if device_clock:
+            device_clock.block(call, 1, 1)
+        else:
+            call()
+        found.append(max(RealTime.seconds() - start, _SHORTEST))
+        if found[-1] > _SLOW_SECONDS:
+            break
+    return min(found)
+
+
+def _batch(call: Call, calls: int, device_clock: Clock | None) -> float | None:
+    """Return the CPU time of a call in seconds, the GPU's with its clock; None if it is not known."""
+    if calls > 1:
+        call()  # the first on new copies is slower
+    if device_clock:
+        seconds = device_clock.block(call, 1, calls).device_seconds
+        return None if seconds is None else seconds / calls
+    function, args, kwargs = call
+    made, end = 0, RealTime.seconds() + _LONGEST_BATCH * _BATCH_SECONDS
+    process, thread = RealTime.process_nanoseconds(), RealTime.thread_nanoseconds()
+    while made < calls and (not made or RealTime.seconds() < end):
+        part = min(calls - made, FEWEST_CALLS)
+        for _ in repeat(None, part):
+            function(*args, **kwargs)
+        made += part
+    thread = RealTime.thread_nanoseconds() - thread
+    others = RealTime.process_nanoseconds() - process - thread
+    if others > _OTHERS * thread and os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":
+        return None
+    return thread / made / 1e9
+
+
+class _Tracer:
+    """Counts what the calling thread executes, until there are too many events."""
+
+    def __init__(self) -> None:
+        self.lines = self.python_calls = self.c_calls = 0
+        self.codes: dict[int, CodeType] = {}
+        """Of the functions that ran."""
+        self.ended = False
+        self._counts: dict[int, bool] = {}
+        """By the identity of a module's globals, whether its functions count."""
+
+    def trace(self, frame: FrameType, event: str, _argument: Any) -> Any:
+        """Count lines and calls of Python; a trace function as `sys.settrace` takes it."""
+        if event == "line":
+            self.lines += 1
+            self._check()
+        elif event == "call":
+            code = frame.f_code
+            self.codes[identity(code)] = code
+            if not self._is_counted(frame):
+                return None
+            self.python_calls += 1
+        return self.trace
+
+    def profile(self, frame: FrameType, event: str, _argument: Any) -> None:
+        """Count calls of C functions; a profile function as `sys.setprofile` takes it."""
+        if event == "c_call" and self._is_counted(frame):
+            self.c_calls += 1
+            self._check()
+
+    def _is_counted(self, frame: FrameType) -> bool:
+        key = identity(frame.f_globals)
+        if key not in self._counts:
+            self._counts[key] = not str(frame.f_globals.get("__name__")).startswith(_BY_DEPTH)
+        return self._counts[key]
+
+    def _check(self) -> None:
+        if self.lines + self.c_calls > _MOST_EVENTS:
+            self.ended = True
+            sys.settrace(None)
+            sys.setprofile(None)
+
+
+def _counted(
+    call: Call, calls: int, noting: Callable[[], AbstractContextManager[None]]
+) -> tuple[dict[str, float], list[CodeType]]:
+    """Trace calls; return what is counted in each on average, and the code of the functions that ran.
+
+    With too many events, these are the averages of the calls that had ended before. The others are made all
+    the same.
+    """
+    function, args, kwargs = call
+    before, tracer = (sys.gettrace(), sys.getprofile()), _Tracer()
+    made, totals = 0, (0, 0, 0)
+    sys.settrace(tracer.trace)
+    sys.setprofile(tracer.profile)
+    try:
+        while made < calls:
+            function(*args, **kwargs)
+            if tracer.ended:
+                break
+            made += 1
+            totals = tracer.lines, tracer.python_calls, tracer.c_calls
+    finally:
+        sys.settrace(before[0])
+        sys.setprofile(before[1])
+    with noting():
+        for _ in repeat(None, calls - made - tracer.ended):
+            function(*args, **kwargs)
+    averages = {name: total / made for name, total in zip(_NAMES, totals, strict=True)} if made else {}
+    return averages, [*tracer.codes.values()] if made else []

@@ -1,0 +1,72 @@
+"""The counters of one call, and those that differ between two sides."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from ..ground.codec import Count
+
+Counts = dict[str, dict[str, Count]]
+"""Number by kind and name."""
+PYTHON_CALLS = "Python calls"
+"""Name of the only count of its kind."""
+
+
+@dataclass(frozen=True)
+class Counters:
+    """The counts of one call."""
+
+    counts: Counts
+    """Counts that are compared with a baseline: `operators` by the dispatcher's name; `copies` and
+    `copied_bytes` between devices, by direction (`cpu→cuda`); `library_calls` into the C interfaces of other
+    libraries; `python_calls`; `compilation` by torch.compile."""
+    host_reads: Count = 0
+    """Number of host-device synchronisations; see counters.HOST_READS."""
+    unsteady: tuple[str, ...] = ()
+    """Names of nondeterministic counts: two passes differed."""
+    details: Counts = field(default_factory=dict, compare=False)
+    """Counts that are not compared: `host_reads` and `mask_reads`, the operators and copies that synchronise
+    host and device; the GPU's `kernels`; `memory`, as `allocated_bytes`, `peak_bytes` (the larger peak of two
+    calls) and `least_peak_bytes` (the smaller one). Kernels and memory depend on the machine."""
+
+    @property
+    def operators(self) -> int:
+        """Number of dispatched operators."""
+        return sum(self.counts.get("operators", {}).values())
+
+    @property
+    def memory(self) -> dict[str, int]:
+        """The memory of a call; empty: it was not measured."""
+        return self.details.get("memory", {})
+
+
+@dataclass(frozen=True)
+class CounterChange:
+    """A count that differs between the sides."""
+
+    name: str
+    base: int
+    head: int
+
+    def __str__(self) -> str:
+        """Write the change: `+4 aten::item`."""
+        return f"{self.head - self.base:+} {self.name}"
+
+
+def between(
+    base: Mapping[str, int], head: Mapping[str, int], leave_out: Collection[str] = ()
+) -> tuple[CounterChange, ...]:
+    """Return the counts by name that differ, those that differ most first; a missing one is 0."""
+    names = sorted({*base, *head} - {*leave_out})
+    found = (CounterChange(name, base.get(name, 0), head.get(name, 0)) for name in names)
+    changed = (one for one in found if one.base != one.head)
+    return tuple(sorted(changed, key=lambda one: -abs(one.head - one.base)))
+
+
+def changed(
+    baseline: Mapping[str, Mapping[str, int]],
+    counts: Mapping[str, Mapping[str, int]],
+    unsteady: Collection[str],
+) -> tuple[CounterChange, ...]:
+    """Return every count that differs, except in kinds that only the baseline has, and of unsteady names."""
+    pairs = ((baseline.get(kind, {}), of_kind) for kind, of_kind in counts.items())
+    return tuple(one for pair in pairs for one in between(*pair, unsteady))

@@ -1,0 +1,119 @@
+"""What differs between the fingerprints of two sides, by name."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from ...ground import units
+from .fingerprint import Fingerprint
+
+_SHOWN = 3
+"""Names in a line."""
+FRAMES = {
+    "functions": "{}",
+    "values": "other values ({})",
+    "libraries": "other libraries ({})",
+    "settings": "other settings ({})",
+    "work": "other data ({})",
+}
+"""How a sentence names the parts of each kind, the likeliest cause first."""
+_INSIDE = ".<locals>."
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Names of the parts that differ between two fingerprints; those on one side only come first."""
+
+    functions: tuple[str, ...] = ()
+    """Python functions, as `module:qualified.name`: their code differs, or only one side runs them."""
+    values: tuple[str, ...] = ()
+    """Globals and attributes that the functions may read."""
+    libraries: tuple[str, ...] = ()
+    """Native libraries, by file name."""
+    work: tuple[str, ...] = ()
+    """What the functions do, and on what: names in `Fingerprint.work`."""
+    settings: tuple[str, ...] = ()
+    """Settings; environment variables begin with `$`."""
+    base_only: tuple[str, ...] = ()
+    """Those of all these names that only the base has."""
+    head_only: tuple[str, ...] = ()
+
+    @classmethod
+    def between(cls, base: Fingerprint, head: Fingerprint) -> Self:
+        """Compare two fingerprints."""
+        ours, theirs = _parts(base), _parts(head)
+        names = {kind: _differing(ours[kind], theirs[kind]) for kind in ours}
+        base_only = tuple(name for kind in ours for name in ours[kind] if name not in theirs[kind])
+        head_only = tuple(name for kind in ours for name in theirs[kind] if name not in ours[kind])
+        return cls(**names, base_only=base_only, head_only=head_only)
+
+    def __bool__(self) -> bool:
+        """Tell whether anything differs."""
+        return any(getattr(self, kind) for kind in FRAMES)
+
+    def side_of(self, name: str) -> str:
+        """Return `base` or `head` if only this side has a part; empty: both have it."""
+        return "base" if name in self.base_only else "head" if name in self.head_only else ""
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        """Return the parts of a kind that differ, the likeliest cause first.
+
+        Those on both sides come first; of functions that call each other, the innermost, without local ones
+        and comprehensions inside of others. Of those that one side alone runs, the first call shows where the
+        sides part, and what replaced others is likelier than what is gone.
+        """
+        names: tuple[str, ...] = getattr(self, kind)
+        known, base, head = set(names), set(self.base_only), set(self.head_only)
+        names = tuple(one for one in names if one.partition(_INSIDE)[0] not in known or _INSIDE not in one)
+        changed = [one for one in names if one not in base and one not in head]
+        if kind == "functions":  # a fingerprint has them in the order of their first call
+            changed.reverse()
+        return (*changed, *(one for one in names if one in head), *(one for one in names if one in base))
+
+    def main(self) -> tuple[str, tuple[str, ...]]:
+        """Return a sentence with `{}` in place of names, and the names of the first kind that differs.
+
+        Something must differ.
+        """
+        kind = next(kind for kind in FRAMES if getattr(self, kind))
+        names = self.names(kind)
+        if kind == "functions":
+            return "{}", tuple(map(run_by, short_names(names), map(self.side_of, names)))
+        return f"same functions, {FRAMES[kind]}", names
+
+    def sentence(self) -> str:
+        """Return what differs in a line.
+
+        `GCNConv.forward, gcn_norm, propagate and 3 more`, or `same functions, other settings (threads)`.
+        """
+        text, names = self.main()
+        return text.format(units.listed(names, _SHOWN))
+
+
+def run_by(name: str, side: str) -> str:
+    """Return the name of a function with the side that alone runs it; empty: both do."""
+    return f"{name} (run only by {side})" if side else name
+
+
+def short_names(functions: Iterable[str]) -> tuple[str, ...]:
+    """Return qualified names without their modules, where these are not needed to tell them apart."""
+    names = tuple(functions)
+    alike = Counter(name.partition(":")[2] for name in names)
+    return tuple(short if alike[short := name.partition(":")[2]] == 1 else name for name in names)
+
+
+def _differing(base: Mapping[str, str], head: Mapping[str, str]) -> tuple[str, ...]:
+    one_sided = [name for name in (*base, *head) if (name in base) != (name in head)]
+    return (*one_sided, *(name for name in head if name in base and base[name] != head[name]))
+
+
+def _parts(one: Fingerprint) -> dict[str, Mapping[str, str]]:
+    """Return the hashes of the parts of each kind, by name."""
+    return {
+        "functions": one.functions,
+        "values": one.values,
+        "libraries": one.libraries,
+        "work": one.work,
+        "settings": one.set_to,
+    }

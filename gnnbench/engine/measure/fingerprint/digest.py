@@ -1,0 +1,240 @@
+"""Short hashes, and values, tensors and arrays as text that does not depend on the folder or the process."""
+
+import copyreg
+import hashlib
+import marshal
+import os
+import re
+import sys
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from enum import Enum
+from functools import cache
+from pathlib import Path, PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
+from types import EllipsisType, FunctionType, NoneType
+from typing import Any
+
+LENGTH = 16
+"""Hexadecimal digits of a hash: 64 bits."""
+
+ATOMS = frozenset({bool, int, float, complex, str, bytes, NoneType, EllipsisType, range, slice})
+"""Types of values without parts."""
+_NAMED = (
+    *("torch.dtype", "torch.device", "torch.layout", "torch.memory_format", "torch.Size"),
+    *("numpy.ufunc", "numpy.dtype"),
+)
+"""Further types whose `repr` is the same in each process."""
+_LIBRARY = sys.stdlib_module_names - {"itertools"}  # whose objects warn of it
+_PATHS = (PurePosixPath, PureWindowsPath, PosixPath, WindowsPath)
+_CONTAINERS = (tuple, list, set, frozenset, dict)
+_TOO_DEEP = 6
+_SPELLED_OUT = 1000
+"""Containers of more elements are serialised with `marshal` and hashed, which is 50 times faster. Paths in
+them are not replaced."""
+
+
+def short(*texts: str) -> str:
+    """Return a hash of texts: LENGTH hexadecimal digits of BLAKE2b."""
+    found = hashlib.blake2b(digest_size=LENGTH // 2)
+    for text in texts:
+        found.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    return found.hexdigest()
+
+
+def of_bytes(content: Any) -> str:
+    """Return the same kind of hash of bytes, or of an object with the buffer protocol."""
+    return hashlib.blake2b(content, digest_size=LENGTH // 2).hexdigest()
+
+
+def combined(parts: Iterable[str]) -> str:
+    """Return a hash of texts in any order."""
+    return short(*sorted(parts))
+
+
+def without_folders(text: str) -> str:
+    """Replace import roots, and the temporary, the working and the home folder, at the start of paths."""
+    if os.sep not in text:
+        return text
+    return _folders(tuple(sys.path), len(sys.modules), os.getcwd()).sub("<folder>", text)  # noqa: PTH109 - a string is enough
+
+
+@cache
+def _folders(roots: tuple[str, ...], _modules: int, here: str) -> re.Pattern[str]:
+    home = os.path.expanduser("~")  # noqa: PTH111 - a string is enough
+    # A variant's packages come from folders that are not in sys.path.
+    packages = [
+        getattr(module, "__path__", None) for name, module in list(sys.modules.items()) if "." not in name
+    ]
+    parents = {
+        str(Path(folder).parent) for folders in packages for folder in folders or () if type(folder) is str
+    }
+    known = {*roots, *parents, here, tempfile.gettempdir(), sys.prefix, sys.base_prefix, home}
+    known |= {os.path.realpath(folder) for folder in known if folder}
+    longest_first = sorted((one for one in known if one.startswith(os.sep) and len(one) > 1), key=len)[::-1]
+    return re.compile(rf"({'|'.join(map(re.escape, longest_first))})(?![\w.-])" if longest_first else r"(?!)")
+
+
+def plain(value: Any) -> str | None:
+    """Return a number, a text, or a container of such as text; None for anything else.
+
+    The text is the same in each process, whatever its folder and its hash seed.
+    """
+    kind = type(value)
+    if kind is str or kind in _PATHS:
+        return without_folders(repr(str(value)))
+    if kind in ATOMS:
+        return repr(value)
+    if kind in _CONTAINERS:
+        return _container(value)
+    if isinstance(value, Enum):
+        return f"{kind.__qualname__}.{value.name} {plain(value.value)}"
+    for base in (int, float, str, bytes):
+        if isinstance(value, base) and kind.__module__ != "numpy":
+            return f"{kind.__qualname__} {base.__repr__(value)}"
+    named = f"{kind.__module__}.{kind.__qualname__}" in _NAMED or kind.__module__ == "numpy.dtypes"
+    is_number = kind.__module__ == "numpy" and not hasattr(value, "__len__") and hasattr(value, "item")
+    return repr(value) if named or is_number else _in_c(value)
+
+
+def _in_c(value: Any) -> str | None:
+    """Return an object of a type written in C as text, by its buffer, or as pickle takes it."""
+    name = type(value).__qualname__
+    with suppress(TypeError), memoryview(value) as content:
+        return f"{name} {content.format} {content.shape} {of_bytes(content.tobytes())}"
+    parts = reduced(value)
+    text = parts and _container(parts)
+    return f"{name} {text}" if text else None
+
+
+def reduced(value: Any) -> tuple[Any, ...]:
+    """Return what pickle takes of an object without attributes, of one of Python's types written in C.
+
+    Empty for other objects, and for those that cannot be pickled. No code under test runs for it.
+    """
+    kind = type(value)
+    if hasattr(value, "__dict__") or str(kind.__module__).partition(".")[0] not in _LIBRARY:
+        return ()
+    if not any(isinstance(own, FunctionType) for own in vars(kind).values()):
+        with suppress(Exception):  # many cannot be pickled
+            reduce: Any = copyreg.dispatch_table.get(kind)
+            parts = reduce(value) if reduce else value.__reduce_ex__(2)
+            if isinstance(parts, tuple):
+                return tuple(list(part) if isinstance(part, Iterator) else part for part in parts[1:])
+    return ()
+
+
+def _container(value: Any) -> str | None:
+    if len(value) > _SPELLED_OUT and not isinstance(value, set | frozenset):
+        try:
+            return of_bytes(marshal.dumps(value, 2))
+        except ValueError:  # it contains other objects
+            return None
+    items = [item for pair in value.items() for item in pair] if isinstance(value, dict) else list(value)
+    texts = [plain(item) for item in items]
+    found = [text for text in texts if text is not None]
+    if len(found) < len(items):
+        return None
+    if isinstance(value, set | frozenset):
+        found.sort()  # their order follows the hash seed
+    return f"{type(value).__name__}({', '.join(found)})"
+
+
+class Contents:
+    """Describes what a call works on, and remembers what it made itself.
+
+    The content of floating-point tensors is left out: it hardly ever decides which code runs or how long.
+    Each of the inputs is hashed once.
+    """
+
+    most_bytes = 1 << 29
+    """Larger tensors and arrays are not hashed."""
+
+    def __init__(self, inputs: Iterable[Any] = ()) -> None:
+        self.too_large = False
+        """Whether there was such."""
+        torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+        self.tensors: tuple[type[Any], ...] = (torch.Tensor,) if torch else ()
+        self._array: tuple[type[Any], ...] = (numpy.ndarray,) if numpy else ()
+        self._known: dict[tuple[Any, ...], str] = {}
+        """Hash of a content by address, shape, strides and version."""
+        self._made: dict[int, weakref.ref[Any]] = {}
+        self._inputs = list(inputs)  # keeps them, so that their addresses stay taken
+        self._addresses = {tensor.untyped_storage().data_ptr() for tensor in self._inputs}
+
+    def begin(self) -> None:
+        """Forget what the last call made."""
+        self._made.clear()
+
+    def is_leaf(self, value: Any) -> bool:
+        """Tell whether a value has no attributes to look at: a number, a text, a tensor, an array."""
+        return type(value) in ATOMS or isinstance(value, (*self.tensors, *self._array))
+
+    def plain(self, value: Any) -> str | None:
+        """Return a tensor, an array or a plain value as text; None for anything else."""
+        if type(value) in ATOMS:
+            return plain(value)
+        if isinstance(value, self.tensors):
+            return self._of_tensor(value)
+        if isinstance(value, self._array):
+            self.too_large |= value.dtype.kind not in "fcO" and value.nbytes > self.most_bytes
+            content = "" if value.dtype.kind in "fcO" or self.too_large else of_bytes(value.tobytes())
+            return f"array {value.dtype} {value.shape} {value.strides} {content}"
+        return plain(value)
+
+    def text(self, value: Any, depth: int = 0) -> str:
+        """Return an operator's arguments as text."""
+        if isinstance(value, self.tensors):
+            return self._of_tensor(value)
+        if depth < _TOO_DEEP:
+            if type(value) in (list, tuple):
+                return f"({', '.join([self.text(item, depth + 1) for item in value])})"
+            if isinstance(value, dict):
+                items = [f"{key}: {self.text(item, depth + 1)}" for key, item in value.items()]
+                return f"{{{', '.join(items)}}}"
+        return self.plain(value) or type(value).__qualname__
+
+    def _of_tensor(self, value: Any) -> str:
+        torch = sys.modules["torch"]
+        # The shape of a nested tensor is another tensor, or has numbers of this process.
+        shape = "nested" if value.is_nested else tuple(value.shape)
+        kind = f"{value.dtype} {shape} {value.device} {value.requires_grad}"
+        if value.layout != torch.strided or value.is_nested:
+            from ...ground.parts import strided_parts
+
+            return f"{kind} {value.layout} {', '.join(map(self._of_tensor, strided_parts(value)))}"
+        integers = not (value.dtype.is_floating_point or value.dtype.is_complex)
+        return f"{kind} {value.stride()} {value.storage_offset()} {self._content(value) if integers else ''}"
+
+    def _content(self, value: Any) -> str:
+        """Return a hash of a tensor's content; empty if it has none, or the call made it from others."""
+        if value.is_meta:
+            return ""
+        try:
+            address = value.untyped_storage().data_ptr()
+            version = 0 if value.is_inference() else value._version  # noqa: SLF001 - as autograd checks tensors
+            key = value.data_ptr(), value.shape, value.stride(), version
+        except RuntimeError:  # no storage, as in compilation
+            return ""
+        made = self._made.get(id(value))
+        if made is not None and made() is value:
+            return ""
+        if key in self._known:
+            return self._known[key]
+        self.too_large |= value.nbytes > self.most_bytes
+        if self.too_large:
+            return ""
+        raw = value.detach().cpu().contiguous().numpy()
+        content = of_bytes(raw.data if raw.size else b"")
+        if address in self._addresses:  # another address may be reused
+            self._known[key] = content
+        return content
+
+    def made(self, result: Any) -> None:
+        """Note the result of an operator."""
+        if isinstance(result, self.tensors):
+            self._made[id(result)] = weakref.ref(result)
+        elif isinstance(result, list | tuple):
+            for item in result:
+                self.made(item)

@@ -1,0 +1,164 @@
+"""What a process has beside Python code: hashes of native libraries and of what they link to; settings."""
+
+import decimal
+import gc
+import hashlib
+import os
+import re
+import sys
+import tracemalloc
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+
+from ...ground.files import cache_folder, write_whole
+from . import digest
+
+NATIVE = re.compile(r"\.(so(\.\d+)*|dylib|pyd|dll)$")
+_MAPPED = Path("/proc/self/maps")
+PREFIXES = (
+    *("OMP_", "MKL_", "KMP_", "GOMP_", "OPENBLAS_", "ATEN_", "TORCH", "PYTORCH_", "CUDA_", "TRITON_", "DGL"),
+    *("LD_", "MALLOC_", "GLIBC_", "CUBLAS", "CUDNN_", "DNNL_", "ONEDNN_", "NPY_", "NUMBA_", "PYTHONMALLOC"),
+    "GNNBENCH_SLOWDOWN",
+)
+"""Beginnings of environment variables that native libraries read; GNNBENCH_SLOWDOWN plants a slowdown."""
+
+
+def libraries(packages: Iterable[str]) -> Mapping[str, str]:
+    """Return the hashes of libraries by file name, for some top-level packages and modules that are imported.
+
+    All native files in a package's folder count, and what they link to, as far as it is loaded. So does
+    loaded code in files that have another ending. `python` is the version text and the interpreter's file.
+    """
+    interpreter, _ = _examined(Path(sys.executable).resolve())
+    found = {"python": digest.short(sys.version, interpreter)}
+    linked = {path.name: path for path in loaded(len(sys.modules))}
+    unnamed = (path for path in linked.values() if not NATIVE.search(path.name))
+    waiting = sorted({*unnamed, *(file for package in packages for file in _files(package))})
+    seen = set(waiting)
+    while waiting:
+        file = waiting.pop()
+        content, needed = _examined(file)
+        found[file.name] = digest.combined((found.get(file.name, ""), content))
+        for name in needed:
+            path = linked.get(name)
+            if path is not None and path not in seen:
+                seen.add(path)
+                waiting.append(path)
+    return dict(sorted(found.items()))
+
+
+@cache
+def loaded(_modules: int) -> tuple[Path, ...]:
+    """Return the files with native code that this process has loaded, without the interpreter.
+
+    Without Linux, only extension modules. The argument is the number of modules: importing one may load more.
+    """
+    try:
+        mapped = (line.split(maxsplit=5) for line in _MAPPED.read_text(encoding="utf-8").splitlines())
+        paths = {line[-1] for line in mapped if "x" in line[1] or NATIVE.search(line[-1])}
+    except OSError:
+        files = {str(getattr(module, "__file__", "")) for module in list(sys.modules.values())}
+        paths = set(filter(NATIVE.search, files))
+    others = {os.path.realpath(sys.executable), *(path for path in paths if not path.startswith(os.sep))}
+    found = map(Path, sorted(paths - others))
+    return tuple(path for path in found if NATIVE.search(path.name) or path.is_file())
+
+
+@cache
+def _files(package: str) -> tuple[Path, ...]:
+    """Return the native files of a package, or of a module that is one file."""
+    module = sys.modules.get(package)
+    if module is None or package in sys.stdlib_module_names:
+        return ()
+    folders = getattr(module, "__path__", None)
+    if folders is None:
+        file = getattr(module, "__file__", None) or ""
+        return (Path(file),) if NATIVE.search(file) else ()
+    return tuple(
+        Path(parent, name)
+        for folder in folders
+        for parent, _, names in os.walk(folder)
+        for name in names
+        if NATIVE.search(name)
+    )
+
+
+def _examined(file: Path) -> tuple[str, list[str]]:
+    """Return a hash of a file's content, and the names of the libraries that it links to.
+
+    Both are kept in the cache folder, by the file's place, size and times.
+    """
+    try:
+        state = file.stat()
+    except OSError:
+        return "missing", []
+    times = state.st_mtime_ns, state.st_ctime_ns
+    return _kept(file, (str(file), state.st_dev, state.st_ino, state.st_size, *times))
+
+
+def kept_hashes() -> Path:
+    """Return the folder in which hashes of libraries are kept."""
+    return cache_folder() / "libraries"
+
+
+@cache
+def _kept(file: Path, state: tuple[str | int, ...]) -> tuple[str, list[str]]:
+    kept = kept_hashes() / digest.short(repr(state))
+    try:
+        content, *needed = kept.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        with file.open("rb") as opened:
+            content = hashlib.file_digest(opened, "sha256").hexdigest()[: digest.LENGTH]
+        needed = _needed(file)
+        with suppress(OSError):  # without a cache the next process hashes the file again
+            write_whole(kept, "\n".join((content, *needed)))
+    return content, needed
+
+
+def _needed(file: Path) -> list[str]:
+    """Return the names in the dynamic section of an ELF file; none for other formats."""
+    with suppress(OSError, ELFError), file.open("rb") as opened:
+        section = ELFFile(opened).get_section_by_name(".dynamic")
+        if isinstance(section, DynamicSection):
+            return sorted(str(vars(tag)["needed"]) for tag in section.iter_tags("DT_NEEDED"))
+    return []
+
+
+def settings(read: Iterable[str]) -> Mapping[str, str]:
+    """Return the settings that decide how fast code runs, with the environment variables that the call reads.
+
+    Of variables, which may hold secrets, only hashes.
+    """
+    names = {*read, *(name for name in os.environ if name.startswith(PREFIXES))}
+    found = {f"${name}": digest.short(digest.without_folders(os.environ.get(name, ""))) for name in names}
+    called = (getattr(one, "__qualname__", type(one).__qualname__) for one in gc.callbacks)
+    found["garbage collector"] = f"{gc.isenabled()} {gc.get_threshold()} {' '.join(called)}"
+    number = decimal.getcontext()
+    traps = sorted(trap.__name__ for trap, is_set in number.traps.items() if is_set)
+    found["decimal"] = f"{number.prec} {number.rounding} {number.Emin} {number.Emax} {traps}"
+    found["interpreter"] = f"{sys.getrecursionlimit()} {sys.getswitchinterval()}"
+    found["tracing"] = f"{tracemalloc.is_tracing()} {type(sys.gettrace()).__qualname__}"
+    torch = sys.modules.get("torch")
+    if torch:
+        found |= {
+            "threads": str(torch.get_num_threads()),
+            "threads between operators": str(torch.get_num_interop_threads()),
+            "default dtype": str(torch.get_default_dtype()),
+            "default device": str(torch.get_default_device()) if hasattr(torch, "get_default_device") else "",
+            "matmul precision": torch.get_float32_matmul_precision(),
+            "deterministic": str(torch.are_deterministic_algorithms_enabled()),
+            "anomaly detection": str(torch.is_anomaly_enabled()),
+            "denormal numbers": str((torch.tensor(1e-320, dtype=torch.float64) * 1.0).item()),
+            "gradients": f"{torch.is_grad_enabled()} {torch.is_inference_mode_enabled()}",
+            "oneDNN": f"{torch.backends.mkldnn.is_available()} {torch.backends.mkldnn.enabled}",
+            "cuDNN": f"{torch.backends.cudnn.enabled} {torch.backends.cudnn.benchmark} "
+            f"{torch.backends.cudnn.deterministic} {torch.backends.cudnn.allow_tf32}",
+            "TF32": str(torch.backends.cuda.matmul.allow_tf32),
+        }
+    return dict(sorted(found.items()))

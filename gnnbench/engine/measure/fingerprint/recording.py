@@ -1,0 +1,238 @@
+"""What one call runs: Python functions, C functions, operators with their arguments."""
+
+import os
+import sys
+import sysconfig
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from ..clock import Call
+from .digest import ATOMS, Contents
+
+_UNSEEN = {
+    ("_posixsubprocess", "fork_exec"): "it starts a process",
+    ("posix", "fork"): "it starts a process",
+    ("posix", "forkpty"): "it starts a process",
+    ("posix", "posix_spawn"): "it starts a process",
+    ("posix", "posix_spawnp"): "it starts a process",
+    ("posix", "system"): "it starts a process",
+    ("_thread", "start_new_thread"): "it starts a thread",
+    ("_thread", "start_joinable_thread"): "it starts a thread",
+    ("sys", "setprofile"): "it sets a profile function",
+    ("cProfile", "Profile.enable"): "it starts a profiler",
+}
+"""C functions after which code runs that is not recorded."""
+
+_WRAPPERS = ("torch._dynamo", "torch.compiler", "torch._jit_internal", "torch_geometric.hash_tensor")
+_PATHS = ("posixpath", "ntpath")
+
+PASSED_OVER = _WRAPPERS + _PATHS
+"""Modules whose functions are not counted. The first wrap PyTorch's functions after a compilation or an
+import of PyG, so whether they run depends on what the process did before. The others are `os.path`: how often
+it calls its own functions depends on the depth of the folder."""
+_PACKAGE = __name__.partition(".")[0]
+_UNRECORDED = (
+    *(*PASSED_OVER, "_pytest."),
+    *(f"{_PACKAGE}.{part}." for part in ("engine", "suite.plugin")),
+)
+"""Modules whose functions are not recorded: also those of pytest, and of what measures."""
+_IMPORT = "<frozen importlib"
+"""Beginning of the files of Python's import. The finders and loaders that it calls are not recorded."""
+_MODULE = "<module>"
+_INSTALLED = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+Profile = Callable[[FrameType, str, Any], None]
+"""A profile function, as `sys.setprofile` takes it."""
+_CHECKED = 1000
+"""Events between two looks at the time."""
+_DEEPEST = 2
+"""Containers among the arguments are searched for objects up to this level."""
+_READS_VARIABLE = type(os.environ).__getitem__.__code__
+_OWN = Call.__call__.__code__
+identity = object.__hash__
+"""A number of each object that lives, as `id` returns. But `id` causes an audit event, as reading `f_code`
+does, and with a hook for those it takes longer than all else here."""
+
+
+class Recording:
+    """What one call ran; the methods are called while it runs.
+
+    Objects that the functions got as arguments are kept until the recording is dropped, but no tensors.
+    """
+
+    def __init__(self, contents: Contents, expired: Callable[[], bool] = lambda: False) -> None:
+        """Take what describes values, and what tells whether the call has been recorded for too long."""
+        self._contents, self._expired = contents, expired
+        self._events = 0
+        self._imports: list[FrameType] = []
+        """The import that runs, the module that it executes, an import in this, and so on."""
+        self._passed_over: set[int] = set()
+        """Identities of the codes of functions that do not count, nor the C functions that these call."""
+        self.functions: dict[int, tuple[CodeType, Mapping[str, Any]]] = {}
+        """Code and global names of each Python function, by the identity of its code."""
+        self.calls: Counter[int] = Counter()
+        """Numbers of their calls, by the same."""
+        self.objects: dict[int, Any] = {}
+        """Arguments and closures of the functions, by identity, without plain values and tensors."""
+        self.types: set[type] = set()
+        """Types of their tensors and arrays: `x[index]` calls nothing that is seen."""
+        self.captured: dict[int, dict[tuple[int, ...], tuple[Any, ...]]] = {}
+        """Values of the closures of each function, by the identities of its code and of them."""
+        self.c_functions: set[tuple[str, str]] = set()
+        """Module and name of each."""
+        self.variables: set[str] = set()
+        """Environment variables that were read."""
+        self.operators: list[tuple[str, str]] = []
+        """Names of operators, in order, and their arguments."""
+        self.namespaces: set[str] = set()
+        """Those of the operators: `aten`, `torch_sparse`."""
+        self.unseen: str | None = None
+        """Why a part of the call is not recorded."""
+        self.given_up = False
+        """Whether recording the call took too long: then it went on without."""
+        self.disturbed: str | None = None
+        """Another Python thread that ran meanwhile; whether for the call is not known."""
+
+    def profile(self, frame: FrameType, event: str, argument: Any) -> None:
+        """Note a call; a profile function as `sys.setprofile` takes it."""
+        self._events += 1
+        if self.given_up or (self._events % _CHECKED == 0 and self._expired()):
+            self.given_up = True
+        elif event == "call":
+            if not self._is_passed_over(frame, frame.f_code):
+                self._called(frame, frame.f_code)
+        elif event == "return":
+            if self._imports and self._imports[-1] is frame:
+                self._imports.pop()
+        elif event == "c_call" and not self._is_importing():
+            key = argument.__module__ or type(argument.__self__).__module__, argument.__qualname__
+            if key not in self.c_functions and identity(frame.f_code) not in self._passed_over:
+                self.c_functions.add(key)
+                if frame.f_code is not python_calls.__code__:
+                    self.unseen = self.unseen or _UNSEEN.get(key)
+
+    def _is_importing(self) -> bool:
+        """Tell whether finders and loaders run, not a module."""
+        return len(self._imports) % 2 > 0
+
+    def _is_passed_over(self, frame: FrameType, code: CodeType) -> bool:
+        key = identity(code)
+        if code is _OWN or key in self._passed_over:
+            return True
+        if self._is_importing():
+            if code.co_name == _MODULE:
+                self._imports.append(frame)
+            return code.co_name != _MODULE
+        if code.co_filename.startswith(_IMPORT):
+            if code.co_name != "_handle_fromlist":  # which may call a module's `__getattr__`
+                self._imports.append(frame)
+            return True
+        if key not in self.functions and str(frame.f_globals.get("__name__")).startswith(_UNRECORDED):
+            self._passed_over.add(key)
+        return key in self._passed_over
+
+    def _called(self, frame: FrameType, code: CodeType) -> None:
+        key = identity(code)
+        if key not in self.functions:
+            self.functions[key] = code, frame.f_globals
+        self.calls[key] += 1
+        if code.co_name == _MODULE:  # its names are global
+            return
+        local = frame.f_locals
+        if code is _READS_VARIABLE:
+            self.variables.add(str(local["key"]))
+        if code.co_freevars:
+            found = (local.get(name) for name in code.co_freevars)
+            values = tuple(value for value in found if not isinstance(value, self._contents.tensors))
+            self.captured.setdefault(key, {})[tuple(map(identity, values))] = values
+        for value in local.values():
+            if type(value) not in ATOMS and identity(value) not in self.objects:
+                self._keep(value)
+
+    def _keep(self, value: Any, depth: int = 0) -> None:
+        if isinstance(value, list | tuple | dict):
+            if depth < _DEEPEST:
+                for item in list(value.values() if isinstance(value, dict) else value):
+                    self._keep(item, depth + 1)
+        elif self._contents.is_leaf(value):
+            self.types.add(type(value))
+        else:
+            self.objects[identity(value)] = value
+
+    def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+        """Note an operator that was dispatched."""
+        if self.given_up or self._expired():
+            self.given_up = True
+            return
+        self.namespaces.add(name.partition("::")[0])
+        given = f"{self._contents.text(args)} {self._contents.text(kwargs) if kwargs else ''}"
+        self.operators.append((name, given))
+        self._contents.made(result)
+
+
+@contextmanager
+def watched_threads(recording: Recording) -> Iterator[None]:
+    """Note in the recording whether another Python thread runs meanwhile: its code is not recorded.
+
+    Linux counts how often a thread has run (proc_pid_schedstat). Where it is not counted, any other Python
+    thread is taken to run. But one in installed code may wake up from a condition, as the monitor of a
+    progress bar does, if this is none that the call has notified.
+    """
+    before = _threads()
+    yield
+    after = _threads()
+    for thread in before | after:  # one that is in one of them only has begun or ended
+        runs, condition = after.get(thread, (None, None))
+        is_idle = runs is not None and before.get(thread, (None, None))[0] == runs
+        waits = condition is not None and before.get(thread, (None, None))[1] is condition
+        if not is_idle and (not waits or identity(condition) in recording.objects):
+            recording.disturbed = thread.name
+
+
+def _threads() -> dict[threading.Thread, tuple[str | None, Any]]:
+    """Return how often each other Python thread has run, and for which condition it waits in installed code.
+
+    Both are None if unknown.
+    """
+    frames = sys._current_frames()  # noqa: SLF001 - documented
+    found: dict[threading.Thread, tuple[str | None, Any]] = {}
+    for thread in {*threading.enumerate()} - {threading.current_thread()}:
+        innermost = inner = frames.get(thread.ident or 0)
+        while inner and inner.f_code.co_filename.startswith(_INSTALLED):
+            inner = inner.f_back
+        waits = innermost and not inner and innermost.f_code is threading.Condition.wait.__code__
+        condition = innermost.f_locals["self"] if innermost and waits else None
+        runs = None
+        with suppress(OSError):
+            text = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text(encoding="ascii")
+            runs = text.split()[-1]
+        found[thread] = runs, condition
+    return found
+
+
+def python_calls(run: Callable[[], object], also: Profile | None = None) -> int:
+    """Count calls of Python functions, without those of PASSED_OVER; `also` gets all events.
+
+    The function was called just before, so that its caches are filled: Python clears its cache of
+    `isinstance` checks when a module registers a class with an abstract base class.
+    """
+    calls = 0
+
+    def profile(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal calls
+        if event == "call":
+            calls += not str(frame.f_globals.get("__name__")).startswith(PASSED_OVER)
+        if also:
+            also(frame, event, argument)
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return calls

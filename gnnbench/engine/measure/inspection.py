@@ -1,0 +1,148 @@
+"""One inspection of a call before or after it is timed: its counters, its fingerprint and its memory."""
+
+import ctypes
+import multiprocessing
+import os
+import sys
+import traceback
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from ..ground import codec
+from ..ground.cpu import RealTime
+from ..ground.errors import one_line
+from .clock import Call
+from .conditions import collector_paused
+from .fingerprint.fingerprint import Fingerprint, Watch
+from .fingerprint.recording import python_calls
+
+if TYPE_CHECKING:
+    from .counter_changes import Counters
+
+_TRIES = 3
+_OWN = f"{Path(__file__).parent}{os.sep}"
+_LONGEST = 200
+"""Characters of an error's text."""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a call does."""
+
+    counters: "Counters | None" = None
+    """None: it has no tensors among its inputs, or cannot be counted."""
+    fingerprint: Fingerprint | None = None
+    unseen: str | None = None
+    """Why there is no fingerprint; None: there is one."""
+    codes: Sequence[Sequence[CodeType]] = ()
+    """By recorded call, those of the functions that ran."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counters that are compared, by name, memory and fingerprint; see docs/formats.md."""
+        counts = self.counters.counts.values() if self.counters else ()
+        return {
+            "counts": {name: number for kind in counts for name, number in kind.items()},
+            "memory": self.counters and self.counters.details["memory"],
+            "fingerprint": codec.encode(self.fingerprint),
+            "unseen": self.unseen,
+        }
+
+
+def inspect(
+    call: Call,
+    devices: Collection[str],
+    *,
+    is_warm: bool = False,
+    now: Callable[[], float] = RealTime.seconds,
+) -> Inspection:
+    """Call a function several times, count what it does, and take its fingerprint.
+
+    If another Python thread runs meanwhile, this is tried again: it may be one that wakes up now and then, as
+    the monitor of a progress bar does.
+    """
+    counters = None
+    try:
+        for _ in range(_TRIES):
+            watch = Watch(call, now)
+            if devices:
+                from .counters import count
+
+                device = "cuda" if "cuda" in devices else "cpu"
+                counters = count(call.__call__, device, watch, is_warm=is_warm)
+            else:
+                with collector_paused():  # finalisers would be recorded
+                    with watch.timing():
+                        call()
+                    for _ in range(2):
+                        if not watch.unseen:
+                            with watch.recording() as recording:
+                                python_calls(call.__call__, recording.profile)
+            if not watch.disturbed:
+                break
+        return Inspection(counters, watch.fingerprint(), watch.unseen, watch.codes)
+    except Exception as error:  # noqa: BLE001 - some calls cannot run under a dispatch mode
+        return Inspection(counters, unseen=f"it cannot be inspected ({_described(error)})")
+
+
+def _described(error: Exception) -> str:
+    """Return an error in a line, with the innermost place that is neither of this package nor of torch."""
+    text = ": ".join(filter(None, (type(error).__name__, *str(error).strip().splitlines()[:1])))
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [frame for frame in frames if not frame.filename.startswith((_OWN, *_folder_of("torch")))]
+    place = f", {Path(places[-1].filename).name}:{places[-1].lineno}" if places else ""
+    return f"{one_line(text)[:_LONGEST]}{place}"
+
+
+def _folder_of(package: str) -> tuple[str, ...]:
+    """Return the folder of a package with a separator at the end, if it is loaded."""
+    file = getattr(sys.modules.get(package), "__file__", None)
+    return (f"{Path(file).parent}{os.sep}",) if file else ()
+
+
+_PROC = Path("/proc")
+_PEAK = "5"
+"""What resets the peak, see proc(5)."""
+
+
+def growth_bytes(run: Callable[[], object]) -> int | None:
+    """Call a function, in any case, and return by how much the resident set grew at most.
+
+    The system knows the peak of the resident set since it was last reset. Memory that the allocator of C
+    keeps for later would hide a call's growth, so it is given back before. Not exact: pages count when they
+    are first written to, and what Python keeps of earlier calls serves again.
+
+    Worker processes that live before and after the call count too, each with its own peak. Memory that
+    processes share counts in each.
+
+    Returns:
+        Bytes beyond what was resident before the call; None: only Linux can tell.
+    """
+    with collector_paused():
+        _trim()
+        before = {}
+        for process in (os.getpid(), *(worker.pid for worker in multiprocessing.active_children())):
+            with suppress(OSError):
+                (_PROC / str(process) / "clear_refs").write_text(_PEAK)
+                before[process] = _peak_bytes(process)
+        run()
+        if os.getpid() not in before:
+            return None
+        return sum(max(_peak_bytes(process) - peak, 0) for process, peak in before.items())
+
+
+def _trim() -> None:
+    """Give memory that the allocator of C keeps for later back to the system, where the C library can."""
+    getattr(ctypes.CDLL(None), "malloc_trim", lambda _: None)(0)
+
+
+def _peak_bytes(process: int | None) -> int:
+    """Return the peak of a process; 0: it has ended."""
+    with suppress(OSError):
+        for line in (_PROC / str(process) / "status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return 0

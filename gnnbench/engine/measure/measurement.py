@@ -1,0 +1,98 @@
+"""The times of one benchmark in one process: every round, by block."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from ..ground import codec
+from ..ground.codec import Count, Level, NotNegative, Positive, PositiveCount
+from . import estimate
+from .clock import Block
+from .stopping import StopReason
+
+
+@dataclass
+class Process:
+    """The rounds of one process, in nanoseconds per call."""
+
+    blocks_ns: list[Annotated[list[Positive], Meta(min_length=1)]] = field(default_factory=list)
+    """Rounds of each block."""
+    device_blocks_ns: list[list[NotNegative]] = field(default_factory=list)
+    """Of each block one more round, between CUDA events; empty on a CPU."""
+
+
+@dataclass
+class Measurement:
+    """The rounds of a benchmark in one process, as run files have them."""
+
+    clock: str
+    layouts: Literal["sampled", "one"]
+    """`sampled`: each block has copies of the inputs at other addresses; `one`: no copies."""
+    in_place: str | None = None
+    """Why the inputs are not copied."""
+    not_copied: tuple[str, ...] = ()
+    """Names of inputs that are not copied."""
+    whole_call: str | None = None
+    """Why each round is one whole call, see `sampler`; None: rounds and layouts are chosen."""
+    iterations: PositiveCount = 1
+    """Calls in a round."""
+    rejected_rounds: Count = 0
+    """Rounds without a positive finite time, for example because the clock was set."""
+    changes_inputs: bool = False
+    """Whether calls write to the inputs, so that rounds had different input values."""
+    contention_share: NotNegative | None = None
+    """Fraction of the processors' time that other programs used; None if it was not recorded."""
+    stopped_by: StopReason | None = None
+    """Why measuring stopped; None: an error or the user interrupted it."""
+    processes: list[Process] = field(default_factory=lambda: [Process()])
+    location: str | None = None
+    """Name of the estimate; this and what follows are None if there is no block."""
+    location_ns: Positive | None = None
+    low_ns: Positive | None = None
+    """Lower bound of the interval; None, as `high_ns`: too few blocks."""
+    high_ns: Positive | None = None
+    level: Level | None = None
+    modes: list[estimate.Mode] = field(default_factory=list)
+
+    @property
+    def blocks_ns(self) -> list[list[float]]:
+        """Rounds of each block of the first process."""
+        return self.processes[0].blocks_ns
+
+    @property
+    def rounds(self) -> int:
+        """Rounds in all these blocks."""
+        return sum(map(len, self.blocks_ns))
+
+    def add(self, block: Block) -> list[float]:
+        """Add a block; return its valid rounds, in seconds."""
+        good = [0 < seconds < math.inf for seconds in block.seconds]
+        self.rejected_rounds += good.count(False)
+        kept = list(compress(block.seconds, good))
+        if kept:
+            self.blocks_ns.append(self._per_call_ns(kept))
+            if block.device_seconds is not None:
+                self.processes[0].device_blocks_ns.append(self._per_call_ns([block.device_seconds]))
+        return kept
+
+    def _per_call_ns(self, seconds: Iterable[float]) -> list[float]:
+        return [second / self.iterations * 1e9 for second in seconds]
+
+    def summarize(self) -> None:
+        """Estimate the time of the process, with its interval and the modes of its blocks, if it has any."""
+        if not self.blocks_ns:
+            return
+        values = estimate.block_values(self.blocks_ns)
+        found = estimate.estimate(values)
+        self.location, self.level = estimate.NAME, estimate.SHOWN_LEVEL
+        self.location_ns, self.low_ns, self.high_ns = found.location, found.low, found.high
+        self.modes = list(estimate.modes(values))
+
+    def as_json(self) -> Any:
+        """Return what a run file has, with the estimate."""
+        self.summarize()
+        return codec.encode(self)

@@ -1,0 +1,288 @@
+"""Makes a few calls of a benchmark, and keeps what they return and what they change, untimed.
+
+    0  with the given inputs
+    1  with new values of the same types and shapes, written to where the given ones were
+    2  the same again; its output is read only after the given values were written back
+    3  with copies of the inputs of call 2
+    4  with the given inputs, moved by one unit in the last place
+    5  with the new values, moved likewise
+    6 to 11  in turn as 4 and 5, moved by 4, 16 and 64 such units
+
+The calls from 4 on are made only where outputs differ: they show how much rounding may change. A call with
+new values finds outputs that are kept by address, identity or shape, and call 3, in which the inputs
+themselves have the given values again, what is kept with their memory. Call 2 finds what is computed only
+when it is looked at, and random numbers. What is kept by content, or for the same objects, executes less in
+call 2 than in call 1 or call 3; then a further call of each kind tells whether these numbers repeat.
+"""
+
+import gc
+import os
+import zlib
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...ground.cpu import RealTime
+from ...ground.outputs import TooMuchError
+from .. import compilation
+from ..clock import Call
+from ..conditions import collector_paused, seed
+from ..copies import Copies
+from ..seam import Pedantic
+from . import given
+from .effects import Effects, allocated_bytes, changed_arrays, check_size, contents, plain_tensors, watched
+from .given import Given, write
+from .portable import TEXT, Portable, array_of, portable
+from .reachable import Reachable
+from .work import TooLongError, Work, limited
+
+GIVEN, NEW, AGAIN, COPIED, GIVEN_MOVED, NEW_MOVED = range(6)
+"""The calls."""
+MOVED = {GIVEN: {GIVEN_MOVED: 1, 6: 4, 8: 16, 10: 64}, NEW: {NEW_MOVED: 1, 7: 4, 9: 16, 11: 64}}
+"""By how many units inputs are moved in a call, by the call with the same inputs."""
+_UNITS = {**MOVED[GIVEN], **MOVED[NEW]}
+ALL_NEW, NUMBERS_NEW, NONE_NEW = 2, 1, 0
+"""Which inputs get new values: also indices, masks and other whole numbers; floating-point numbers; none."""
+_TIMES_AS_LONG, _SECONDS_MORE = 20, 1.0
+_SHOWN = 60
+"""Characters of a text that are shown."""
+_TOO_LONG = f"more than {_TIMES_AS_LONG} times as long as for the given values"
+
+
+class ComparedCalls:
+    """The calls of one benchmark on one side.
+
+    Args:
+        level: which inputs may get new values: `ALL_NEW`, `NUMBERS_NEW` or `NONE_NEW`.
+    """
+
+    def __init__(
+        self, calls: Pedantic, scope: Mapping[str, Any], *, level: int = ALL_NEW, tested: Collection[str] = ()
+    ) -> None:
+        self._calls, self._scope, self._tested = calls, scope, tested
+        self._given = Given()
+        self._limit_seconds: float | None = None
+        self._first_output: dict[str, Any] = {}
+        """Arrays and tensors of the first output, by place."""
+        self._copies: list[Call | None] = []
+        """Kept, so that no address of a copy is that of another."""
+        self.level = level
+        self.made: dict[int, Effects] = {}
+        self.inputs: dict[str, Portable] = {}
+        """The inputs of the first call, by place."""
+        self.writable: list[str] = []
+        """Places of the inputs that get new values."""
+        self._writable: set[str] = set()
+        """Places of those that may."""
+        self.kept = False
+        """Whether a call executes less for inputs that it has seen."""
+        self.refused = ""
+        """What the call with more new values raised; empty: nothing."""
+        self.is_too_long = False
+        """Whether it did not end in time."""
+
+    def make_first(self) -> None:
+        """Make the calls that do not depend on what the other side returned.
+
+        Raises:
+            MemoryError: there is no room for copies of the inputs.
+            TooMuchError: there is too much to compare.
+            Exception: what an input or an output raises when it is read.
+        """
+        start = RealTime.seconds()
+        self.make(GIVEN)
+        self._limit_seconds = _TIMES_AS_LONG * (RealTime.seconds() - start) + _SECONDS_MORE
+        while (failure := self.make(NEW).failure) and self.level and not self.made[GIVEN].failure:
+            # The function may not take such values.
+            self.refused, self.is_too_long = failure, failure == _TOO_LONG
+            self.level -= 1
+        self._first_output = {}
+        self.make(AGAIN)
+        self.make(COPIED)
+        again, given_work = self.made[AGAIN].work, self.made[GIVEN].work
+        if again and given_work and again <= given_work:
+            self.kept = self._repeats_more(again)
+
+    def _repeats_more(self, again: int) -> bool:
+        """Tell whether calls with other inputs execute more than `again`, and these numbers repeat."""
+        new, copied = self.made[NEW].work, self.made[COPIED].work
+        is_new = bool(self.writable) and new is not None and new > again and self.make(NEW_MOVED).work == new
+        is_copied = copied is not None and copied > again and self._made(COPIED).work == copied
+        return (is_new or is_copied) and self._made(AGAIN).work == again
+
+    def make(self, number: int) -> Effects:
+        """Make a call, and keep what it returned and changed; the inputs have the given values afterwards.
+
+        Raises:
+            MemoryError: there is no room for copies of the inputs.
+            TooMuchError: there is too much to compare.
+            Exception: what an input or an output raises when it is read.
+        """
+        self.made[number] = self._made(number)
+        return self.made[number]
+
+    def _made(self, number: int) -> Effects:
+        call = self._calls.inputs()
+        reach = Reachable(call, self._scope)
+        arrays = reach.arrays.values()
+        check_size("inputs", arrays)
+        self._given.keep(arrays, reach.containers)
+        if number == GIVEN:
+            self.inputs = portable({**reach.arrays, **reach.plain}, {})
+        # What only later calls reach was kept by the first.
+        known = reach.writable if number == GIVEN else self._writable
+        numbers = {
+            place: value
+            for place, value in reach.writable.items()
+            if place in known and self._gets_new(value)
+        }
+        if number in (GIVEN, NEW):
+            self.writable, self._writable = list(numbers), set(known)
+        for value in arrays:
+            write(value, self._given.of(value))
+        for value in numbers.values():
+            write(value, self._target(number, value))
+        try:
+            if number == COPIED:
+                copied = _copy(call)
+                self._copies.append(copied)
+                if copied is None:
+                    return Effects()
+                self._given.restore()  # what is kept of the inputs themselves has other values now
+                call, reach = copied, Reachable(copied, self._scope)
+            return self._returned(number, call, reach)
+        finally:
+            self._given.restore()
+            self._calls.tear_down(call)
+
+    def _gets_new(self, value: Any) -> bool:
+        return self.level == ALL_NEW or (self.level == NUMBERS_NEW and array_of(value).dtype.kind == "f")
+
+    def _returned(self, number: int, call: Call, reach: Reachable) -> Effects:
+        """Make a call whose inputs are as it wants them, and keep what it returned and changed."""
+        effects = Effects()
+        before = {place: self._given.now(value) for place, value in reach.arrays.items()}
+        state = portable(reach.state, {})
+        seed(min(number, AGAIN))
+        work = None if number > NEW_MOVED or number == GIVEN_MOVED or compilation.counts() else Work()
+        if number == AGAIN:
+            gc.collect()  # what is freed later would hide what a call keeps
+        before_bytes = allocated_bytes()
+        try:
+            with collector_paused(), limited(self._limit_seconds), watched() as paths:
+                output = work.call(call) if work else call()
+        except TooLongError:
+            effects.failure = _TOO_LONG
+            return effects
+        except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
+            effects.failure = f"{type(error).__name__}: {error}"
+            return effects
+        effects.work = work.count if work else None
+        if number == NEW:
+            first = self.made[GIVEN].parts
+            with plain_tensors():
+                now = portable(self._first_output, {})
+            effects.overwritten = [
+                place for place, part in now.items() if part.signature != first[f"output{place}"].signature
+            ]
+        after = changed_arrays(reach, before)
+        after |= effects.compare_state(state, portable(Reachable(call, self._scope).state, {}))
+        if number == AGAIN and self.writable and not self.made[GIVEN].shared:
+            self._given.restore()
+        with plain_tensors():
+            arrays = effects.read_output(
+                output, reach, self._tested, has_gradients=number not in (AGAIN, COPIED)
+            )
+        if number == GIVEN:
+            self._first_output = arrays
+        del arrays
+        effects.parts |= after
+        effects.parts |= {place: Portable(TEXT, text) for place, text in contents(paths).items()}
+        if number in (AGAIN, COPIED):
+            del output
+            effects.kept_bytes = effects.growth_bytes(before_bytes)
+        return effects
+
+    def save(self, wanted: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
+        """Write numbers as `.npy` files; return each file's name or error, or the beginning of a text.
+
+        Args:
+            wanted: number of the call and place of each part. A part that a call does not have is None.
+        """
+        files: list[dict[str, str] | None] = []
+        for number, place in wanted:
+            part = (self.made.get(number) or self.make(number)).parts.get(place)
+            if part is None or isinstance(part.content, str):
+                files.append(None if part is None else {"text": str(part.content)[:_SHOWN]})
+                continue
+            name = f"{os.getpid()}-{len(list(folder.iterdir()))}.npy"
+            try:
+                np.save(folder / name, part.content, allow_pickle=False)
+            except OSError as error:
+                files.append({"error": error.strerror or str(error)})
+            else:
+                files.append({"file": name})
+        return files
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the other side's is compared with: hashes, not values."""
+        return {
+            "inputs": {place: part.signature for place, part in self.inputs.items()},
+            "elements": sum(
+                part.content.size for part in self.inputs.values() if not isinstance(part.content, str)
+            ),
+            "writable": self.writable,
+            "level": self.level,
+            "kept": self.kept,
+            "kept_bytes": min(self.made[number].kept_bytes for number in (AGAIN, COPIED)),
+            "refused": self.refused,
+            "is_too_long": self.is_too_long,
+            "calls": [effects.as_json() for effects in self.made.values()],
+        }
+
+    def _target(self, number: int, value: Any) -> NDArray[Any]:
+        """Return the values that an input which may get others has in a call: equal inputs get equal ones."""
+        values = self._given.of(value)
+        content = zlib.crc32(np.ascontiguousarray(values).view(np.uint8).data)
+        is_new = number in (NEW, AGAIN, COPIED, *MOVED[NEW])
+        if values.dtype.kind in "iub":
+            return given.mirrored(values) if is_new else values
+        if is_new:
+            values = given.new(values, np.random.default_rng(content))
+        if number in _UNITS:
+            rng = np.random.default_rng([content, number])
+            values = given.moved(values, str(value.dtype), rng, _UNITS[number])
+        return values
+
+
+def kept_inputs(calls: Pedantic) -> Given | None:
+    """Return what the inputs hold; None: there is too much, or set-up makes them."""
+    if calls.setup:
+        return None
+    reach, kept = Reachable(calls.inputs(), {}), Given()
+    with suppress(TooMuchError, MemoryError):
+        check_size("inputs", reach.arrays.values())
+        kept.keep(reach.arrays.values(), reach.containers)
+        return kept
+    return None
+
+
+def _copy(call: Call) -> Call | None:
+    """Return a call with copies of its tensors and arrays; None: not all can be copied.
+
+    Those that a function captured are not: they may be what it keeps.
+    """
+    copies = Copies()
+
+    def of(value: Any) -> Any:
+        return value.copy() if isinstance(value, np.ndarray) else copies.of(value)
+
+    keywords = {name: of(value) for name, value in call.kwargs.items()}
+    args = tuple(map(of, call.args))
+    function = call.function if isinstance(call.function, FunctionType) else copies.of(call.function)
+    return None if copies.torn else Call(function, args, keywords)

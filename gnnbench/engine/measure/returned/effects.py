@@ -1,0 +1,217 @@
+"""What one call returned and changed."""
+
+import ctypes
+import gc
+import os
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ...ground.outputs import Opened, TooMuchError
+from ...ground.parts import strided_parts
+from ..fingerprint import digest
+from .given import equal
+from .portable import TEXT, Portable, array_of, portable
+from .reachable import Reachable, gradients_by_output, gradients_left, is_array, shares_memory
+
+LEAST_KEPT_BYTES = 1 << 16
+"""A call that keeps less is not taken for one that leaks memory."""
+_MOST_BYTES = 192 << 20
+"""Of inputs, and of the output of a call: several calls have copies, and those are hashed."""
+_CHANGED = "{} after the call"
+
+
+@dataclass
+class Effects:
+    """What one call returned and changed."""
+
+    parts: dict[str, Portable] = field(default_factory=dict)
+    """By place: of the output, of the arguments that it changed, of gradients, and of files."""
+    left: dict[str, str] = field(default_factory=dict)
+    """Types of parts of the output that cannot be compared, by place; and attributes that it added."""
+    work: int | None = None
+    """How much it executed, see `Work`; None if it was not counted."""
+    failure: str = ""
+    """Type and message of what it raised, or an empty text."""
+    differentiable: bool = False
+    """Whether its output has gradients, and not by a graph that it has freed."""
+    shared: list[str] = field(default_factory=list)
+    """Places of the output that lie in the memory of an input."""
+    overwritten: list[str] = field(default_factory=list)
+    """Places of the output of the call before that this one changed, though not by changing its inputs."""
+    kept_bytes: int = 0
+    """How much more memory is allocated after the call, without its output."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the other side's is compared with: hashes, not values."""
+        return {
+            "parts": {place: part.signature for place, part in self.parts.items()},
+            "left": self.left,
+            "failure": self.failure,
+            "differentiable": self.differentiable,
+            "shared": self.shared,
+            "overwritten": self.overwritten,
+        }
+
+    def read_output(
+        self, output: Any, reach: Reachable, tested: Collection[str], *, has_gradients: bool
+    ) -> dict[str, Any]:
+        """Add an output and its gradients, as copies: it may lie in the memory of an input.
+
+        Returns:
+            Its arrays and tensors that do not, by place.
+        """
+        if output is None:
+            return {}
+        opened = Opened(output, tested, digest.plain)
+        check_size("the output", opened.parts.values())
+        self.left |= opened.left
+        for texts, what in ((opened.kinds, "type"), (opened.orders, "order")):
+            self.parts |= {f"output{place} {what}": Portable(TEXT, text) for place, text in texts.items()}
+        for place, part in portable(opened.parts, self.left).items():
+            self.parts[f"output{place}"] = part.copied()
+        inputs = list(reach.arrays.values())
+        self.shared = [
+            place
+            for place, value in opened.parts.items()
+            if any(shares_memory(part, inputs) for part in _strided(value))
+        ]
+        if has_gradients:
+            by_output, self.differentiable = gradients_by_output(opened.parts.values(), reach.arrays)
+            self.parts |= portable(by_output, self.left)
+        return {
+            place: value
+            for place, value in opened.parts.items()
+            if is_array(value) and place not in self.shared
+        }
+
+    def compare_state(
+        self, before: Mapping[str, Portable], after: Mapping[str, Portable]
+    ) -> dict[str, Portable]:
+        """Return the numbers and texts in lists, dictionaries and objects that the call changed."""
+        changed = {}
+        for place in dict.fromkeys((*before, *after)):
+            value = after.get(place, Portable(TEXT, "nothing"))
+            if place not in before and "." in place:
+                self.left[place] = "new attribute"
+            elif place not in before or value.signature != before[place].signature:
+                changed[_CHANGED.format(place)] = value
+        return changed
+
+    def growth_bytes(self, before_bytes: int) -> int:
+        """Return how much more is allocated than before a call, without what is kept here to be compared."""
+        copies = sum(part.content.nbytes for part in self.parts.values() if not isinstance(part.content, str))
+        grown_bytes = allocated_bytes() - before_bytes - copies
+        if grown_bytes < LEAST_KEPT_BYTES:
+            return 0
+        gc.collect()
+        return max(allocated_bytes() - before_bytes - copies, 0)
+
+
+def changed_arrays(reach: Reachable, before: Mapping[str, NDArray[Any]]) -> dict[str, Portable]:
+    """Return the arguments that a call changed, and the gradients that it left."""
+    changed = {
+        _CHANGED.format(place): value
+        for place, value in reach.arrays.items()
+        if not equal(array_of(value), before[place])
+    }
+    changed |= gradients_left(reach.arrays)
+    return {name: part.copied() for name, part in portable(changed, {}).items()}
+
+
+def plain_tensors() -> AbstractContextManager[None]:
+    """Return a context in which no function of a subclass of tensors runs: they may be under test."""
+    torch = sys.modules.get("torch")
+    return torch._C.DisableTorchFunctionSubclass() if torch else nullcontext()  # noqa: SLF001
+
+
+def check_size(what: str, values: Iterable[Any]) -> None:
+    """Raise TooMuchError if there is more than can be copied and hashed several times."""
+    strided = (part for value in values for part in _strided(value))
+    if sum(getattr(part, "nbytes", 0) for part in strided) > _MOST_BYTES:
+        raise TooMuchError(f"{what} larger than {_MOST_BYTES >> 20:,} MiB")
+
+
+def _strided(value: Any) -> tuple[Any, ...]:
+    """Return the parts of a sparse or nested tensor, or the value itself."""
+    return (strided_parts(value) if hasattr(value, "layout") else ()) or (value,)
+
+
+_WRITES = os.O_WRONLY | os.O_RDWR
+_LARGEST = 64 << 20
+"""Bytes of a file that is read."""
+_noted: list[dict[str, None]] = []
+"""The paths of the calls that are watched."""
+
+
+@contextmanager
+def watched() -> Iterator[dict[str, None]]:
+    """Note the paths of files that are opened for writing, in their order."""
+    _listen()
+    paths = dict[str, None]()
+    _noted.append(paths)
+    try:
+        yield paths
+    finally:
+        _noted.remove(paths)
+
+
+def contents(paths: dict[str, None]) -> dict[str, str]:
+    """Return a hash of each file by its place; those that are gone, special or very large are left out."""
+    found = {}
+    for number, path in enumerate(map(Path, paths), 1):
+        if path.is_file() and path.stat().st_size < _LARGEST:
+            content = path.read_bytes()
+            found[f"file {number} that it writes"] = f"{len(content):,} bytes {digest.of_bytes(content)}"
+    return found
+
+
+@cache
+def _listen() -> None:
+    """Install an audit hook, which stays."""
+    sys.addaudithook(_audited)
+
+
+def _audited(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open" and _noted:
+        path, mode, flags = arguments
+        writes = flags & _WRITES if isinstance(flags, int) and flags else set(mode or "") & set("wax+")
+        if writes and isinstance(path, str | bytes | os.PathLike):
+            for paths in _noted:
+                paths[os.path.abspath(os.fsdecode(path))] = None  # noqa: PTH100 - quick, and no links
+
+
+_FIELDS = (
+    *("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks"),
+    "keepcost",
+)
+_BLOCK_BYTES = 64
+"""A block of Python's allocator has about so many; larger ones come from C's."""
+
+
+class _Info(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in _FIELDS]
+
+
+@cache
+def _mallinfo() -> Any:
+    """Return glibc's `mallinfo2`, see mallinfo(3); None with another C library."""
+    function = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if function is not None:
+        function.restype = _Info
+    return function
+
+
+def allocated_bytes() -> int:
+    """Return what is allocated by C and Python, and on the GPU; what is mapped otherwise is not counted."""
+    info = _mallinfo() and _mallinfo()()
+    torch = sys.modules.get("torch")
+    on_gpu = torch.cuda.memory_allocated() if torch and torch.cuda.is_initialized() else 0
+    of_python = _BLOCK_BYTES * sys.getallocatedblocks()
+    return of_python + on_gpu + (info.uordblks + info.hblkhd if info else 0)

@@ -1,0 +1,114 @@
+"""Values in a form that processes with different libraries can exchange: NumPy arrays and texts."""
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...ground.parts import strided_parts
+from ..fingerprint import digest
+
+TEXT = "text"
+_NARROW = ("bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
+"""Types of torch that NumPy lacks; they become float32, which has all their values."""
+_ADDRESS = re.compile(" at 0x[0-9a-f]+>")
+"""End of the text of an object that has none of its own; the address is another in each process."""
+_TIMES = "mM"
+"""NumPy's kinds of dates and of differences between them."""
+
+
+@dataclass(frozen=True)
+class Portable:
+    """A number, an array or a text."""
+
+    kind: str
+    """Type of the numbers, as `float32` or `bfloat16`; `TEXT`: anything else, by its `repr`."""
+    content: NDArray[Any] | str
+
+    def copied(self) -> Self:
+        """Return a copy, for a content that may change."""
+        return self if isinstance(self.content, str) else replace(self, content=self.content.copy())
+
+    @cached_property
+    def signature(self) -> tuple[str, tuple[int, ...], str]:
+        """Type, shape, and a hash of the content; equal values have equal ones."""
+        if isinstance(self.content, str):
+            return self.kind, (), digest.short(self.content)
+        raw = np.ascontiguousarray(self.content)
+        content = digest.of_bytes(raw.view(np.uint8).data if raw.size else b"")
+        return self.kind, self.content.shape, content
+
+
+def portable(found: Mapping[str, Any], left: dict[str, str]) -> dict[str, Portable]:
+    """Return parts of an output in this form."""
+    return {place: one for name, value in found.items() for place, one in _each(name, value, left)}
+
+
+def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, Portable]]:
+    torch = sys.modules.get("torch")
+    if torch and isinstance(value, torch.Tensor):
+        try:
+            yield from _of_tensor(place, value)
+        except (RuntimeError, TypeError, NotImplementedError):  # quantized, nested, without content
+            left[place] = f"torch.Tensor of {value.dtype} and layout {value.layout}"
+    elif isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        if array.dtype.kind in _TIMES:
+            yield place, Portable(str(array.dtype), array.view(np.int64))
+        elif array.dtype.kind in "biufc":
+            yield place, Portable(str(array.dtype), array)
+        elif array.dtype.kind in "US" or all(isinstance(one, str | int | float | None) for one in array.flat):
+            yield place, Portable(TEXT, repr(array.tolist()))
+        else:
+            left[place] = f"numpy.ndarray of {array.dtype}"
+    elif isinstance(value, tuple) and (numbers := _numbers(value)) is not None:
+        yield place, Portable(str(numbers.dtype), numbers)
+    elif isinstance(value, bool | float | complex) or (type(value) is int and abs(value) < 2**63):
+        yield place, Portable(str(np.asarray(value).dtype), np.asarray(value))
+    else:
+        text = repr(value) if isinstance(value, tuple) else digest.plain(value)
+        yield place, Portable(TEXT, _ADDRESS.sub(">", text or type(value).__qualname__))
+
+
+def _numbers(values: tuple[Any, ...]) -> NDArray[Any] | None:
+    """Return an array of floats only, or of whole numbers only; None: there are others, or none."""
+    for kind, letters in ((float, "f"), (Integral, "biu")):
+        if values and all(isinstance(one, kind) for one in values):
+            found = np.array(values)
+            return found if found.dtype.kind in letters else None
+    return None
+
+
+def _of_tensor(place: str, value: Any) -> Iterator[tuple[str, Portable]]:
+    torch = sys.modules["torch"]
+    value = value.detach()
+    if value.layout != torch.strided:
+        entries = value if value.layout == torch.sparse_coo else value.to_sparse_coo()
+        indices, values = strided_parts(entries.coalesce())
+        yield f"{place}.shape", Portable(TEXT, repr(tuple(value.shape)))
+        yield f"{place}.indices", Portable("int64", indices.cpu().numpy())
+        yield from _of_tensor(f"{place}.values", values)
+        return
+    kind = str(value.dtype).removeprefix("torch.")
+    yield place, Portable(kind, array_of(value))
+
+
+def array_of(value: Any) -> NDArray[Any]:
+    """Return the content of a strided tensor or an array as a NumPy array; it may share memory.
+
+    Raises:
+        RuntimeError, TypeError: it has none that NumPy can have.
+    """
+    if isinstance(value, np.ndarray):
+        return value
+    torch = sys.modules["torch"]
+    value = torch.Tensor.detach(value).resolve_conj().resolve_neg()
+    if str(value.dtype).removeprefix("torch.") in _NARROW:
+        value = value.to(torch.float32)
+    return np.asarray(value.cpu().as_subclass(torch.Tensor).numpy())

@@ -1,0 +1,244 @@
+"""What a call works on: arguments, what its functions hold, and gradients."""
+
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ...ground.outputs import PLAIN, is_plain_list
+from ...ground.parts import (
+    attributes_of,
+    captured,
+    is_tensor,
+    kind_or_container,
+    sparse_layouts,
+    strided_parts,
+)
+from ..clock import Call
+
+_DEEPEST = 6
+_OF = "gradient of {}"
+_MOST = 20_000
+"""Objects that are looked at."""
+_LEFT = (type, ModuleType, BuiltinFunctionType)
+"""Types of objects whose attributes are no inputs."""
+_CONTAINERS = (list, dict, set, deque, bytearray)
+_LARGEST_INDEX = 1 << 32
+"""Larger whole numbers may be addresses."""
+_MAPS = Path("/proc/self/maps")
+
+
+class Reachable:
+    """What a call can reach.
+
+    Args:
+        scope: the globals of the test's module: its functions' globals count as inputs.
+    """
+
+    def __init__(self, call: Call, scope: Mapping[str, Any]) -> None:
+        self._scope, self._seen = scope, dict[int, Any]()
+        self.arrays: dict[str, Any] = {}
+        """Strided tensors and arrays by place, each once."""
+        self._free: dict[str, Any] = {}
+        """Those that are no parts of other objects, which may have to fit each other."""
+        self.plain: dict[str, Any] = {}
+        """Numbers and texts among the arguments, by place."""
+        self.state: dict[str, Any] = {}
+        """Numbers and texts in the arguments, but in attributes whose names begin with an underscore."""
+        self.containers: list[Any] = []
+        """Lists, dictionaries and sets in the arguments."""
+        self._is_argument = True
+        for number, argument in enumerate(call.args):
+            self._look(f"argument {number + 1}", argument, 0, is_free=True)
+        for name, argument in call.kwargs.items():
+            self._look(f"argument {name}", argument, 0, is_free=True)
+        self._is_argument = False  # what a function holds may be a cache
+        self._look("", call.function, 0, is_free=True)
+
+    @cached_property
+    def writable(self) -> dict[str, Any]:
+        """Arrays and tensors that may get other values, by place, in memory that nobody shares."""
+        found = {place: value for place, value in self._free.items() if _may_change(value)}
+        shared = _shared_memory() if found else []
+        return {place: value for place, value in found.items() if not _overlaps(value, shared)}
+
+    def _look(self, place: str, value: Any, depth: int, *, is_free: bool) -> None:
+        """Note a value, or what is in it."""
+        if id(value) in self._seen or depth > _DEEPEST or len(self._seen) > _MOST:
+            return
+        if isinstance(value, list | tuple) and is_plain_list(value):
+            self._keep(value)
+            value = tuple(value)
+        if isinstance(value, PLAIN) or (type(value) is tuple and is_plain_list(value)):
+            if is_free:
+                self.plain[place] = value
+            if self._is_argument and "._" not in place:
+                self.state[place] = value
+            return
+        self._seen[id(value)] = value  # keeps it, so that its id stays taken
+        if is_array(value):
+            self.arrays[place] = value
+            if is_free:
+                self._free[place] = value
+            return
+        self._keep(value)
+        for name, item, inside in self._inside(value):
+            self._look(f"{place}{name}", item, depth + 1, is_free=is_free and inside)
+
+    def _keep(self, value: Any) -> None:
+        if self._is_argument and type(value) in _CONTAINERS:
+            self.containers.append(value)
+
+    def _inside(self, value: Any) -> Iterator[tuple[str, Any, bool]]:
+        """Yield what is in a value: the end of its place, itself, and whether it may get other values."""
+        kind = kind_or_container(value)
+        if isinstance(value, FunctionType):
+            yield from self._held_by(value)
+        elif is_tensor(value):
+            parts = strided_parts(value.detach()) if value.layout in sparse_layouts() else ()
+            yield from ((f".part {number}", part, _is_real(part)) for number, part in enumerate(parts))
+        elif kind and kind.is_free:
+            for name, item in kind.parts(value):
+                yield name, item, name.removeprefix(".") not in getattr(value, "_buffers", ())
+        elif not isinstance(value, _LEFT):
+            yield from ((name, item, False) for name, item in attributes_of(value) or ())
+
+    def _held_by(self, function: FunctionType) -> Iterator[tuple[str, Any, bool]]:
+        """Yield what a function captured, and the globals that it names if it is of the test's module.
+
+        Numbers and texts that a function of another module captured are no inputs, but a part of its code.
+        """
+        is_own = function.__globals__ is self._scope
+        held = [("", value) for value in function.__defaults__ or ()]
+        held += captured(function)
+        yield from ((name, value, True) for name, value in held if is_own or not isinstance(value, PLAIN))
+        if is_own:
+            for name in function.__code__.co_names:
+                if name in self._scope:
+                    yield name, self._scope[name], True
+
+
+def is_array(value: Any) -> bool:
+    """Tell whether a value is an array of numbers, or a strided tensor."""
+    if is_tensor(value):
+        return bool(
+            value.layout == sys.modules["torch"].strided and not value.is_nested and not value.is_quantized
+        )
+    return isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
+
+
+def _is_real(value: Any) -> bool:
+    """Tell whether a value has floating-point numbers; complex ones get no others."""
+    return value.dtype.kind == "f" if isinstance(value, np.ndarray) else value.is_floating_point()
+
+
+def _may_change(value: Any) -> bool:
+    """Tell whether other numbers can be written to a tensor or an array, and make sense."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "fiub" or value.size < 2 or not value.flags.writeable:  # noqa: PLR2004
+            return False
+        return value.dtype.kind in "fb" or int(np.abs(value).max()) < _LARGEST_INDEX
+    torch = sys.modules["torch"]
+    if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.is_inference() or value.is_complex():
+        return False
+    if value.numel() < 2 or value.device.type == "meta" or is_expanded(value):  # noqa: PLR2004
+        return False
+    is_index = not value.is_floating_point() and value.dtype != torch.bool
+    return not is_index or int(value.abs().max()) < _LARGEST_INDEX
+
+
+def _shared_memory() -> list[tuple[int, int]]:
+    """Return the addresses of memory that files or other processes share, as far as the system tells."""
+    try:
+        lines = _MAPS.read_text().splitlines()
+    except OSError:
+        return []
+    ranges = (line.split(" ", 2) for line in lines)
+    return [
+        (int(start, 16), int(end, 16))
+        for place, rights, _ in ranges
+        if rights[3] == "s"
+        for start, _, end in [place.partition("-")]
+    ]
+
+
+def is_expanded(value: Any) -> bool:
+    """Tell whether several entries of a tensor lie at one address."""
+    return any(not stride and size > 1 for stride, size in zip(value.stride(), value.shape, strict=True))
+
+
+def shares_memory(value: Any, others: Iterable[Any]) -> bool:
+    """Tell whether a part of an output lies in the memory of one of other arrays and tensors."""
+    return is_array(value) and _overlaps(value, map(_memory_of, others))
+
+
+def _overlaps(value: Any, ranges: Iterable[tuple[int, int]]) -> bool:
+    start, end = _memory_of(value)
+    return any(start < its_end and its_start < end for its_start, its_end in ranges)
+
+
+def _memory_of(value: Any) -> tuple[int, int]:
+    """Return the first address of an array's or a tensor's memory, and the one after the last.
+
+    A subclass of tensors, as EdgeIndex, has it from another tensor.
+    """
+    if isinstance(value, np.ndarray):
+        start: int = value.__array_interface__["data"][0]
+        steps = [(size - 1) * stride for size, stride in zip(value.shape, value.strides, strict=True)]
+        below, above = (sum(change(step, 0) for step in steps) for change in (min, max))
+        return start + below, start + above + (value.itemsize if value.size else 0)
+    storage = sys.modules["torch"].Tensor.detach(value).untyped_storage()
+    return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+
+
+def is_leaf(value: Any) -> bool:
+    """Tell whether a value is a tensor that gets a gradient by a backward pass."""
+    return is_tensor(value) and value.is_leaf and value.requires_grad
+
+
+def gradients_left(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return copies of the gradients that inputs have, by the name of the part: `gradient of argument 1`."""
+    return {
+        _OF.format(place): _dense(one.grad.detach()).clone()
+        for place, one in inputs.items()
+        if is_leaf(one) and one.grad is not None
+    }
+
+
+def gradients_by_output(opened: Iterable[Any], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Return the gradients of a call's output, in directions that both sides share, and whether it has some.
+
+    An input that the output does not depend on has a gradient of zeros: some code computes one, some none.
+    There are none at all if the call ran backward itself, and freed the graph.
+
+    Returns:
+        By the name of the part: `gradient of argument 1 by the output`.
+    """
+    tensors = [one for one in opened if is_tensor(one)]
+    leaves = {place: one for place, one in inputs.items() if is_leaf(one)}
+    if not tensors or not leaves:
+        return {}, False
+    torch = sys.modules["torch"]
+    ends = [one for one in tensors if one.requires_grad]
+    rng = np.random.default_rng(0)  # of one sign, terms would cancel in the gradient of a softmax
+    directions = [torch.tensor(rng.uniform(-1, 1, one.shape)).to(one) for one in ends]
+    found = [None] * len(leaves)
+    try:
+        if ends:
+            found = torch.autograd.grad(ends, list(leaves.values()), directions, allow_unused=True)
+    except RuntimeError:
+        return {}, False
+    return {
+        f"{_OF.format(place)} by the output": torch.zeros_like(leaf) if one is None else _dense(one)
+        for (place, leaf), one in zip(leaves.items(), found, strict=True)
+    }, bool(ends)
+
+
+def _dense(gradient: Any) -> Any:
+    """Return a gradient as a strided tensor: that of an embedding may be sparse or not."""
+    return gradient if gradient.layout == sys.modules["torch"].strided else gradient.to_dense()

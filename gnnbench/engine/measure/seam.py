@@ -1,0 +1,180 @@
+"""The one place that replaces pytest-benchmark's timing: inside of `benchmark`, an instrument measures.
+
+pytest-benchmark has no hook for timing, so two private methods of its fixture are replaced. The fixture's
+type, its marker, `weave`, `extra_info`, `stats`, and a suite's override of the fixture keep working.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import wraps
+from pkgutil import resolve_name
+from typing import Any, Protocol, Self
+
+from ..ground.errors import UsageError
+from .clock import Block, Call, Clock
+from .conditions import collector_paused
+
+_PARAMETERS: dict[str, dict[str, tuple[str, ...]]] = {
+    "fixture.BenchmarkFixture": {
+        "_raw": ("self", "function_to_benchmark", "args", "kwargs"),
+        "_raw_pedantic": (
+            *("self", "target", "args", "kwargs", "setup", "teardown"),
+            *("rounds", "warmup_rounds", "iterations"),
+        ),
+        "_make_stats": ("self", "iterations"),
+        "_save_cprofile": ("self", "profile"),
+    },
+    "session.BenchmarkSession": {"save_json": ("self", "output_json")},
+    "storage.file.FileStorage": {"save": ("self", "output_json", "save"), "get": ("self", "name")},
+}
+"""Parameters of pytest-benchmark's methods that the instruments and plugin/saving.py rely on."""
+FIXED = "benchmark.pedantic fixes the calls"
+"""Why its inputs are not copied, and why no further call is traced."""
+
+
+@dataclass(frozen=True)
+class Pedantic:
+    """The arguments of `benchmark.pedantic`."""
+
+    target: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    setup: Callable[[], Any] | None = None
+    teardown: Callable[..., Any] | None = None
+    rounds: int = 1
+    warmup_rounds: int = 0
+    iterations: int = 1
+
+    @classmethod
+    def of(cls, call: Call, rounds: int = 1) -> Self:
+        """Return the arguments for calls that need neither set-up nor tear-down."""
+        return cls(call.function, call.args, dict(call.kwargs), rounds=rounds)
+
+    def measure(self, clock: Clock, add: Callable[[Block], None], *, disable_gc: bool) -> Any:
+        """Time each round as a block, and return the result of the last call.
+
+        If a round has several iterations, one more call is made for the result, as in pytest-benchmark.
+        """
+        result = None
+
+        def kept(*args: Any, **kwargs: Any) -> None:
+            nonlocal result
+            result = self.target(*args, **kwargs)
+
+        for number in range(-self.warmup_rounds, self.rounds):
+            call = self.inputs()
+            timed = call if self.iterations > 1 else call._replace(function=kept)
+            with collector_paused() if disable_gc else nullcontext():
+                block = clock.block(timed, 1, self.iterations)
+            if number >= 0:
+                add(block)
+            self.tear_down(call)
+        return self.once() if self.iterations > 1 else result
+
+    def once(self) -> Any:
+        """Make a call, and return its result."""
+        call = self.inputs()
+        result = call()
+        self.tear_down(call)
+        return result
+
+    def inputs(self) -> Call:
+        """Return the next call, with the arguments that `setup` returns or else the given ones.
+
+        Raises:
+            TypeError: both `setup` and the caller give arguments, as in pytest-benchmark.
+        """
+        made = self.setup() if self.setup else None
+        if not made:
+            return Call(self.target, self.args, self.kwargs)
+        if self.args or self.kwargs:
+            raise TypeError("Can't use `args` or `kwargs` if `setup` returns the arguments.")
+        return Call(self.target, *made)
+
+    def tear_down(self, call: Call) -> None:
+        """Call `teardown` with the arguments of a call."""
+        if self.teardown:
+            self.teardown(*call.args, **call.kwargs)
+
+
+class Instrument(Protocol):
+    """Measures what a test passes to `benchmark`, and returns what the test gets."""
+
+    def measure(self, fixture: Any, call: Call) -> Any:
+        """Measure `benchmark(function, ...)`."""
+
+    def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
+        """Measure `benchmark.pedantic(...)`."""
+
+
+@contextmanager
+def replaced(choose: Callable[[Any], Instrument | None]) -> Iterator[None]:
+    """Let instruments measure within the context. May be nested.
+
+    Args:
+        choose: returns the instrument, given the fixture; None: what measured before does so.
+    """
+    from pytest_benchmark.fixture import BenchmarkFixture as Fixture
+
+    raw, pedantic = Fixture._raw, Fixture._raw_pedantic  # noqa: SLF001
+
+    @wraps(raw)
+    def _raw(self: Any, function_to_benchmark: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        if instrument := choose(self):
+            return instrument.measure(self, Call(function_to_benchmark, args, kwargs))
+        return raw(self, function_to_benchmark, *args, **kwargs)
+
+    @wraps(pedantic)
+    def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:
+        instrument = choose(self)
+        if instrument is None or not _valid(**options):
+            return pedantic(self, target, **options)
+        options["kwargs"] = options.get("kwargs") or {}
+        return instrument.measure_pedantic(self, Pedantic(target, **options))
+
+    Fixture._raw, Fixture._raw_pedantic = _raw, _raw_pedantic  # noqa: SLF001
+    try:
+        yield
+    finally:
+        Fixture._raw, Fixture._raw_pedantic = raw, pedantic  # noqa: SLF001
+
+
+def paused() -> AbstractContextManager[object]:
+    """Return a context in which tracers and profilers, such as coverage's, are paused."""
+    from pytest_benchmark import fixture
+
+    made: AbstractContextManager[object] = fixture.PauseInstrumentation()
+    return made
+
+
+def check_pytest_benchmark() -> None:
+    """Check that pytest-benchmark has the methods that gnnbench relies on."""
+    import pytest_benchmark
+
+    for place, methods in _PARAMETERS.items():
+        module, _, owner = place.rpartition(".")
+        for name, expected in methods.items():
+            method = getattr(resolve_name(f"pytest_benchmark.{module}:{owner}"), name, None)
+            found = tuple(inspect.signature(method).parameters) if method else None
+            if found != expected:
+                version = pytest_benchmark.__version__
+                raise UsageError(
+                    f"gnnbench cannot time with pytest-benchmark {version}: {owner}.{name} "
+                    f"{'has other parameters' if method else 'does not exist'}; "
+                    "pip install 'pytest-benchmark>=5.2,<6'"
+                )
+
+
+def why_unseen(reason: str) -> str:
+    """Return why such a call has neither counters nor a fingerprint; `reason` is its marker's."""
+    return f"its calls are timed whole: {reason}"
+
+
+def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:
+    """Return whether pytest-benchmark accepts these options; if not, it raises the error itself."""
+    numbers = (rounds, 1), (warmup_rounds, 0), (iterations, 1)
+    if any(not isinstance(number, int) or number < least for number, least in numbers):
+        return False
+    return iterations == 1 or not setup

@@ -1,0 +1,180 @@
+"""A simulated machine with known true times and seeded noise.
+
+`GNNBENCH_FAKE_CLOCK=seed:FILE` replaces every clock of a process by it. The functions are still called, once
+per round, but their times come from FILE:
+
+    {"benchmarks": {"test_a": 1e-3, "test_b[x]": {"seconds": 2e-3, "modes": [[1, 0.5], [2, 0.5]]}},
+     "noise": {"drift": 0.2},
+     "base": {"test_a": 2e-3}}
+
+`base` has other true times for the older side of a comparison in turns. A text instead of a number, as in
+`"test_a": "thing:SECONDS"`, is a global of the code under test that has the time.
+Keys are names of tests, with or without their file (pytest-benchmark's `fullname` or `name`).
+"""
+
+import importlib
+import json
+import math
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..ground.errors import UsageError
+from ..ground.files import read_whole
+from .clock import Block, Call, Clock
+
+VARIABLE = "GNNBENCH_FAKE_CLOCK"
+
+
+def reseeded(number: int) -> dict[str, str]:
+    """Return the variable with its seed plus `number`; empty if the variable is not set."""
+    seed, colon, file = os.environ.get(VARIABLE, "").partition(":")
+    return {VARIABLE: f"{int(seed) + number}{colon}{file}"} if seed.isdecimal() else {}
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The noise that is added to a true time."""
+
+    sigma: float = 0.1
+    """Standard deviation of the logarithm of a round."""
+    autocorrelation: float = 0.5
+    """Autocorrelation of these logarithms, an AR(1) process."""
+    spike_probability: float = 0.02
+    spike_factor: float = 3.0
+    drift: float = 0.2
+    """Amplitude of a sinusoid of random phase that all benchmarks share."""
+    drift_period_seconds: float = 60.0
+    process_sigma: float = 0.0
+    """Standard deviation of the logarithm of a factor drawn for each process and benchmark."""
+    overhead_seconds: float = 1e-7
+    """Time that the clock adds to a round."""
+    renewal_seconds: float = 1e-4
+    """Time of re-allocating the inputs, between rounds."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A benchmark's true time."""
+
+    seconds: float
+    """Time of one call."""
+    modes: tuple[tuple[float, float], ...] = ((1.0, 1.0),)
+    """Factor on the time, and probability, of each mode of buffer placements."""
+    place: str = ""
+    """`module:name` of a global of the code under test; its value is a factor on the time."""
+
+
+@dataclass
+class FakeMachine:
+    """The time and drift that the simulated clocks of all benchmarks of a process share."""
+
+    seed: int
+    truths: Mapping[str, Truth]
+    noise: Noise = field(default_factory=Noise)
+    now_seconds: float = 0.0
+    of_base: Mapping[str, Truth] = field(default_factory=dict)
+    """True times that differ in the older side of a comparison in turns."""
+
+    def __post_init__(self) -> None:
+        """Draw the phase of the drift."""
+        self._phase = np.random.default_rng(self.seed).uniform(0, 2 * math.pi)
+
+    @classmethod
+    def parse(cls, text: str) -> "FakeMachine":
+        """Read the value of the variable, `seed:FILE`, and the file."""
+        seed, _, name = text.partition(":")
+        if not seed.isdecimal() or not name:
+            raise UsageError(f"{VARIABLE}='{text}' must be SEED:FILE, with a whole number as seed")
+        try:
+            content = json.loads(read_whole(Path(name)))
+            truths, of_base = (
+                {key: _truth(value) for key, value in times.items()}
+                for times in (content["benchmarks"], content.get("base", {}))
+            )
+            noise = Noise(**content.get("noise", {}))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UsageError(
+                f"{VARIABLE}: {name} cannot be read as true times ({type(error).__name__}: {error}); "
+                f"noise has {', '.join(item.name for item in fields(Noise))}"
+            ) from None
+        return cls(int(seed), truths, noise, of_base=of_base)
+
+    def clock(self, fullname: str) -> "FakeClock":
+        """Return the clock of one benchmark."""
+        for name in (fullname, fullname.rpartition("::")[2]):
+            if name in self.truths:
+                return FakeClock(self, fullname, _read(self.truths[name]))
+        raise UsageError(f"{VARIABLE} has no true time for {fullname}")
+
+    def drift(self, at_seconds: float) -> float:
+        """Return the factor on all times at a time."""
+        turn = 2 * math.pi * at_seconds / self.noise.drift_period_seconds
+        return 1 + self.noise.drift * math.sin(turn + self._phase)
+
+
+class FakeClock(Clock):
+    """Simulates the rounds of one benchmark."""
+
+    name = "fake"
+    resolution_seconds = 1e-9
+
+    def __init__(self, machine: FakeMachine, fullname: str, truth: Truth) -> None:
+        """Draw the factor of this process and the first buffer placement."""
+        self._machine = machine
+        self._random = np.random.default_rng([machine.seed, zlib.crc32(fullname.encode())])
+        self._seconds = truth.seconds * math.exp(self._random.normal(0, machine.noise.process_sigma))
+        self._factors, self._weights = zip(*truth.modes, strict=True)
+        self._innovation = self._random.normal(0, machine.noise.sigma)
+        self._factor = 1.0
+        self._draw_layout()
+
+    def now(self) -> float:
+        """Return the machine's time."""
+        return self._machine.now_seconds
+
+    def block(self, call: Call, rounds: int, iterations: int) -> Block:
+        """Call the function once per round, and return simulated times."""
+        machine, noise = self._machine, self._machine.noise
+        seconds = []
+        for _ in range(rounds):
+            call()
+            self._innovation = noise.autocorrelation * self._innovation + self._random.normal(
+                0, noise.sigma * math.sqrt(1 - noise.autocorrelation**2)
+            )
+            spike = noise.spike_factor if self._random.random() < noise.spike_probability else 1.0
+            drift = machine.drift(machine.now_seconds)
+            one = self._seconds * self._factor * math.exp(self._innovation) * spike * drift
+            seconds.append(one * iterations + noise.overhead_seconds)
+            machine.now_seconds += seconds[-1]
+        return Block(seconds)
+
+    def renewed(self) -> None:
+        """Draw the mode of the next buffer placement."""
+        self._machine.now_seconds += self._machine.noise.renewal_seconds
+        self._draw_layout()
+
+    def _draw_layout(self) -> None:
+        self._factor = self._factors[self._random.choice(len(self._factors), p=self._weights)]
+
+
+def _read(truth: Truth) -> Truth:
+    """Return a true time, with that of the code under test where it has one."""
+    if not truth.place:
+        return truth
+    module, _, name = truth.place.partition(":")
+    return replace(truth, seconds=truth.seconds * getattr(importlib.import_module(module), name), place="")
+
+
+def _truth(value: Any) -> Truth:
+    if isinstance(value, str):
+        return Truth(1.0, place=value)
+    if isinstance(value, dict):
+        modes = tuple((float(factor), float(share)) for factor, share in value.get("modes", [(1, 1)]))
+        return Truth(float(value["seconds"]), modes)
+    return Truth(float(value))

@@ -1,0 +1,210 @@
+"""The plugin of pytest: declares the options, times and compares benchmarks, and registers the suite's."""
+
+import os
+from argparse import SUPPRESS
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..ground.errors import UsageError
+from ..ground.files import above, check_folder
+from ..ground.options import OPTIONS
+from ..process.variants import variant
+from ..process.variants.collected import FIXED_INPUTS, IN_PLACE, WHOLE_CALL
+from ..profile.hooks import PLUGIN as PROFILING
+from ..profile.hooks import Profiling
+from ..profile.record import ProfileStore
+from ..store import baseline, suite
+from . import histogram, pace
+from .limits import GATE, LimitCheck
+from .rootdir import is_settled
+from .selection import AGAIN, Selection
+from .session import attached, given, options_of, settings_of, take_settings, untimed_by
+from .timing import PLUGIN as TIMING
+from .timing import Timing, timing_of
+from .writing import say, usage_error
+
+_DEFAULT_STORAGE = "file://./.benchmarks"
+"""The default of pytest-benchmark's option."""
+_SUITE = "gnnbench-suite"
+"""Name of the suite's plugin."""
+_MARKERS = {
+    f"{IN_PLACE}(reason)": "time this benchmark on its original inputs, never on copies.",
+    f"{WHOLE_CALL}(reason)": "time whole calls of this benchmark by the wall clock, and trace none: "
+    "it starts processes or threads.",
+    f"{FIXED_INPUTS}(reason)": "compare the results of this benchmark for its own inputs only: other values "
+    "of the same type and shape make no sense.",
+}
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the options, those of the suite first."""
+    if plugin := suite.installed().plugin():
+        pluginmanager.register(plugin, _SUITE)
+    group = parser.getgroup("gnnbench", "graph neural network benchmarks")
+    for option in OPTIONS.values():
+        option.declare(group.addoption, "gnn-")
+    group.addoption("--gnn-again", dest=AGAIN, type=Path, help=SUPPRESS)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Let idle threads sleep where something is timed, before a file of the suite imports torch."""
+    pace.begin(early_config)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the markers, check the options, and register what they ask for."""
+    for name, text in _MARKERS.items():
+        config.addinivalue_line("markers", f"{name}: {text}")
+    register = config.pluginmanager.register
+    register(Selection(config), "gnnbench-selection")
+    try:
+        take_settings(config)
+        if any(value is not False for value in given(config).values()):  # otherwise nothing is checked
+            _take_options(config)
+    except UsageError as error:
+        raise usage_error(str(error)) from None
+    histogram.take_over(config)
+    again = bool(config.getoption(AGAIN))
+    if not again:  # a confirming process only times; the session itself has checked the limits
+        register(LimitCheck(config))
+    compare = config.getoption("benchmark_compare", None)
+    asked = compare if not again and not hasattr(config, "workerinput") else None
+    theirs = _why_not_judged_here(config, asked)
+    judging = bool(asked) and not theirs
+    register(Timing(config, all_benchmarks=judging or again, shares=not again), TIMING)
+    if judging:
+        _compare(config)
+    elif asked and (folder := _records_above(config)):
+        raise usage_error(
+            f"--benchmark-compare: pytest's rootdir is {config.rootpath}, but the records are "
+            f"in {folder}: add --rootdir={os.path.relpath(folder)}, or an empty file pytest.ini there"
+        )
+    elif config.getoption("gnn_dry_run") and not again:
+        raise usage_error("--gnn-dry-run says what --benchmark-compare does: add that option")
+
+
+def _take_options(config: pytest.Config) -> None:
+    """Check the options, and register what they ask for."""
+    chosen = options_of(config)
+    if chosen.profile and (config.getoption("numprocesses", None) or config.getoption("tx", None)):
+        raise UsageError("--gnn-profile cannot profile in parallel processes; leave out -n")
+    if chosen.profile and config.getoption("benchmark_compare", None):
+        raise UsageError("--gnn-profile does not time benchmarks; leave out --benchmark-compare")
+    if chosen.profile:
+        store = ProfileStore(chosen.profile_folder.absolute())
+        check_folder(store.root)
+        config.pluginmanager.register(Profiling(chosen.profile, chosen.epochs, store), PROFILING)
+
+
+def _compare(config: pytest.Config) -> None:
+    """Register the hooks that compare with a record or a variant."""
+    if config.option.benchmark_compare_fail:
+        raise usage_error(
+            "--benchmark-compare-fail works with pytest-benchmark's comparison only, not with "
+            "gnnbench's: use --gnn-effect 5%, or choose pytest-benchmark's with --benchmark-storage"
+        )
+    wanted = config.option.benchmark_compare
+    config.option.benchmark_compare = None  # pytest-benchmark does not compare
+    from ..process.variants import prepare
+    from .gate import Gate
+
+    base = None if wanted is True else wanted
+    try:
+        if _is_variant(wanted):
+            base = variant.parse(wanted)
+            prepare.check(base, config.rootpath)
+    except UsageError as error:
+        raise usage_error(f"--benchmark-compare: {error}") from None
+    config.pluginmanager.register(Gate(config, base), GATE)
+
+
+def _why_not_judged_here(config: pytest.Config, asked: Any) -> str:
+    """Return why this value of `--benchmark-compare` means pytest-benchmark's files; empty if it does not."""
+    option, root = config.option, config.rootpath
+    if (untimed := untimed_by(config)) and untimed != "--gnn-dry-run":
+        return f"{untimed} times nothing"
+    if not asked or option.gnn_strict or _is_variant(asked):
+        return ""
+    if option.benchmark_storage != _DEFAULT_STORAGE:
+        return "--benchmark-storage is given"
+    saves = option.benchmark_save or option.benchmark_autosave
+    if (root / (baseline.FOLDER if saves else baseline.FOLDER.parent)).is_dir():
+        return ""
+    saved = any(config.invocation_params.dir.glob(".benchmarks/*/[0-9]*_*.json"))
+    is_project = settings_of(config).file and not _records_above(config)
+    return "" if is_project and not saves and not saved else "there is no record"
+
+
+def _records_above(config: pytest.Config) -> Path | None:
+    """Return the folder above rootdir that has records which are not seen from the current folder, if any."""
+    if is_settled(config) or config.getoption("benchmark_storage") != _DEFAULT_STORAGE:
+        return None
+    return next((one for one in above(config.rootpath)[1:] if (one / baseline.FOLDER).is_dir()), None)
+
+
+def _is_variant(wanted: Any) -> bool:
+    """Return whether `--benchmark-compare` names a variant, and not a record."""
+    return isinstance(wanted, str) and (wanted == variant.WORKING_TREE or ":" in wanted)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Choose the GPU."""
+    if item.config.getoption("gnn_device") and (gpu := options_of(item.config).gpu) is not None:
+        import torch
+
+        torch.cuda.set_device(gpu)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Show each benchmark in one table: gnnbench's or pytest-benchmark's."""
+    config = session.config
+    pace.end(config, session.items)
+    has_reporter = config.pluginmanager.has_plugin("terminalreporter")
+    if (
+        has_reporter
+        and not config.option.collectonly
+        and any(map(timing_of(config).instrument, session.items))
+    ):
+        from . import terminal
+
+        terminal.shorten_their_table(config)
+
+
+def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
+    """Return the header line on idle threads; that of a suite has it too."""
+    return [] if any(map(suite.installed().owns, items)) else pace.lines(config, items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Attach the results for the summary to the report of a test."""
+    report = yield
+    if call.when == "call" and not suite.installed().owns(item) and timing_of(item.config).instrument(item):
+        from . import terminal
+
+        report.gnnbench = terminal.record(item)  # type: ignore[attr-defined]
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Write the times of benchmarks that are in no table, and whose comparison it is."""
+    config = terminalreporter.config
+    theirs = getattr(config, "_benchmarksession", None)
+    if theirs and theirs.compare and theirs.benchmarks:
+        from .records import how_to_record
+
+        why = _why_not_judged_here(config, config.option.benchmark_compare)
+        text = f"the comparison is pytest-benchmark's own: {why}; for gnnbench's: {how_to_record(config)}"
+        say(terminalreporter, text)
+    if records := attached(terminalreporter, "gnnbench"):
+        from . import terminal
+
+        terminal.summarize(terminalreporter, records)

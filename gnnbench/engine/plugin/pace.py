@@ -1,0 +1,82 @@
+"""Lets idle OpenMP threads sleep in sessions that time something, and says whether they do."""
+
+import os
+from collections.abc import Sequence
+
+import pytest
+
+from ..ground import settings
+from ..ground.environment import WAIT_POLICY, let_idle_threads_sleep
+from ..ground.errors import UsageError
+from ..process.variants.collected import declares
+from ..store import baseline
+from . import writing
+
+_UNTIMED = (
+    "collectonly",
+    "setuponly",
+    "setupplan",
+    "showfixtures",
+    "show_fixtures_per_test",
+    "help",
+    "version",
+)
+"""Options with which no test runs."""
+_IS_SET = pytest.StashKey[bool]()
+"""In a session's stash: whether gnnbench has set the policy."""
+
+
+def begin(config: pytest.Config) -> None:
+    """Set the policy before a file of the suite imports torch, where something may be timed.
+
+    That is a project with gnnbench's settings or a record, or a session with an option of gnnbench or
+    `--benchmark-compare`.
+    """
+    options = vars(config.known_args_namespace)
+    is_off = options.get("benchmark_disable") and not options.get("benchmark_enable")
+    is_left_out = options.get("benchmark_skip") and not options.get("benchmark_only")
+    if is_off or is_left_out or any(options.get(name) for name in _UNTIMED):
+        return
+    given = (value for name, value in options.items() if name.startswith("gnn_"))
+    if (
+        options.get("benchmark_compare")
+        or any(value not in (None, []) for value in given)
+        or _is_known(config)
+    ):
+        config.stash[_IS_SET] = let_idle_threads_sleep()
+
+
+def _is_known(config: pytest.Config) -> bool:
+    """Return whether the project has gnnbench's settings or a record."""
+    try:
+        found = settings.find(config.rootpath).file is not None
+    except UsageError:
+        return True  # reported later
+    return found or (config.rootpath / baseline.FOLDER.parent).is_dir()
+
+
+def lines(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
+    """Return the header line on the policy, of a session that times something."""
+    is_set = config.stash.get(_IS_SET, None)
+    if is_set is None or config.getoption("gnn_dry_run") or not any(map(declares, items)):
+        return []
+    text = f"{WAIT_POLICY}=PASSIVE is set: idle OpenMP threads sleep" if is_set else disturbance()
+    return writing.lines(config, f"gnnbench: {text}") if text else []
+
+
+def end(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    """Unset the policy where there is nothing to time, for the processes that tests start."""
+    if config.stash.get(_IS_SET, False) and not any(map(declares, items)):
+        os.environ.pop(WAIT_POLICY, None)
+
+
+def disturbance() -> str:
+    """Return why times are wrong, and what to do; empty where idle threads sleep."""
+    policy = os.environ.get(WAIT_POLICY, "")
+    if policy.upper() == "PASSIVE":
+        return ""
+    late = "" if policy else ", and torch was imported before gnnbench could set it"
+    return (
+        f"times are disturbed by idle OpenMP threads: {WAIT_POLICY} is {policy or 'unset'}{late}; "
+        f"export {WAIT_POLICY}=PASSIVE"
+    )

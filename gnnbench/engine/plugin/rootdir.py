@@ -1,0 +1,66 @@
+"""Finds pytest's rootdir, in which the records of a project are saved."""
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from ..ground.errors import UsageError
+from ..ground.files import above
+
+
+class _FoundError(Exception):
+    """Ends pytest when it has determined its rootdir; its argument is pytest's configuration."""
+
+
+class _Finder:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
+        """End pytest before plugins that begin early, as pytest-cov does."""
+        raise _FoundError(early_config)
+        yield
+
+
+def is_settled(config: pytest.Config) -> bool:
+    """Tell whether a file or an option determines rootdir, and not the current folder."""
+    return bool(
+        config.known_args_namespace.rootdir or config.inipath or (config.rootpath / "setup.py").exists()
+    )
+
+
+def rootdir(arguments: Sequence[str] = ()) -> Path:
+    """Return pytest's rootdir for these arguments and the current folder."""
+    return _config(arguments).rootpath
+
+
+def has_testpaths(arguments: Sequence[str]) -> bool:
+    """Tell whether pytest knows by its settings what to collect if no argument names a path."""
+    config = _config(arguments)
+    return bool(config.getini("testpaths")) and config.rootpath == config.invocation_params.dir
+
+
+def settled(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with which pytest's rootdir is the same from each folder of the repository.
+
+    Where no file of settings determines it, it depends on the current folder, and so do the ids of tests.
+    """
+    *_, top = above(Path.cwd())
+    if top == Path.cwd().resolve() or is_settled(_config(arguments)):
+        return list(arguments)
+    return [f"--rootdir={os.path.relpath(top)}", *arguments]
+
+
+def _config(arguments: Sequence[str]) -> pytest.Config:
+    """Let pytest determine its rootdir.
+
+    Warnings are ignored: where the suite's settings make them errors, pytest would end too early.
+    """
+    words = ["--noconftest", "-o", "filterwarnings=", *arguments, "-W", "ignore"]
+    try:
+        pytest.main(words, plugins=[_Finder()])
+    except _FoundError as found:
+        config: pytest.Config = found.args[0]
+        return config
+    raise UsageError(f"pytest refuses these arguments: {shlex.join(arguments)}")

@@ -1,0 +1,254 @@
+"""Decides which benchmarks of a session gnnbench times, and adds its part to the run file."""
+
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..ground import codec, units
+from ..ground.cpu import RealTime
+from ..ground.errors import UsageError
+from ..measure.clock import ClockError
+from ..measure.instruments import InspectionInstrument, TimeInstrument
+from ..measure.kept import Kept
+from ..measure.seam import Instrument, check_pytest_benchmark, replaced
+from ..measure.stopping import TimeBudget
+from ..process.variants.collected import IN_PLACE, WHOLE_CALL, declares, marked
+from ..process.variants.import_roots import LEFT, left
+from ..store import left_out, suite
+from ..store.parts import FORMAT_VERSION
+from . import selection, writing
+from .saving import Saving
+from .session import OUT_OF_MEMORY, here, options_of, places, settings_of, stop
+
+if TYPE_CHECKING:
+    from ..measure.sources import Sources
+
+PLUGIN = "gnnbench-timing"
+
+
+class Timing:
+    """Installs gnnbench's timing, and handles errors and saving."""
+
+    def __init__(self, config: pytest.Config, *, all_benchmarks: bool, shares: bool = True) -> None:
+        self._config = config
+        self.kept = Kept(FORMAT_VERSION)
+        self._instrument: Instrument | None = None
+        """That of the running test; None: pytest-benchmark times it."""
+        self._replaced = ExitStack()
+        self._saving = Saving()
+        self._all_benchmarks = all_benchmarks
+        """Whether gnnbench also times other suites' benchmarks by default."""
+        self._shares = shares
+        """Whether the benchmarks share the time of --gnn-time: the few of a confirming process do not."""
+        self._deselected: list[str] = []
+        """Benchmarks that were deselected, by -k for example, or as part of another shard."""
+        self._definitions: dict[str, str] = {}
+        """Hash of the definition of each benchmark that is not gnnbench's own, by id."""
+        self._seconds = 0.0
+        """What the benchmarks that gnnbench times took so far."""
+        self._budget: TimeBudget | None = None
+        """None: each benchmark has a time of its own."""
+        self._suite = set(LEFT)
+        """Top-level names that contain the benchmarks."""
+
+    def instrument(self, item: pytest.Item) -> Instrument | None:
+        """Return what measures a test's benchmark; None: pytest-benchmark times it."""
+        config = self._config
+        if not declares(item):
+            return None
+        whole_call = marked(item, WHOLE_CALL)
+        wanted = suite.installed().owns(item) or config.getoption("gnn_layouts") or self._all_benchmarks
+        if not wanted or config.getoption("benchmark_precision", None) is not None:
+            return None
+        chosen = options_of(config)
+        if chosen.layouts == "off":
+            return None
+        if chosen.dry_run:
+            return InspectionInstrument(self.kept, whole_call)
+        return TimeInstrument(
+            self.kept,
+            sample_layouts=chosen.layouts != "one",
+            precision=chosen.precision,
+            flush=chosen.flush_l2,
+            in_place=marked(item, IN_PLACE),
+            whole_call=whole_call,
+        )
+
+    def _choose(self, fixture: Any) -> Instrument | None:
+        """Return the running test's, unless pytest-benchmark is disabled, as with -n."""
+        return None if fixture.disabled else self._instrument
+
+    def sources(self) -> "Sources":
+        """Return where the code that was imported so far came from."""
+        from ..measure import sources  # which imports elftools
+
+        return sources.collect(self._config.rootpath, self._suite)
+
+    def part(self) -> dict[str, Any]:
+        """Return the fields of the run file that say what was measured, and where."""
+        sources = codec.encode(self.sources())
+        return {"version": FORMAT_VERSION, "environment": here(self._config), "sources": sources}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makemodule(self, module_path: Path) -> None:
+        """Remember which names contain the benchmarks: they are not part of the measured code."""
+        self._suite |= left(module_path, self._config.rootpath)
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Remember the deselected benchmarks."""
+        self._deselected += [item.nodeid for item in items if declares(item)]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Replace pytest-benchmark's timing if gnnbench times any benchmark."""
+        timed = [item for item in session.items if self.instrument(item)]
+        if not timed:
+            return
+        # Before anything runs, because the contents of global variables count.
+        self._definitions = {
+            item.nodeid: _definition(item)
+            for item in timed
+            if isinstance(item, pytest.Function) and not suite.installed().owns(item)
+        }
+        seconds = options_of(self._config).time_seconds
+        if seconds and self._shares:
+            runnable = sum(not item.get_closest_marker("skip") for item in timed)
+            self._budget = TimeBudget(seconds, runnable)
+        try:
+            check_pytest_benchmark()
+            self.kept.begin()
+        except UsageError as error:
+            stop(error, self._config)
+        self._replaced.enter_context(replaced(self._choose))
+        self._saving.install()
+
+    def pytest_unconfigure(self) -> None:
+        """Restore pytest-benchmark's methods."""
+        self._saving.remove()
+        self._replaced.close()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Set how the next benchmark is timed."""
+        instrument = self.instrument(item)
+        if isinstance(instrument, TimeInstrument) and self._budget and not item.get_closest_marker("skip"):
+            seconds = self._budget.next_seconds()
+            if not any("max_time" in mark.kwargs for mark in item.iter_markers("benchmark")):
+                instrument = replace(instrument, max_seconds=seconds)
+        self._instrument = instrument
+        start, timing_seconds = RealTime.seconds(), self.kept.timing_seconds
+        try:
+            return (yield)
+        finally:
+            self._instrument = self.kept.failure = None  # whose frames hold the inputs
+            if instrument:
+                took = RealTime.seconds() - start
+                self._seconds += took
+                if self._budget:
+                    self._budget.spend(took, self.kept.timing_seconds - timing_seconds)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+        """Report a benchmark that cannot be timed in one line; running out of memory is a result."""
+        kept, ours = self.kept, suite.installed().owns(pyfuncitem)
+        try:
+            with kept.keeping_parts(self._definitions.get(pyfuncitem.nodeid)):
+                return (yield)
+        except Exception as error:
+            if self._instrument is None or isinstance(error, AssertionError):
+                raise
+            if isinstance(error, (ClockError, UsageError)):
+                line = f"gnnbench: {pyfuncitem.name}: {error}"
+                raise pytest.fail.Exception(line, pytrace=False) from None
+            text = _out_of_memory(error)
+            if not text or not (ours or kept.failure is error):
+                raise
+            kept.ran_out_of_memory(pyfuncitem.nodeid, text)
+            if not ours:
+                raise
+            pyfuncitem.stash[OUT_OF_MEMORY] = text
+        return True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Save a run file without benchmarks if all were interrupted or belong to other shards."""
+        config = self._config
+        if self._saving.failures and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        theirs = getattr(config, "_benchmarksession", None)
+        fine = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        wanted = self.kept.incomplete or (config.getoption("gnn_shard") and fine)
+        if not wanted or theirs is None or theirs.disabled or theirs.benchmarks or not theirs.json:
+            return
+        hooks = config.hook
+        content = hooks.pytest_benchmark_generate_json(
+            config=config,
+            benchmarks=[],
+            include_data=True,
+            machine_info=theirs.get_machine_info(),
+            commit_info=hooks.pytest_benchmark_generate_commit_info(config=config),
+        )
+        hooks.pytest_benchmark_update_json(config=config, benchmarks=[], output_json=content)
+        theirs.save_json(content)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Write how long it took, which benchmarks do not count, and which files could not be saved."""
+        timing_seconds = self.kept.timing_seconds
+        if terminalreporter.verbosity > 0 and 0 < timing_seconds < self._seconds:
+            took, share = units.duration(self._seconds), units.fraction(timing_seconds / self._seconds)
+            writing.say(terminalreporter, f"the benchmarks took {took}, {share} of it for timing")
+        for line in left_out.several(self.kept.repeated):
+            writing.say(terminalreporter, line)
+        for failure in self._saving.failures:
+            writing.say(terminalreporter, f"failed: {failure}", red=True)
+
+    def pytest_benchmark_update_json(self, config: pytest.Config, output_json: dict[str, Any]) -> None:
+        """Add the environment, and the interrupted benchmarks, which pytest-benchmark leaves out."""
+        if not (self.kept.used or config.getoption("gnn_shard")):
+            return
+        shard, not_default = options_of(config).shard, selection.left_out(config)
+        left_out = any(
+            shard is None or shard.has(name) for name in self._deselected if name not in not_default
+        )
+        output_json["gnnbench"] = {
+            **self.part(),
+            "incomplete": self.kept.incomplete,
+            "settings": settings_of(config).as_json(),
+            "benchmarks_seconds": self._seconds,
+            "timing_seconds": self.kept.timing_seconds,
+            "covers": [] if left_out or getattr(config.option, "lf", False) else places(config),
+            **({"not_default": sorted(not_default)} if not_default else {}),
+            **({"shard": str(shard)} if shard else {}),
+        }
+
+
+def timing_of(config: pytest.Config) -> Timing:
+    """Return the session's timing."""
+    found = config.pluginmanager.get_plugin(PLUGIN)
+    assert isinstance(found, Timing)
+    return found
+
+
+def _definition(item: pytest.Function) -> str:
+    """Return a hash of a test of another suite, and of its fixtures, as far as the suite defines them."""
+    from ..measure.code_hash import code_hash
+
+    fixtures = [found[-1].func for found in item._fixtureinfo.name2fixturedefs.values()]  # noqa: SLF001
+    files = {Path(one.__code__.co_filename) for one in fixtures if hasattr(one, "__code__")}
+    own = {item.path, *(file for file in files if file.name == "conftest.py")}
+    return code_hash([item.function, *fixtures], own)
+
+
+def _out_of_memory(error: Exception) -> str | None:
+    """Return `OOM at N GiB` if memory ran out; None for any other error."""
+    if "torch" not in sys.modules:
+        return "OOM" if isinstance(error, MemoryError) else None
+    from ..measure import memory
+
+    return memory.describe_out_of_memory(error) if memory.is_out_of_memory(error) else None

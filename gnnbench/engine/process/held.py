@@ -1,0 +1,338 @@
+"""A benchmark that is held inside its call of `benchmark`, and times blocks of rounds on command."""
+
+import math
+import statistics
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..ground import codec
+from ..ground.cpu import Placement
+from ..measure import cost
+from ..measure.clock import Block, Call, Clock, ClockError, calibrated_iterations, wanted_seconds
+from ..measure.conditions import collector_paused
+from ..measure.inspection import Inspection, inspect
+from ..measure.instructions import counting
+from ..measure.instructions.callgrind import Callgrind
+from ..measure.layouts import Layouts
+from ..measure.seam import FIXED, Pedantic, paused, why_unseen
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from ..measure.returned.calls import ComparedCalls  # it imports numpy
+    from ..measure.returned.given import Given
+
+_SLOW_SECONDS = 0.1
+"""A calibration round that takes longer is not repeated."""
+_TRIES = 4
+
+
+class Held:
+    """`benchmark(function, ...)`; subclasses are other ways to be timed."""
+
+    once = False
+    """Whether it can be timed only once in a process."""
+    warms = True
+    """Whether the first round of a block is slower, so that an untimed one precedes it."""
+    iterations: int | None = None
+    """Iterations of a round, if the benchmark sets them."""
+    inspects = True
+    """Whether a call can be inspected; otherwise it runs to be timed only."""
+    unseen: str | None = None
+    """Why no call is inspected; None: it is."""
+    no_calls = ""
+    """Why there are no calls beside those that are timed; empty: there are."""
+
+    def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, *, stays: bool) -> None:
+        self._fixture, self._layouts, self._clock = fixture, layouts, clock
+        self._disable_gc = bool(fixture._disable_gc)  # noqa: SLF001
+        self._renewing = not (stays or layouts.why_in_place())
+        self._placement = Placement()
+        self._cost_seconds = 0.0
+        self._compared: ComparedCalls | None = None
+        self._inputs: Given | None = None
+        self.codes: Sequence[Sequence[CodeType]] = ()
+        """By recorded call, the code of the functions that ran; empty: it is not known."""
+
+    def renew(self) -> None:
+        """Copy the inputs to another place, unless they must or can only stay in place."""
+        if self._renewing:
+            self._layouts.renew()
+            self._clock.renewed()
+
+    def block(self, rounds: int, iterations: int) -> list[float]:
+        """Time some rounds on the same inputs; return the seconds of each."""
+        with collector_paused() if self._disable_gc else nullcontext():
+            # Keep no other reference: a copy that the layouts drop must be freed at once.
+            return self._clock.block(self._layouts.current, rounds, iterations).seconds
+
+    def inspect(self) -> Inspection:
+        """Return the counters and the fingerprint of a call, which is made a few times on new copies."""
+        if self.unseen:
+            return Inspection(unseen=self.unseen)
+        self.renew()
+        return inspect(self._layouts.current, self._layouts.devices)
+
+    def calls(self) -> Pedantic:
+        """Return the calls whose instructions can be counted, and whose results can be compared."""
+        return Pedantic.of(self._layouts.current)
+
+    def result(self) -> Any:
+        """Return what the test gets."""
+        return self._layouts.original()
+
+    def serve(
+        self,
+        ask: Callable[[dict[str, Any]], Mapping[str, Any]],
+        *,
+        again: bool = False,
+        scope: Mapping[str, Any] | None = None,
+        fixed: bool = False,
+        tested: Collection[str] = (),
+        noting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> bool:
+        """Answer the coordinator's commands until the benchmark may go on.
+
+        Args:
+            ask: sends an answer and returns the next command.
+            fixed: whether the inputs must keep their values when results are compared.
+
+        Returns:
+            Whether the test is to end here, because the call need not run.
+
+        Raises:
+            ClockError: the clock cannot time the call.
+            Exception: what the benchmark raises.
+        """
+        obey = {
+            "inspect": lambda _command: self._inspect(noting),
+            "cost": lambda command: self._cost(command.get("core"), noting),
+            "calibrate": self._calibrate,
+            "block": self._block,
+            "count": lambda _command: self._count("counted", counting.take),
+            "frames": lambda _command: self._count("frames", counting.take_by_frame),
+            "return": lambda command: self._return(command, scope or {}, tested, fixed=fixed),
+            "save": self._save,
+        }
+        command = ask({"answer": "ready", "once": self.once, "again": again, "inspects": self.inspects})
+        while command["command"] != "next":
+            with paused():
+                answer = obey[command["command"]](command)
+            command = ask(answer)
+        if command.get("leave"):
+            return True
+        if self._fixture.stats is None:  # the test may read the statistics after the call
+            with paused():
+                self._block({"rounds": 1, "iterations": 1})
+        return False
+
+    def _calibrate(self, _command: Mapping[str, Any]) -> dict[str, Any]:
+        """Warm up, find the iterations of a round unless the benchmark sets them, and what a round costs."""
+        self.renew()
+        if iterations := self.iterations:
+            self._fastest(iterations)
+        else:
+            wanted = wanted_seconds(self._clock, self._fixture._min_time)  # noqa: SLF001
+            iterations = calibrated_iterations(self._fastest, 1, wanted, self._clock)
+        return {
+            "answer": "calibrated",
+            "iterations": iterations,
+            "round_seconds": self._cost_seconds,
+            "cores": self._placement.cores,
+        }
+
+    def _fastest(self, iterations: int) -> float:
+        """Return the seconds of the fastest of a few rounds, and keep its cost with set-up and tear-down."""
+        found = []
+        for _ in range(_TRIES):
+            with self._placement.watching():
+                start = self._clock.now()
+                (seconds,) = self.block(1, iterations)
+                cost = self._clock.now() - start
+            found.append((seconds, max(cost, seconds, self._clock.resolution_seconds)))
+            if cost > _SLOW_SECONDS:
+                break
+        seconds, self._cost_seconds = min(found)
+        return seconds
+
+    def _inspect(self, noting: Callable[[], AbstractContextManager[None]]) -> dict[str, Any]:
+        """Take counters and fingerprint of one call."""
+        with noting():
+            found = self.inspect()
+        self.codes = found.codes if found.fingerprint else ()
+        return {"answer": "inspected", **found.as_json()}
+
+    def _cost(self, core: int | None, noting: Callable[[], AbstractContextManager[None]]) -> dict[str, Any]:
+        """Find out what a call costs, after it was inspected; on a core, if one is given."""
+        clock = self._clock if "cuda" in self._layouts.devices else None
+        try:
+            with self._placement.on(core):
+                found, codes = cost.measured(self._fresh, noting, clock)
+        except Exception as error:  # noqa: BLE001 - a call may have an end, as that of a generator
+            return {
+                "answer": "cost",
+                "cost": None,
+                "unseen": f"it cannot be repeated ({type(error).__name__})",
+            }
+        if self.codes and codes:
+            self.codes = (*self.codes, codes)
+        return {"answer": "cost", "cost": codec.encode(found)}
+
+    def _fresh(self) -> Call:
+        self.renew()
+        return self._layouts.current
+
+    def keep_inputs(self) -> None:
+        """Keep what the inputs hold: the calls before those whose outputs are compared may change them."""
+        from ..measure.returned.calls import kept_inputs
+
+        if not self.no_calls:
+            self._inputs = kept_inputs(self.calls())
+
+    def _return(
+        self, command: Mapping[str, Any], scope: Mapping[str, Any], tested: Collection[str], *, fixed: bool
+    ) -> dict[str, Any]:
+        """Make calls whose outputs are compared."""
+        if self.no_calls:
+            return {"answer": "nothing returned", "reason": self.no_calls}
+        from ..ground.outputs import TooMuchError
+        from ..measure.returned.calls import ALL_NEW, NONE_NEW, ComparedCalls
+
+        level = NONE_NEW if fixed else command.get("level", ALL_NEW)
+        if self._inputs:
+            self._inputs.restore()
+        self.renew()
+        calls = self._compared = ComparedCalls(self.calls(), scope, level=level, tested=tested)
+        try:
+            calls.make_first()
+        except TooMuchError as error:
+            return {"answer": "nothing returned", "reason": str(error)}
+        except Exception as error:  # noqa: BLE001 - inputs and outputs may be anything
+            return {"answer": "nothing returned", "reason": f"{type(error).__name__}: {error}"}
+        return {"answer": "returned", **calls.as_json()}
+
+    def _save(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Write what calls returned into files, which the coordinator reads and removes."""
+        assert self._compared
+        return {"answer": "saved", "files": self._compared.save(command["wanted"], Path(command["folder"]))}
+
+    def _count(self, answer: str, take: Callable[[Pedantic, Callgrind], dict[str, Any]]) -> dict[str, Any]:
+        """Count the instructions of a call, or divide them among the Python functions."""
+        if self.no_calls:
+            return {"answer": "not counted", "reason": self.no_calls}
+        counter = counting.here()
+        assert counter
+        with closing(counter):
+            return {"answer": answer, **take(self.calls(), counter)}
+
+    def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Time rounds, after one untimed round: the first on new buffers is slower."""
+        rounds, iterations = command["rounds"], self.iterations or command["iterations"]
+        with self._placement.on(command.get("core")):
+            self.renew()
+            if self.warms:
+                self.block(1, iterations)
+            seconds = self._keep(self.block(rounds, iterations), iterations)
+        return {
+            "answer": "block",
+            "ns": statistics.median(seconds) / iterations * 1e9,
+            "rounds": len(seconds),
+        }
+
+    def _keep(self, seconds: list[float], iterations: int) -> list[float]:
+        """Add rounds to the benchmark's statistics; return those with a positive, finite time."""
+        good = [one for one in seconds if 0 < one < math.inf]
+        if not good:
+            raise ClockError(
+                f"rounds of {iterations:,} calls are too short for the resolution of {self._clock.name}"
+            )
+        if self._fixture.stats is None:
+            self._fixture._make_stats(iterations)  # noqa: SLF001 - as pytest-benchmark does
+        for one in good:
+            self._fixture.stats.update(one)
+        return good
+
+
+class Whole(Held):
+    """`benchmark(function, ...)` of a test with the marker `whole_call`, which gives a reason."""
+
+    warms = False
+    iterations = 1
+    inspects = False
+
+    def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, reason: str) -> None:
+        self.unseen = self.no_calls = why_unseen(reason)
+        self._function = layouts.original.function
+        self._results: list[Any] = []
+        kept = layouts.original._replace(function=self._kept)
+        super().__init__(fixture, Layouts(kept), clock, stays=True)
+
+    def _kept(self, *args: Any, **kwargs: Any) -> None:
+        self._results[:] = [self._function(*args, **kwargs)]
+
+    def result(self) -> Any:
+        """Return the result of the last call; make one if no command did."""
+        if not self._results:
+            self._layouts.original()
+        return self._results[-1]
+
+
+class Repeated(Held):
+    """`benchmark.pedantic` with several rounds; more rounds than given may be timed."""
+
+    unseen = FIXED
+
+    def __init__(
+        self, fixture: Any, layouts: Layouts, clock: Clock, asked: Pedantic, *, stays: bool = False
+    ) -> None:
+        self._asked, self.iterations = asked, asked.iterations
+        # Set-up makes new inputs itself, and tear-down expects the original ones.
+        super().__init__(fixture, layouts, clock, stays=bool(asked.setup or asked.teardown or stays))
+        if asked.warmup_rounds and not self.once:
+            with paused():
+                self.block(asked.warmup_rounds, asked.iterations)
+
+    def block(self, rounds: int, iterations: int) -> list[float]:
+        """Time rounds, each with its set-up and tear-down."""
+        seconds = []
+        for _ in range(rounds):
+            call = self._layouts.current if self._renewing else self._asked.inputs()
+            with collector_paused() if self._disable_gc else nullcontext():
+                seconds += self._clock.block(call, 1, iterations).seconds
+            self._asked.tear_down(call)
+        return seconds
+
+    def calls(self) -> Pedantic:
+        """Return calls, each with its set-up and tear-down."""
+        return self._asked
+
+    def result(self) -> Any:
+        """Make one more call, and return its result."""
+        return self._asked.once()
+
+
+class Once(Repeated):
+    """`benchmark.pedantic` with a single round: it may have side effects, so it runs exactly once."""
+
+    once = True
+    warms = False
+    inspects = False
+    no_calls = "benchmark.pedantic asks for one round"
+
+    def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, asked: Pedantic) -> None:
+        super().__init__(fixture, layouts, clock, asked, stays=True)
+        self._results: list[Any] = []
+
+    def block(self, _rounds: int, _iterations: int) -> list[float]:
+        """Run warm-up and the round; return the seconds of the round."""
+        blocks: list[Block] = []
+        self._results.append(self._asked.measure(self._clock, blocks.append, disable_gc=self._disable_gc))
+        return [seconds for block in blocks for seconds in block.seconds]
+
+    def result(self) -> Any:
+        """Return the result of the last call; run the round if no command did."""
+        if not self._results:
+            self.block(1, 1)
+        return self._results[-1]

@@ -1,0 +1,201 @@
+"""One fresh pytest process per side, and the commands and answers between them and the driver."""
+
+import math
+import os
+import random
+from collections.abc import Callable, Collection, MutableMapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..ground.cpu import RealTime
+from ..ground.devices import why_no_cuda
+from ..judge.visit import Inspections, Size
+from ..measure.instructions.counting import Watched
+from .variants.child import SIDES, Child, DiedError
+from .variants.import_roots import Place
+from .variants.prepare import Prepared
+
+BASE_AGAIN = "a second process of the base"
+"""In place of a side: what differs between it and the base is no difference of the head."""
+_HASH_SEED = "PYTHONHASHSEED"
+_OWN_VARIABLES = "GNNBENCH_"
+"""Their beginning; what they set is another part of a fingerprint."""
+Known = Callable[[str, Inspections], bool]
+"""Tells whether a benchmark that was just inspected need not be timed, although its sides differ."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """How pairs of processes run benchmarks."""
+
+    arguments: Sequence[str]
+    """Pytest's."""
+    folder: Path
+    """Pytest's working directory: the caller's tree, whose benchmarks both sides run."""
+    timeout_seconds: float
+    """A process that does not answer for so long is given up."""
+    seed: int = 0
+    """Seeds the order of sides and of benchmarks."""
+    time_all: bool = False
+    """Whether benchmarks are timed although both sides run the same code."""
+    results: bool = False
+    """Whether results are compared where the code differs."""
+    cache: Path | None = None
+    """The cache folder, in which is kept what benchmarks use; None: it is not kept."""
+
+
+@dataclass
+class Shared:
+    """What all pairs of a run have in common."""
+
+    setting: Setting
+    logs: Path
+    """Folder for the output of the processes: `base-NUMBER.log`, `head-NUMBER.log`."""
+    rng: random.Random
+    """Draws random seeds, and the order of the sides."""
+    sizes: dict[str, Size] = field(default_factory=dict)
+    """Sizes of blocks by benchmark; the first visit of a run adds them."""
+    several: list[str] = field(default_factory=list)
+    """Tests that call `benchmark` more than once; their first call is timed."""
+    number: int = 0
+    """Of pairs that were started."""
+    fake_seconds: float = 0.0
+    """Time of the simulated machine, if GNNBENCH_FAKE_CLOCK asks for one."""
+    simulated: bool = False
+    end_seconds: float = math.inf
+    """When the time of the run ends, by RealTime. Then processes that have started are waited for no more."""
+
+    def now(self) -> float:
+        """Return the time in seconds, of the simulated machine if there is one."""
+        return self.fake_seconds if self.simulated else RealTime.seconds()
+
+    def left_seconds(self) -> float:
+        """Return how much of the run's time is left; a simulated machine ends its time by itself."""
+        return math.inf if self.simulated else self.end_seconds - RealTime.seconds()
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a pair of processes is started for."""
+
+    base: Prepared
+    head: Prepared
+    inspections: MutableMapping[str, Inspections] = field(default_factory=dict)
+    """What a call does, by benchmark; the first visit of a run adds them."""
+    known: Known | None = None
+    """Asked in the first visit of a run whether a benchmark need not be timed; None: it must be."""
+    counter: str = ""
+    """What counts instructions in both, see `counting.counter_name`; empty if nothing does."""
+    about: str = ""
+    """What is measured, before each step of the progress."""
+    spared: Collection[str] = ()
+    """The sides that need not start."""
+    untimed: bool = False
+    """Whether nothing is timed; then they note what they use."""
+
+
+class Processes:
+    """The processes of both sides."""
+
+    def __init__(self, terms: Terms, shared: Shared) -> None:
+        self.terms, self.shared = terms, shared
+        self._given = dict(zip(SIDES, (terms.base, terms.head), strict=True))
+        # Both sides iterate over sets in the same order, unless the user sets a hash seed.
+        self._hash_seed = os.environ.get(_HASH_SEED, str(shared.rng.randrange(2**32)))
+        shared.number += not terms.untimed
+        self.number = 0 if terms.untimed else shared.number
+        self.children: dict[str, Child] = {}
+        self.loaded: dict[str, tuple[str, ...]] = dict.fromkeys(SIDES, ())
+        """By side, the top-level packages and modules that it has imported from its trees so far."""
+
+    def differing_variables(self) -> list[str]:
+        """Return the environment variables to which the variants give other values."""
+        base, head = (self._given[side].environment for side in SIDES)
+        return sorted(
+            name
+            for name in {**base, **head}
+            if not name.startswith(_OWN_VARIABLES)
+            and base.get(name, os.environ.get(name)) != head.get(name, os.environ.get(name))
+        )
+
+    def order(self) -> list[str]:
+        """Draw the order of the sides."""
+        return self.shared.rng.sample(SIDES, len(SIDES))
+
+    def start(self, sides: Collection[str] = SIDES) -> dict[str, dict[str, Any]]:
+        """Start them; return by side what it says of the tests that it has collected."""
+        for side in self.order():
+            if side in sides:
+                self._launch(side, self._given[side])
+        seconds = self.shared.setting.timeout_seconds
+        found = {side: self._answer(side, seconds) for side in self.order() if side in sides}
+        return {side: found[side] for side in SIDES if side in sides}
+
+    def _launch(self, side: str, given: Prepared) -> None:
+        setting, logs, watched = self.shared.setting, self.shared.logs, Watched({}, ())
+        if self.terms.counter:
+            files = logs / f"{side}-{self.number}"
+            files.mkdir()
+            watched = Watched.by_callgrind(files)
+        self.children[side] = Child(
+            setting.arguments,
+            environment={_HASH_SEED: self._hash_seed, **watched.environment, **given.environment},
+            trees=given.trees,
+            places=given.places or self._in_place(),
+            folder=setting.folder,
+            log=logs / f"{side}-{self.number}.log",
+            pair=self.number,
+            side=side,
+            under=watched.under,
+            apart=bool(self.terms.counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
+            terms={"recorded": self.terms.untimed},
+        )
+
+    def ask_again(self, **command: Any) -> dict[str, Any]:
+        """Let a second process of the base obey a command; it is started if none runs.
+
+        Raises:
+            DiedError: there is no answer; the next command starts another one.
+        """
+        try:
+            if BASE_AGAIN not in self.children:
+                self._launch(BASE_AGAIN, self.terms.base)
+                self.answer(BASE_AGAIN)
+            self.send(BASE_AGAIN, **command)
+            return self.answer(BASE_AGAIN)
+        except DiedError:
+            self.children.pop(BASE_AGAIN).stop()
+            raise
+
+    def _in_place(self) -> list[Place]:
+        """Return places that move nothing: with them, imports take as long as those of the other side."""
+        places = (place for given in self._given.values() for place in given.places)
+        return [Place(place.source, place.source, place.tracked) for place in places]
+
+    def send(self, side: str, **command: Any) -> None:
+        """Send a command."""
+        self.children[side].send({**command, "now": self.shared.fake_seconds})
+
+    def answer(self, side: str) -> dict[str, Any]:
+        """Wait for the answer of a side, at most until the end of the run's time."""
+        seconds = min(self.shared.setting.timeout_seconds, max(self.shared.left_seconds(), 0.0))
+        return self._answer(side, seconds)
+
+    def _answer(self, side: str, timeout_seconds: float) -> dict[str, Any]:
+        answer = self.children[side].answer(timeout_seconds)
+        self.loaded[side] = tuple(answer["loaded"])
+        if answer["now"] is not None:
+            self.shared.simulated = True
+            self.shared.fake_seconds = max(self.shared.fake_seconds, answer["now"])
+        return answer
+
+    def stop(self, wait_seconds: float) -> None:
+        """End both, after letting them tear down for so long."""
+        with ExitStack() as stack:
+            for child in self.children.values():
+                stack.callback(child.stop, wait_seconds)
+            if wait_seconds:
+                for child in self.children.values():
+                    child.quit()

@@ -1,0 +1,319 @@
+"""Compares what both sides of a pair return for the same inputs."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..ground import units
+from ..judge.closeness import Closeness, compare, digits
+from ..judge.comparison import Agreement, not_compared
+from ..measure.returned.calls import AGAIN, COPIED, GIVEN, MOVED, NEW
+from ..measure.returned.effects import LEAST_KEPT_BYTES
+from ..measure.returned.portable import TEXT
+from .renamed import as_in_base, input_of
+from .unsteady import Fetch, Unsteady, Values
+from .variants.child import SIDES
+
+_BASE, _HEAD = range(2)
+_SMALL = 2.0**-6
+"""A larger error, relative to the largest value, is none of precision."""
+_MANY = 0.25
+"""Fraction of the numbers that less precision changes at least."""
+HEAD_RAISES = "the head raises "
+"""Beginning of a reason."""
+_INPUTS = "the inputs differ: "
+_NOTHING = "it returns nothing, and changes nothing that it gets"
+_OTHERS = "the sides have other inputs: only the {}"
+_UNSTEADY = "the base does not repeat itself: random numbers, a state that it keeps, or a changing order"
+_VALUES = "other values: unseeded random numbers, the time, a file, or a benchmark before has changed it"
+_REPEATED = "for inputs that it has seen the head executes less, and the base does not"
+_TOO_LONG = "compared for fewer new values: with others a call takes more than 20 times as long"
+_TIE = "{} changes when the inputs move by units in the last place"
+_KEEPS = "the head keeps {} more with each call"
+_ATTRIBUTE = re.compile(r"^output.*\.\w+$")
+_PRIVATE = "._"
+"""In the place of an attribute whose name begins with an underscore: it may be another without any harm."""
+
+
+class _DifferError(Exception):
+    """The results differ; the message says how."""
+
+
+_STEADY = Unsteady()
+
+
+def depends_on_process(found: Agreement) -> bool:
+    """Tell whether results may look different because they were computed in two processes."""
+    return found.is_other or found.reason == _UNSTEADY or found.reason.startswith(_INPUTS)
+
+
+def agreement(
+    base: Mapping[str, Any], head: Mapping[str, Any], fetch: Fetch, unsteady: Unsteady = _STEADY
+) -> Agreement:
+    """Compare results."""
+    for side, answer in zip(SIDES, (base, head), strict=True):
+        if answer["answer"] != "returned":
+            return not_compared(answer["reason"])
+        if side == "base" and (failure := answer["calls"][GIVEN]["failure"]):
+            return not_compared(f"base: a further call raises {failure}")
+    if unsteady.failure:
+        return not_compared(unsteady.failure)
+    head, names = as_in_base(base, head)
+    base, head = map(unsteady.left_out, (base, head))
+    if reason := _other_inputs(base["inputs"], head["inputs"]):
+        return not_compared(reason)
+
+    def fetch_renamed(side: int, wanted: Sequence[tuple[int, str]]) -> list[Values]:
+        own = names if side == _HEAD else {}
+        return fetch(side, [(number, own.get(part, part)) for number, part in wanted])
+
+    return _Comparing((base, head), fetch_renamed, unsteady.note).agreement()
+
+
+def head_refuses(base: Mapping[str, Any], head: Mapping[str, Any]) -> bool:
+    """Tell whether the head raises something for new values that the base takes."""
+    return bool(head.get("refused")) and not head["is_too_long"] and head["level"] < base.get("level", 0)
+
+
+def _other_inputs(base: Mapping[str, Any], head: Mapping[str, Any]) -> str:
+    """Return how the inputs of both sides differ; empty: they do not, as far as both have them."""
+    for place in base.keys() & head.keys():
+        (kind, shape, content), (own_kind, own_shape, own_content) = base[place], head[place]
+        if (kind, shape) != (own_kind, own_shape):
+            there, here = _typed(kind, shape), _typed(own_kind, own_shape)
+            return f"{_INPUTS}{place} is {here} in the head and {there} in the base"
+        if content != own_content:
+            return f"{_INPUTS}{place} has {_VALUES}"
+    return ""
+
+
+def _typed(kind: str, shape: Sequence[int]) -> str:
+    return f"{kind} {list(shape)}" if shape else kind
+
+
+class _Comparing:
+    """The comparison of one benchmark."""
+
+    def __init__(self, sides: tuple[Mapping[str, Any], Mapping[str, Any]], fetch: Fetch, left: str) -> None:
+        self._sides, self._fetch = sides, fetch
+        self._inputs, self._calls = ([side[name] for side in sides] for name in ("inputs", "calls"))
+        self._elements = sides[_BASE]["elements"]
+        self._writable = [set(side["writable"]) for side in sides]
+        self._get_the_same = self._writable[_BASE] == self._writable[_HEAD]
+        """Whether the same inputs of both sides get new values."""
+        self._left = [left] if left else []
+        """What could not be compared."""
+        self._others: list[str] = []
+        """Inputs that only one side has, and whose parts the base has."""
+        self._compared = 0
+        self._worst = 0.0
+
+    def agreement(self) -> Agreement:
+        if not self._repeats(_BASE):
+            return not_compared(_UNSTEADY)
+        try:
+            self._compare_all()
+        except _DifferError as error:
+            return Agreement("differ", str(error))
+        repeated = self._get_the_same and self._sides[_HEAD]["kept"] and not self._sides[_BASE]["kept"]
+        if self._others:
+            return not_compared(_OTHERS.format(self._others[0]))
+        left = "; ".join(dict.fromkeys(self._left))
+        if not self._compared:
+            return not_compared(left or _NOTHING)
+        too_long = any(side["is_too_long"] for side in self._sides)
+        reason, worst = _REPEATED if repeated else _TOO_LONG * too_long, self._worst or None
+        return Agreement(
+            "close" if worst else "equal", reason, worst, only_repeated=repeated, reservation=left
+        )
+
+    def _compare_all(self) -> None:
+        """Compare what the calls returned, and what they do beside that."""
+        base, head = self._sides
+        self._compare(GIVEN)
+        self._compare_shared()
+        if head_refuses(base, head):
+            raise _DifferError(f"{HEAD_RAISES}{head['refused']} for new values, the base does not")
+        if self._get_the_same:
+            if self._writable[_BASE]:
+                self._compare(NEW)
+                if all(calls[COPIED]["parts"] for calls in self._calls):
+                    self._compare(COPIED)
+            self._compare_overwritten()
+        for side, other in ((_BASE, _HEAD), (_HEAD, _BASE)):
+            only = sorted(self._writable[side] - self._writable[other])
+            self._others += [f"{SIDES[side]} has {place}" for place in only]
+        if not self._repeats(_HEAD):
+            raise _DifferError(self._how_not_repeated())
+        kept = head["kept_bytes"] - base["kept_bytes"]
+        if kept > LEAST_KEPT_BYTES:
+            raise _DifferError(_KEEPS.format(units.size(kept)))
+
+    def _compare_shared(self) -> None:
+        base, head = (calls[GIVEN]["shared"] for calls in self._calls)
+        for place in (place for place in head if place not in base):
+            self._left.append(f"output{place} shares memory with an input, and that of the base does not")
+
+    def _compare_overwritten(self) -> None:
+        base, head = (calls[NEW]["overwritten"] for calls in self._calls)
+        for place in (place for place in head if place not in base):
+            raise _DifferError(f"the next call of the head changes output{place}, which it returned")
+
+    def _repeats(self, side: int) -> bool:
+        """Whether a side returns the same for the same inputs, but for rounding."""
+        new, again = (self._calls[side][number]["parts"] for number in (NEW, AGAIN))
+        for place in new.keys() & again.keys():
+            if new[place] == again[place] or _PRIVATE in place:
+                continue
+            kind = new[place][0]
+            if new[place][:2] != again[place][:2] or kind == TEXT or not digits(kind):
+                return False
+            first, second = self._fetch(side, [(NEW, place), (AGAIN, place)])
+            if not compare(first, second, kind, inputs=self._elements).is_close:
+                return False
+        return True
+
+    def _how_not_repeated(self) -> str:
+        given, again = (self._calls[_HEAD][number]["parts"] for number in (GIVEN, AGAIN))
+        if self._writable[_BASE] and any(
+            given[place] == again[place] for place in given.keys() & again.keys()
+        ):
+            return "the head computes its result only when it is looked at, from what its inputs are then"
+        return "the head does not repeat itself, and the base does"
+
+    def _compare(self, number: int) -> None:
+        """Compare the parts of a call."""
+        base, head = (calls[number] for calls in self._calls)
+        if head["failure"]:
+            raise _DifferError(f"{HEAD_RAISES}{head['failure']}, the base does not")
+        left = {**base["left"], **head["left"]}
+        self._left += [f"output{place} is a {kind}" for place, kind in left.items()]
+        for place in dict.fromkeys((*base["parts"], *head["parts"])):
+            there, here = base["parts"].get(place), head["parts"].get(place)
+            if place.endswith(" by the output") and not base["differentiable"]:
+                continue
+            if there == here:
+                self._compared += 1
+            elif there is None or here is None:
+                lacking = _BASE if there is None else _HEAD
+                if not self._may_lack(lacking, number, place):
+                    raise _DifferError(self._only(number, place, 1 - lacking))
+            elif harmless := _harmless(place):
+                self._left.append(harmless)
+            elif there[:2] != here[:2]:
+                raise _DifferError(f"{place} is {_typed(*here[:2])} instead of {_typed(*there[:2])}")
+            else:
+                self._compare_part(number, place, there[0])
+
+    def _may_lack(self, side: int, number: int, part: str) -> bool:
+        """Tell whether a side lacks a part for a reason: it has no such input, or ran backward itself.
+
+        Of an output, what the base has cannot be read where it has a type that cannot be compared.
+        """
+        call = self._calls[side][number]
+        if harmless := _harmless(part, is_new=side == _BASE):
+            self._left.append(harmless)
+            return True
+        if part.startswith("output"):
+            return side == _BASE and any(part.startswith(f"output{one}") for one in call["left"])
+        if part.startswith("file "):
+            return False
+        place = input_of(part)
+        if place in self._inputs[1 - side] and place not in self._inputs[side]:
+            self._others += [f"base has {place}"] if side == _HEAD else []
+            return True
+        return part.endswith(" by the output") and not call["differentiable"]
+
+    def _only(self, number: int, part: str, side: int) -> str:
+        """Say that only one side has a part; the head may have something else there."""
+        if part.endswith("after the call"):
+            changed = part.removesuffix(" after the call")
+            return f"the {SIDES[side]} changes {changed}, and the {SIDES[1 - side]} does not"
+        head = self._calls[_HEAD][number]
+        if side == _BASE and f"{part} type" in head["parts"]:
+            (kind,) = self._fetch(_HEAD, [(number, f"{part} type")])
+            return f"{part} is a {kind} in the head"
+        for place, kind in head["left"].items() if side == _BASE else ():
+            if part.startswith(f"output{place}"):
+                return f"output{place} is a {kind} in the head"
+        return f"only the {SIDES[side]} has {part}"
+
+    def _compare_part(self, number: int, place: str, kind: str) -> None:
+        """Compare a part that is not equal, bit by bit, with what moved inputs change in the base's."""
+        (base,), (head,) = (self._fetch(side, [(number, place)]) for side in (_BASE, _HEAD))
+        if kind != TEXT and digits(kind):
+            self._worst = max(self._worst, self._compare_real(number, place, kind, base, head))
+            self._compared += 1
+            return
+        others = [other for _, _, other in self._moved(number, place)]
+        if kind == TEXT:
+            is_tie, how = any(other != base for other in others), f"{place} is {head} instead of {base}"
+        else:
+            is_steady = all(other.shape == base.shape for other in others)
+            changes = (other != base for other in others) if is_steady else [np.ones(base.shape, bool)]
+            moves = np.logical_or.reduce([np.zeros(base.shape, bool), *changes])
+            is_tie = bool(np.all(moves | (base == head)))
+            self._compared += bool(np.any(~moves))
+            how = _how(place, compare(base, np.asarray(np.where(moves, base, head)), kind))
+        if not is_tie:
+            raise _DifferError(self._known(number, place) or how)
+        self._left.append(_TIE.format(place))
+
+    def _compare_real(self, number: int, place: str, kind: str, base: Values, head: Values) -> float:
+        """Return the largest error in floating-point numbers that are close, see `Closeness`."""
+        others: list[tuple[Values, int]] = []
+        is_gradient = place.startswith("gradient of ")
+        closeness = partial(compare, base, head, kind, inputs=self._elements, is_gradient=is_gradient)
+        for call, units_in_place, other in self._moved(number, place):
+            if other.shape == base.shape:
+                others.append((other, units_in_place))
+            found = closeness(others=others)
+            if found.is_close and call != AGAIN:
+                return found.error
+        found = closeness(others=others)
+        raise _DifferError(self._known(number, place) or _how(place, found))
+
+    def _moved(self, number: int, place: str) -> Iterator[tuple[int, int, Values]]:
+        """Yield calls of the base with inputs that moved: the call, by how many units, and the part."""
+        moved = MOVED[GIVEN] if number == GIVEN else {AGAIN: 1, **MOVED[NEW]}
+        for call, units_in_place in moved.items():
+            (other,) = self._fetch(_BASE, [(call, place)])
+            if other is not None:
+                yield call, units_in_place, other
+
+    def _known(self, number: int, place: str) -> str:
+        """Return what explains that a call with new values has another result; empty: nothing does."""
+        if number == GIVEN:
+            return ""
+        given, other = (calls[GIVEN]["parts"].get(place) for calls in self._calls)
+        if other == self._calls[_HEAD][NEW]["parts"][place]:
+            return f"for new inputs, {place} is the result of an earlier call with others"
+        if other != given:  # by less than rounding may change
+            return ""
+        return f"{place} is right only for the values that the benchmark uses"
+
+
+def _harmless(part: str, *, is_new: bool = False) -> str:
+    """Return what is said of a part that may be another without harm; empty: it may not."""
+    place, _, what = part.rpartition(" ")
+    if what in ("type", "order"):
+        return f"the {what if what == 'type' else 'order of the keys'} of {place} is another"
+    if _PRIVATE in part or (is_new and _ATTRIBUTE.search(part)):
+        return f"{part} is another"
+    return ""
+
+
+def _how(place: str, found: Closeness) -> str:
+    """Say how numbers differ."""
+    index = str(list(found.place)) if found.place else ""
+    here, there = found.head, found.base
+    if np.asarray(there).dtype.kind in "fc" and f"{here:.6g}" != f"{there:.6g}":
+        here, there = f"{here:.6g}", f"{there:.6g}"
+    error = f"{place}{index} is {here} instead of {there}"
+    if found.relative < _SMALL and found.share > _MANY and not math.isinf(found.error):
+        return f"less precise by 2^{max(round(math.log2(found.error)), 1)}: {error}"
+    return f"{error}; {100 * found.share:.3g}% of its numbers differ"

@@ -1,0 +1,348 @@
+"""Times one benchmark in a pair of processes: the sides take turns, a block of rounds each."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..ground.cpu import cores
+from ..ground.files import no_room
+from ..judge.comparison import Agreement, not_compared
+from ..judge.instructions import InstructionChange
+from ..judge.visit import FEWEST_BLOCKS, Inspections, Kind, NotTimed, Size, Visit, lower
+from ..measure.instructions.counting import Instructions, read_frames
+from .forks import RETURN
+from .processes import BASE_AGAIN, Processes
+from .returned import agreement, depends_on_process, head_refuses
+from .unsteady import unsteady_places
+from .variants.child import SIDES, DiedError
+
+SAME_CODE = NotTimed("same code", "runs the same code")
+_NO_CALL = "it never calls `benchmark`"
+_SEED = 0
+"""Of the random numbers of a call that is inspected or counted: so those of several pairs are alike."""
+_FAR = 20
+"""If a side is faster or slower by more than this factor, its rounds have a number of calls of their own."""
+
+_COSTS = 3
+"""How often is asked at most what a call costs."""
+
+_Found = TypeVar("_Found")
+
+
+class _EndedError(Exception):
+    """The benchmark ended before it was told to."""
+
+
+class Turns:
+    """One visit of a benchmark."""
+
+    def __init__(self, processes: Processes, name: str, core_rng: random.Random) -> None:
+        self._processes, self._shared, self._name = processes, processes.shared, name
+        self._core_rng, self._inspections = core_rng, processes.terms.inspections
+        # What was not inspected in this run is first visited by one side after the other: they may fill the
+        # same caches on disk.
+        self._together = name in self._shared.sizes or name in self._inspections
+        self._ended: dict[str, NotTimed | None] = {}
+        """The sides that have ended the test; why it could not be timed, or None."""
+        self.once = False
+        self.several = False
+        """Whether the test calls `benchmark` more than once; the later calls are not timed."""
+        self.used: dict[str, dict[str, Any]] = {}
+        """By side, what its process used until the end of the test, if it notes it."""
+        self._leaves = False
+
+    def visit(self, seconds: float, at_most_seconds: float) -> Visit | NotTimed:
+        """Set up, time turns for some seconds, and enough of them to estimate their noise, and tear down.
+
+        Args:
+            at_most_seconds: for set-up and turns; fewer turns are enough if more do not end in this time.
+        """
+        start = self._shared.now()
+        found = self._holding(lambda: self._visited(seconds, start + at_most_seconds))
+        if isinstance(found, NotTimed):
+            return found
+        return replace(found, seconds=self._shared.now() - start)
+
+    def inspect(self) -> Inspections | NotTimed:
+        """Set up, inspect a call on both sides without timing it, and tear down."""
+        self._together = True
+        return self._holding(self._inspected, only_inspected=True)
+
+    def count(self) -> list[Instructions] | NotTimed:
+        """Set up, count the instructions of a call on both sides, and tear down.
+
+        Where the numbers differ, they are divided among the Python functions too.
+        """
+        return self._holding(self._counted)
+
+    def _holding(
+        self, do: Callable[[], _Found | NotTimed], *, only_inspected: bool = False
+    ) -> _Found | NotTimed:
+        """Run the test, and `do` something while both sides are inside `benchmark`.
+
+        Args:
+            only_inspected: whether the test is left then, if its call would run for nothing.
+        """
+        found: _Found | NotTimed | None = None
+        drawn, known = self._shared.rng.randrange(2**32), self._name in self._inspections
+        seed = drawn if known else _SEED
+        answers = self._untimed(
+            self._processes.order(),
+            command="run",
+            name=self._name,
+            seed=seed,
+            checked=known,
+            compared=self._shared.setting.results and not known,
+        )
+        self.once = any(answer.get("once") for answer in answers)
+        if not self._ended:
+            with suppress(_EndedError):
+                found = do()
+        self._leaves = only_inspected and not all(answer.get("inspects", True) for answer in answers)
+        while going := [side for side in self._processes.order() if side not in self._ended]:
+            answers = self._untimed(going, command="next", leave=self._leaves)
+            self.several |= any(answer.get("again") for answer in answers)
+        if failures := {side: failure for side, failure in self._ended.items() if failure}:
+            return joined(failures)
+        return no_benchmark("") if found is None else found
+
+    def _visited(self, seconds: float, end: float) -> Visit | NotTimed:
+        is_new, known = self._name not in self._inspections, self._processes.terms.known
+        found = self._inspected()
+        is_known = is_new and known is not None and known(self._name, found)
+        if is_known or (found.same_code and not self._shared.setting.time_all):
+            return SAME_CODE
+        return self._timed(seconds, end)
+
+    def _counted(self) -> list[Instructions] | NotTimed:
+        found = []
+        for side in SIDES:
+            answer = self._ask(side, command="count")
+            if answer["answer"] == "not counted":
+                return joined({side: NotTimed("failed", answer["reason"])})
+            found.append(Instructions.read(answer))
+        if InstructionChange.between(*found):
+            frames = [read_frames(self._ask(side, command="frames")) for side in SIDES]
+            found = [replace(one, frames=own) for one, own in zip(found, frames, strict=True)]
+        return found
+
+    def _untimed(self, sides: Sequence[str], **command: Any) -> list[dict[str, Any]]:
+        """Return the answers to a command that is not timed: both sides may run at once."""
+        answers = []
+        for group in [sides] if self._together else [[side] for side in sides]:
+            for side in group:
+                self._processes.send(side, **command)
+            answers += [self._take(side, ends=True) for side in group]
+        return answers
+
+    def _timed(self, seconds: float, end: float) -> Visit:
+        """Calibrate both sides, and let them take turns."""
+        sizes, shared = (dict.fromkeys(SIDES, Size(1, 1)), []) if self.once else self._calibrated()
+        blocks: dict[str, list[float]] = {side: [] for side in SIDES}
+        rounds = turns = 0
+        start, passed = self._shared.now(), 0.0
+        while (
+            not turns
+            or passed < seconds
+            or (turns < FEWEST_BLOCKS and start + passed * (turns + 1) / turns < end)
+        ):
+            core = self._core_rng.choice(shared) if shared else None
+            for side in self._processes.order():
+                answer = self._ask(side, command="block", **sizes[side]._asdict(), core=core)
+                blocks[side].append(answer["ns"])
+            rounds += answer["rounds"]
+            turns += 1
+            passed = self._shared.now() - start
+            if self.once:
+                break
+        return Visit(tuple(blocks["base"]), tuple(blocks["head"]), rounds, 0.0)
+
+    def _inspected(self) -> Inspections:
+        """Inspect a call on both sides at once; only in the first visit of a run."""
+        if self._name not in self._inspections:
+            for side in SIDES:
+                self._processes.send(side, command="inspect")
+            answers = []
+            for side in SIDES:  # both answer, even if the first has ended the test
+                with suppress(_EndedError):
+                    answers.append(self._take(side, ends=False))
+            if self._ended:
+                raise _EndedError
+            found = Inspections.of(answers[0], answers[1], self._processes.differing_variables())
+            known, time_all = self._processes.terms.known, self._shared.setting.time_all
+            if (found.same_code and not time_all) or (known and not found.unknown):
+                found = self._with_costs(found)
+            if self._shared.setting.results and not found.same_code:
+                found = replace(found, results=self._agreement())
+            self._inspections[self._name] = found
+        return self._inspections[self._name]
+
+    def _with_costs(self, found: Inspections) -> Inspections:
+        """Return inspections with what a call costs on both sides.
+
+        While this differs, both are asked again: CPU times depend on what else the machine does, and on the
+        core. They differ if both those of the last time do and the lowest of all times.
+        """
+        lowest: list[dict[str, Any]] = []
+        for number in range(_COSTS):
+            asked = self.costs(number)
+            lowest = [lower(*both) for both in zip(lowest, asked, strict=True)] if lowest else asked
+            is_strict = number < _COSTS - 1
+            checked = found.with_costs(asked, is_strict=is_strict)
+            if checked.work.cost:
+                checked = found.with_costs(lowest, is_strict=is_strict)
+            if not checked.work.cost:
+                break
+        return checked
+
+    def costs(self, number: int) -> list[dict[str, Any]]:
+        """Let both sides find out what a call costs: first at once, then one after the other on one core.
+
+        Args:
+            number: how often they were asked before; each further time is on another core.
+        """
+        if not number:
+            for side in SIDES:
+                self._processes.send(side, command="cost")
+            return [self._take(side, ends=False) for side in SIDES]
+        own = cores()
+        core = own[number % len(own)] if own else None
+        answers = {side: self._ask(side, command="cost", core=core) for side in self._processes.order()}
+        return [answers[side] for side in SIDES]
+
+    def _agreement(self) -> Agreement:
+        """Compare what calls on both sides return."""
+        answers = self._returned(SIDES)
+        if any(call["failure"] for call in answers[1].get("calls", ())):
+            answers[1:] = self._returned(SIDES[1:])  # both sides may use one place at once, as a port
+        levels = [answer.get("level", 0) for answer in answers]
+        is_returned = all(answer["answer"] == "returned" for answer in answers)
+        if is_returned and levels[0] != levels[1] and not head_refuses(*answers):
+            # A side refused new values: the other gets the same again.
+            side = int(levels[1] > levels[0])
+            answers[side] = self._returned([SIDES[side]], min(levels))[0]
+        base, head = answers
+        with TemporaryDirectory(dir=self._shared.logs) as folder:
+
+            def fetch(sides: Sequence[str], side: int, wanted: Sequence[tuple[int, str]]) -> list[Any]:
+                ask = self._ask_again if sides[side] == BASE_AGAIN else partial(self._ask, sides[side])
+                answer = ask(command="save", wanted=wanted, folder=folder)
+                return [_loaded(Path(folder), one) for one in answer["files"]]
+
+            of_sides = partial(fetch, SIDES)
+            found = agreement(base, head, of_sides)
+            if not depends_on_process(found):
+                return found
+            try:
+                again = self._returned_again(base["level"])
+                unsteady = unsteady_places(base, again, partial(fetch, (SIDES[0], BASE_AGAIN)))
+                self._processes.ask_again(command="next", leave=True)
+            except DiedError as error:
+                if error.side in SIDES:
+                    raise
+                return not_compared(str(error))
+            return agreement(base, head, of_sides, unsteady)
+
+    def _returned_again(self, level: int) -> dict[str, Any]:
+        """Return what a second process of the base answers to `return`, after the calls of the first."""
+        self._ask_again(command="run", name=self._name, seed=_SEED, checked=False, compared=True)
+        self._ask_again(command="inspect")
+        return self._ask_again(command="return", level=level)
+
+    def _ask_again(self, **command: Any) -> dict[str, Any]:
+        answer = self._processes.ask_again(**command)
+        if answer["answer"] == "done":
+            raise DiedError(BASE_AGAIN, answer["failure"]["text"] if answer["failure"] else _NO_CALL)
+        return answer
+
+    def _returned(self, sides: Sequence[str], level: int | None = None) -> list[dict[str, Any]]:
+        """Let sides make calls whose outputs are compared, with no more new values than of a level."""
+        for side in sides:
+            more = {} if level is None else {"level": level}
+            self._processes.send(side, command="return", **more)
+        return [self._take(side, ends=False) for side in sides]
+
+    def _calibrated(self) -> tuple[dict[str, Size], list[int]]:
+        """Warm both sides up; return the sizes of their blocks, and the cores that both can use."""
+        found = {side: self._ask(side, command="calibrate") for side in self._processes.order()}
+        own = {side: one["iterations"] for side, one in found.items()}
+        lengths = {side: one["round_seconds"] for side, one in found.items()}
+        if self._name not in self._shared.sizes:
+            most = max(own.values())
+            self._shared.sizes[self._name] = Size.of(
+                most, (lengths[side] / own[side] * most for side in SIDES)
+            )
+        common = self._shared.sizes[self._name]
+        if all(one / _FAR <= common.iterations <= one * _FAR for one in own.values()):
+            sizes = dict.fromkeys(SIDES, common)
+        else:
+            sizes = {side: Size.of(own[side], lengths.values()) for side in SIDES}
+        base, head = (found[side]["cores"] for side in SIDES)
+        return sizes, [core for core in base if core in head]
+
+    def _ask(self, side: str, **command: Any) -> dict[str, Any]:
+        self._processes.send(side, **command)
+        return self._take(side, ends=False)
+
+    def _take(self, side: str, *, ends: bool) -> dict[str, Any]:
+        """Return the answer of a side, and note if the test has ended.
+
+        Raises:
+            DiedError: there is no answer.
+            _EndedError: the test has ended before it was timed.
+        """
+        answer = self._processes.answer(side)
+        if answer["answer"] != "done":
+            return answer
+        self.used[side] = answer.get("used", {})
+        if (failure := answer["failure"]) and not (self._leaves and failure["skipped"]):
+            kind: Kind = "skipped" if failure["skipped"] else "failed"
+            self._ended[side] = NotTimed(
+                "incomparable" if failure["text"] == RETURN else kind, failure["text"]
+            )
+        elif not answer["held"]:
+            self._ended[side] = no_benchmark(answer["fixture"])
+        else:
+            self._ended[side] = None if ends else NotTimed("failed", "ended before it was timed")
+        if not ends:
+            raise _EndedError
+        return answer
+
+
+def _loaded(folder: Path, saved: Mapping[str, str] | None) -> NDArray[Any] | str | None:
+    """Return numbers that a worker has written, or the text that it sent."""
+    if saved is None or "text" in saved:
+        return None if saved is None else saved["text"]
+    if "error" in saved:
+        raise no_room(folder.parents[1], saved["error"])
+    found: NDArray[Any] = np.load(folder / saved["file"], mmap_mode="r", allow_pickle=False)
+    return found
+
+
+def no_benchmark(fixture: str) -> NotTimed:
+    """Return why a test was not timed that passed without a call of pytest-benchmark's fixture."""
+    return NotTimed("no benchmark", f"no benchmark: {fixture or _NO_CALL}")
+
+
+def joined(found: Mapping[str, NotTimed]) -> NotTimed:
+    """Return in one line why a benchmark was not timed, on one side or both."""
+    kinds = {one.kind for one in found.values()}
+    if kinds == {"no benchmark"}:
+        return next(iter(found.values()))
+    texts = {side: found[side].text for side in SIDES if side in found}
+    if len(set(texts.values())) == 1:
+        texts = {" and ".join(texts): next(iter(texts.values()))}
+    text = "; ".join(f"{sides}: {text}" for sides, text in texts.items())
+    kind: Kind = "skipped" if kinds == {"skipped"} and len(found) == len(SIDES) else "failed"
+    if "incomparable" in kinds:
+        kind = "incomparable"
+    fails = [len(found) == 1 and side in found and found[side].kind == "failed" for side in SIDES]
+    return NotTimed(kind, text, tuple(side for side in SIDES if side in found), *reversed(fails))

@@ -1,0 +1,162 @@
+"""The files of the caller's tree that a process used although its side has its own."""
+
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..variants.collected import SETTINGS
+from ..variants.import_roots import SIDE, SITE, Trees
+
+_MAPPED, _OPENED = "/proc/self/maps", "/proc/self/fd"
+_PYTHON = "python"
+_ALONE = ("I", "E")
+"""Options with which Python ignores the variables that give it its side's imports."""
+
+
+class Crossings:
+    """Notes such files; there is one in a process."""
+
+    def __init__(self, trees: Trees, own: str) -> None:
+        self._trees, self._own = trees, own
+        self._foreign: set[str] = set()
+        self._data: set[str] = set()
+        self._shared: set[str] = set()
+        self._built: set[str] = set()
+        self._seen: set[str] = set()
+        """Paths of modules and libraries that were noted."""
+        self._unreached = ""
+
+    def note(self, path: str) -> None:
+        """Note a file that is opened or imported."""
+        if path.startswith(self._own):
+            return
+        if path.endswith(".pyc"):
+            try:
+                path = importlib.util.source_from_cache(path)
+            except ValueError:  # it lies beside its source
+                path = path.removesuffix("c")
+        file, is_foreign = self._trees.callers(path) or ("", False)
+        if not file or os.path.basename(file) in SETTINGS[1:]:
+            return
+        is_suite = file.endswith(".py") and self._trees.moved(file) is None
+        if is_suite:
+            self._shared.add(file)
+        elif is_foreign:
+            self._foreign.add(file)
+        elif not file.endswith(".py"):
+            self._data.add(file)
+
+    def start(self, program: Any, arguments: Any, folder: Any, variables: Any) -> None:
+        """Note a program that is started: a script, and a Python that does not get its side's imports."""
+        if not (self._trees.is_elsewhere and isinstance(arguments, list | tuple)):
+            return
+        words = [os.fsdecode(word) for word in arguments if isinstance(word, str | bytes | os.PathLike)]
+        for word in words:
+            path = os.path.join(os.fsdecode(folder or "."), word)
+            if os.path.isfile(path):
+                self.note(os.path.abspath(path))
+        name = os.fsdecode(program or words[0] if words else "")
+        if not os.path.basename(name).startswith(_PYTHON):
+            return
+        is_other = os.path.realpath(shutil.which(name) or name) != os.path.realpath(sys.executable)
+        options = ""
+        for word in words[1:]:
+            if word[:1] != "-" or {"c", "m"} & set(options):  # a script, or arguments of code or a module
+                break
+            options += word[1:] if word[1:2] != "-" else ""
+        inherited = os.environ if variables is None else variables
+        lacks = inherited.get(SIDE) is None or not str(inherited.get("PYTHONPATH", "")).startswith(SITE)
+        if is_other or lacks or any(option in options for option in _ALONE):
+            self._unreached = self._unreached or " ".join(words[:2])
+
+    def take(self) -> dict[str, Any]:
+        """Return what was noted so far, with the files that are imported, mapped or open now, as JSON.
+
+        Of data, what was noted since the last time.
+        """
+        files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+        for path in {file for file in files if isinstance(file, str)}.union(_mapped()) - self._seen:
+            self._seen.add(path)
+            self.note(path)
+            if not path.startswith(self._own) and (file := self._trees.built(path)):
+                self._built.add(file)
+        for path in _opened():
+            self.note(path)
+        data, self._data = self._data, set()
+        return {
+            "foreign": sorted(self._foreign),
+            "data": sorted(data),
+            "shared": sorted(self._shared),
+            "tests": sorted(self._shared & self._trees.tests.collected),
+            "built": sorted(self._built),
+            "withheld": sorted(self._trees.withheld),
+            "borrowed": sorted(self._trees.borrowed),
+            "unreached": self._unreached,
+        }
+
+
+def _mapped() -> list[str]:
+    """Return the files that are mapped into memory, as libraries are; none where the system does not tell."""
+    try:
+        with open(_MAPPED, encoding="utf-8", errors="surrogateescape") as lines:
+            return [os.sep + line.rstrip("\n").partition(os.sep)[2] for line in lines if os.sep in line]
+    except OSError:
+        return []
+
+
+def _opened() -> list[str]:
+    """Return the files that are open; none where the system does not tell."""
+    try:
+        numbers = os.listdir(_OPENED)
+    except OSError:
+        return []
+    links = (os.path.join(_OPENED, number) for number in numbers)
+    return [os.readlink(link) for link in links if os.path.lexists(link)]
+
+
+def why_incomparable(crossed: Mapping[str, Mapping[str, Any]], differing: Collection[str]) -> str:
+    """Return why the sides cannot be compared, in one line; empty if they can."""
+    for side, files in crossed.items():
+        if paths := [path for path in files["foreign"] if path in differing]:
+            return f"{side}: it uses {_named(paths)} of the caller's tree, which differs between the sides"
+        if paths := [*files["withheld"], *files["built"]]:
+            return (
+                f"{side}: git ignores {_named(paths)}, and files from which it may be built differ between "
+                "the sides: give path:DIR of a build"
+            )
+        if files["unreached"]:
+            return f"{side}: not compared: starts a process without its side's imports: {files['unreached']}"
+    return ""
+
+
+def _named(paths: Sequence[str]) -> str:
+    shown = os.path.relpath(paths[0])
+    return f"{shown} and {len(paths) - 1} more" if len(paths) > 1 else shown
+
+
+def data_read(crossed: Iterable[Mapping[str, Any]], differing: Collection[str]) -> tuple[str, ...]:
+    """Return the names of the files that differ between the sides, and are read and no Python code."""
+    paths = {path for files in crossed for path in files["data"]}
+    return tuple(f"file {os.path.relpath(path)}" for path in sorted(paths.intersection(differing)))
+
+
+def notes_on(
+    crossed: Mapping[str, Mapping[str, Any]], differing: Collection[str], test: str
+) -> Iterator[str]:
+    """Yield a note on each file that both sides use although it differs, or may: of the suite, or built."""
+    own = os.sep + test.partition("::")[0]
+    tests = {path for files in crossed.values() for path in files["tests"]}
+    for path in sorted(
+        {path for files in crossed.values() for path in files["shared"]}.intersection(differing)
+    ):
+        is_conftest = os.path.basename(path) == SETTINGS[0]
+        folders = {os.path.dirname(file) + os.sep for file in tests if file.endswith(own)}
+        above = any(folder.startswith(os.path.dirname(path) + os.sep) for folder in folders)
+        if path.endswith(own) or (above if is_conftest else path not in tests):
+            yield f"both sides run today's {os.path.relpath(path)}"
+    for side, files in crossed.items():
+        for path in files["borrowed"]:
+            yield f"{side} uses the working tree's {os.path.relpath(path)}, which git ignores"

@@ -1,0 +1,228 @@
+"""Finds benchmarks that run the same code on both sides, from what earlier runs used, and keeps that."""
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from ...ground import codec, environment, json_io
+from ...ground.cpu import RealTime
+from ...ground.files import project, read_whole, write_whole
+from ...measure.fingerprint.fingerprint import METHOD
+from ..variants.child import SIDES
+from ..variants.prepare import Prepared
+from .code_tree import CodeTree
+from .manifest import VERSION, Manifest
+from .manifest_builder import ManifestBuilder
+from .used import environment_folders
+
+_FOLDER = "used"
+_MOST = 24
+"""Manifests that are kept of one suite in one environment; the last used ones."""
+_PASSING = (
+    *(
+        "_",
+        "OLDPWD",
+        "SHLVL",
+        "TERM",
+        "TERM_PROGRAM",
+        "COLUMNS",
+        "LINES",
+        "DISPLAY",
+        "WINDOWID",
+        "TMUX",
+        "STY",
+    ),
+    *("XDG_RUNTIME_DIR", "XDG_SEAT", "XDG_VTNR"),
+    *("INVOCATION_ID", "JOURNAL_STREAM", "PYTEST_CURRENT_TEST", "PYTEST_VERSION"),
+)
+_PASSING_PREFIXES = ("ACTIONS_", "DBUS_", "GITHUB_", "RUNNER_", "SSH_", "VSCODE_", "XDG_SESSION_")
+"""Variables of the terminal, the login and the job, which differ between runs of the same code."""
+_INSTALLED = ("site-packages", "dist-packages")
+_MADE = "__pycache__"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known without a process."""
+
+    collected: Mapping[str, Any]
+    """What a process said of the suite, see `manifest_builder.SUITE`; empty: nothing is known."""
+    skipped: Mapping[str, str]
+    """The benchmarks that run the same code: why both sides skip each; empty: they do not."""
+    why: Sequence[str] = ()
+    """Lines on why the others are not known."""
+    seconds: float | None = None
+    """How long the others took to inspect last time; None: it is not known."""
+
+
+class Unchanged:
+    """What earlier runs used, for one comparison."""
+
+    def __init__(
+        self, base: Prepared, head: Prepared, arguments: Sequence[str], folder: Path, cache: Path | None
+    ) -> None:
+        self._sides, self._folder = (base, head), folder
+        self._start, self._file_time = RealTime.seconds(), _file_time()
+        self._stores: tuple[Path, ...] = ()
+        self._has_two_torches = len({side.versions.get("torch") for side in self._sides}) > 1
+        if cache is not None:
+            keys = digests(self._sides, arguments, folder, VERSION)
+            self._stores = tuple(cache / _FOLDER / key for key in keys)
+        self._trees: dict[tuple[int, tuple[str, ...]], CodeTree] = {}
+        self._records: dict[str, ManifestBuilder] = {}
+
+    def known(self) -> Known:
+        """Return the benchmarks that run the same code on both sides; none if a file cannot be read."""
+        try:
+            return self._known()
+        except OSError as error:
+            return Known({}, {}, (f"{error.filename or 'a file'}: {error.strerror or error}",))
+
+    def _known(self) -> Known:
+        collected: Mapping[str, Any] = {}
+        skipped: dict[str, str] = {}
+        if not self._stores:
+            return Known(collected, skipped)
+        if len({*self._stores}) != 1:
+            return Known(collected, skipped, ("the sides have other environment variables",))
+        if self._has_two_torches:  # nothing that uses it is the same, and to find that out takes long
+            return Known(collected, skipped, ("the sides have other releases of torch",))
+        why: Sequence[str] = ("no earlier run used the files of one side",)
+        seconds: float | None = None
+        for file, manifest in _read(self._stores[0]):
+            if (collected and manifest.collected != collected) or not manifest.has_same_suite():
+                continue
+            for one, other in permutations(range(len(SIDES))):
+                here, there = (self._tree(side, manifest.collected["places"]) for side in (one, other))
+                if not manifest.fits(here):
+                    continue
+                differing = manifest.difference(here, there)
+                found = manifest.of_other(there, differing)
+                if not collected:
+                    why = list(differing.lines(manifest.steps))
+                    seconds = manifest.seconds(manifest.known.keys() - found.known.keys())
+                collected = manifest.collected
+                skipped = {**found.known, **skipped}
+                with suppress(OSError):
+                    os.utime(file)
+                if found.known and found != manifest:
+                    _keep(self._stores[other], found)
+                break
+        return Known(collected, skipped, why, seconds)
+
+    def begin(self, collected: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take what the processes of both sides have collected, and used for it, if they note that."""
+        for number, side in enumerate(SIDES):
+            if not self._stores or "used" not in collected[side] or self._has_two_torches:
+                continue
+            tree = self._new_tree(number, collected[side]["places"])
+            root, seconds = project(self._folder), RealTime.seconds() - self._start
+            self._records[side] = ManifestBuilder(collected[side], tree, root, self._file_time, seconds)
+
+    def add(self, side: str, name: str, used: Mapping[str, Any], seconds: float, skipped: str = "") -> None:
+        """Take what a process used for a benchmark, see `ManifestBuilder.add`."""
+        if side in self._records:
+            self._records[side].add(name, used, seconds, skipped)
+
+    def keep(self) -> None:
+        """Save what both sides used."""
+        for side, record in self._records.items():
+            if manifest := record.manifest():
+                _keep(self._stores[SIDES.index(side)], manifest)
+        self._records.clear()
+
+    def _tree(self, side: int, places: Sequence[str]) -> CodeTree:
+        key = side, tuple(places)
+        if key not in self._trees:
+            self._trees[key] = self._new_tree(side, places)
+        return self._trees[key]
+
+    def _new_tree(self, side: int, places: Sequence[str]) -> CodeTree:
+        found = (self._folder / place.partition("::")[0] for place in places)
+        sources = [place.source for given in self._sides for place in given.places]
+        return CodeTree(self._sides[side], self._folder, found, sources)
+
+
+def _read(store: Path) -> list[tuple[Path, Manifest]]:
+    """Return the manifests in a folder, the last used ones first; what cannot be read is left out."""
+    found = []
+    for file in sorted(store.glob("*.json"), key=_time, reverse=True):
+        with suppress(OSError, ValueError):
+            content = json.loads(read_whole(file))
+            found.append((file, codec.decode(content, Manifest)))
+    return found
+
+
+def _keep(store: Path, manifest: Manifest) -> None:
+    """Save a manifest, and remove the oldest; without a writable cache, the next run knows less."""
+    with suppress(OSError):
+        text = json_io.as_text(codec.encode(manifest))
+        write_whole(store / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json", text)
+        for file in sorted(store.glob("*.json"), key=_time, reverse=True)[_MOST:]:
+            file.unlink(missing_ok=True)
+
+
+def _time(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _file_time() -> float:
+    """Return the time that a file gets that is written now, also where a suite has stopped the clocks."""
+    with tempfile.TemporaryFile() as file:
+        return os.fstat(file.fileno()).st_mtime
+
+
+def digests(sides: Iterable[Prepared], arguments: Sequence[str], folder: Path, version: int) -> list[str]:
+    """Return for each side a hash of all that is not code under test, and that code may depend on.
+
+    Of installed packages, the place, size and time of each file count; of Python, its executable's.
+    """
+    found = hashlib.sha256(f"{version} {METHOD} {sys.version}\0".encode())
+    found.update(environment.name(asdict(environment.collect())).encode())
+    found.update(repr((list(arguments), str(folder), sys.flags)).encode())
+    executable = Path(sys.executable).resolve()
+    found.update(repr((str(executable), _state(executable.stat()))).encode())
+    for place in environment_folders():
+        if Path(place).name in _INSTALLED:
+            for line in _files(place):
+                found.update(line.encode("utf-8", "surrogateescape"))
+    whole = []
+    for given in sides:
+        own = found.copy()
+        variables = sorted(
+            (name, value)
+            for name, value in {**os.environ, **given.environment}.items()
+            if name not in _PASSING and not name.startswith(_PASSING_PREFIXES)
+        )
+        own.update(repr(variables).encode("utf-8", "surrogateescape"))
+        whole.append(own.hexdigest()[:32])
+    return whole
+
+
+def _files(folder: str) -> Iterator[str]:
+    """Yield a line for each file in a folder, and in those below it."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name != _MADE:
+                yield from _files(entry.path)
+        elif not entry.is_symlink() or os.path.exists(entry.path):
+            yield f"{entry.path} {_state(entry.stat())}\n"
+
+
+def _state(stat: os.stat_result) -> tuple[int, int]:
+    return stat.st_size, stat.st_mtime_ns

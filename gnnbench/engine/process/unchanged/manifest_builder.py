@@ -1,0 +1,121 @@
+"""Makes the manifest of one side from what its processes say."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..variants.collected import SETTINGS
+from .code_tree import CodeTree, names_in, searched, state_of
+from .manifest import Manifest, UsedStep
+
+SUITE = ("names", "declared", "left_out", "notes", "excluded", "refused", "places", "folders", "rootdir")
+"""What a process says of its suite."""
+
+
+class ManifestBuilder:
+    """Makes the manifest of one side from what its processes say.
+
+    Args:
+        start: the time of a file that was written when the process began, in seconds since the epoch.
+    """
+
+    def __init__(
+        self, collected: Mapping[str, Any], tree: CodeTree, folder: Path, start: float, seconds: float
+    ) -> None:
+        used = collected["used"]
+        self._collected = {key: collected[key] for key in SUITE}
+        self._tree, self._folder = tree, folder
+        self._start = start
+        self._suite: set[str] = set()
+        self._suite_folders: set[str] = set()
+        self._steps: list[UsedStep] = []
+        self._unseen = ""
+        self._written: set[str] = set()
+        self._ran: set[str] = set()
+        self._path: Sequence[str] = used["path"]
+        self._folders: dict[str, None] = {}
+        """Names of the folders of the side's code in which top-level modules are looked for."""
+        self.add("", used, seconds)
+
+    def add(self, name: str, used: Mapping[str, Any], seconds: float, skipped: str = "") -> None:
+        """Note what was used until the end of a benchmark.
+
+        Args:
+            name: its id; empty: it is of none, or cannot be known without a process.
+        """
+        tree = self._tree
+        paths = {path for kind in ("once", "every", "read", "native", "listed") for path in used[kind]}
+        others = {path for path in paths if tree.name(path) is None}
+        if any(map(tree.is_inside, others)):
+            self._unseen = self._unseen or "it reads a part of the code that is not compared"
+        self._unseen = self._unseen or used["unseen"]
+        self._written.update(used["written"])
+        self._suite |= others - set(used["listed"])
+        self._suite_folders |= others & set(used["listed"])
+        once, every = (
+            {own: names for path, names in used[kind].items() if (own := tree.name(path))}
+            for kind in ("once", "every")
+        )
+        self._ran |= {*once, *every}
+        folders = [name for name in self._own(used["path"]) if name != "."]
+        self._folders |= dict.fromkeys(folders)
+        # Without running, as where an import fails.
+        resolved = (tree.resolved(name, [*self._folders]) for name in used["asked"])
+        unrun = {name for name in resolved if name and not name.endswith(os.sep) and name not in self._ran}
+        self._steps.append(
+            UsedStep(
+                "" if self._unseen else name,
+                skipped,
+                once,
+                every,
+                used["asked"],
+                sorted({*self._own(used["read"]), *self._own(used["native"]), *unrun}),
+                [*self._own(used["listed"]), *folders],
+                round(seconds, 3),
+            )
+        )
+
+    def _own(self, paths: Iterable[str]) -> list[str]:
+        """Return the names of the files and folders that are part of the side's code."""
+        return list(filter(None, map(self._tree.name, paths)))
+
+    def manifest(self) -> Manifest | None:
+        """Return what is known; None: of no benchmark."""
+        if not any(step.name for step in self._steps) or self._collected["refused"]:
+            return None
+        files = {name for step in self._steps for name in (*step.once, *step.every, *step.read)}
+        modules = sorted({name for step in self._steps for name in step.asked})
+        suite = self._suite - self._written
+        if any(map(self._is_new, (*suite, *filter(None, map(self._tree.path, files))))):
+            return None  # it may have been changed since it was used
+        folders = {os.path.dirname(path) for path in suite if path.endswith(".py")}
+        settings = {
+            str(parent / name)
+            for folder in folders
+            for parent in (Path(folder), *Path(folder).parents)
+            if parent.is_relative_to(self._folder)
+            for name in SETTINGS
+        }
+        tree = self._tree
+        return Manifest(
+            self._collected,
+            {name: tree.digest(name) for name in sorted(files)},
+            {name: tree.resolved(name, [*self._folders]) for name in modules},
+            {name: tree.names_in(name) for step in self._steps for name in step.listed},
+            tree.metadata,
+            {name: tree.native(name) for name in sorted({file.partition(os.sep)[0] for file in files})},
+            {path: state_of(path) for path in sorted(suite | settings)},
+            {path: names_in(path) for path in sorted(folders | self._suite_folders)},
+            {path: searched(path, modules) for path in self._path},
+            self._steps,
+            [*self._folders],
+        )
+
+    def _is_new(self, path: str) -> bool:
+        """Whether a file was written or moved here since the process began."""
+        try:
+            stat = os.stat(path)
+        except OSError:
+            return False
+        return max(stat.st_mtime, stat.st_ctime) >= self._start

@@ -1,0 +1,260 @@
+"""What a process runs and reads, by file: its benchmarks depend on it.
+
+It is noted in processes that time nothing: a hook for audit events cannot be removed again.
+"""
+
+import _frozen_importlib  # the functions that import
+import importlib.metadata
+import importlib.util
+import itertools
+import linecache
+import os
+import site
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from types import CodeType, FrameType
+from typing import Any
+
+from ...measure.fingerprint import libraries
+from ..variants.import_roots import Trees
+from .crossings import Crossings
+from .executed import Executed
+
+_IMPORTS = ("<frozen importlib", importlib.metadata.__file__)
+_OWN = __file__.removesuffix(os.path.join("engine", "process", "unchanged", "used.py"))
+"""The folder of this package as its functions name it, and those of the side do not: see `child._BOOT`."""
+_PAUSING = (os.path.join("pytest_benchmark", "fixture.py"), os.path.join(os.sep, "threading.py"))
+"""Files that pause profilers where nothing is to be noted, and that set that of a new thread."""
+_PROCESS = "subprocess.Popen"
+_STARTS = (_PROCESS, "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
+"""Audit events of processes, of which nothing is noted."""
+_LISTS = ("os.listdir", "os.scandir")
+_PATHS = (str, bytes, os.PathLike)
+_SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/share/")
+_QUERIES = ("file", "git", "hg", "ldconfig", "lscpu", "nvidia-smi", "uname")
+"""Programs that only tell about the repository and the machine, as pytest-benchmark asks."""
+_CACHED = f"{os.sep}__pycache__{os.sep}"
+_SPAWNS = f"{os.sep}multiprocessing{os.sep}popen_"
+_NEAR = 3
+"""Frames between a function of ours and a listed folder: those of `os.walk`."""
+_COMPILER = os.path.join("torch", "_dynamo", "convert_frame.py")
+
+
+def environment_folders() -> tuple[str, ...]:
+    """Return the folders of Python and of installed packages, each with a separator at the end."""
+    named = ("stdlib", "platstdlib", "purelib", "platlib")
+    found = {sysconfig.get_path(name) for name in named} | {
+        *site.getsitepackages(),
+        site.getusersitepackages(),
+    }
+    base = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix, "installed_base": sys.base_prefix}
+    found |= {sysconfig.get_path(name, vars=base) for name in named}
+    found |= {os.path.join(prefix, "lib") for prefix in (sys.prefix, sys.base_prefix)}
+    both = {place for folder in found if folder for place in (folder, os.path.realpath(folder))}
+    return tuple(sorted(f"{place}{os.sep}" for place in both))
+
+
+class Used:
+    """Notes what this process runs and reads from now on; there is one in a process."""
+
+    def __init__(self, trees: Trees) -> None:
+        self._trees, self._crossings = trees, Crossings(trees, _OWN)
+        self._left = (*environment_folders(), *_SYSTEM, f"{libraries.kept_hashes()}{os.sep}")
+        self._codes: list[CodeType] = []
+        """Of functions that ran, beside those that `_executed` has."""
+        self._shared: list[CodeType] = []
+        """Of those that ran while something was set up that several benchmarks share."""
+        self._asked: set[str] = set()
+        self._read: set[str] = set()
+        self._written: set[str] = set()
+        self._listed: set[str] = set()
+        self._unseen = ""
+        self._setting_up = 0
+        """How many fixtures that several benchmarks share are being set up."""
+        self._noting: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
+            "open": self._opened,
+            **dict.fromkeys(("sqlite3.connect", "ctypes.dlopen"), self._loaded),
+            **dict.fromkeys(_LISTS, self._looked_into),
+            **dict.fromkeys(_STARTS, self._started),
+            **dict.fromkeys(("sys.settrace", *Executed.disturbing), self._traced),
+        }
+        sys.addaudithook(self._audited)
+        self._note_searches()
+        self._executed = Executed()
+
+    def _note_searches(self) -> None:
+        """Note from now on which modules are looked for, and whose source is read from Python's cache."""
+        find, lines = importlib.util._find_spec, linecache.getlines  # type: ignore[attr-defined]  # noqa: SLF001
+
+        def finds(name: str, *more: Any) -> Any:
+            self._asked.add(name)
+            return find(name, *more)
+
+        def reads(filename: str, module_globals: dict[str, Any] | None = None) -> list[str]:
+            self._read.add(os.path.abspath(filename))
+            return lines(filename, module_globals)
+
+        for module in (_frozen_importlib, importlib.util):
+            vars(module)["_find_spec"] = finds
+        sys.meta_path.insert(0, self)  # for what asks the finders itself
+        vars(linecache)["getlines"] = reads
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> None:
+        """Note that a module is looked for; it is left to the other finders."""
+        self._asked.add(name)
+
+    def _audited(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event in self._noting:
+            self._noting[event](event, arguments)
+
+    def _opened(self, _event: str, arguments: tuple[Any, ...]) -> None:
+        path, mode, flags = arguments
+        if not isinstance(path, _PATHS):
+            return
+        self._crossings.note(os.fsdecode(path))
+        name = os.path.abspath(os.fsdecode(path))
+        how = flags & os.O_ACCMODE
+        if mode is not None:
+            writes = os.O_WRONLY if set(mode) & set("wax") else os.O_RDONLY
+            how = os.O_RDWR if "r+" in mode.replace("b", "") else writes
+        if how != os.O_RDONLY:
+            self._written.add(name)
+        if how != os.O_WRONLY and not (_CACHED in name or (name.endswith(".py") and _is_loaded())):
+            self._read.add(name)
+
+    def _loaded(self, _event: str, arguments: tuple[Any, ...]) -> None:
+        """Note a file that a library written in C opens, as far as it says so."""
+        if isinstance(arguments[0], _PATHS):
+            name = os.path.abspath(os.fsdecode(arguments[0]))
+            self._crossings.note(name)
+            self._read.add(name)
+
+    def _looked_into(self, _event: str, arguments: tuple[Any, ...]) -> None:
+        path = "." if arguments[0] is None else arguments[0]
+        if isinstance(path, _PATHS) and not (_is_import() or _is_own()):
+            name = os.path.abspath(os.fsdecode(path))
+            if not f"{name}{os.sep}".endswith(_CACHED):  # where Python adds files at any time
+                self._listed.add(name)
+
+    def _started(self, event: str, arguments: tuple[Any, ...]) -> None:
+        program = arguments[0] if event == _PROCESS else ""
+        if event == _PROCESS:
+            self._crossings.start(*arguments)
+        if not (isinstance(program, str) and os.path.basename(program) in _QUERIES):
+            self._unseen = self._unseen or "a process was started"
+
+    def _traced(self, _event: str, _arguments: tuple[Any, ...]) -> None:
+        """Note that a trace or profile function is set: what it calls or what runs meanwhile is not seen."""
+        file = sys._getframe(2).f_code.co_filename  # noqa: SLF001
+        if not (file.startswith(_OWN) or file.endswith(_PAUSING)):
+            self._unseen = self._unseen or "another function traces or profiles"
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Note that what runs meanwhile sets up something that several benchmarks share."""
+        before = self._shared if self._setting_up else self._codes
+        before += self._executed.take()
+        self._setting_up += 1
+        try:
+            yield
+        finally:
+            self._setting_up -= 1
+            self._shared += self._executed.take()
+
+    def resumed(self) -> AbstractContextManager[None]:
+        """Note functions also where pytest-benchmark has paused profilers."""
+        return self._executed.resumed()
+
+    def take(self, calls: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
+        """Return what was noted since the last time, as JSON.
+
+        Returns:
+            `every` and `once`: qualified names of functions by file: of those that ran in each of the calls,
+            and of the others; `<module>` is a file that was imported.
+            `asked`: names of modules that were looked for. `read`, `written`, `listed`, `native`: files that
+            were read or written, folders that were listed, and native libraries that were loaded, without
+            those of Python and of installed packages. `path`: the folders in which top-level modules are
+            searched or were found, without these. `crossed`: see `Crossings.take`. `unseen`: why something
+            was not noted; empty: nothing.
+        """
+        once: dict[str, set[str]] = {}
+        often: dict[str, set[str]] = {}
+        in_calls = set.intersection(*(set(map(id, codes)) for codes in calls)) if calls else set[int]()
+        ran = [*self._codes, *self._executed.take(), *itertools.chain(*calls)]
+        for codes, known in ((self._shared, ()), (ran, in_calls)):
+            for code in codes:
+                if self._counts(code.co_filename) and not code.co_filename.startswith(_OWN):
+                    kind = often if id(code) in known else once
+                    kind.setdefault(os.path.abspath(code.co_filename), set()).add(code.co_qualname)
+                if code.co_name.startswith("_compile") and code.co_filename.endswith(_COMPILER):
+                    self._unseen = self._unseen or "torch.compile inlines functions"
+                if _SPAWNS in code.co_filename and code.co_name != "<module>":
+                    self._unseen = self._unseen or "a process was started"
+        self._unseen = self._unseen or self._executed.unseen
+        if "numba" in sys.modules:
+            self._unseen = self._unseen or "numba compiles functions from their bytecode"
+        native = map(str, libraries.loaded.__wrapped__(0))  # which may be loaded without an import
+        taken = {
+            "once": {file: sorted(names) for file, names in once.items()},
+            "every": {file: sorted(names) for file, names in often.items()},
+            "asked": sorted(self._modules()),
+            "written": sorted(filter(self._counts, list(self._written))),
+            "read": sorted(filter(self._counts, list(self._read))),
+            "listed": sorted(filter(self._counts, list(self._listed))),
+            "native": sorted(filter(self._counts, native)),
+            "path": sorted(filter(self._counts, self._import_folders())),
+            "crossed": self._crossings.take(),
+            "unseen": self._unseen,
+        }
+        self._codes, self._shared = [], []
+        self._asked, self._read, self._written, self._listed = set(), set(), set(), set()
+        return taken
+
+    def _import_folders(self) -> set[str]:
+        folders = {os.path.abspath(self._trees.moved(folder) or folder) for folder in sys.path}
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if "." not in name and isinstance(file, str):
+                folders.add(os.path.dirname(os.path.dirname(file) if hasattr(module, "__path__") else file))
+        return folders
+
+    def _counts(self, file: str) -> bool:
+        """Whether a file or folder is neither Python's, nor installed, nor the system's."""
+        if not file.startswith(os.sep) or f"{file}{os.sep}".startswith(self._left):
+            return False
+        return not f"{os.path.realpath(file)}{os.sep}".startswith(self._left)
+
+    def _modules(self) -> Iterator[str]:
+        """Yield the names that were looked for; of what is installed, only the first part."""
+        for name in list(self._asked):
+            top = name.partition(".")[0]
+            if top not in sys.stdlib_module_names:
+                file = getattr(sys.modules.get(top), "__file__", None)
+                yield top if file and not self._counts(os.path.abspath(file)) else name
+
+
+def _is_loaded() -> bool:
+    """Whether a file is opened to be imported, and not for its text alone."""
+    frame = sys._getframe(3)  # noqa: SLF001
+    before = frame.f_back
+    is_import = frame.f_code.co_filename.startswith(_IMPORTS)
+    return is_import and before is not None and before.f_code.co_name == "get_code"
+
+
+def _is_import() -> bool:
+    """Whether an audit event was caused by Python's import, or by its search for packages' metadata."""
+    return sys._getframe(3).f_code.co_filename.startswith(_IMPORTS)  # noqa: SLF001
+
+
+def _is_own() -> bool:
+    """Whether this package caused an audit event: it looks for native libraries in packages' folders."""
+    frame: FrameType | None = sys._getframe(3)  # noqa: SLF001
+    for _ in range(_NEAR):
+        if frame is None:
+            break
+        if frame.f_code.co_filename.startswith(_OWN):
+            return True
+        frame = frame.f_back
+    return False

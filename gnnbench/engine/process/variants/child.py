@@ -1,0 +1,260 @@
+"""The coordinator's handle on one side: a pytest process that takes commands."""
+
+import json
+import os
+import re
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ...ground.cpu import RealTime
+from ...ground.errors import one_line
+from ...ground.files import project, real_path
+from .command import END_SECONDS, end, wait
+from .import_roots import Place, Trees
+from .pipe import ClosedError, GarbledError, Link
+
+SIDES = ("base", "head")
+_ALL = "--gnn-all"
+_DOING = {
+    "run": "setting it up",
+    "calibrate": "calibrating",
+    "block": "timing",
+    "inspect": "inspecting",
+    "cost": "finding out what it costs",
+    "return": "comparing its results",
+    "save": "comparing its results",
+    "count": "counting its instructions",
+    "frames": "dividing its instructions among functions",
+    "next": "finishing it",
+}
+_TICK_SECONDS = 1.0
+"""How often to check whether the process ended: its children may keep the pipe open."""
+_QUIT_SECONDS = 20.0
+"""Time for the suite's tear-down."""
+_TAIL_BYTES = 1 << 14
+_LONGEST_LINE = 200
+_PROGRESS = re.compile(r"(\S+\.py)? ?[.FEsxX]*( +\[.*\])?")
+_REASON = re.compile(r"Fatal Python error|\S+: error: ")
+"""Beginnings of lines before a long trace, and before where pytest's settings are."""
+
+_PACKAGE = Path(__file__).parents[3]
+_ALIAS = "gnnbench_coordinator"
+_BOOT = """
+import importlib.util, sys
+init = sys.argv.pop(1)
+spec = importlib.util.spec_from_file_location("ALIAS", init)
+module = sys.modules["ALIAS"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+from ALIAS.engine.process.variants.startup import begin
+given = begin()
+from ALIAS.MODULE import main  # now that the trees are installed, which may have what it imports
+main(*given)
+""".replace("ALIAS", _ALIAS)
+"""Loads this package from its file under another name: the suite imports the side's gnnbench, and the same
+code measures both sides. So all modules that a child process needs import each other relatively. The path
+has a "." in it, which tells its functions from those of a side that has the same files."""
+
+
+class DiedError(Exception):
+    """A side cannot be used any more; the message is one line, which names it."""
+
+    def __init__(self, side: str, why: str) -> None:
+        super().__init__(f"{side}: {why}" if side else why)
+        self.side = side
+
+
+class Child:
+    """A pytest process of one side, leader of its own session and process group."""
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        trees: Sequence[Path],
+        folder: Path,
+        log: Path,
+        places: Sequence[Place] = (),
+        pair: int = 0,
+        side: str = "",
+        under: Sequence[str] = (),
+        apart: bool = False,
+        module: str = "engine.process.worker",
+        terms: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Start the process. The calling thread must live as long as the process.
+
+        Args:
+            trees: import roots that precede all others; the first that has a package wins.
+            under: the command that runs Python, with its arguments; empty: none.
+            apart: whether each test runs in a fork of the process that has collected them.
+        """
+        self._log, self._side = log, side
+        self._seen_bytes = 0
+        self._doing = "starting"
+        theirs_read, write = os.pipe()
+        read, theirs_write = os.pipe()
+        token = secrets.token_hex(8) + " "
+        self._link = Link(read, write, token)
+        python = [
+            *under,
+            sys.executable,
+            "-c",
+            _BOOT.replace("MODULE", module),
+            os.path.join(_PACKAGE.parent, ".", _PACKAGE.name, "__init__.py"),  # noqa: PTH118 - which keeps "."
+        ]
+        given = {
+            "read": theirs_read,
+            "write": theirs_write,
+            "token": token,
+            "coordinator": os.getpid(),
+            "trees": str(log.with_suffix(".trees")),
+            "pair": pair,
+            "side": int(side == SIDES[1]),
+            # A variant may have an older gnnbench, which does not know the option.
+            "all": _ALL in arguments,
+            "apart": apart,
+            **(terms or {}),
+        }
+        try:
+            Trees(list(map(str, trees)), places, str(real_path(project(folder)))).save(given["trees"])
+            with log.open("wb") as output:
+                self._process = subprocess.Popen(  # noqa: S603
+                    [*python, json.dumps(given), *(word for word in arguments if word != _ALL)],
+                    cwd=folder,
+                    env=_environment(environment),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    pass_fds=(theirs_read, theirs_write),
+                    start_new_session=True,
+                )
+        except BaseException:
+            self._link.close()
+            raise
+        finally:
+            os.close(theirs_read)
+            os.close(theirs_write)
+        self._open = True
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also the id of the process group."""
+        return self._process.pid
+
+    def status(self) -> int | None:
+        """Return its exit status, which is negative if a signal killed it; None: it does not end."""
+        wait(self._process, END_SECONDS)
+        return self._process.poll()
+
+    def send(self, command: Mapping[str, Any]) -> None:
+        """Send a command without waiting for the answer."""
+        self._doing = _DOING[command["command"]]
+        printed_bytes = self._log.stat().st_size
+        try:
+            self._link.send(command)
+        except ClosedError:
+            raise self._died() from None
+        self._seen_bytes = printed_bytes
+
+    def answer(self, timeout_seconds: float) -> dict[str, Any]:
+        """Wait for an answer without using CPU. The first needs no command: it comes after collection."""
+        deadline = RealTime.seconds() + timeout_seconds
+        while True:
+            left = deadline - RealTime.seconds()
+            try:
+                found = self._link.receive(min(_TICK_SECONDS, max(0.0, left)))
+            except ClosedError:
+                raise self._died() from None
+            except GarbledError as error:
+                raise DiedError(self._side, f"sent an invalid answer while {self._doing}: {error}") from None
+            if found is not None:
+                if "answer" not in found:
+                    keys = ascii(", ".join(found))[1:-1][:_LONGEST_LINE]
+                    raise DiedError(self._side, f"sent an invalid answer while {self._doing}: {keys}")
+                return found
+            if self._process.poll() is not None:
+                raise self._died()
+            if left <= 0:
+                raise DiedError(self._side, f"did not answer for {timeout_seconds:g} s while {self._doing}")
+
+    def quit(self) -> None:
+        """Tell it to tear down and end; do not wait."""
+        if self._open:
+            with suppress(ClosedError):
+                self._link.send({"command": "quit"})
+
+    def stop(self, wait_seconds: float = 0.0) -> None:
+        """End it and all processes that it started; after `quit`, first wait for it to end by itself."""
+        if not self._open:
+            return
+        try:
+            end(self._process, wait_seconds)
+        finally:
+            self._link.close()
+            self._open = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        """Let it tear down, unless there was an error; then end it."""
+        if kind is None:
+            self.quit()
+        self.stop(_QUIT_SECONDS if kind is None else 0.0)
+
+    def _died(self) -> DiedError:
+        status = self.status()
+        if status is None:
+            return DiedError(self._side, f"closed its end of the pipe while {self._doing}")
+        if status < 0:
+            how = f"was killed by {signal_name(-status)}"
+            if -status == signal.SIGKILL:
+                how += " (as the system does when memory runs out)"
+        else:
+            how = f"ended with exit status {status}"
+        line = self._last_line()
+        return DiedError(self._side, f"{how} while {self._doing}{': ' if line else ''}{line}")
+
+    def _last_line(self) -> str:
+        """Return the last line of its output since the last command, pytest's progress left out."""
+        try:
+            with self._log.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(self._seen_bytes, size - _TAIL_BYTES))
+                text = file.read().decode(errors="replace")
+        except OSError:
+            return ""
+        lines = [line.strip().removeprefix("E   ") for line in text.splitlines()]
+        lines = [line for line in lines if not _PROGRESS.fullmatch(line)]
+        reasons = [line for line in lines if _REASON.match(line)]
+        line = (reasons or lines or [""])[-1]
+        return one_line(line)[:_LONGEST_LINE]
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal, such as `SIGKILL`; those for real-time uses have only numbers."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _environment(changes: Mapping[str, str]) -> dict[str, str]:
+    """Return this process's variables and the changes, without those of a pytest that it runs in."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("PYTEST_XDIST_") and name != "PYTEST_CURRENT_TEST"
+    }
+    # Idle OpenMP threads that spin would disturb the other side.
+    return {"OMP_WAIT_POLICY": "PASSIVE", **kept, **changes}

@@ -1,0 +1,130 @@
+"""Runs commands such as git, pip and pytest, and always ends them."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from ...ground.errors import UsageError, one_line
+
+_START_SECONDS = 5.0
+END_SECONDS = 5.0
+"""Time for a process to end after SIGTERM."""
+_PIP_OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-user", "--quiet")
+
+
+class UnbuildableError(UsageError):
+    """This version of the code cannot be built or installed; the message is one line. Others may be."""
+
+
+class Listener(Protocol):
+    """Receives the progress of what takes long."""
+
+    def say(self, text: str) -> None:
+        """Receive a note, or a problem from which the run recovered."""
+
+    def step(self, text: str, at_most_seconds: float | None = None) -> None:
+        """Receive the step that begins, and the longest time that it can take, if known."""
+
+
+@contextmanager
+def running(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], errors: int
+) -> "Iterator[subprocess.Popen[str]]":
+    """Start a command with its output in a pipe; on exit, end it and all processes that it started.
+
+    No shell interprets the command. `environment` has all its variables. `errors` is subprocess.PIPE or
+    subprocess.STDOUT.
+    """
+    started: Future[subprocess.Popen[str]] = Future()
+
+    def start() -> None:
+        try:
+            process = subprocess.Popen(  # noqa: S603
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                encoding="utf-8",
+                errors="surrogateescape",
+                start_new_session=True,
+            )
+        except OSError as error:
+            started.set_exception(error)
+        else:
+            started.set_result(process)
+
+    try:
+        # Ctrl-C interrupts only the main thread. In another thread, no process can start and then be lost.
+        threading.Thread(target=start, daemon=True).start()
+        yield started.result()
+    finally:
+        with started.result(_START_SECONDS) as process:
+            end(process)
+
+
+def call(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str]
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command to its end; if interrupted, end it and all processes that it started.
+
+    No shell interprets the command. `environment` has all its variables.
+    """
+    with running(command, folder, environment, subprocess.PIPE) as process:
+        output, errors = process.communicate()
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+def last_line(errors: str) -> str:
+    """Return the last line of a command's standard error, printable."""
+    lines = [line for line in errors.splitlines() if line.strip()]
+    return one_line(lines[-1]) if lines else ""
+
+
+def pip_install(options: Sequence[str], asked: Sequence[str], root: Path, named: str) -> str:
+    """Run `pip install` of this environment, and return what it prints."""
+    # -P: import nothing from the caller's folder.
+    python = (sys.executable, "-P", "-m", "pip", "install", *_PIP_OPTIONS)
+    answer = call([*python, *options, "--", *asked], root, os.environ)
+    if not answer.returncode:
+        return answer.stdout
+    if "No module named pip" in answer.stderr:
+        raise UsageError(f"{named} needs pip: install it with {sys.executable} -m ensurepip")
+    # pip explains a conflict in the line before ResolutionImpossible.
+    errors = re.findall(r"^ERROR: (?!ResolutionImpossible)(.+)", answer.stderr, re.MULTILINE)
+    reason = last_line("\n".join(errors) or answer.stderr) or f"it ended with {answer.returncode}"
+    raise UnbuildableError(f"{named}: pip cannot install it: {reason}")
+
+
+def end(process: subprocess.Popen[Any], wait_seconds: float = 0.0) -> None:
+    """End a process group and its leader, after waiting for it to end by itself."""
+    try:
+        if wait_seconds:
+            wait(process, wait_seconds)
+        if process.poll() is None:
+            _signal(process, signal.SIGTERM)
+            wait(process, END_SECONDS)
+    finally:
+        _signal(process, signal.SIGKILL)
+        process.wait()
+
+
+def wait(process: subprocess.Popen[Any], seconds: float) -> None:
+    """Wait for a process to end by itself, for so long."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+
+
+def _signal(process: subprocess.Popen[Any], number: signal.Signals) -> None:
+    # Child processes of the suite may outlive the leader of the group.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)

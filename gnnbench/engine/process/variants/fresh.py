@@ -1,0 +1,115 @@
+"""Runs a suite's pytest in a new process, and judges it by its benchmarks, not by pytest's exit status."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ...ground.errors import UsageError, one_line
+from ...ground.files import project, scratch
+from ...measure import simulated_clock
+from .command import end, running
+from .outcome import Ending
+
+_TAIL_LINES = 20
+
+
+class LateError(UsageError):
+    """Pytest took too long."""
+
+
+def run(
+    arguments: Sequence[str],
+    output: Path,
+    folder: Path,
+    number: int,
+    progress: Callable[[str], None],
+) -> list[str]:
+    """Time a suite in a new process; it never outlives this call.
+
+    Args:
+        number: the process's number, from 1; it seeds the simulated clock.
+
+    Returns:
+        Lines on what was done otherwise than the suite says, and on an exit status other than 0.
+    """
+    title = f"process {number}"
+    words = [*arguments, f"--benchmark-json={output}"]
+    variables = simulated_clock.reseeded(number)
+    ending, last = _ended(words, output.parent, folder, variables, title, progress)
+    if ending.failure:
+        raise UsageError(f"{title} failed: {ending.failure}", *last)
+    if not output.exists():
+        raise UsageError(
+            ": ".join([f"{title} timed nothing", *filter(None, ["; ".join(ending.untimed)])]), *last
+        )
+    return ending.lines()
+
+
+def collect(arguments: Sequence[str], folder: Path, timeout_seconds: float) -> Ending:
+    """Let pytest collect in a new process, and return what it found."""
+    words = ["--collect-only", *arguments]
+    with scratch() as files:
+        return _ended(words, files, folder, {}, "collecting", lambda _: None, timeout_seconds)[0]
+
+
+def typed(arguments: Sequence[str], folder: Path) -> str:
+    """Return the command by which a user runs pytest as `run` does: with the project in Python's path."""
+    home = project(folder)
+    path = "" if home == folder.resolve() else f"PYTHONPATH={shlex.quote(os.path.relpath(home, folder))} "
+    return f"{path}python -m pytest {shlex.join(arguments)}"
+
+
+def _ended(
+    arguments: Sequence[str],
+    files: Path,
+    folder: Path,
+    variables: Mapping[str, str],
+    title: str,
+    progress: Callable[[str], None],
+    timeout_seconds: float | None = None,
+) -> tuple[Ending, Sequence[str]]:
+    """Run pytest in a new process, with its plugin; return how it ended, and its last lines."""
+    file = files / "ending.json"
+    plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-ending={file}"]
+    command = [sys.executable, "-m", "pytest", *plugin, *arguments]
+    last: deque[str] = deque(maxlen=_TAIL_LINES)
+    environment = {**os.environ, **variables}
+    if (home := project(folder)) != folder.resolve():  # Python has only `folder` in its path
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(home), os.environ.get("PYTHONPATH")]))
+    with running(command, folder, environment, subprocess.STDOUT) as process:
+        assert process.stdout
+        with _ended_after(timeout_seconds, process) as late:
+            for line in process.stdout:
+                last.append(one_line(line.rstrip()))
+                progress(last[-1])
+            process.wait()
+    if late.is_set():
+        raise LateError(f"{title} was stopped after {timeout_seconds:g} s", *last)
+    if not file.exists():
+        raise UsageError(f"{title} failed: pytest ended with {process.returncode}", *last)
+    return Ending(**json.loads(file.read_text(encoding="utf-8"))), last
+
+
+@contextmanager
+def _ended_after(seconds: float | None, process: "subprocess.Popen[str]") -> Iterator[threading.Event]:
+    """End the process when this time is over, and set the event; None: never."""
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        end(process)
+
+    timer = threading.Timer(seconds or threading.TIMEOUT_MAX, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield late
+    finally:
+        timer.cancel()

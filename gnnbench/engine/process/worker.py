@@ -1,0 +1,350 @@
+"""The pytest plugin of a child process: measures the suite's benchmarks on command.
+
+Each command has one answer:
+
+    run        run a test up to its call of `benchmark`                        ready or done
+    inspect    count the operations of one call, and take its fingerprint      inspected or done
+    cost       count what calls execute, and take their CPU time               cost or done
+    count      count the instructions of one call                              counted or done
+    frames     divide them among the Python functions                          frames or done
+    calibrate  warm up, choose the iterations of a round, and list the cores   calibrated or done
+    return     make calls, and hash what they return and change                returned or done
+    save       write parts of that into files                                  saved or done
+    block      copy the inputs and time some rounds, on one core               block or done
+    next       run the test to its end, or leave it; it may be run again       done or ready
+    quit       end the session                                                 none
+
+A worker that profiles (`profile/launch.py`) answers `run` with `waits`, too: before each call it waits for
+
+    go on      make the next call                                              waits or done
+
+The answer is `done` whenever the test has ended: also if it was skipped, raised, or has no benchmark. If the
+process notes what it uses (`unchanged/used.py`), this and the first answer, `collected`, have it.
+"""
+
+import json
+import os
+import sys
+import tempfile
+import traceback
+import zlib
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+from ..measure import conditions, seam
+from ..measure.clock import Call, Clock
+from ..measure.layouts import Layouts, clock_for
+from ..measure.seam import Pedantic
+from . import slowdown
+from .forks import RETURN, Forks
+from .held import Held, Once, Repeated, Whole
+from .unchanged.used import Used
+from .variants import outcome
+from .variants.child_plugins import Overrides
+from .variants.collected import (
+    CHECKED,
+    FIXED_INPUTS,
+    IN_PLACE,
+    WHOLE_CALL,
+    declares,
+    foreign_fixture,
+    marked,
+    whole_folders,
+)
+from .variants.import_roots import Trees
+from .variants.pipe import ClosedError, Link
+from .variants.startup import end_group, run
+
+if TYPE_CHECKING:
+    from ..measure.simulated_clock import FakeMachine
+
+_FAKE_CLOCK = "GNNBENCH_FAKE_CLOCK"  # its module imports numpy
+
+_OPTIONS: Mapping[str, Any] = {
+    "benchmark_json": None,
+    # pytest-benchmark creates its storage folder: give it one that exists.
+    "benchmark_storage": f"file://{tempfile.gettempdir()}",
+}
+_OPERATIONS = "operations"
+"""Marker of the suite's benchmarks."""
+_SUITE = "gnnbench-suite"
+"""Of the plugin of the suite that is a part of gnnbench."""
+_CHOICE = "gnnbench-choice"
+"""Of gnnbench's plugin on this side: which benchmarks run."""
+_PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout")
+"""Plugins that write to the caller's tree, or that end a benchmark which waits for its next command."""
+
+
+class Worker(Overrides):
+    """The plugin, and the instrument that holds each benchmark."""
+
+    summarises = False
+    """Whether pytest prints its summary, which may take a second."""
+
+    def __init__(self, terms: Mapping[str, Any], link: Link, trees: Trees) -> None:
+        """Take the connection and what this process is started for.
+
+        Args:
+            terms: what `Child` was given: `pair` and `side`, which is 1 for the head, seed a simulated clock;
+                with `all`, all of gnnbench's benchmarks can run; with `apart`, each test runs in a fork of
+                this process, and so none depends on those before; with `recorded`, it notes what it uses.
+        """
+        self._pair, self._side, self._apart = terms["pair"], terms["side"], terms["apart"]
+        seeded = {"randomly_seed": self._pair, **({"gnn_all": True} if terms["all"] else {})}
+        super().__init__({**_OPTIONS, **seeded})
+        self._link, self._trees = link, trees
+        self._used = Used(trees) if terms.get("recorded") else None
+        self._codes: Sequence[Sequence[CodeType]] = ()
+        self._machine: FakeMachine | None = None
+        self._slowdown = 0.0
+        self._item: pytest.Item | None = None
+        self._reports: dict[str, pytest.TestReport] = {}
+        self._held = False
+        self._refused: dict[str, str] = {}
+        self._is_whole = True
+        self._forks, self._splits = Forks(), False
+        self._seed = self._pair
+        self._keeps = False
+        """Whether outputs may be compared, for which the inputs are kept."""
+        conditions.seed(self._pair)
+        conditions.seed_imports(self._pair)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:
+        """Override options of the suite and the user, and remove plugins that disturb timing."""
+        for name in _PLUGINS_OFF:
+            if config.pluginmanager.has_plugin(name):
+                config.pluginmanager.unregister(name=name)
+                if name == "timeout":  # its marker stays valid
+                    config.addinivalue_line("markers", "timeout: ignored while two variants are timed")
+        self._slowdown = slowdown.asked()
+        self._machine = _fake_machine(self._pair, self._side, self._slowdown)
+        return (yield from super().pytest_cmdline_main(config))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note why a file cannot be collected, or that it skips itself."""
+        self._is_whole &= report.passed
+        if report.failed:
+            self._refused[report.nodeid] = outcome.line(report)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note how a phase of the test ended."""
+        self._reports[report.when or ""] = report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, object, object]:
+        """Seed a fixture that several tests share by its name: it may be set up for any of them."""
+        if fixturedef.scope == "function":
+            return (yield)
+        name = f"{fixturedef.baseid}::{fixturedef.argname}[{getattr(request, 'param_index', 0)}]"
+        conditions.seed(zlib.crc32(name.encode()) ^ self._seed)
+        try:
+            with self._used.shared() if self._used else nullcontext():
+                return (yield)
+        finally:
+            conditions.seed(self._seed)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run the tests that the coordinator names."""
+        config = session.config
+        # Benchmarks that are default on the other side only run on both. An older gnnbench leaves none out.
+        left_out = getattr(config.pluginmanager.get_plugin(_CHOICE), "left_out", {})
+        items = {**{item.nodeid: item for item in session.items}, **left_out}
+        declared = [name for name, item in items.items() if declares(item)]
+        older = "" if config.pluginmanager.has_plugin(outcome.FIXTURES) else outcome.fixtures(config)
+        if self._apart:
+            # Each fork would import them again, and an import of one changes what others execute.
+            suite = config.pluginmanager.get_plugin(_SUITE)  # of this side's gnnbench
+            getattr(suite, "load_libraries", lambda _items: None)(session.items)
+        told = {
+            "answer": "collected",
+            "names": list(items),
+            "declared": declared,
+            "left_out": list(left_out),
+            "notes": self.lines(),
+            "excluded": self.excluded.lines([*items.values()]),
+            "refused": {place: f"{reason}{older}" for place, reason in self._refused.items()},
+            "places": list(map(str, config.args)),
+            "folders": whole_folders(config) if self._is_whole else None,
+            "rootdir": os.path.relpath(config.rootpath, config.invocation_params.dir),
+        }
+        with seam.replaced(self._choose):
+            try:
+                command = self._ask({**told, **self._more_told(session), **self._taken()})
+                while command["command"] == "run":
+                    item = items[command["name"]]
+                    # With the parent as the next item, only the function-scoped fixtures are torn down: with
+                    # None all fixtures would be, with the test itself none.
+                    then = items.get(command["then"]) if "then" in command else item.parent
+                    run_it = self._run_apart if self._apart else self._run
+                    setattr(config.option, CHECKED, command.get("checked", False))
+                    self._keeps = command.get("compared", False)
+                    command = self._ask(run_it(session, item, then, command["seed"]))
+            finally:
+                if not self.summarises:
+                    config.pluginmanager.unregister(name="terminalreporter")
+        return True
+
+    def _more_told(self, _session: pytest.Session) -> Mapping[str, Any]:
+        """Return what else is told of what was collected."""
+        return {}
+
+    def _run(self, session: pytest.Session, item: pytest.Item, then: Any, seed: int) -> dict[str, Any]:
+        """Run a test, and return how it ended; tear down what the next item does not need."""
+        try:
+            session._setupstate.teardown_exact(item)  # noqa: SLF001 - tear down what only earlier tests need
+        except Exception:  # noqa: BLE001 - fixtures of earlier tests may raise anything
+            traceback.print_exc()
+        conditions.seed(seed)
+        self._seed = seed
+        self._reports, self._held, self._item, self._codes = {}, False, item, ()
+        self._splits, self._forks.follows = False, True
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=then)
+        self._item, self._forks.follows = None, False
+        self._forks.leave()
+        theirs = getattr(item.config, "_benchmarksession", None)
+        if theirs is not None:
+            theirs.benchmarks.clear()  # the list would grow with each visit
+        failure = outcome.failure(self._reports)
+        if self._forks.have_returned() or self._splits:
+            failure = outcome.Failure(RETURN, skipped=False)
+        setup = self._reports.get("setup")
+        if failure and setup is not None and setup.failed and item.get_closest_marker(_OPERATIONS):
+            failure = failure._replace(text=f"{failure.text}{outcome.fixtures(item.config)}")
+        found = {"failure": failure and failure._asdict(), "held": self._held}
+        return {"answer": "done", **found, "fixture": foreign_fixture(item), **self._taken(self._codes)}
+
+    def _taken(self, codes: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
+        """Return what was used since the last time, if it is noted."""
+        return {"used": self._used.take(codes)} if self._used else {}
+
+    def _run_apart(self, session: pytest.Session, item: pytest.Item, then: Any, seed: int) -> dict[str, Any]:
+        """Run a test in a fork, which takes the commands until the test has ended."""
+        read, write = os.pipe()
+        sys.stdout.flush()
+        child = os.fork()
+        if not child:
+            self._forks.stay()
+            try:
+                os.write(write, json.dumps(self._run(session, item, then, seed)).encode())
+            finally:
+                os.close(write)
+                os._exit(0)
+        os.close(write)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        os.set_blocking(read, False)  # what the test started may still have the other end
+        with os.fdopen(read, "rb") as answer:
+            text = answer.read()
+        if text:
+            return dict(json.loads(text))
+        failure = outcome.Failure(f"its process ended with exit status {status}", skipped=False)
+        return {"answer": "done", "failure": failure._asdict(), "held": False, "fixture": ""}
+
+    def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Send an answer, and return the next command.
+
+        The time of the simulated machine is passed along, because both sides run on one machine.
+        """
+        self._forks.leave()
+        if answer["answer"] != "done" and self._forks.have_returned():
+            self._splits = True
+            pytest.skip(RETURN)
+        now = self._machine.now_seconds if self._machine else None
+        try:
+            self._link.send({**answer, "now": now, "loaded": list(self._trees.loaded)})
+            command = self._link.receive()
+        except ClosedError:
+            end_group()
+        assert command is not None
+        if command["command"] == "quit" and answer["answer"] not in {"collected", "done"}:
+            pytest.exit("the coordinator ended")
+        if self._machine:
+            self._machine.now_seconds = command.get("now") or 0.0
+        return command
+
+    def _choose(self, fixture: Any) -> seam.Instrument | None:
+        return None if fixture.disabled or self._item is None else self
+
+    def measure(self, fixture: Any, call: Call) -> Any:
+        """Hold `benchmark(function, ...)`."""
+        layouts, clock, in_place = self._prepare(fixture, call)
+        reason = marked(self._item, WHOLE_CALL)
+        return self._hold(
+            Whole(fixture, layouts, clock, reason)
+            if reason
+            else Held(fixture, layouts, clock, stays=in_place)
+        )
+
+    def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
+        """Hold `benchmark.pedantic(...)`."""
+        layouts, clock, in_place = self._prepare(fixture, Call(asked.target, asked.args, asked.kwargs))
+        return self._hold(
+            Once(fixture, layouts, clock, asked)
+            if asked.rounds == 1
+            else Repeated(fixture, layouts, clock, asked, stays=in_place)
+        )
+
+    def _prepare(self, fixture: Any, call: Call) -> tuple[Layouts, Clock, bool]:
+        """Return the inputs, the clock, and whether the test is marked `in_place`."""
+        layouts = Layouts(call)
+        clock: Clock
+        if self._machine:
+            clock = self._machine.clock(fixture.fullname)
+        else:
+            clock = clock_for(layouts.devices, fixture._timer, flush=True)  # noqa: SLF001
+            if self._slowdown:
+                clock = slowdown.Slowed(clock, self._slowdown)
+        return layouts, clock, marked(self._item, IN_PLACE) is not None
+
+    def _hold(self, held: Held) -> Any:
+        # If a plugin runs the test again, the call before has been reported.
+        again, self._held = self._held and "call" not in self._reports, True
+        scope = vars(getattr(self._item, "module", None) or object)
+        fixed = marked(self._item, FIXED_INPUTS) is not None
+        noting = self._used.resumed if self._used else nullcontext
+        if self._keeps:
+            with seam.paused():
+                held.keep_inputs()
+        tested = self._trees.loaded
+        try:
+            if held.serve(self._ask, again=again, scope=scope, fixed=fixed, tested=tested, noting=noting):
+                pytest.skip("it is only inspected")
+            self._codes = held.codes
+            return held.result()
+        finally:
+            self._forks.leave()
+
+
+def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
+    """Run pytest with the plugin."""
+    run(trees, Worker(terms, link, trees))
+
+
+def _fake_machine(pair: int, side: int, slower: float) -> "FakeMachine | None":
+    """Return the simulated machine if GNNBENCH_FAKE_CLOCK asks for one.
+
+    Both sides of a pair share the drift, but not the noise. True times are longer by the fraction `slower`.
+    """
+    text = os.environ.get(_FAKE_CLOCK)
+    if not text:
+        return None
+    from ..ground.errors import UsageError
+    from ..measure.simulated_clock import FakeMachine
+
+    seed, colon, file = text.partition(":")
+    try:
+        machine = FakeMachine.parse(f"{int(seed) + pair}{colon}{file}" if seed.isdecimal() else text)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    machine.seed = 2 * machine.seed + side
+    truths = {**machine.truths, **machine.of_base} if side == 0 else machine.truths
+    machine.truths = {
+        name: replace(truth, seconds=truth.seconds * (1 + slower)) for name, truth in truths.items()
+    }
+    return machine

@@ -1,0 +1,169 @@
+"""The kind `trace`: a torch.profiler trace for Perfetto and TensorBoard, and a breakdown of each step's time.
+
+torch_geometric.profile's `torch_profile` and `trace_handler` are not used: they print, write to the working
+directory and record no steps.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+from ..ground import units
+from ..measure.conditions import collector_paused
+from . import text
+from .subject import ROOT, Subject, timed_ns
+from .targets import LAYERS
+
+FILE = "trace.json"
+TENSORBOARD = "tensorboard"
+
+Event = Mapping[str, Any]
+"""An event of a Chrome trace: `ph`, `cat`, `name`, `ts` and `dur` in microseconds, `args`."""
+
+PARTS = {
+    "kernel": ("kernel",),
+    "memcpy": ("gpu_memcpy", "gpu_memset"),
+    "runtime": ("cuda_runtime", "cuda_driver"),
+    "cpu": ("cpu_op",),
+}
+"""Part of a step: the categories of its events.
+
+At any moment, the first part with a running event counts, or `other` if there is none. This is the order of
+TensorBoard's plugin for PyTorch profiles, which produced the seed notes' figures."""
+
+_WORDS = {
+    "kernel": "kernel: the GPU computes",
+    "memcpy": "memcpy: the GPU copies or fills memory",
+    "runtime": "runtime: the GPU is idle, the host in CUDA calls",
+    "cpu": "CPU: the host in PyTorch operators",
+    "other": "other: Python, and libraries outside PyTorch",
+}
+_STEP = "ProfilerStep#"
+"""Prefix of a step's name in torch.profiler and TensorBoard's plugin."""
+_COLUMNS = {"Event": -48, "Count": 6, "Average time": 14, "Frac.": 7}
+
+
+def take(subject: Subject, folder: Path) -> dict[str, Any]:
+    """Record the repeats, with ranges of phases and layers, after a first call and a warm-up call.
+
+    Returns:
+        `steps`, one per repeat, see `breakdown`; `cold_ns`, the first call without a profile; `missing`, a
+        line for each range that the library lacks.
+    """
+    from .ranges import Ranges
+
+    ranges = Ranges(LAYERS, subject.device)
+
+    cold_ns = timed_ns(subject)
+    with ranges:
+        saved = record(subject, partial(ranges.range, ROOT), folder / TENSORBOARD)
+    shutil.copyfile(saved, folder / FILE)
+    return {"steps": breakdown(events(saved)), "cold_ns": cold_ns, "missing": list(ranges.missing)}
+
+
+def record(subject: Subject, around: Callable[[], AbstractContextManager[object]], folder: Path) -> Path:
+    """Warm up, record the repeats as torch.profiler steps, and return the trace file.
+
+    A step ends when the GPU has finished. The subject's set-up is outside the steps.
+
+    Args:
+        around: returns a context around each call, inside its step.
+    """
+    import torch
+    from torch import profiler
+    from torch.profiler import ProfilerAction, ProfilerActivity
+
+    from ..measure.memory import quiet_profiler
+
+    quiet_profiler()
+    on_gpu = subject.device == "cuda"
+    wait: Callable[[], object] = torch.cuda.synchronize if on_gpu else lambda: None
+    with (
+        collector_paused(),
+        profiler.profile(
+            activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])],
+            schedule=lambda number: ProfilerAction.RECORD if number else ProfilerAction.WARMUP,
+            on_trace_ready=profiler.tensorboard_trace_handler(str(folder), worker_name="gnnbench"),
+        ) as steps,
+    ):
+        steps.record_steps = False  # its steps would include the set-up between calls
+        for number in range(1 + subject.repeats):
+            with subject.ready() as call:
+                wait()
+                with profiler.record_function(f"{_STEP}{number}"):
+                    with around():
+                        call()
+                    wait()
+            if not number:
+                steps.step()
+    (saved,) = folder.iterdir()
+    return saved
+
+
+def events(path: Path) -> list[Event]:
+    """Return the events of a Chrome trace that have a duration."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return [event for event in content["traceEvents"] if event["ph"] == "X"]
+
+
+def span_ns(event: Event) -> tuple[int, int]:
+    """Return the begin and end of an event in nanoseconds."""
+    start = round(event["ts"] * 1000)
+    return start, start + round(event["dur"] * 1000)
+
+
+def steps_of(found: Sequence[Event]) -> list[Event]:
+    """Return the host's steps among the events, in order of time."""
+    annotations = (event for event in found if event.get("cat") == "user_annotation")
+    return sorted((event for event in annotations if event["name"].startswith(_STEP)), key=span_ns)
+
+
+def breakdown(found: Sequence[Event]) -> list[dict[str, Any]]:
+    """Divide the time of each step among the parts.
+
+    Returns:
+        For each `ProfilerStep#N` of the host, in order of time: `name`, `total_ns`, and `kernel_ns`,
+        `memcpy_ns`, `runtime_ns`, `cpu_ns` and `other_ns` (see PARTS), which sum to the total.
+    """
+    categories = accumulate(PARTS.values())
+    spans = [sorted(span_ns(event) for event in found if event.get("cat") in some) for some in categories]
+    steps = []
+    for event in steps_of(found):
+        start, end = span_ns(event)
+        covered = [0, *(_covered(one, start, end) for one in spans), end - start]
+        parts = zip((*PARTS, "other"), pairwise(covered), strict=True)
+        lengths = {f"{part}_ns": more - less for part, (less, more) in parts}
+        steps.append({"name": event["name"], "total_ns": end - start, **lengths})
+    return steps
+
+
+def _covered(spans: Sequence[tuple[int, int]], start: int, end: int) -> int:
+    """Return how much of the time from `start` to `end` at least one of the spans covers; they are sorted."""
+    covered, reached = 0, start
+    for first, last in spans:
+        begin, stop = max(first, reached), min(last, end)
+        if begin < stop:
+            covered += stop - begin
+            reached = stop
+    return covered
+
+
+def table(section: Mapping[str, Any]) -> str:
+    """Return the breakdown of the steps' time as a table, with how to open the trace."""
+    steps = section["steps"]
+    whole_ns = sum(step["total_ns"] for step in steps)
+    rows = []
+    for part, words in {**_WORDS, "total": "the whole step"}.items():
+        if part_ns := sum(step[f"{part}_ns"] for step in steps):
+            average = text.nanoseconds(part_ns / len(steps))
+            rows.append((words, f"{len(steps)}", average, units.fraction(part_ns / whole_ns)))
+    note = (
+        f"The parts do not overlap. {text.first_call(section)} Open {FILE} at https://ui.perfetto.dev, or "
+        f"{TENSORBOARD}/ with `tensorboard --logdir` and the plugin torch-tb-profiler."
+    )
+    return text.page(text.table(_COLUMNS, rows), note, *section["missing"])

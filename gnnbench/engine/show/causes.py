@@ -1,0 +1,112 @@
+"""What slower benchmarks have in common, in words, and the commands that go on from there."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..drive.repeat import Repeat
+from ..drive.result import Result
+from ..ground import units
+from ..judge import causes
+from ..judge.causes import Cause
+from ..judge.comparison import Compared
+from ..measure.fingerprint.difference import FRAMES, run_by, short_names
+
+_MOST = 5
+"""Causes that are shown."""
+_PARTS = 3
+"""Functions or counters that are named."""
+BENCHMARKS = 8
+"""Benchmarks that are named."""
+
+RepeatOf = Callable[[Sequence[str]], Repeat | None]
+"""Returns how the benchmarks with these ids were compared; None: no command does that again."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A cause in words."""
+
+    cause: Cause
+    commands: tuple[tuple[str, str], ...]
+    """What each does, and the command."""
+
+    def sentence(self, write: Callable[[str], str] = str) -> str:
+        """Return the cause, its names as `write` makes them: `6 slower through add_remaining_self_loops`."""
+        cause, count = self.cause, len(self.cause.rows)
+        counters = units.listed([write(one) for one in cause.counters], _PARTS)
+        if cause.kind == "counters":
+            return f"{count} slower with {counters}"
+        names = short_names(cause.names) if cause.kind == "functions" else cause.names
+        parts = [write(one) for one in names]
+        if cause.kind == "functions":
+            parts = [run_by(*one) for one in zip(parts, map(cause.side_of, cause.names), strict=True)]
+        through = FRAMES[cause.kind].format(units.listed(parts, _PARTS))
+        text = f"{count} slower through {through}"
+        if counters:
+            text += f", {'each ' if count > 1 else ''}with {counters}"
+        if cause.not_slower:
+            text += f"; also changed in {units.count(cause.not_slower, 'benchmark')} not slower"
+        return text
+
+    @cached_property
+    def fullnames(self) -> frozenset[str]:
+        """The benchmarks."""
+        return frozenset(row.fullname for row in self.cause.rows)
+
+    def lines(self, names: Mapping[str, str]) -> list[str]:
+        """Return the lines for a terminal."""
+        which = units.listed([names[row.fullname] for row in self.cause.rows], BENCHMARKS)
+        return [f"{self.sentence()}: {which}", *(f"  {does}: {command}" for does, command in self.commands)]
+
+
+def told(
+    rows: Collection[Compared], repeat: RepeatOf, *, whole: bool = True, failures: bool = False
+) -> list[Told]:
+    """Return the causes to show, those of most benchmarks first.
+
+    Args:
+        whole: whether the result has all benchmarks of the places that were given to pytest.
+        failures: whether each slower benchmark is a failed test, whose message has what changed and the
+            command that repeats it. Of a cause with one benchmark, only another command is shown then.
+    """
+    known = [row.fullname for row in rows] if whole else []
+    found = []
+    for one in causes.causes(rows)[:_MOST]:
+        commands = _commands([row.fullname for row in one.rows], repeat, known)
+        if failures and len(one.rows) == 1:
+            commands = commands[1:]
+            if not commands:
+                continue
+        found.append(Told(one, commands))
+    return found
+
+
+def of_result(found: Result) -> list[Told]:
+    """Return the causes to show of a saved result."""
+    return told(found.comparison.rows, lambda _: found.repeat, whole=found.shard is None)
+
+
+def apart(row: Compared, shown: Iterable[Told]) -> list[str]:
+    """Return the notes on a benchmark, without those on its work if it stands with its cause."""
+    together = any(row.fullname in one.fullnames for one in shown)
+    return [note for note in row.notes if not together or note not in row.work.notes()]
+
+
+def notes_of(row: Compared, shown: Iterable[Told]) -> list[str]:
+    """Return the notes on a benchmark, without those that its cause says."""
+    said = any(row.fullname in one.fullnames and one.cause.tells_all(row) for one in shown)
+    return [note for note in row.notes if not said or note not in row.work.notes()]
+
+
+def _commands(names: Sequence[str], repeat: RepeatOf, known: Collection[str]) -> tuple[tuple[str, str], ...]:
+    how = repeat(names)
+    if how is None:
+        return ()
+    found = how.commands(names, known)
+    of = f" {found.count} of {len(names)}" if found.count < len(names) else ""
+    commands = [(f"repeat{of}", found.ab)]
+    if found.bisect and how.ends:
+        what = "release" if how.ends[0].startswith("pip:") else "commit"
+        commands.append((f"find the {what}", found.bisect))
+    return tuple(commands)

@@ -1,0 +1,210 @@
+"""Read the files of a page, check that they belong together, and make a view of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..drive import result
+from ..drive import runs as comparison
+from ..drive.repeat import Repeat
+from ..drive.result import Result, Side, of_runs
+from ..ground import codec, json_io, units
+from ..ground.codec import Level
+from ..ground.errors import UsageError
+from ..ground.files import distinct
+from ..ground.settings import Settings
+from ..judge.comparison import Compared, Comparison
+from ..judge.verdict import Judgement, Thresholds
+from ..store import run_file
+from ..store.left_out import by_file
+from ..store.run_file import RunFile
+from . import causes
+from .names import clean, labels_in, titles
+from .view import BenchmarkView, Verdicts, View
+
+_SHORT_COMMIT = 10
+_ITSELF = Side("")
+"""The newer side, where it is the file of the page."""
+_REMEDY = "give a run file, or a result of gnnbench ab or compare"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The files of a page."""
+
+    first: RunFile | Result
+    base: tuple[RunFile, ...]
+    """Runs of the older side; only if `first` is a run."""
+    left_out: tuple[str, ...]
+    """What is left out of the runs, a line for each reason."""
+
+
+def read(paths: Sequence[Path]) -> Sources:
+    """Read all files; the first is shown, further ones are its base."""
+    found = list(map(_read, paths))
+    left_out = by_file((one.path, one.left_out) for one in found if isinstance(one, RunFile))
+    return Sources(found[0], _base(found) if len(found) > 1 else (), tuple(left_out))
+
+
+def _read(path: Path) -> RunFile | Result:
+    content = json_io.read(path, _REMEDY)
+    kind = result.kind(content)
+    if kind not in ("run", "ab", "compare"):
+        reason = f"there is no page of {units.article(f'{kind} file')}" if kind else "unknown format"
+        json_io.refuse(path, reason, _REMEDY)
+    if kind == "run":
+        return run_file.parse(path, run_file.check(path, content))
+    return result.parse(path, content)
+
+
+def _base(found: Sequence[RunFile | Result]) -> tuple[RunFile, ...]:
+    """Return all files but the first, as runs of the same environment."""
+    distinct([one.path for one in found])
+    runs = []
+    for one in found:
+        if isinstance(one, Result):
+            kind = units.article(f"{one.command} file")
+            raise UsageError(f"{one.path}: {kind} cannot be compared with other files; give it alone")
+        runs.append(one)
+    first, *base = runs
+    for run in base:
+        if fields := comparison.differing_fields([run], [first]):
+            raise UsageError(
+                f"{run.path} and {first.path} have different environments "
+                f"({clean(comparison.describe_fields(fields))}); "
+                "give runs of one environment"
+            )
+    return tuple(base)
+
+
+def compose(sources: Sources, thresholds: Thresholds) -> View:
+    """Return the view of files."""
+    main = sources.first
+    with json_io.refusing(main.path, "damaged", "save it again"):
+        if isinstance(main, Result):
+            return _of_result(main)
+        judged = _against(main, sources.base, thresholds) if sources.base else _saved(main)
+        return _of_run(main, sources.base, judged, sources.left_out)
+
+
+def _of_result(found: Result) -> View:
+    benchmarks, common = _benchmarks(found.rows)
+    facts: list[tuple[str, str]] = []
+    if found.environment is not None:
+        busy = found.contention_share
+        facts.append(("took", f"{found.seconds:,.0f} s"))
+        facts += [] if busy is None else [("CPU time of other programs", units.fraction(busy))]
+        facts += environment_facts(found.environment)
+    notes = found.all_notes()
+    if found.interrupted:
+        text = "The comparison was interrupted: benchmarks without a verdict by then are undecided."
+        notes = (text, *notes)
+    judged = Verdicts(found, found.thresholds, tuple(causes.of_result(found)))
+    return View(found.command, found.path.name, common, benchmarks, judged, facts=tuple(facts), notes=notes)
+
+
+def _of_run(run: RunFile, base: Sequence[RunFile], judged: Verdicts | None, left_out: Sequence[str]) -> View:
+    benchmarks, common = _benchmarks(judged.result.rows if judged else (), run, base)
+    taken = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
+    facts = (*taken, *environment_facts(run.environment or {}))
+    notes = (*(judged.result.notes if judged else ()), *left_out)
+    return View("run", run.path.name, common, benchmarks, judged, facts=facts, notes=notes)
+
+
+def _benchmarks(
+    rows: Sequence[Compared], run: RunFile | None = None, base: Sequence[RunFile] = ()
+) -> tuple[tuple[BenchmarkView, ...], str]:
+    """Return the benchmarks of a run and those that have a verdict, and what all have in common."""
+    timed = run.benchmarks if run else {}
+    judged = {row.fullname: row for row in rows}
+    cut = {one.fullname: str(one.error) for one in run.part.incomplete} if run else {}
+    names = list(dict.fromkeys([*timed, *judged, *cut]))
+    labels = {**labels_in(names), **{name: row.labels for name, row in timed.items() if row.labels}}
+    titled, common = titles(names, [labels[name] for name in names])
+    found = tuple(
+        BenchmarkView(
+            name,
+            *title,
+            labels[name],
+            judged.get(name),
+            timed.get(name),
+            tuple(one.benchmarks[name] for one in base if name in one.benchmarks),
+            cut.get(name, ""),
+        )
+        for name, title in zip(names, titled, strict=True)
+    )
+    return found, common
+
+
+def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> Verdicts:
+    found = replace(
+        of_runs(base, [run], thresholds), head=_ITSELF, shard=str(run.shard) if run.shard else None
+    )
+    return Verdicts(found, thresholds, tuple(causes.of_result(found)))
+
+
+@dataclass(frozen=True)
+class _Turns:
+    """How the benchmarks with one base were timed in turns, as far as a page tells it."""
+
+    repeat: Repeat | None = None
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """How the benchmarks of a run were judged: its `compared`, see docs/formats.md."""
+
+    effect: Level
+    family_level: Level
+    own_level: Level
+    turns: tuple[_Turns, ...] = ()
+
+
+def _saved(run: RunFile) -> Verdicts | None:
+    """Return the verdicts of `--benchmark-compare` that were saved with a run; None: there are none."""
+    found = {name: saved for name, one in run.benchmarks.items() if (saved := one.part.comparison)}
+    if not found:
+        return None
+    rows = [_compared(name, one) for name, one in found.items()]
+    compared = codec.decode(run.part.compared, _Terms) if run.part.compared else None
+    in_turns = {name for name, one in found.items() if one.get("in_turns")}
+    turns = compared.turns if compared else ()
+    repeat = turns[0].repeat if len(turns) == 1 else None  # with several bases there are several
+    told = causes.told(rows, lambda names: repeat if in_turns.issuperset(names) else None, whole=False)
+    records = sorted({str(one["against"]) for one in found.values() if one.get("against") is not None})
+    base = Side(f"record {', '.join(records)}" if records else "other runs")
+    thresholds = None
+    if compared:
+        rules = Settings.from_json(run.part.settings)
+        thresholds = Thresholds(compared.effect, compared.family_level, compared.own_level, rules=rules)
+    result = Result("compare", base, _ITSELF, Comparison(rows), thresholds or Thresholds(0.0))
+    return Verdicts(result, thresholds, tuple(told))
+
+
+def _compared(name: str, saved: Mapping[str, Any]) -> Compared:
+    try:
+        return Compared.from_json(saved, name)
+    except json_io.DAMAGE as error:
+        why = f"damaged: its verdict: {json_io.damage(error)}"
+        return Compared(name, Judgement("incomparable", why), None)
+
+
+def environment_facts(environment: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return name and value of each known field."""
+    if not environment:
+        return ()
+    commit = environment.get("commit")
+    changed = ", with uncommitted changes" if environment.get("dirty") else ""
+    libraries = environment.get("libraries")
+    listed = libraries if isinstance(libraries, list | tuple) else ()
+    found = {
+        "processor": environment.get("cpu"),
+        "threads": environment.get("threads"),
+        "GPU": json_io.fields(environment.get("gpu")).get("name"),
+        "system": environment.get("system"),
+        "Python": environment.get("python"),
+        "libraries": " · ".join(" ".join(map(str, one)) for one in listed if isinstance(one, list | tuple)),
+        "commit": commit and f"{str(commit)[:_SHORT_COMMIT]}{changed}",
+    }
+    return tuple((name, str(value)) for name, value in found.items() if value)

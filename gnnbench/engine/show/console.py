@@ -1,0 +1,130 @@
+"""What a terminal shows: the console that writes it, and documents as text."""
+
+import io
+from collections.abc import Iterable
+from itertools import compress
+from typing import IO, Any
+
+import rich.console
+from rich.cells import cell_len
+from rich.console import ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.segment import Segment
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from ..ground.errors import printable
+from .document import Column, Document, Heading, Note, Table
+from .lines import folded, wrapped
+from .names import clean
+
+UNLIMITED = 10_000
+"""Width of a console that is not a terminal: lines are not broken."""
+_STYLES = {
+    "heading": "bold",
+    "slower": "red",
+    "accepted": "cyan",
+    "faster": "green",
+    "undecided": "yellow",
+    "incomparable": "yellow",
+    "ignored": "dim",
+    "fastest": "bold",
+}
+_SHORT = ("dir", "on")
+"""Columns of names that are never broken."""
+_FEWEST = 10
+"""Characters of a column of names, at least."""
+
+
+class Console(rich.console.Console):
+    """A console of rich on which names from files cannot control the terminal: it replaces their characters.
+
+    Numbers are not highlighted, and `:name:` does not become a picture.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, emoji=False, **options)
+
+    @property
+    def file(self) -> IO[str]:
+        """The stream itself, past those that only stand before it: rich's own, and the command's."""
+        stream = super().file
+        return getattr(stream, "rich_proxied_file", stream)
+
+    @file.setter
+    def file(self, stream: IO[str]) -> None:
+        self._file = stream
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return a text with its styles; replaced here too, as the width of a column is measured before."""
+        return super().render_str(printable(text), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render something in pieces; rich's own pieces that control the terminal stay as they are."""
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else piece._replace(text=printable(piece.text))
+
+
+class Folded:
+    """A name in a cell, broken at its natural separators if the column is narrow."""
+
+    def __init__(self, name: str) -> None:
+        self._name = clean(name)
+
+    def __rich_console__(self, console: rich.console.Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines."""
+        for line in folded(self._name, options.max_width):
+            yield Text(line, overflow="fold")
+
+    def __rich_measure__(self, console: rich.console.Console, options: ConsoleOptions) -> Measurement:
+        """Return the least and the largest width."""
+        length = cell_len(self._name)
+        return Measurement(min(length, _FEWEST), length)
+
+
+def terminal(document: Document, width: int | None, *, colour: bool) -> str:
+    """Write a document for a terminal.
+
+    Args:
+        width: characters per line; None: the output is not a terminal, and no line is broken.
+    """
+    out = io.StringIO()
+    console = Console(file=out, width=width or UNLIMITED, force_terminal=colour)
+    for block in document:
+        match block:
+            case Table():
+                console.print()
+                console.print(Text(clean(block.sentence or block.heading), "bold"))
+                console.print(_drawn(block))
+            case Heading():
+                console.print()
+                console.print(Text(wrapped(block.text, width), "bold"), soft_wrap=True)
+            case Note():
+                text = f"{block.text}: {block.command}" if block.command else block.text
+                out.write(f"{wrapped(text, width)}\n")
+    return out.getvalue()
+
+
+def _drawn(table: Table) -> RichTable:
+    header = not table.sentence
+    drawn = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=header)
+    for column in table.columns:
+        whole = column.kind not in ("name", "text") or column.title in _SHORT
+        right = column.is_number and header
+        drawn.add_column(clean(column.title), justify="right" if right else "left", no_wrap=whole)
+    once, above = [column.once for column in table.columns], None
+    for row in table.rows:
+        names = list(compress(row, once))
+        shown = [None if names == above and hide else value for value, hide in zip(row, once, strict=True)]
+        drawn.add_row(*map(_cell, table.columns, shown))
+        above = names
+    return drawn
+
+
+def _cell(column: Column, value: Any) -> Text | Folded:
+    found = column.shown(value)
+    return (
+        Folded(found.text)
+        if column.kind in ("name", "text")
+        else Text(found.text, _STYLES.get(found.style, ""))
+    )

@@ -1,0 +1,166 @@
+"""What all outputs are made of: tables of values, headings, notes and commands.
+
+Who makes a document gives values; each writer cleans names and texts, which may come from files. The writers
+are in `console.py` (terminal), `markdown_text.py` and, for pages, `templates/tables.html`.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from ..ground import units
+from ..ground.labels import Labels
+from ..judge.memory import MemoryChange
+from .names import Names, groups
+
+Kind = Literal[
+    "name",
+    "text",
+    "number",
+    "time",
+    "ratio",
+    "interval",
+    "verdict",
+    "effect",
+    "fraction",
+    "size",
+    "count",
+    "memory",
+    "shown",
+]
+Output = Literal["terminal", "markdown", "page"]
+EVERYWHERE = ("terminal", "markdown", "page")
+_LARGEST_EFFECT = 10.0
+"""Largest minimum detectable effect that is shown exactly, as a fraction."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a cell shows."""
+
+    text: str
+    sort: float | None = None
+    """What a page sorts by; None: the text."""
+    style: str = ""
+    """The verdict in whose colour it is, or how it is marked; empty: it is not."""
+
+
+def _ratio(found: tuple[float, bool]) -> Shown:
+    value, changed = found
+    return Shown(units.ratio(value, changed=changed), value)
+
+
+def _memory(found: MemoryChange) -> Shown:
+    if not found.changed:
+        return Shown("")
+    more = found.head_bytes - found.base_bytes
+    style = "ignored" if found.excused else "slower" if found.is_more else "faster"
+    return Shown(f"{'+' if found.is_more else '-'}{units.size(abs(more))}", more, style)
+
+
+def effect(value: float) -> str:
+    """Write a minimum detectable effect: `4.1%`, `over 1000%`."""
+    return units.fraction(value) if value <= _LARGEST_EFFECT else f"over {units.fraction(_LARGEST_EFFECT)}"
+
+
+_KINDS: Mapping[Kind, Callable[[Any], Shown]] = {
+    "time": lambda seconds: Shown(units.seconds(seconds), seconds),
+    "ratio": _ratio,
+    "interval": lambda bounds: Shown(units.interval(*bounds), bounds[0]),
+    "verdict": lambda word: Shown(word, None, word),
+    "effect": lambda value: Shown(effect(value), value),
+    "fraction": lambda value: Shown(units.fraction(value), value),
+    "size": lambda count: Shown(units.size(count), count),
+    "count": lambda number: Shown(str(number), number),
+    "memory": _memory,
+}
+"""How a value is shown. A ratio comes with whether it surely differs from 1, an interval is its bounds."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    title: str
+    kind: Kind = "name"
+    of: Callable[[Any], Any] = lambda row: row
+    """Returns the value for a row; None: the cell is empty."""
+    outputs: Collection[str] = EVERYWHERE
+    """Of `Output`."""
+    seldom: bool = False
+    """Whether a table leaves it out if all its cells are empty."""
+    once: bool = False
+    """Whether a terminal leaves it empty where all such columns repeat the row above."""
+    aside: bool = False
+    """Whether a narrow page leaves it out."""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is aligned right."""
+        return self.kind not in ("name", "text", "verdict", "shown")
+
+    def shown(self, value: Any) -> Shown:
+        """Return what the cell of a value shows; names and texts are as they are in the file."""
+        if value is None or value == "":
+            return Shown("")
+        if isinstance(value, Shown):
+            return value
+        return _KINDS.get(self.kind, lambda text: Shown(str(text)))(value)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; None stands for an empty cell."""
+
+    heading: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+    sentence: str = ""
+    """What the table has, if its heading is none."""
+
+    @classmethod
+    def of(cls, heading: str, columns: Sequence[Column], found: Iterable[Any]) -> Self:
+        """Make a table of the values that the columns return for each row."""
+        return cls(heading, columns, [tuple(column.of(row) for column in columns) for row in found])
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The heading of what follows."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Note:
+    """A line below a table, or a command and what it does."""
+
+    text: str
+    command: str = ""
+
+
+Document = Sequence[Table | Heading | Note]
+
+
+def chosen(columns: Sequence[Column], output: Output, rows: Collection[Any]) -> list[Column]:
+    """Return the columns of an output, without the seldom ones that are empty in all rows."""
+    there = [column for column in columns if output in column.outputs]
+    seldom = [column for column in there if column.seldom or output == "page"]
+    empty = [column for column in seldom if not any(column.shown(column.of(row)).text for row in rows)]
+    return [column for column in there if column not in empty]
+
+
+def table(
+    names: Names, columns: Sequence[Column], found: Mapping[str, Any], output: Output = "terminal"
+) -> Table:
+    """Return a table of benchmarks: their names, and the columns."""
+    shown = chosen(columns, output, [found[name] for name in names.cells])
+    rows = [(*cells, *(column.of(found[name]) for column in shown)) for name, cells in names.cells.items()]
+    return Table(names.shared, (*map(Column, names.columns), *shown), rows)
+
+
+def tables(
+    labels: Mapping[str, Labels | None], columns: Sequence[Column], found: Mapping[str, Any]
+) -> list[Table]:
+    """Return a table for each heading, and one for benchmarks without labels."""
+    return [table(names, columns, found) for names in groups(labels)]

@@ -1,0 +1,98 @@
+"""Publish comments on pull requests with GitHub's own command, gh."""
+
+import json
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from typing import Any
+
+from ..ground.errors import UsageError, one_line
+
+_REPOSITORY = re.compile(r"[\w-][\w.-]*/(?!\.{1,2}$)[\w.-]+", re.ASCII)
+_SECONDS = 120.0
+"""The time of each call of gh."""
+_LONGEST_MESSAGE = 200
+_VIEWER = "query { viewer { login } }"
+"""The REST API does not return the account of a workflow's token."""
+_RIGHT = "`pull-requests: write`, which a workflow that a fork's pull request starts never gets"
+
+
+@dataclass(frozen=True)
+class PullRequest:
+    """A pull request whose comments are written with gh, which has its own settings of host and token."""
+
+    repository: str
+    """OWNER/NAME."""
+    number: int
+
+    @classmethod
+    def parse(cls, repository: str, number: str) -> "PullRequest":
+        """Check the settings."""
+        if not repository:
+            raise UsageError("no repository: give --repository OWNER/NAME, or set GITHUB_REPOSITORY")
+        if not _REPOSITORY.fullmatch(repository):
+            raise UsageError(f"repository {repository!r} must be OWNER/NAME")
+        if not (number.isascii() and number.isdecimal() and 0 < int(number) < 2**31):
+            raise UsageError(f"pull request {number!r} must be a number, as in 12")
+        return cls(repository, int(number))
+
+    def publish(self, body: str, marker: str) -> tuple[str, bool]:
+        """Create a comment, or update the one that this account made before.
+
+        Args:
+            marker: last line of the comment; this account's comment with the same marker is updated.
+
+        Returns:
+            The comment's URL, and whether it was updated.
+        """
+        (account,) = _api("graphql", "--raw-field", f"query={_VIEWER}", "--jq", ".data.viewer.login | tojson")
+        issues = f"repos/{self.repository}/issues"
+        comments = f"{issues}/{self.number}/comments"
+        said = "{id, body, login: .user.login}"
+        found = _api("--paginate", f"{comments}?per_page=100", "--jq", f".[] | {said} | tojson")
+        known = [
+            one["id"]
+            for one in found
+            if one["login"] == account and (one["body"] or "").rstrip().endswith(marker)
+        ]
+        to = (
+            ["--method", "PATCH", f"{issues}/comments/{known[0]}"]
+            if known
+            else ["--method", "POST", comments]
+        )
+        (url,) = _api(*to, "--field", "body=@-", "--jq", ".html_url | tojson", text=f"{body}\n{marker}\n")
+        return one_line(str(url)), bool(known)
+
+
+def marker(title: str) -> str:
+    """Return the hidden line that identifies the comment with this title."""
+    name = "".join(c if c.isascii() and c.isalnum() else f"%{ord(c):x}." for c in title)
+    return f"<!-- gnnbench comment {name or 'untitled'} -->"
+
+
+def _api(*words: str, text: str = "") -> list[Any]:
+    """Return the JSON values that `gh api` prints, one a line; it can read a text."""
+    try:
+        done = subprocess.run(  # noqa: S603 - what gh is given is checked, or a text
+            ["gh", "api", *words],  # noqa: S607
+            input=text,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=_SECONDS,
+            check=False,
+            env={**os.environ, "GH_PROMPT_DISABLED": "1"},
+        )
+    except FileNotFoundError:
+        raise UsageError(
+            "gh, which posts the comment, is not installed: https://cli.github.com, or write it with -o FILE"
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"gh did not finish in {_SECONDS:g} s; try again later") from None
+    if done.returncode:
+        reason = one_line(" ".join(done.stderr.split()))[:_LONGEST_MESSAGE]
+        raise UsageError(f"gh did not post the comment: {reason}; its token needs {_RIGHT}")
+    try:
+        return [json.loads(line) for line in done.stdout.splitlines()]
+    except ValueError:
+        raise UsageError("gh did not print JSON; update it") from None

@@ -1,0 +1,127 @@
+"""What a measurement says: time, interval, facts and notes, as tables and pages show them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..ground import units
+from ..ground.cpu import CONTENDED
+from ..measure import estimate
+from ..measure.measurement import Measurement
+from ..store.benchmark import Benchmark
+from .document import Shown
+
+Side = Literal["base", "head"]
+NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time or --gnn-time"
+_DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
+_CLOCK_SET = "measurements without a positive time were left out, as if the clock was set: run again"
+TO_DO = (_DISTURBED, NO_INTERVAL, _CLOCK_SET)
+"""Notes about which a reader can do something; they come first."""
+
+
+@dataclass(frozen=True)
+class ProcessBlocks:
+    """The blocks of one benchmark in one process."""
+
+    side: Side
+    blocks_ns: tuple[float, ...]
+    """Median of each block (each has its own layout), in the order of measurement."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A benchmark's time and its interval."""
+
+    seconds: float
+    low_seconds: float | None
+    """Lower bound of the interval; None, as `high_seconds`: too few blocks."""
+    high_seconds: float | None
+    location: str
+    """Name of the estimate."""
+    facts: tuple[tuple[str, str], ...] = ()
+    """Further facts: name and value."""
+    remarks: tuple[str, ...] = ()
+
+
+def time_of(one: Benchmark) -> Measured | None:
+    """Return the time of a benchmark; None: nothing was measured, or in several processes."""
+    measured = one.part.measurement
+    if measured is None:
+        return _plain(one)
+    if len(measured.processes) != 1 or not measured.blocks_ns:
+        return None
+    measured.summarize()
+    blocks = f"{len(measured.blocks_ns):,}"
+    facts = [
+        ("layouts", blocks if measured.layouts == "sampled" else f"{blocks} blocks on one layout"),
+        ("calls in a round", f"{measured.iterations:,}"),
+        ("clock", measured.clock),
+        ("stopped by", str(measured.stopped_by)),
+    ]
+    if len(measured.modes) > 1:
+        texts = (
+            f"{units.seconds(mode.median_ns / 1e9)} ({units.fraction(mode.share)})" for mode in measured.modes
+        )
+        facts.append(("layout modes", ", ".join(texts)))
+    if (growth := one.part.resident_growth_bytes) is not None:
+        facts.append(("resident set", f"grows by {units.size(growth)} in a call"))
+    return Measured(*times(measured), estimate.NAME, tuple(facts), tuple(remarks(measured)))
+
+
+def _plain(one: Benchmark) -> Measured | None:
+    """Return the time from pytest-benchmark's rounds, or from its median; None: it has neither."""
+    if rounds := one.rounds_seconds:
+        found = estimate.estimate(np.array(rounds))
+        facts = (("rounds", f"{len(rounds):,}"),)
+        remarks = (NO_INTERVAL,) if None in (found.low, found.high) else ()
+        name = "first decile of the rounds"
+        return Measured(found.location, found.low, found.high, name, facts, remarks)
+    if one.median_seconds is None:
+        return None
+    return Measured(one.median_seconds, None, None, "median of pytest-benchmark")
+
+
+def processes_of(one: Benchmark, side: Side) -> tuple[ProcessBlocks, ...]:
+    """Return the blocks of each process; without gnnbench's part, pytest-benchmark's rounds."""
+    measured = one.part.measurement
+    if measured is None:
+        rounds = tuple(seconds * 1e9 for seconds in one.rounds_seconds)
+        return (ProcessBlocks(side, rounds),) if rounds else ()
+    return tuple(
+        ProcessBlocks(side, tuple(map(float, estimate.block_values(process.blocks_ns))))
+        for process in measured.processes
+        if process.blocks_ns
+    )
+
+
+def times(measured: Measurement) -> tuple[float, float | None, float | None]:
+    """Return the estimate and the bounds of its interval, in seconds, of a measurement with blocks."""
+    assert measured.location_ns
+    low, high = (ns and ns / 1e9 for ns in (measured.low_ns, measured.high_ns))
+    return measured.location_ns / 1e9, low, high
+
+
+def half_width(middle: float, low: float | None, high: float | None) -> Shown:
+    """Return the larger half-width of an interval as a fraction of the estimate; `?`: a bound is missing."""
+    if low is None or high is None:
+        return Shown("?")
+    width = max(high - middle, middle - low) / middle
+    return Shown(units.fraction(width), width)
+
+
+def remarks(measured: Measurement) -> list[str]:
+    """Return the notes on a measurement."""
+    whole = measured.whole_call
+    found = {
+        _DISTURBED: (measured.contention_share or 0) > CONTENDED,
+        NO_INTERVAL: None in (measured.low_ns, measured.high_ns),
+        _CLOCK_SET: measured.rejected_rounds,
+        f"only timed, so ops, peak and sync are empty: {whole}": whole,
+        f"timed in one place of memory, others may differ: {measured.in_place}": (
+            measured.in_place and not whole
+        ),
+        "changes its inputs, so each call sees other values": measured.changes_inputs,
+    }
+    not_copied = [f"inputs of this type stay in one place of memory: {name}" for name in measured.not_copied]
+    return [*not_copied, *(remark for remark, holds in found.items() if holds)]

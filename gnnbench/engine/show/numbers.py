@@ -1,0 +1,220 @@
+"""The data of a page's rows, which the browser shows when a row is opened: facts, counts, layouts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..ground import units
+from ..measure.counter_changes import Counters
+from ..measure.estimate import SHOWN_LEVEL
+from .document import effect
+from .measured import Side
+from .names import LONGEST, clean
+from .view import BenchmarkView
+from .wording import memory_sentence, reasons, sees
+
+_POINTS = 150_000
+"""Most layouts of all benchmarks together; each takes about two bytes of the page."""
+_OPERATORS = 60_000
+"""Most operators of all benchmarks together."""
+_FEWEST = 5
+"""At least this many layouts per process and operators per benchmark."""
+MOST_POINTS = 600
+"""Most layouts of one benchmark that are drawn."""
+_DIGITS = 1000.0
+"""Times are rounded to 1 / this of the benchmark's time: 0.1 %."""
+_WORDS = {"base": "older", "head": "this"}
+
+
+class Numbers:
+    """Data of all rows."""
+
+    def __init__(self, benchmarks: tuple[BenchmarkView, ...]) -> None:
+        """Choose how many layouts and operators of each benchmark to keep."""
+        processes = sum(len(one.processes) for one in benchmarks)
+        self.points = min(max(_POINTS // max(processes, 1), _FEWEST), MOST_POINTS)
+        """Most layouts of a process that are drawn."""
+        self._operators = max(_OPERATORS // max(len(benchmarks), 1), _FEWEST)
+        self.rows = [self._row(one) for one in benchmarks]
+        self.thinned = sum(
+            any(len(process.blocks_ns) > self.points for process in one.processes) for one in benchmarks
+        )
+        """Number of benchmarks with more layouts than are drawn."""
+
+    def _row(self, one: BenchmarkView) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "facts": [[clean(text, LONGEST) for text in fact] for fact in facts(one)],
+            "notes": [clean(note, LONGEST) for note in notes(one)],
+        }
+        if operators := _operators(one.counters):
+            shown = operators[: self._operators]
+            row["operators"] = [[clean(name, LONGEST), count] for name, count in shown]
+            row["more"] = len(operators) - len(shown)
+        if one.processes:
+            found = thinned(one, self.points)
+            row |= {
+                "unit": found.unit,
+                "step": found.step,
+                "interval": [
+                    [round(value / found.step, 1) for value in interval.values()]
+                    for interval in found.interval(one)
+                ],
+                "processes": [
+                    [name, int(side == "head"), count, quantiles, times]
+                    for name, side, count, quantiles, times in zip(
+                        found.names(), found.sides, found.counts, found.quantiles, found.times, strict=True
+                    )
+                ],
+            }
+        return row
+
+
+def facts(one: BenchmarkView) -> list[tuple[str, str]]:
+    """Return name and value of the facts shown in an opened row."""
+    found = []
+    if judged := one.judgement:
+        found.append(("verdict", f"{judged.verdict}: {judged.reason}"))
+        if judged.own_low is not None:
+            found.append(("per-benchmark interval", units.interval(judged.own_low, judged.own_high, 3)))
+        if (detectable := sees(judged)) is not None:
+            found.append(("minimum detectable effect", effect(detectable)))
+        if judged.base_processes or judged.head_processes:
+            found.append(("processes", f"{judged.base_processes} older, {judged.head_processes} newer"))
+    if one.memory:
+        found.append(("verdict on memory", memory_sentence(one.memory)))
+    if measured := one.time:
+        low, high = measured.low_seconds, measured.high_seconds
+        if low is not None and high is not None:
+            name = f"{units.level(SHOWN_LEVEL)} interval of the time"
+            found.append((name, f"{units.seconds(low)} to {units.seconds(high)}"))
+        found += [("estimate", measured.location), *measured.facts]
+    if limit := one.limit:
+        least = f"{units.size(limit.least.bytes)} moved, {limit.least.flops / 1e6:,.1f} million operations"
+        found.append(
+            ("fraction of the roofline bound", f"{units.fraction(limit.fraction)}; at least {least}")
+        )
+    return [*found, *_counts(one.counters)]
+
+
+def _counts(counters: Counters | None) -> list[tuple[str, str]]:
+    if not counters:
+        return []
+    found = [("host-device synchronisations", f"{counters.host_reads:,}")]
+    if (peak := counters.memory.get("peak_bytes")) is not None:
+        found.append(("peak memory", f"{units.size(peak)} more than before the call"))
+    if (allocated := counters.memory.get("allocated_bytes")) is not None:
+        found.append(("allocated", units.size(allocated)))
+    return found
+
+
+def _operators(counters: Counters | None) -> list[tuple[str, int]]:
+    """Return name and number of calls, also of other libraries' functions, the most frequent first."""
+    kinds = [counters.counts.get(kind, {}) for kind in ("operators", "library_calls")] if counters else []
+    return sorted((one for counts in kinds for one in counts.items()), key=lambda one: -one[1])
+
+
+def notes(one: BenchmarkView) -> list[str]:
+    """Return the notes on a benchmark."""
+    found = [*one.notes]
+    if one.error:
+        found.insert(0, f"interrupted: {one.error}")
+    if one.time:
+        found += one.time.remarks
+    if one.limit and one.limit.note:
+        found.append(f"above the roofline bound: {one.limit.note}")
+    return found
+
+
+def remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]:
+    """Return the notes on each benchmark by label, without those that a table of changed ones shows."""
+    found = []
+    for one in benchmarks:
+        why = reasons(one.judgement) if one.judgement else []
+        in_table = one.notes if one.is_changed else ()
+        said = [f"interrupted: {one.error}", *in_table]
+        found.append((one.label, [*why, *(note for note in notes(one) if note not in said)]))
+    return found
+
+
+@dataclass(frozen=True)
+class Thinned:
+    """Times of layouts by process, as multiples of `step`."""
+
+    step: float
+    """Rounding step, in `unit`."""
+    unit: str
+    sides: tuple[Side, ...]
+    """Side of each process."""
+    counts: tuple[int, ...]
+    """Number of layouts that each process measured."""
+    quantiles: tuple[tuple[int, ...], ...]
+    """Minimum, p10, median, p90 and maximum over all layouts of each process."""
+    times: tuple[tuple[int, ...], ...]
+    """Times of each process in the order of measurement; if there are too many, evenly spaced ones."""
+
+    def names(self) -> list[str]:
+        """Return the labels of the processes: `older 1`, `older 2`, `this run`."""
+        found = []
+        for number, side in enumerate(self.sides):
+            several = self.sides.count(side) > 1
+            place = self.sides[: number + 1].count(side)
+            found.append(f"{_WORDS[side]} {place}" if several or side == "base" else "this run")
+        return found
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the layouts as rows of the chart."""
+        return [
+            {
+                "process": name,
+                "side": side,
+                "order": order / max(len(times) - 1, 1),
+                "time": steps * self.step,
+            }
+            for name, side, times in zip(self.names(), self.sides, self.times, strict=True)
+            for order, steps in enumerate(times)
+        ]
+
+    def interval(self, benchmark: BenchmarkView) -> list[dict[str, float]]:
+        """Return the benchmark's time and interval as a row of the chart, in `unit`."""
+        found = benchmark.time
+        if found is None:
+            return []
+        divisor = units.scale(found.seconds)[0]
+        low, high = (
+            found.seconds if bound is None else bound for bound in (found.low_seconds, found.high_seconds)
+        )
+        return [{"low": low / divisor, "high": high / divisor, "time": found.seconds / divisor}]
+
+
+def thinned(benchmark: BenchmarkView, most: int) -> Thinned:
+    """Return the layouts of a benchmark."""
+    blocks = [np.array(process.blocks_ns) / 1e9 for process in benchmark.processes]
+    middle = benchmark.seconds or float(np.median(np.concatenate(blocks)))
+    divisor, unit = units.scale(middle)
+    step = float(f"{middle / divisor / _DIGITS:.3g}")
+    return Thinned(
+        step,
+        unit,
+        tuple(process.side for process in benchmark.processes),
+        tuple(map(len, blocks)),
+        tuple(_whole(_quantiles(one), step * divisor) for one in blocks),
+        tuple(_whole(_spaced(one, most), step * divisor) for one in blocks),
+    )
+
+
+def _quantiles(values: "np.typing.NDArray[np.float64]") -> "np.typing.NDArray[np.float64]":
+    """Return `Thinned.quantiles`; ten times as fast as numpy.quantile."""
+    places = np.array((0, 0.1, 0.5, 0.9, 1)) * (len(values) - 1)
+    return np.interp(places, np.arange(len(values)), np.sort(values))
+
+
+def _spaced(values: "np.typing.NDArray[np.float64]", most: int) -> "np.typing.NDArray[np.float64]":
+    if len(values) <= most:
+        return values
+    return values[np.linspace(0, len(values) - 1, max(most, 1)).astype(int)]
+
+
+def _whole(values: Sequence[float] | Any, step: float) -> tuple[int, ...]:
+    return tuple(np.rint(np.asarray(values) / step).astype(int).tolist())

@@ -1,0 +1,181 @@
+"""The charts of a view, with message, caption and description."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any, Literal
+
+from ..ground import units
+from . import numbers
+from .charts import forest, times
+from .style import Style
+from .view import BenchmarkView, Verdicts, View
+
+Place = Literal["verdicts", "benchmark", "platforms", "times"]
+
+_MOST_CHANGED = 8
+"""Most changed benchmarks whose distributions are drawn."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One chart."""
+
+    place: Place
+    message: str
+    """The main result, one sentence."""
+    note: str
+    """How to read the chart."""
+    text: str
+    """Description for readers who cannot see it."""
+    draw: Callable[[Style], dict[str, Any]]
+    """Returns the Vega-Lite spec."""
+    rows: int = 0
+    """Number of named rows; a style may draw fewer."""
+
+    def caption(self, style: Style) -> str:
+        """Return the note, with how many rows a style draws if it is not all."""
+        left_out = f" {style.most_rows} of {self.rows:,} are drawn." if self.rows > style.most_rows else ""
+        return f"{self.note}{left_out}"
+
+
+def pictures(view: View) -> Iterator[Picture]:
+    """Yield the charts of a view, the most important first."""
+    if view.judged:
+        with_ratio = [
+            one for one in view.benchmarks if (found := one.judgement) and found.ratio and not found.same_code
+        ]
+        if with_ratio:
+            yield _forest(view, view.judged, with_ratio)
+        for benchmark in [one for one in view.moved if one.processes][:_MOST_CHANGED]:
+            yield _distribution(benchmark)
+    groups = view.side_by_side
+    for title, where in zip(groups, graphs(groups), strict=True):
+        yield _platforms(title, where, groups[title])
+    if timed := [one for one in view.benchmarks if one.seconds and not view.judged]:
+        yield _times(timed)
+
+
+def graphs(groups: Mapping[str, Mapping[str, Sequence[BenchmarkView]]]) -> list[str]:
+    """Return a short name of each group of `View.side_by_side`: its graph, and in what else groups differ."""
+    labels = [
+        next(one.labels for ones in rows.values() for one in ones if one.labels) for rows in groups.values()
+    ]
+    every = [tuple(known.inputs.values()) for known in labels]
+    differs = [len(set(values)) > 1 for values in zip(*every, strict=True)]
+    return [", ".join(compress(values, (True, *differs[1:]))) for values in every]
+
+
+def _forest(view: View, judged: Verdicts, benchmarks: Sequence[BenchmarkView]) -> Picture:
+    there = {one.fullname for one in view.moved}
+    others = sorted(
+        (one for one in benchmarks if one.fullname not in there), key=lambda one: -abs(one.ratio - 1)
+    )
+    known = judged.thresholds
+    thin, thick, band = "", "", ""
+    if known:
+        thin, thick = (f"{units.level(level)} " for level in (known.family_level, known.own_level))
+        band = f"; grey: changes of less than {units.fraction(known.effect)}"
+
+    def draw(style: Style) -> dict[str, Any]:
+        shown = [*view.moved, *others][: style.most_rows]
+        rows = [(one.label, one.judgement) for one in shown if one.judgement]
+        return forest.chart(rows, known.effect if known else None, style)
+
+    same_code = f" {view.same_code}." if view.same_code else ""
+    note = (
+        f"Ratios with {thin}simultaneous intervals (thin) and {thick}per-benchmark intervals (thick){band}. "
+        "Slower: triangle to the right; faster: triangle to the left; same: circle; undecided: diamond; "
+        f"incomparable: cross; accepted: square; ignored: triangle up.{same_code}"
+    )
+    text = f"Forest plot of {units.count(len(benchmarks), 'ratio')}. {view.headline}."
+    return Picture("verdicts", view.headline, note, text, draw, len(benchmarks))
+
+
+def _distribution(benchmark: BenchmarkView) -> Picture:
+    def draw(style: Style) -> dict[str, Any]:
+        found = numbers.thinned(benchmark, numbers.MOST_POINTS // max(len(benchmark.processes), 1))
+        return times.layouts(found.rows(), found.interval(benchmark), found.names(), found.unit, style)
+
+    note = (
+        "Each dot is the median time of a layout. Each row is a process; its first layout is at the top. "
+        "Hollow: the older side. Dashed: the newer side's time, with its interval (grey)."
+    )
+    sides = [process.side for process in benchmark.processes]
+    text = (
+        f"Times by layout of {benchmark.label}: "
+        f"{units.count(sides.count('base'), 'process')} of the older side, "
+        f"{sides.count('head')} of the newer."
+    )
+    return Picture("benchmark", benchmark.change, note, text, draw)
+
+
+def _platforms(title: str, where: str, rows: dict[str, list[BenchmarkView]]) -> Picture:
+    best = {what: min(ones, key=_seconds) for what, ones in rows.items()}
+    wins = Counter(one.labels.platform for one in best.values() if one.labels).most_common()
+    winner, most = wins[0]
+    spread = sorted(rows, key=lambda what: -max(map(_seconds, rows[what])) / _seconds(best[what]))
+
+    def draw(style: Style) -> dict[str, Any]:
+        shown = [
+            {
+                "label": what,
+                "platform": one.labels.platform,
+                "relative": _seconds(one) / _seconds(best[what]),
+                "text": units.seconds(_seconds(one)) if one is best[what] else "",
+            }
+            for what in spread[: style.most_rows]
+            for one in rows[what]
+            if one.labels
+        ]
+        return times.platforms(shown, style)
+
+    if len(rows) == 1:
+        (what,) = rows
+        message = (
+            f"On {where}, {winner} took the least time for {what}, {units.seconds(_seconds(best[what]))}"
+        )
+    else:
+        others = "".join(f", {name} for {count}" for name, count in wins[1:])
+        message = f"On {where}, {winner} took the least time in {most} of {len(rows)} operations{others}"
+    note = (
+        f"{title}. The fastest time is at the right of each row; see its interval for its precision. "
+        "Rows with the largest differences come first."
+    )
+    text = f"Platforms side by side, {len(rows)} operations. {message}."
+    return Picture("platforms", message, note, text, draw, len(rows))
+
+
+def _times(benchmarks: Sequence[BenchmarkView]) -> Picture:
+    longest = sorted(benchmarks, key=lambda one: -_seconds(one))
+
+    def draw(style: Style) -> dict[str, Any]:
+        return times.chart([_time(one) for one in longest[: style.most_rows]], style)
+
+    first = longest[0]
+    message = f"{first.subject} takes longest{first.where}: {units.seconds(_seconds(first))}"
+    note = "Times, with intervals if known; the longest first."
+    return Picture(
+        "times",
+        message,
+        note,
+        f"Times of {units.count(len(benchmarks), 'benchmark')}. {message}.",
+        draw,
+        len(longest),
+    )
+
+
+def _time(one: BenchmarkView) -> dict[str, Any]:
+    """Return a row of the times' chart, in milliseconds; no interval without both bounds."""
+    time = _seconds(one)
+    low, high = (one.time.low_seconds, one.time.high_seconds) if one.time else (None, None)
+    if low is None or high is None:
+        low = high = time
+    text = units.seconds(time)
+    return {"label": one.label, "time": 1e3 * time, "low": 1e3 * low, "high": 1e3 * high, "text": text}
+
+
+def _seconds(benchmark: BenchmarkView) -> float:
+    assert benchmark.seconds
+    return benchmark.seconds

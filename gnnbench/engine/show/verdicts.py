@@ -1,0 +1,122 @@
+"""Verdicts as documents; the columns of all tables of verdicts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..ground import units
+from ..judge.comparison import Compared, Comparison
+from ..judge.schedule import Decision
+from .causes import Told, notes_of
+from .document import Column, Document, Note, Output, Shown, tables
+from .measured import half_width
+from .names import grouped, labels_of, short
+from .wording import memory_notes, reasons, result_notes, sees, shrunk
+
+
+def divided(benchmarks: Iterable[Any]) -> tuple[list[Any], str]:
+    """Return the benchmarks that have rows, and one line on those that run the same code on both sides.
+
+    The line is `31 same: they run the same code`; empty: there are none. Each benchmark has a `judgement`.
+    """
+    found = list(benchmarks)
+    shown = [one for one in found if not (one.judgement and one.judgement.same_code)]
+    count = len(found) - len(shown)
+    runs = "it runs" if count == 1 else "they run"
+    return shown, f"{count} same: {runs} the same code" if count else ""
+
+
+def newly_decided(decisions: Mapping[str, Decision], told: set[str]) -> list[str]:
+    """Return a line for each benchmark that was decided meanwhile, and one for those that run the same code.
+
+    Args:
+        told: the benchmarks that were decided at the last call; becomes those that are decided now.
+    """
+    decided = {name: one for name, one in decisions.items() if one.counts.decided}
+    new = {name: one for name, one in decided.items() if name not in told}
+    told.clear()  # of another comparison, they are told again
+    told.update(decided)
+    same_code = divided(new.values())[1]
+    lines = [
+        " ".join([one.judgement.verdict, *filter(None, standing(one)), name])
+        for name, one in new.items()
+        if not one.judgement.same_code
+    ]
+    return [same_code, *lines] if same_code else lines
+
+
+def standing(decision: Decision) -> tuple[str, str, str]:
+    """Return ratio, interval and pairs of a benchmark that is timed in turns."""
+    found = decision.judgement
+    return (
+        units.ratio(found.ratio, digits=3, changed=found.changed),
+        units.interval(found.low, found.high, 3),
+        units.count(decision.counts.pairs, "pair"),
+    )
+
+
+def _ratio(row: Any) -> tuple[float, bool] | None:
+    found = row.judgement
+    return (found.ratio, found.changed) if found and found.ratio is not None else None
+
+
+def _interval(row: Any) -> tuple[float, float] | None:
+    found = row.judgement
+    return (found.low, found.high) if found and found.low is not None else None
+
+
+def _spread(row: Any) -> Shown | None:
+    found = row.time
+    return found and half_width(found.seconds, found.low_seconds, found.high_seconds)
+
+
+def _results(row: Any) -> Shown | None:
+    """Return how the results agree; None: they are equal, or there is nothing to say."""
+    found = row.results
+    if found is None or (found.status == "equal" and not found.only_repeated and not found.reservation):
+        return None
+    style = ("slower" if found.fails else "ignored") if found.is_other else ""
+    status = "partly compared" if found.reservation else found.status
+    return Shown("kept" if found.only_repeated else status, None, style)
+
+
+COLUMNS = (
+    Column("time", "time", lambda row: row.seconds),
+    Column("±", "fraction", _spread, ("page",), aside=True),
+    Column("ratio", "ratio", _ratio),
+    Column("interval", "interval", _interval, aside=True),
+    Column("verdict", "verdict", lambda row: row.judgement and row.judgement.verdict),
+    Column("sees", "effect", lambda row: sees(row.judgement), ("terminal", "markdown"), seldom=True),
+    Column("memory", "memory", lambda row: row.memory, seldom=True),
+    Column("results", "text", _results, seldom=True),
+    Column("limit", "fraction", lambda row: row.limit and row.limit.fraction, ("page",), aside=True),
+    Column("peak", "size", lambda row: row.peak_bytes, ("page",), aside=True),
+    Column("operators", "count", lambda row: row.counters and row.counters.operators, ("page",), aside=True),
+)
+"""What tables of verdicts say of a benchmark after its name, in this order.
+
+A row is `Compared`, or `BenchmarkView` on a page.
+"""
+
+
+def named(output: Output, *titles: str) -> list[Column]:
+    """Return some of the columns that an output has."""
+    return [column for column in COLUMNS if output in column.outputs and column.title in titles]
+
+
+def document(found: Comparison, causes: Sequence[Told] = ()) -> Document:
+    """Return a table for each heading, the line on benchmarks that run the same code, notes, and causes."""
+    shown, same_code = divided(found.rows)
+    labels = labels_of(shown)
+    noted = [row for row in found.rows if row.notes or row.fullname in labels]
+    names = short(labels_of(noted))
+    remarks = [(names[row.fullname], _remarks(row, causes)) for row in noted]
+    lines = [same_code, *grouped(remarks), *shrunk((row.judgement for row in found.rows), "benchmark")]
+    lines += [line for one in causes for line in one.lines(names)]
+    by_name = {row.fullname: row for row in shown}
+    return [*tables(labels, COLUMNS, by_name), *map(Note, filter(None, lines))]
+
+
+def _remarks(row: Compared, causes: Sequence[Told]) -> list[str]:
+    """Return why there is no verdict, and what else changed, without what the causes say."""
+    of_memory, of_results = memory_notes(row.memory), result_notes(row.results)
+    return [*reasons(row.judgement), *of_memory, *of_results, *notes_of(row, causes)]

@@ -1,0 +1,242 @@
+"""Verdicts in sentences, the same in terminals, pages and comments."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..ground import units
+from ..judge.comparison import Agreement, Compared, Comparison
+from ..judge.memory import MemoryChange
+from ..judge.verdict import Judgement, Thresholds
+from .document import effect
+
+CHANGED = ("slower", "accepted", "faster")
+"""Verdicts on a changed time, in the order in which they are shown."""
+ORDER = ("slower", "accepted", "faster", "same", "undecided", "incomparable", "ignored")
+_PARTLY = "faster, outputs partly compared"
+_SELDOM = ("accepted", "ignored", _PARTLY)
+"""Verdicts that are counted only if there are any."""
+_COUNTED = (*ORDER[:3], _PARTLY, *ORDER[3:])
+_DECIDED = ("accepted", "faster", _PARTLY, "same")
+_OTHERS = (*_DECIDED, "undecided", "incomparable", "ignored")
+"""All verdicts but slower, in the order of a sentence."""
+
+
+class Judged(Protocol):
+    """A benchmark, as `Compared` or in a page."""
+
+    @property
+    def judgement(self) -> Judgement | None:
+        """None: it has no verdict, and is not counted."""
+
+    @property
+    def memory(self) -> MemoryChange | None:
+        """None: there is no verdict on its memory."""
+
+    @property
+    def results(self) -> Agreement | None:
+        """None: results were not compared, because both sides run the same code or nobody asked."""
+
+
+def word(judgement: Judgement, results: Agreement | None) -> str:
+    """Return a verdict as it is counted: a faster one apart, if its output was only partly compared."""
+    is_partly = judgement.verdict == "faster" and results is not None and results.reservation
+    return _PARTLY if is_partly else judgement.verdict
+
+
+def is_changed(row: Judged) -> bool:
+    """Return whether the time, the memory or the result changed, also where that is accepted."""
+    found, memory, results = row.judgement, row.memory, row.results
+    by_time = found is not None and found.verdict in CHANGED
+    return by_time or (memory is not None and memory.changed) or (results is not None and results.is_other)
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The main result."""
+
+    said: str
+    """What the exit code tells too: `2 of 5 benchmarks are slower, 1 needs more memory`."""
+    others: str
+    """The other verdicts, counted: `1 faster, 2 same`; empty: there are none."""
+
+    @property
+    def whole(self) -> str:
+        """Both, on one line."""
+        return f"{self.said}: {self.others}" if self.others else self.said
+
+
+def headline(rows: Sequence[Judged], effect: float | None = None) -> Headline:
+    """Return the main result: what fails; or else what is known not to, and what is not known."""
+    words = [word(row.judgement, row.results) for row in rows if row.judgement]
+    if not words:
+        return Headline("No benchmark in the result", "")
+    counts: Counter[str] = Counter(words)
+    more = sum(one.memory is not None and one.memory.fails for one in rows)
+    other = sum(one.results is not None and one.results.fails for one in rows)
+    said = _failed(len(words), counts["slower"], more, other)
+    others = ", ".join(_counted(counts[word], word, effect) for word in _OTHERS if counts[word])
+    if not said and all(one.judgement.same_code for one in rows if one.judgement):
+        said, others = f"{every(len(words), 'runs', 'run')} the same code", ""
+    elif not said and counts["ignored"] == len(words):
+        said, others = f"{every(len(words), 'is', 'are')} ignored", ""
+    elif not said:
+        said = _not_failed(len(words), counts)
+    return Headline(said, others)
+
+
+def times(word: str, factor: float) -> str:
+    """Write a ratio of times: `1.10x slower`, `1.25x faster`."""
+    if word in ("slower", "accepted"):
+        return f"{units.ratio(factor, '', changed=True)} slower"
+    return f"{units.ratio(1 / factor, '', changed=True)} faster"
+
+
+def change(found: Judgement) -> str:
+    """Write the ratio of a judgement that has one, and its verdict: `1.22x slower`, `0.80x faster`."""
+    less = "" if found.verdict == "faster" else "faster"
+    return f"{units.ratio(found.ratio, less, changed=found.changed)} {found.verdict}"
+
+
+def shrunk(judgements: Iterable[Judgement], noun: str) -> list[str]:
+    """Return the note on judgements, each of a `noun`, whose variance is mostly that of the others."""
+    count = sum(one.shrunk for one in judgements)
+    said = "variance between processes mostly estimated from the others"
+    return [f"{units.count(count, noun)}: {said}"] if count else []
+
+
+def _failed(total: int, slower: int, more: int, other: int) -> str:
+    """Say how many are slower, need more memory, or have another result; empty: none."""
+    found = [
+        f"{count} {one if count == 1 else several}"
+        for count, one, several in (
+            (slower, "is slower", "are slower"),
+            (more, "needs more memory", "need more memory"),
+            (other, "has another result", "have another result"),
+        )
+        if count
+    ]
+    if not found:
+        return ""
+    first, _, rest = found[0].partition(" ")
+    return ", ".join((f"{first} of {units.count(total, 'benchmark')} {rest}", *found[1:]))
+
+
+def _not_failed(total: int, counts: Counter[str]) -> str:
+    decided = sum(counts[word] for word in _DECIDED)
+    if not decided:
+        return (
+            "The one benchmark could not be decided"
+            if total == 1
+            else f"None of {total:,} benchmarks could be decided"
+        )
+    beyond = "beyond what is accepted" if counts["accepted"] else "found"
+    among = f"{decided} of " if decided < total else ""
+    return f"No slowdown {beyond} in {among}{units.count(total, 'benchmark')}"
+
+
+def _counted(count: int, word: str, effect: float | None) -> str:
+    within = f" within {units.fraction(effect)}" if word == "same" and effect is not None else ""
+    return f"{count} {word}{within}"
+
+
+def every(count: int, one: str, several: str) -> str:
+    """Write how many benchmarks there are, and a verb: `All 3 benchmarks are`."""
+    return f"The one benchmark {one}" if count == 1 else f"All {count:,} benchmarks {several}"
+
+
+def memory_sentence(found: MemoryChange) -> str:
+    """Write a verdict and both peaks: `more memory: 8 MiB beside the inputs, 4 MiB in the base (2.00x)`."""
+    both = found.base_bytes and found.head_bytes
+    ratio = f" ({units.ratio(found.head_bytes / found.base_bytes, 'less')})" if both else ""
+    here, there = units.size(found.head_bytes), units.size(found.base_bytes)
+    excused = f", {found.excused}" if found.excused else ""
+    return f"{found.verdict}: {here} beside the inputs, {there} in the base{ratio}{excused}"
+
+
+def memory_notes(found: MemoryChange | None) -> tuple[str, ...]:
+    """Return the note of verdict tables, if the memory changed."""
+    return (memory_sentence(found),) if found and found.changed else ()
+
+
+def result_notes(found: Agreement | None) -> tuple[str, ...]:
+    """Return the note of verdict tables on outputs that were not or partly compared, or are accepted.
+
+    A different one that is not accepted is the reason of the verdict.
+    """
+    if found is None:
+        return ()
+    if found.excused:
+        return (f"another result, {found.excused}: {found.reason}",)
+    if found.reservation:
+        return (f"outputs partly compared: {found.reservation}",)
+    if found.status == "not compared":
+        return (f"results not compared: {found.reason}",)
+    return (f"outputs {found.reason}",) if found.reason and not found.is_other else ()
+
+
+def sees(found: Judgement) -> float | None:
+    """Return the minimum detectable effect of an undecided benchmark; None: it is decided, or not known."""
+    return found.minimum_detectable_effect if found.verdict == "undecided" else None
+
+
+def reasons(judgement: Judgement) -> list[str]:
+    """Return why there is no verdict by time, or why it is ignored; nothing if the numbers say all."""
+    if judgement.verdict == "ignored":
+        return [f"ignored: {judgement.reason}"]
+    excludes_one = (judgement.low or 0.0) > 1 or (judgement.high or 1.0) < 1
+    unclear = judgement.verdict == "undecided" and excludes_one
+    return [judgement.reason] if unclear or not judgement.judged else []
+
+
+def effects(thresholds: Thresholds, names: Iterable[str]) -> str:
+    """Write the minimum effect of interest: `3.0%`, or `3.0% (10% by rule 2 of pyproject.toml)`."""
+    rules = thresholds.rules
+    found = dict.fromkeys(rule for name in names if (rule := rules.rule("effect", name)))
+    own = [f"{units.fraction(rule.effect or 0.0)} by {rules.place(rule)}" for rule in found]
+    return units.fraction(thresholds.effect) + (f" ({', '.join(own)})" if own else "")
+
+
+def count(rows: Sequence[Compared]) -> str:
+    """Count the verdicts: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable; 2 more memory`."""
+    found = Counter(word(row.judgement, row.results) for row in rows)
+    times = ", ".join(
+        f"{found[verdict]} {verdict}" for verdict in _COUNTED if found[verdict] or verdict not in _SELDOM
+    )
+    words = [row.memory.verdict for row in rows if row.memory and not row.memory.excused]
+    memory = ", ".join(
+        f"{words.count(word)} {word}" for word in ("more memory", "less memory") if word in words
+    )
+    other = sum(row.has_other_result for row in rows)
+    results = units.count(other, "other result") if other else ""
+    return "; ".join(filter(None, (times, memory, results)))
+
+
+def result(found: Comparison) -> str:
+    """Return the last lines in a terminal: what fails or is known, what to do, and the verdicts, counted."""
+    lines = [headline(found.rows).said] if found.rows else []
+    if any(row.is_worse for row in found.rows):
+        lines.append("if that is intended: see gnnbench accept --help")
+    return "\n".join((*lines, count(found.rows)))
+
+
+def sentence(row: Compared, *, in_turns: bool = False) -> str:
+    """Write a benchmark's verdict and its reason on one line."""
+    found = row.judgement
+    text = word(found, row.results)
+    if found.low is not None and found.ratio is not None:
+        ratio = units.ratio(found.ratio, "less", 3, changed=found.changed)
+        text += f": {ratio} the baseline's time ({units.interval(found.low, found.high, 3)})"
+    if row.seconds is not None and found.ratio:
+        then = units.seconds(row.seconds / found.ratio)
+        text += f", {units.seconds(row.seconds)} now, {then} in the baseline"
+    pairs = units.count(found.head_processes, "pair")
+    processes = f"{found.base_processes} in the baseline, {found.head_processes} now"
+    text += f"; {found.reason}; {f'{pairs} of processes' if in_turns else f'processes: {processes}'}"
+    if (detectable := sees(found)) is not None:
+        text += f"; minimum detectable effect: {effect(detectable)}"
+    of_memory = (*memory_notes(row.memory), *result_notes(row.results))
+    # The verdict that fails comes first.
+    first = (*of_memory, text) if row.needs_more_memory and found.verdict != "slower" else (text, *of_memory)
+    return "; ".join((*first, *row.notes))

@@ -1,0 +1,98 @@
+"""Accepted slowdowns and more memory: the file `baselines/accepted.toml`, read and written."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from ..ground import codec, json_io
+from ..ground.errors import UsageError
+from ..ground.files import above, save
+from ..ground.settings import check_keys, read_toml
+from ..judge.accepted import FILE, Accepted, Entry
+
+_LIST = "accepted"
+"""The key of the list of entries."""
+_HEADER = """\
+# What is intended, written by gnnbench accept (docs/accept.md). To end it, remove its entry.
+"""
+_DIGITS = 4
+_AGAIN = "or remove the entry and accept again"
+
+
+def find(start: Path) -> Accepted:
+    """Read the accepted slowdowns of a project: of the nearest folder, up to the top of the repository.
+
+    Args:
+        start: the folder to begin with; the file belongs there if there is none.
+    """
+    for folder in above(start):
+        if (folder / FILE).is_file():
+            return read(folder / FILE)
+    return Accepted(start.resolve() / FILE)
+
+
+def read(file: Path) -> Accepted:
+    """Read a file."""
+    content = read_toml(file)
+    check_keys(f"{file}", content, [_LIST])
+    try:
+        tables = codec.decode(content.get(_LIST, []), list[dict[str, Any]])
+    except ValueError:
+        raise UsageError(f"{file}: {_LIST} must be a list of tables, as in [[{_LIST}]]") from None
+    return Accepted(file, tuple(_entry(file, *one) for one in enumerate(tables, 1)))
+
+
+def _entry(file: Path, number: int, table: dict[str, Any]) -> Entry:
+    named = table.get("benchmark")
+    place = f"{file}: entry {number}{f' ({json_io.clipped(named)})' if isinstance(named, str) else ''}"
+    check_keys(place, table, _KEYS)
+    of_others = not table.keys().isdisjoint(_OF_OTHERS) and table.keys().isdisjoint(_OF_TIME)
+    try:
+        found = codec.decode(table | dict.fromkeys(_OF_TIME if of_others else (), 1.0), Entry)
+    except ValueError as error:
+        reason = str(error).lstrip("$.: ")
+        raise UsageError(f"{place}: {reason}; correct it, {_AGAIN}") from None
+    if not found.low <= found.ratio <= found.high:
+        raise UsageError(f"{place}: ratio must lie between low and high; correct it, {_AGAIN}")
+    return replace(found, reason=" ".join(found.reason.split()), number=number)
+
+
+def write(old: Accepted, new: Sequence[Entry], replaced: Collection[int] = ()) -> None:
+    """Add entries to a file, and remove those with the numbers `replaced`; all else stays, comments too."""
+    import tomlkit
+
+    try:
+        text = old.file.read_text("utf-8")
+    except FileNotFoundError:
+        text = _HEADER
+    except OSError as error:
+        raise UsageError(f"{old.file} cannot be read: {error.strerror}") from None
+    document = tomlkit.parse(text)
+    tables = document.get(_LIST)
+    if isinstance(tables, tomlkit.items.AoT):
+        for number in sorted(replaced, reverse=True):
+            del tables[number - 1]
+    else:  # there is none, or it is written in brackets
+        new = [*(one for one in old.entries if one.number not in replaced), *new]
+        tables = []
+    if not tables:
+        document.pop(_LIST, None)
+    before = tomlkit.dumps(document).rstrip("\n") or _HEADER.rstrip("\n")
+    save(old.file, "\n\n".join((before, *map(_text_of, new))) + "\n")
+
+
+def _text_of(one: Entry) -> str:
+    """Return the table of an entry, without the line break at its end."""
+    import tomlkit
+
+    left_out = () if one.slows else _OF_TIME
+    table = {key: value for key in _KEYS if key not in left_out and (value := getattr(one, key))}
+    rounded = {key: round(one, _DIGITS) if isinstance(one, float) else one for key, one in table.items()}
+    return tomlkit.dumps({_LIST: [rounded]}).strip("\n")
+
+
+_KEYS = [one.name for one in fields(Entry) if one.name != "number"]
+_OF_TIME = ("ratio", "low", "high")
+"""All or none; an entry without them has one of the others."""
+_OF_OTHERS = ("more_bytes", "result")

@@ -1,0 +1,177 @@
+"""Read one benchmark of a run file."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ground import codec, cpu, json_io
+from ..ground.labels import Labels
+from ..measure import estimate
+from ..measure.measurement import Measurement
+from . import suite
+from .parts import FORMAT_VERSION, BenchmarkPart
+
+PLAIN = "first decile of pytest-benchmark's rounds"
+_OBJECT = "UNSERIALIZABLE["
+"""How pytest-benchmark's text of an object begins; its address may follow."""
+_NO_PART = BenchmarkPart(FORMAT_VERSION)
+
+
+@dataclass(frozen=True)
+class ProcessTiming:
+    """One benchmark in one process."""
+
+    log: float
+    """Natural logarithm of the estimate in nanoseconds."""
+    error: float
+    """Standard error of `log` within the process; NaN: too few blocks."""
+    blocks: int
+    contention_share: float | None = 0.0
+    """Share of the CPU time that other programs used meanwhile. 0 if it does not matter (GPU) or if the file
+    has no part of gnnbench. None: it should have been recorded, but was not."""
+
+    @property
+    def contended(self) -> bool:
+        """Whether other programs used too much CPU time."""
+        return (self.contention_share or 0.0) > cpu.CONTENDED
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether contention is known to be low enough."""
+        return self.contention_share is not None and not self.contended
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One benchmark of a run."""
+
+    fullname: str
+    processes: tuple[ProcessTiming, ...]
+    """Empty: the file has no rounds of this benchmark."""
+    estimand: str = PLAIN
+    """The kind of estimate, with clock and layouts; times are comparable only if it is equal."""
+    part: BenchmarkPart = _NO_PART
+    """gnnbench's part of it; without any field, if the file has none."""
+    params: Mapping[str, str] = field(default_factory=dict)
+    """pytest's parameters as text, in the order of the test id."""
+    rounds_seconds: tuple[float, ...] = ()
+    """pytest-benchmark's rounds; empty: gnnbench measured the benchmark, or the file has none."""
+    median_seconds: float | None = None
+    """pytest-benchmark's median; None: gnnbench measured the benchmark, or the file has no median."""
+    fault: str | None = None
+    """Why its times cannot be used; None: they can, or there are none."""
+    labels: Labels | None = None
+    """None if it has none, or if their suite is not installed."""
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether gnnbench measured it."""
+        return bool(self.processes) and self.estimand != PLAIN
+
+
+def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the records of a run file's benchmarks, by fullname: of several with one name the first.
+
+    What is no record of a benchmark with a name is not among them.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for entry in content["benchmarks"]:
+        if isinstance(entry, dict) and isinstance(name := entry.get("fullname"), str):
+            found.setdefault(name, entry)
+    return found
+
+
+def read(entry: Mapping[str, Any]) -> Benchmark:
+    """Read a benchmark's part of a run file; if it is damaged, the benchmark has a `fault` and no times."""
+    try:
+        return _read(entry)
+    except json_io.DAMAGE as error:
+        return Benchmark(entry["fullname"], (), params=_params(entry), fault=json_io.damage(error))
+
+
+def part_of(entry: Mapping[str, Any]) -> BenchmarkPart:
+    """Return gnnbench's part of a benchmark's record, or of a benchmark with `extra_info`.
+
+    Raises:
+        ValueError: it has another form or version.
+    """
+    ours = json_io.own_part(entry.get("extra_info"))
+    if not ours:
+        return _NO_PART
+    if ours["version"] != FORMAT_VERSION:
+        raise ValueError(f"version {ours['version']} of the format, which this gnnbench cannot read")
+    return codec.decode(ours, BenchmarkPart)
+
+
+def _read(entry: Mapping[str, Any]) -> Benchmark:
+    part, params = part_of(entry), _params(entry)
+    labels = suite.installed().labels(part.spec) if part.spec else None
+    measured = part.measurement
+    if measured:
+        share = _contention_share(measured)
+        return Benchmark(
+            entry["fullname"],
+            tuple(_process(one.blocks_ns, share) for one in measured.processes if one.blocks_ns),
+            f"{measured.location or estimate.NAME}, clock {measured.clock}, layouts {measured.layouts}",
+            part,
+            params,
+            labels=labels,
+        )
+    rounds = _rounds_seconds(entry)
+    processes = (_process([[one * 1e9] for one in rounds], 0.0),) if rounds else ()
+    median = entry["stats"].get("median")
+    return Benchmark(
+        entry["fullname"],
+        processes,
+        part=part,
+        params=params,
+        rounds_seconds=rounds,
+        median_seconds=None if median is None else _round(median),
+        labels=labels,
+    )
+
+
+def _rounds_seconds(entry: Mapping[str, Any]) -> tuple[float, ...]:
+    """Return pytest-benchmark's rounds; empty: the file does not have them.
+
+    Raises:
+        KeyError, ValueError: a round, or one that the file has the minimum of, is no time. Other rounds must
+            not be used either: without the shortest ones, a low quantile is too long.
+    """
+    stats = entry["stats"]
+    return tuple(_round(seconds) for seconds in (stats.get("min", 1.0), *(stats.get("data") or ())))[1:]
+
+
+def _round(seconds: Any) -> float:
+    if seconds == 0:
+        raise ValueError("a round took 0 s: the clock is too coarse")
+    return json_io.positive(seconds)
+
+
+def _params(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Return pytest's parameters as text: of an object, such as a function, what the test id has for it."""
+    params = json_io.fields(entry.get("params"))
+    ids = str(entry.get("param") or "").split("-")
+    known = ids if len(ids) == len(params) else [""] * len(params)
+    return {
+        name: one if one and _is_object(value) else str(value)
+        for (name, value), one in zip(params.items(), known, strict=True)
+    }
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict | list) or (isinstance(value, str) and value.startswith(_OBJECT))
+
+
+def _contention_share(measured: Measurement) -> float | None:
+    if measured.contention_share is None and measured.clock in cpu.UNWATCHED_CLOCKS:
+        return 0.0
+    return measured.contention_share
+
+
+def _process(blocks: Sequence[Sequence[float]], contention_share: float | None) -> ProcessTiming:
+    """Estimate the time of a process from its blocks."""
+    values = estimate.block_values(blocks)
+    location = estimate.estimate(values).location
+    return ProcessTiming(math.log(location), estimate.standard_error(values), len(blocks), contention_share)

@@ -1,0 +1,117 @@
+"""gnnbench's parts of a run file, as they are saved: of the whole file, and of each benchmark."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from ..ground.codec import Count
+from ..ground.labels import Limit
+from ..measure.counter_changes import Counters
+from ..measure.fingerprint.fingerprint import METHOD, Fingerprint
+from ..measure.measurement import Measurement
+from ..measure.sources import Sources
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class GraphPart:
+    """The graph of one of gnnbench's own benchmarks."""
+
+    content_hash: str | None = None
+    name: str = ""
+    synthetic: bool = False
+    nodes: Count = 0
+    entries: Count = 0
+    """Columns of `edge_index`: an undirected edge has two."""
+    features: Count = 0
+    classes: Count = 0
+
+
+@dataclass(frozen=True)
+class BenchmarkPart:
+    """`extra_info["gnnbench"]` of a benchmark; one of another suite lacks spec, graph and limit."""
+
+    version: int
+    spec: Mapping[str, str | int] | None = None
+    """The fields of its labels, see `suite.Suite.labels`."""
+    graph: GraphPart | None = None
+    code_hash: str | None = None
+    """Of the benchmark's code and what it calls in the project."""
+    definition_hash: str | None = None
+    """Of the test and its reference, or its fixtures."""
+    measurement: Measurement | None = None
+    fingerprint: Fingerprint | None = None
+    """What one call runs; in a record only the first file has it, and only if all processes agree."""
+    no_fingerprint: str | None = None
+    """Why it has no fingerprint; None: it has one, or the file does not say."""
+    counters: Counters | None = None
+    """What one call does; None: it was not counted."""
+    compilation: Mapping[str, Count] | None = None
+    """What torch.compile does in one whole call; elsewhere it is among the counters."""
+    resident_growth_bytes: Count | None = None
+    """By how much a call let the resident set grow at most, of the process and of its workers."""
+    limit: Limit | None = None
+    comparison: Mapping[str, Any] | None = None
+    """The verdict of `--benchmark-compare`."""
+
+    @property
+    def memory(self) -> Mapping[str, int]:
+        """What one call allocates, as among its counters; empty: it was not counted."""
+        return self.counters.memory if self.counters else {}
+
+    @property
+    def graph_hash(self) -> str | None:
+        """The hash of the graph's content; None: unknown, or there is no graph."""
+        return self.graph.content_hash if self.graph else None
+
+    @property
+    def comparable_fingerprint(self) -> Fingerprint | None:
+        """The fingerprint; None: there is none, or its hashes were computed in another way."""
+        return self.fingerprint if self.fingerprint and self.fingerprint.method == METHOD else None
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """A benchmark that was interrupted."""
+
+    fullname: str
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class RecordPart:
+    """The baseline record that a file is part of."""
+
+    process: Count
+    processes: Count
+    reason: str
+    number: Count = 0
+
+
+@dataclass(frozen=True)
+class RunPart:
+    """`gnnbench` of a whole run file."""
+
+    version: int
+    environment: Mapping[str, Any] | None = None
+    """The fields of `environment.Environment`."""
+    sources: Sources | None = None
+    """Where the code came from."""
+    incomplete: tuple[Interrupted, ...] = ()
+    settings: Mapping[str, Any] | None = None
+    record: RecordPart | None = None
+    shard: Annotated[str, Meta(pattern="^[1-9][0-9]*/[1-9][0-9]*$")] | None = None
+    covers: tuple[str, ...] = ()
+    """Folders and files, relative to rootdir, whose benchmarks were all run, apart from other shards and from
+    `not_default`."""
+    not_default: tuple[str, ...] = ()
+    """Benchmarks that were left out because the user did not ask for more than the default ones."""
+    benchmarks_seconds: float | None = None
+    """How long the benchmarks that gnnbench timed took, from set-up to teardown."""
+    timing_seconds: float | None = None
+    """The part of `benchmarks_seconds` in which calls were timed and their inputs copied."""
+    compared: Mapping[str, Any] | None = None
+    """Settings of the verdicts of `--benchmark-compare`."""

@@ -1,0 +1,90 @@
+"""The benchmarked operations, platforms and graphs, and the check of their outputs."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ..engine.ground import codec
+from ..engine.ground.labels import Labels
+from ..engine.store.suite import Diagnosis, Suite
+from .options import OPTIONS
+from .spec import DIRECTIONS, Spec
+
+if TYPE_CHECKING:
+    from ..engine.store.parts import BenchmarkPart
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """The part of a run file that has the fields, which a message names."""
+
+    spec: Spec
+
+
+class GraphKernels(Suite):
+    """gnnbench's own benchmarks: kernels, layers, loaders and training of graph neural networks."""
+
+    options = OPTIONS
+    doctor_options = ("data",)
+    losses = ("gnnbench.suite.training:loss",)
+    layers = ("gnnbench.suite.platforms.torch:CSRConv.forward",)
+    tests: Mapping[str, str] = MappingProxyType({"epoch": "benchmarks/test_epoch.py::test_epoch"})
+
+    def labels(self, fields: Mapping[str, str | int]) -> Labels:
+        """Return the labels of a spec's fields."""
+        spec = codec.decode({"spec": fields}, _Saved).spec
+        if spec.direction not in DIRECTIONS:
+            raise ValueError(f"unknown direction {spec.direction!r}")
+        return spec.labels
+
+    def labels_in(self, test_id: str) -> Labels | None:
+        """Return the labels in a test id."""
+        spec = Spec.in_id(test_id)
+        return spec.labels if spec else None
+
+    def plugin(self) -> ModuleType:
+        """Return the fixtures, and what makes a test of each operation, platform and graph."""
+        from . import plugin
+
+        return plugin
+
+    def owns(self, item: Any) -> bool:
+        """Tell whether a test names operations."""
+        from .plugin import session
+
+        return session.owns(item)
+
+    def selects(self, config: Any, labels: Labels) -> bool:
+        """Tell whether a session's options ask for a spec."""
+        from .plugin import session
+
+        return session.selects(config, labels)
+
+    def fault(self, root: Path, part: "BenchmarkPart", *, strict: bool) -> str | None:
+        """Return a message if the counters differ from their baseline."""
+        from . import counter_baseline
+
+        return counter_baseline.fault(root, part, strict=strict)
+
+    def remarks(self, labels: Iterable[Labels]) -> list[str]:
+        """Name the synthetic graphs."""
+        graphs = dict.fromkeys(known.inputs["dataset"] for known in labels)
+        synthetic = [graph for graph in graphs if ":synthetic" in graph]
+        return [f"synthetic data: {', '.join(synthetic)}"] if synthetic else []
+
+    def commands(self) -> Mapping[str, ModuleType]:
+        """Return `gnnbench list`."""
+        from . import listing
+
+        return {"list": listing}
+
+    def diagnoses(self, options: Mapping[str, Any], folder: Path) -> Iterator[Diagnosis]:
+        """Yield what is known of the libraries and the folder of data sets."""
+        from . import doctor
+
+        return doctor.examine(options["data"], folder)
+
+
+SUITE = GraphKernels()

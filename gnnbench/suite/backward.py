@@ -1,0 +1,161 @@
+"""A kernel with its backward pass, and the parts of its output that have a gradient."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_map
+
+from ..engine.ground.outputs import UncomparableError, parts
+from .accuracy import MismatchError
+from .inputs import gradient_for
+from .kept_reference import differentiable, numbers, opened, stored
+from .platforms import PlatformModule
+
+
+def with_backward(
+    module: PlatformModule, kernel: Callable[..., Any], inputs: Sequence[Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return a function that runs a kernel and its backward pass, and the function's inputs.
+
+    The first input is the output's gradient, or a tuple of gradients if the output has several parts; the
+    kernel's inputs follow. Each call leaves gradients in `.grad`, so that inputs become leaves.
+
+    Raises:
+        MismatchError: no part of the output needs a gradient, or a part cannot be compared.
+    """
+    inputs = tuple(
+        item if all(one.is_leaf for one in numbers(item)) else tree_map(_leaf, item) for item in inputs
+    )
+    parameters = list(leaves([kernel]))
+    deep = len(list(leaves(inputs))) < len(list(leaves(inputs, deep=True)))
+    output = kernel(*inputs)
+    several = not is_single(output)
+    differentiable_parts = differentiated(module, output)
+    if not differentiable_parts:
+        raise MismatchError(
+            "no part of the output needs a gradient: there is no backward pass to time; leave it out with "
+            "directions=['forward'] in the marker"
+        )
+    gradients = tuple(gradient_for(values, entries) for entries, values in differentiable_parts.values())
+    tensors = _tensors(output) if several else [module.values(output)]
+    plain = all(one.layout == torch.strided and not one.is_nested for one in tensors)
+
+    # Counters have each call of a Python function.
+    def run(gradients: Tensor | Sequence[Tensor], *inputs: Any) -> Any:
+        for leaf in (*parameters, *leaves(inputs, deep)):
+            leaf.grad = None
+        output = kernel(*inputs)
+        if not plain:
+            values = [one for _, one in differentiated(module, output).values()]
+            torch.autograd.backward(values, gradients)
+        elif several:
+            torch.autograd.backward(_tensors(output), gradients)
+        else:
+            module.values(output).backward(gradients)
+        return output
+
+    return run, (gradients if several else gradients[0], *inputs)
+
+
+def _tensors(output: Any) -> list[Tensor]:
+    values = (value for _, value in sorted(parts_of(output).items()))
+    return [value for value in values if isinstance(value, Tensor) and value.requires_grad]
+
+
+def _leaf(item: Any) -> Any:
+    return item.detach().requires_grad_(item.requires_grad) if isinstance(item, Tensor) else item
+
+
+def differentiated(module: PlatformModule, output: Any) -> dict[str, tuple[Tensor | None, Tensor]]:
+    """Return the entries and values of an output's parts that need a gradient, by place."""
+    if not is_single(output):
+        found = opened(parts_of(output))
+        return {place: stored(found[place]) for place in differentiable(found)}
+    entries, values = stored(output if isinstance(output, Tensor) else module.values(output))
+    entries = entries if isinstance(output, Tensor) else module.entries(output)
+    return {"": (entries, values)} if values.requires_grad else {}
+
+
+def leaves(inputs: Iterable[Any], deep: bool = False) -> Iterator[Tensor]:
+    """Yield the tensors that need a gradient and modules' parameters; with `deep`, also of containers."""
+    for item in inputs:
+        if isinstance(item, Tensor):
+            if item.requires_grad:
+                yield item
+        elif isinstance(item, nn.Module):
+            yield from item.parameters()
+        elif deep and isinstance(item, tuple | list | dict):
+            yield from leaves(item.values() if isinstance(item, dict) else item, deep)
+
+
+def is_single(output: Any) -> bool:
+    """Tell whether an output is a dense tensor, or a graph with weights, whose values platforms know."""
+    if isinstance(output, tuple):
+        return len(output) == 2 and _is_index(output[0]) and isinstance(output[1], Tensor)  # noqa: PLR2004
+    return (isinstance(output, Tensor) and not output.is_nested) or type(output).__name__ in (
+        "SparseTensor",
+        "DGLGraph",
+    )
+
+
+def _is_index(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.dim() == 2 and not numbers(value)  # noqa: PLR2004
+
+
+def parts_of(output: Any) -> dict[str, Any]:
+    """Return the parts of an output by place.
+
+    Raises:
+        MismatchError: it has a part that cannot be compared.
+    """
+    try:
+        return parts(output)
+    except UncomparableError as error:
+        raise MismatchError(
+            f"{error}, which cannot be compared: give measure(..., result=function) that returns its tensors"
+        ) from None
+
+
+_STEP = 1e-12
+"""Relative to an entry, or to the root mean square of all: so little changes no other gradient."""
+_MOST_ROUNDS = 32
+"""Each finds one more of equal entries, or all of them if the reference shares the gradient among them."""
+
+
+def tied(
+    start: Tensor,
+    again: Callable[[], Tensor],
+    wrong: Tensor,
+    found: Tensor,
+    expected: Tensor,
+    allowed: Tensor,
+) -> Tensor:
+    """Return which entries of a gradient jump if the entries where it is wrong are moved a little.
+
+    Moving an entry up or down decides every tie that it is part of, so that both ways of choosing are seen.
+
+    Args:
+        start: the reference's argument; it is moved in place, and back.
+        again: computes the gradient of the moved argument.
+    """
+    jumps = torch.zeros_like(wrong)
+    before = start.detach().clone()
+    size = _STEP * before.abs().clamp(min=before.abs().square().mean().sqrt().item())
+    size *= 1 + torch.rand(size.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    side = (found.abs() - expected.abs()).sign()
+    try:
+        for _ in range(_MOST_ROUNDS):
+            way = torch.where(wrong & ~jumps & found.isfinite(), side * size, 0.0)
+            seen = jumps.clone()
+            for step in (way, -way):
+                with torch.no_grad():
+                    start.copy_(before + step)
+                jumps |= (again() - expected).abs() > allowed
+            if torch.equal(seen, jumps) or not bool((wrong & ~jumps).any()):
+                break
+    finally:
+        with torch.no_grad():
+            start.copy_(before)
+    return jumps & found.isfinite()

@@ -1,0 +1,125 @@
+"""The parametrisations of a run: operation, direction, platform and dtypes."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from ..engine.ground.errors import UsageError
+from ..engine.ground.packages import missing, missing_one_of
+from .operation import Call, Operation
+from .operations import OPERATIONS
+from .platforms import PLATFORMS
+from .spec import DIRECTIONS, FORWARD, Spec
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One parametrisation of a benchmark, without its graph."""
+
+    operation: str
+    direction: str
+    platform: str
+    dtype: str
+    index_dtype: str
+    skip: str | None
+    """Why it cannot run here; None: it can."""
+    core: bool
+
+    @property
+    def id(self) -> str:
+        """The parametrisation's part of the test id."""
+        return f"{self.operation}-{self.direction}-{self.platform}-{self.dtype}-{self.index_dtype}"
+
+
+def declared(
+    names: Sequence[str],
+    platforms: Sequence[str] | None = None,
+    directions: Sequence[str] | None = None,
+    core: bool = False,
+) -> list[Operation]:
+    """Return the operations that a benchmark's marker names: gnnbench's own, or the suite's."""
+    operations = []
+    for name in names:
+        known = OPERATIONS.get(name)
+        if known and (platforms or directions or core):
+            raise UsageError(f"operation '{name}' is gnnbench's own: give yours another name")
+        runs_on = tuple(platforms or ("torch",))
+        for kind, given, allowed in (
+            ("platform", runs_on, tuple(PLATFORMS)),
+            ("direction", tuple(directions or ()), DIRECTIONS),
+        ):
+            for word in given:
+                if word not in allowed:
+                    raise UsageError(
+                        f"operation '{name}': unknown {kind} '{word}', choose from {', '.join(allowed)}"
+                    )
+        operations.append(
+            known
+            or Operation(
+                name,
+                dict.fromkeys(runs_on, Call(name)),
+                directions=tuple(directions or (FORWARD,)),
+                core=core,
+            )
+        )
+    return operations
+
+
+def graphs(operations: Sequence[Operation]) -> tuple[str, ...]:
+    """Return the graphs of a benchmark's operations; empty: they have none of their own."""
+    found = {operation.graphs: operation.name for operation in operations}
+    if len(found) > 1:
+        one, other, *_ = found.values()
+        raise UsageError(f"operations '{one}' and '{other}' have different graphs: divide the benchmark")
+    return next(iter(found), ())
+
+
+def is_default(spec: Spec, first_graphs: Collection[str], *, narrowed: bool) -> bool:
+    """Return whether a benchmark is a default one, which runs unless the user selects others.
+
+    Default are the core operations and the example of each other group; in a narrowed run, all operations but
+    those with `default=False`. Of each it is the last direction that a platform can run, on the first graph;
+    of a core operation, on every graph. All benchmarks of a suite's own operations are.
+
+    Args:
+        first_graphs: the operation's first graph, or all graphs that the user names.
+        narrowed: whether the user names files or gives -k.
+    """
+    operation = OPERATIONS.get(spec.operation)
+    if operation is None:
+        return True
+    if not (operation.core or operation.example or narrowed) or not operation.default:
+        return False
+    directions = [
+        direction
+        for direction in operation.directions
+        if spec.platform in operation.calls
+        and not operation.limit(spec.platform, direction, spec.dtype, spec.index_dtype, spec.device)
+    ]
+    last = (directions or operation.directions)[-1]
+    return spec.direction == last and (operation.core or spec.dataset in first_graphs)
+
+
+def not_installed(operation: Operation, platform: str, device: str) -> str | None:
+    """Say which packages a platform's call needs that are not installed; None: none."""
+    call = operation.calls.get(platform)
+    return missing(PLATFORMS[platform].packages, device) or missing_one_of(call.one_of if call else ())
+
+
+def cells(
+    operations: Sequence[Operation],
+    platforms: Sequence[str],
+    dtypes: Sequence[str],
+    index_dtypes: Sequence[str],
+    device: str,
+) -> Iterator[Cell]:
+    """Yield every parametrisation, including those that cannot run here."""
+    for operation in operations:
+        known = [name for name in platforms if name in operation.calls or name in operation.absent]
+        combinations = product(operation.directions, known, dtypes, index_dtypes)
+        for direction, platform, dtype, index_dtype in combinations:
+            skip = operation.absent.get(platform) or not_installed(operation, platform, device)
+            if not skip and (limit := operation.limit(platform, direction, dtype, index_dtype, device)):
+                skip = limit.reason
+            core = operation.core and direction == operation.directions[-1]
+            yield Cell(operation.name, direction, platform, dtype, index_dtype, skip, core)

@@ -1,0 +1,120 @@
+"""Baselines of counters in `baselines/counters/`: valid on every machine with the same versions."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ..engine.ground import codec, json_io
+from ..engine.ground.codec import Count
+from ..engine.ground.errors import UsageError
+from ..engine.ground.files import write_whole
+from ..engine.ground.packages import version
+from ..engine.measure.counter_changes import changed
+from ..engine.store.parts import BenchmarkPart
+from .platforms import PLATFORMS
+from .spec import Spec
+
+FORMAT_VERSION = 1
+# 1: counts by benchmark, kind and name.
+_REMEDY = "restore it, or remove it and record with --gnn-counters=update"
+
+FOLDER = Path("baselines") / "counters"
+
+
+@dataclass(frozen=True)
+class CounterFile:
+    """A file of baselines of counters."""
+
+    version: int
+    versions: Mapping[str, str]
+    """Of Python and of the packages that the counts depend on."""
+    counters: dict[str, dict[str, dict[str, Count]]]
+    """By benchmark, kind and name."""
+
+
+def versions(platform: str) -> dict[str, str]:
+    """Return the versions that a platform's counts depend on: of Python and of the packages it uses."""
+    uses = PLATFORMS[platform]
+    also = (name for name in uses.also if version(name))
+    packages = dict.fromkeys(("torch", *uses.packages, *also))
+    # The local part of a version (`+cpu`) describes the build and does not change counts.
+    found = {name: (version(name) or "none").partition("+")[0] for name in packages}
+    return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **found}
+
+
+def path_of(root: Path, platform: str) -> Path:
+    """Return the baseline file for a platform with the installed versions."""
+    name = "_".join(f"{package}-{number}" for package, number in versions(platform).items())
+    return root / FOLDER / f"{name}.json"
+
+
+def read(path: Path) -> dict[str, dict[str, dict[str, int]]]:
+    """Return the counters of a baseline file by benchmark; empty if there is no file."""
+    try:
+        state = path.stat()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
+    return _read(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, _changed_ns: int, _size: int) -> dict[str, dict[str, dict[str, int]]]:
+    """Read a file once per session, as long as it does not change."""
+    content = json_io.read(path, _REMEDY)
+    return codec.read(path, content, CounterFile, FORMAT_VERSION, _REMEDY).counters
+
+
+def changes(
+    root: Path,
+    platform: str,
+    benchmark: str,
+    counts: Mapping[str, Mapping[str, int]],
+    unsteady: Sequence[str],
+) -> list[str] | None:
+    """Return every count that differs from the baseline, as in `+4 aten::sort`; None if none is recorded."""
+    recorded = read(path_of(root, platform)).get(benchmark)
+    return None if recorded is None else list(map(str, changed(recorded, counts, unsteady)))
+
+
+def missing(root: Path, platform: str) -> str:
+    """Return the message for a benchmark without recorded counters."""
+    return f"not in {path_of(root, platform).relative_to(root)}; record with --gnn-counters=update"
+
+
+def differ(root: Path, platform: str, changes: Iterable[str]) -> str:
+    """Return the message for a benchmark whose counters are not those of the baseline."""
+    file = path_of(root, platform).relative_to(root)
+    return (
+        f"counters differ from {file}: {', '.join(changes)}; "
+        "if this is meant, record them: run it with --gnn-counters=update"
+    )
+
+
+def fault(root: Path, part: BenchmarkPart, *, strict: bool) -> str | None:
+    """Return a message if counters differ from the baseline; with `strict` also if they are not in it."""
+    if part.spec is None:
+        return None
+    if part.counters is None:
+        whole = part.measurement and part.measurement.whole_call
+        return "its operators could not be counted" if strict and not whole else None
+    spec, counters = codec.decode(part.spec, Spec), part.counters
+    changed = changes(root, spec.platform, spec.id, counters.counts, counters.unsteady)
+    if changed is None:
+        return f"counters {missing(root, spec.platform)}" if strict else None
+    return differ(root, spec.platform, changed) if changed else None
+
+
+def write(path: Path, platform: str, counters: Mapping[str, Any]) -> None:
+    """Add counters to a platform's baseline, atomically; those of the same benchmarks are replaced."""
+    content = {
+        "version": FORMAT_VERSION,
+        "versions": versions(platform),
+        "counters": dict(sorted({**read(path), **counters}.items())),
+    }
+    write_whole(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")

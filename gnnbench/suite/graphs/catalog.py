@@ -1,0 +1,204 @@
+"""The ids of graphs: a published data set, its synthetic stand-in, a random graph, or a file.
+
+pytest imports this module during collection, so it imports nothing heavy.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from ...engine.ground.errors import UsageError, unknown_name
+from ...engine.ground.files import user_path
+from .published import ATTRIBUTES_WIDTH, DATASETS, Dataset
+from .relation import NODE, Relation
+
+__all__ = ["ATTRIBUTES_WIDTH", "DATASETS", "FORMS", "Dataset", "DatasetName"]
+
+ATTRIBUTES_CLASSES = 16
+"""Number of synthetic classes for a graph without labels: `rmat:`, `hub:` and `.mtx`."""
+MOST_EDGES = 1024
+"""Of a node of a random graph, on average."""
+
+
+class Family(NamedTuple):
+    """A family of random graphs, of 2**scale nodes or of as many molecules."""
+
+    edges: float
+    """Edges for each node, or bonds of a molecule."""
+    scales: range
+    nodes: float = 1
+    """Nodes of a molecule."""
+    features: int = ATTRIBUTES_WIDTH
+    classes: int = ATTRIBUTES_CLASSES
+    unit: str = "nodes"
+
+
+FAMILIES = {
+    "rmat": Family(16, range(4, 31)),  # as in Graph500
+    "uniform": Family(8, range(4, 31)),
+    "hub": Family(8, range(6, 31)),  # a smaller one has too few pairs of nodes for its edges
+    "molecules": Family(24.9, range(4, 18), 23.16, features=28, classes=2, unit="molecules"),  # as in ZINC
+}
+
+
+FORMS = (
+    "NAME, NAME:synthetic, NAME:synthetic@FRACTION, rmat:SCALE, uniform:SCALE, hub:SCALE, each also with "
+    "@EDGES of a node, molecules:SCALE, or the path of a .mtx file"
+)
+"""The forms that `DatasetName.parse` accepts, for help texts."""
+
+
+@dataclass(frozen=True)
+class DatasetName:
+    """The name of a graph: a published data set, its synthetic stand-in, a random graph, or a file."""
+
+    id: str
+    """The id in test ids; for a path, the file's name."""
+    dataset: Dataset
+    """The published data set; of a random graph, its counts; of a file, without counts of nodes and edges."""
+    synthetic: bool = False
+    """Whether structure, features and labels are all synthetic."""
+    fraction: float = 1.0
+    """Fraction of the published nodes and edges, in (0, 1]; below 1 for stand-ins only."""
+    scale: int = 0
+    """A random graph has 2**scale nodes, or molecules."""
+    edges: float = 0.0
+    """Undirected edges of a random graph for each node; it draws fewer distinct ones, but `hub` exactly so
+    many."""
+    path: Path | None = None
+    """A Matrix Market file."""
+
+    @classmethod
+    def parse(cls, text: str) -> "DatasetName":
+        """Read an id in one of the `FORMS`."""
+        if text.endswith(".mtx"):
+            path = user_path(text)
+            if not path.is_file():
+                raise UsageError(f"{text}: there is no such file; give the path of a Matrix Market file")
+            counts = Dataset(path.name, "", "", 0, 0, ATTRIBUTES_WIDTH, ATTRIBUTES_CLASSES)
+            return cls(path.name, counts, path=path)
+        name, colon, variant = text.partition(":")
+        if name in FAMILIES:
+            return cls._parse_random(text, name, variant)
+        if name not in DATASETS:
+            raise unknown_name("dataset", text, [*DATASETS, *(f"{family}:14" for family in FAMILIES)])
+        if not colon:
+            return cls(name, DATASETS[name])
+        kind, at, number = variant.partition("@")
+        if kind != "synthetic":
+            raise UsageError(
+                f"dataset '{text}': only 'synthetic' or 'synthetic@FRACTION' may follow the colon, "
+                f"such as {name}:synthetic or {name}:synthetic@0.1"
+            )
+        fraction = _fraction(text, number) if at else 1.0
+        suffix = f"@{fraction!r}" if fraction < 1 else ""
+        twin = cls(f"{name}:synthetic{suffix}", DATASETS[name], synthetic=True, fraction=fraction)
+        split = zip(twin.split, DATASETS[name].split, strict=True)
+        if twin.is_crowded or any(part < 1 <= whole for part, whole in split):
+            raise UsageError(
+                f"dataset '{text}': {twin.nodes} nodes are too few for {twin.pairs} edges and a split; "
+                "give a larger fraction"
+            )
+        return twin
+
+    @classmethod
+    def _parse_random(cls, text: str, family: str, variant: str) -> "DatasetName":
+        usual = FAMILIES[family]
+        number, at, edges = (variant, "", "") if family == "molecules" else variant.partition("@")
+        if not (number.isascii() and number.isdecimal() and int(number) in usual.scales):
+            raise UsageError(
+                f"dataset '{text}': the scale must be a whole number from {usual.scales[0]} to "
+                f"{usual.scales[-1]}, such as {family}:14 for 2**14 {usual.unit}"
+            )
+        scale = int(number)
+        each = _edges(text, edges) if at else usual.edges
+        suffix = f"@{each:g}" if each != usual.edges else ""
+        name = f"{family}:{scale}{suffix}"
+        numbers = round(usual.nodes * 2**scale), round(each * 2**scale), usual.features, usual.classes
+        graphs = 2**scale if family == "molecules" else 0
+        part = graphs // 12  # as in ZINC
+        counts = Dataset(name, "", family, *numbers, split=(graphs - 2 * part, part, part), graphs=graphs)
+        made = cls(name, counts, synthetic=True, scale=scale, edges=each)
+        if family == "hub" and made.is_crowded:
+            raise UsageError(f"dataset '{text}': {made.nodes} nodes are too few for {made.pairs} edges")
+        return made
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes; not defined for a file."""
+        return sum(self.type_sizes.values())
+
+    @property
+    def type_sizes(self) -> dict[str, int]:
+        """Numbers of nodes by type; not defined for a file."""
+        types = self.dataset.node_types or ((NODE, self.dataset.nodes),)
+        return {name: round(count * self.fraction) for name, count in types}
+
+    @property
+    def graphs(self) -> int:
+        """The number of separate graphs that it consists of; 0: it is one graph."""
+        return round(self.dataset.graphs * self.fraction)
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """The types of edges, also the reverses; empty: edges have no types."""
+        return tuple(relation for relation, _ in self.dataset.relations)
+
+    @property
+    def pairs(self) -> int:
+        """The number of undirected edges; an upper bound for an R-MAT graph, which draws some twice."""
+        return sum(sum(block.values()) for block in self.blocks.values())
+
+    @property
+    def blocks(self) -> dict[tuple[str, str], dict[int, int]]:
+        """Numbers of undirected edges, by the types of their two nodes, then by position in `relations`."""
+        blocks: dict[tuple[str, str], dict[int, int]] = {}
+        listed = self.dataset.relations or ((Relation(NODE, "", NODE), self.dataset.pairs),)
+        for position, (relation, edges) in enumerate(listed):
+            if not relation.is_reverse:
+                block = blocks.setdefault((relation.source, relation.target), {})
+                block[position] = round(edges * self.fraction)
+        return blocks
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether edges are more than half of the possible ones, which makes them hard to draw."""
+        for (one, other), block in self.blocks.items():
+            nodes, others = self.type_sizes[one], self.type_sizes[other]
+            possible = nodes * (nodes - 1) // 2 if one == other else nodes * others
+            if sum(block.values()) > possible // 2:
+                return True
+        return False
+
+    @property
+    def split(self) -> tuple[int, int, int]:
+        """Numbers of a stand-in's nodes, or of its separate graphs, to train, validate and test on."""
+        train, val, test = (int(size * self.fraction) for size in self.dataset.split)
+        return train, val, test
+
+
+def _number(text: str) -> float:
+    """Read a number; 0 if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+def _edges(text: str, number: str) -> float:
+    edges = _number(number)
+    if not 0 < edges < MOST_EDGES:  # also refuses nan
+        raise UsageError(
+            f"dataset '{text}': '{number}' must be the edges of a node, above 0 and below {MOST_EDGES}, "
+            "such as rmat:14@4"
+        )
+    return edges
+
+
+def _fraction(text: str, number: str) -> float:
+    fraction = _number(number)
+    if not 0 < fraction <= 1:  # also refuses nan
+        raise UsageError(
+            f"dataset '{text}': the fraction '{number}' must be above 0 and at most 1, such as @0.1"
+        )
+    return fraction

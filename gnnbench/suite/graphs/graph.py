@@ -1,0 +1,234 @@
+"""The graph in the one form that all platforms receive."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...engine.ground.errors import UsageError
+from .relation import NODE, Relation, reverses
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A simple undirected graph with features, labels and splits, on the CPU.
+
+    All platforms get the same form: both directions of each edge, no self-loops, no duplicates. Entries are
+    sorted by target, then source: the order of a CSR matrix with targets as rows. Platforms add self-loops
+    themselves.
+
+    A graph may have types of edges and of nodes. Then the reverse of an edge belongs to the reverse of its
+    relation, and two nodes may have one entry for each relation.
+    """
+
+    name: str
+    """The data set's id, as in test ids."""
+    synthetic: bool
+    edge_index: Tensor
+    """int64 [2, E]: sources, targets."""
+    x: Tensor
+    """float32 [N, F]."""
+    y: Tensor
+    """Classes, int64 [N]; multi-label: 0 or 1 per task, float32 [N, C]."""
+    num_classes: int
+    train_mask: Tensor
+    """bool [N], as are the other two."""
+    val_mask: Tensor
+    test_mask: Tensor
+    edge_type: Tensor | None = None
+    """Positions in `relations`, int64 [E]; None: the graph has no relations."""
+    relations: tuple[Relation, ...] = ()
+    node_type: Tensor | None = None
+    """Positions in `node_types`, int64 [N], ascending; None: there is one type."""
+    node_types: tuple[str, ...] = (NODE,)
+    sizes: Tensor | None = None
+    """Numbers of nodes of the separate graphs that it consists of, such as molecules, in the order of the
+    nodes: int64 [M]. All nodes of one have its label and its part of the split. None: it is one graph."""
+
+    @classmethod
+    def build(
+        cls,
+        name: str,
+        source: NDArray[np.int64],
+        target: NDArray[np.int64],
+        x: NDArray[np.float32],
+        y: NDArray[np.int64] | NDArray[np.float32],
+        num_classes: int,
+        train: NDArray[np.int64],
+        val: NDArray[np.int64],
+        test: NDArray[np.int64],
+        *,
+        synthetic: bool,
+        edge_type: NDArray[np.int64] | None = None,
+        relations: tuple[Relation, ...] = (),
+        type_sizes: Mapping[str, int] | None = None,
+        sizes: NDArray[np.int64] | None = None,
+    ) -> "Graph":
+        """Make a graph from listed edges, in any order and direction.
+
+        Args:
+            source: int64 [M], one end of each edge; `target` has the other.
+            x: float32 [N, F].
+            y: int64 [N] or float32 [N, C].
+            train: int64 node numbers of the training part; `val` and `test` have those of the others.
+            edge_type: positions in `relations` of the listed edges, int64 [M].
+            relations: all relations, with their reverses; one without a reverse is its own.
+            type_sizes: numbers of nodes by type, in the order of the nodes; None: there is one type.
+            sizes: numbers of nodes of the separate graphs, int64 [M]; None: it is one graph.
+
+        Raises:
+            UsageError: a node number is outside [0, N), a feature is not finite, or shapes do not match.
+        """
+        num_nodes = len(x)
+        if len(y) != num_nodes:
+            raise UsageError(
+                f"{name}: {len(y)} labels for {num_nodes} nodes; the files do not belong together"
+            )
+        for end, ids in (("source", source), ("target", target)):
+            outside = np.flatnonzero((ids < 0) | (ids >= num_nodes))
+            if len(outside):
+                at = int(outside[0])
+                raise UsageError(
+                    f"{name}: edge {at} has {end} node {int(ids[at])}, outside 0..{num_nodes - 1}; "
+                    "check how the file numbers its nodes"
+                )
+        if not np.isfinite(x).all():
+            row, column = np.argwhere(~np.isfinite(x))[0]
+            raise UsageError(
+                f"{name}: feature {column} of node {row} is {x[row, column]}; clean the features first"
+            )
+        entries, types = _entries(source, target, num_nodes, edge_type, reverses(relations))
+        return cls(
+            name=name,
+            synthetic=synthetic,
+            edge_index=torch.from_numpy(entries),
+            x=_tensor(np.asarray(x, dtype=np.float32)),
+            y=_tensor(y),
+            num_classes=num_classes,
+            train_mask=_mask(train, num_nodes),
+            val_mask=_mask(val, num_nodes),
+            test_mask=_mask(test, num_nodes),
+            edge_type=None if types is None else _tensor(types),
+            relations=relations,
+            node_type=_node_type(type_sizes),
+            node_types=tuple(type_sizes or (NODE,)),
+            sizes=None if sizes is None else _tensor(sizes),
+        )
+
+    @property
+    def num_nodes(self) -> int:
+        """N, the number of nodes."""
+        return self.x.size(0)
+
+    @property
+    def num_edges(self) -> int:
+        """E, the number of entries: each undirected edge counts twice."""
+        return self.edge_index.size(1)
+
+    @property
+    def num_features(self) -> int:
+        """F, the number of features per node."""
+        return self.x.size(1)
+
+    @property
+    def type_sizes(self) -> dict[str, int]:
+        """Numbers of nodes by type, in the order of the nodes."""
+        if self.node_type is None:
+            return {self.node_types[0]: self.num_nodes}
+        counts = self.node_type.bincount(minlength=len(self.node_types)).tolist()
+        return dict(zip(self.node_types, counts, strict=True))
+
+    @cached_property
+    def max_degree(self) -> int:
+        """The number of entries that end at the node with the most."""
+        return int(self.edge_index[1].bincount().max()) if self.num_edges else 0
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether two nodes have at most one entry in each direction; with relations they may have more."""
+        return self.edge_type is None or not bool((self.edge_index.diff() == 0).all(dim=0).any())
+
+    def part(self, nodes: Tensor, edges: Tensor) -> "Graph":
+        """Return the graph of some nodes and entries, renumbered, as one graph.
+
+        Args:
+            nodes: int64 [n], ascending.
+            edges: positions of entries between these nodes: int64 [m], ascending.
+        """
+        return replace(
+            self,
+            edge_index=torch.searchsorted(nodes, self.edge_index[:, edges]),
+            x=self.x[nodes],
+            y=self.y[nodes],
+            train_mask=self.train_mask[nodes],
+            val_mask=self.val_mask[nodes],
+            test_mask=self.test_mask[nodes],
+            edge_type=None if self.edge_type is None else self.edge_type[edges],
+            node_type=None if self.node_type is None else self.node_type[nodes],
+            sizes=None,
+        )
+
+    @cached_property
+    def content_hash(self) -> str:
+        """16 hexadecimal digits of the SHA-256 of shapes, bytes and relations, without the name."""
+        digest = hashlib.sha256()
+        tensors = [self.edge_index, self.x, self.y, self.train_mask, self.val_mask, self.test_mask]
+        # A graph without types and sizes has the hash that it had before there were any.
+        tensors += [one for one in (self.edge_type, self.node_type, self.sizes) if one is not None]
+        if self.relations:
+            digest.update(f"{[tuple(relation) for relation in self.relations]}".encode())
+        for tensor in tensors:
+            digest.update(f"{tensor.dtype}{tuple(tensor.shape)}".encode())
+            digest.update(tensor.numpy().ravel().data)
+        return digest.hexdigest()[:16]
+
+
+def _entries(
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    num_nodes: int,
+    edge_type: NDArray[np.int64] | None,
+    reverse: Sequence[int],
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Return each edge once in both directions, without loops, by target then source: int64 [2, E].
+
+    With types there is one for each relation of two nodes, sorted by relation, and the relations are returned
+    too: int64 [E]. `reverse` has the position of each relation's reverse.
+    """
+    proper = source != target
+    source, target = source[proper], target[proper]
+    # One key per entry: sorting integers is several times faster than a lexsort of pairs.
+    keys = np.concatenate((target * num_nodes + source, source * num_nodes + target))
+    if edge_type is not None:
+        edge_type = edge_type[proper]
+        keys *= len(reverse)
+        keys += np.concatenate((edge_type, np.array(reverse)[edge_type]))
+    # np.unique uses a hash table, which is ten times slower with millions of keys.
+    keys.sort()
+    keys = keys[np.diff(keys, prepend=-1) > 0]
+    if edge_type is not None:
+        keys, edge_type = np.divmod(keys, len(reverse))
+    return np.stack((keys % num_nodes, keys // num_nodes)), edge_type
+
+
+def _node_type(sizes: Mapping[str, int] | None) -> Tensor | None:
+    if sizes is None or len(sizes) == 1:
+        return None
+    return torch.arange(len(sizes)).repeat_interleave(torch.tensor(list(sizes.values())))
+
+
+def _mask(nodes: NDArray[np.int64], num_nodes: int) -> Tensor:
+    mask = torch.zeros(num_nodes, dtype=torch.bool)
+    mask[_tensor(nodes)] = True
+    return mask
+
+
+def _tensor(array: NDArray[Any]) -> Tensor:
+    """Return a tensor that shares the array's memory if that is contiguous and writable; else a copy."""
+    return torch.from_numpy(np.require(array, requirements=("C", "W")))

@@ -1,0 +1,125 @@
+"""Loads a graph by its name."""
+
+import hashlib
+import io
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import torch
+
+from ...engine.ground.errors import UsageError
+from ...engine.ground.files import cache_folder, hold
+from . import capacity, matrix_market, molecules, synthetic
+from .catalog import Dataset, DatasetName
+from .graph import Graph
+from .locate import data_folder, fetch, reason, resolve
+from .relation import Relation
+
+_READERS = b"1"
+"""Another number reads all data sets of ogb again: a reader makes another graph of the same files."""
+
+
+def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
+    """Read, download or make a graph on the CPU, after checking that it fits.
+
+    `data_root` is the folder of real data sets, which is only read. `cache` is for downloads and graphs that
+    took long to read, and is made if missing.
+
+    Raises:
+        UsageError: memory is too small, files are missing or broken, the download failed, or the cache is not
+            writable.
+    """
+    capacity.check_memory(name)
+    if name.path:
+        return matrix_market.read(name.path)
+    dataset = name.dataset
+    if name.synthetic:
+        families = {
+            "rmat": synthetic.rmat,
+            "uniform": synthetic.uniform,
+            "hub": synthetic.hub,
+            "molecules": molecules.generate,
+        }
+        return families.get(dataset.family, synthetic.twin)(name)
+    folder = fetch(dataset, data_root, cache)
+    try:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            return _read(dataset, folder, cache)
+    except (MemoryError, UsageError):
+        raise
+    except Exception as error:
+        # Any exception of a parser may get here.
+        raise UsageError(
+            f"{dataset.id}: the files in {folder} cannot be read ({reason(error)}); replace them, or use "
+            f"{dataset.id}:synthetic"
+        ) from error
+
+
+def _read(dataset: Dataset, folder: Path, cache: Path) -> Graph:
+    if dataset.family == "planetoid":
+        return _read_planetoid(dataset, folder)
+    if dataset.family == "entities":
+        from . import entities
+
+        return entities.read(dataset, folder)
+    # Tables take long to read: the graph is kept in the cache.
+    file = cache / "graphs" / f"{dataset.id}-{_fingerprint(folder)}.pt"
+    with hold(file.with_suffix(".lock"), cache):
+        if file.exists():
+            fields = torch.load(file, weights_only=True)
+            relations = tuple(Relation(*relation) for relation in fields.pop("relations"))
+            return Graph(relations=relations, **fields)
+        from . import ogb
+
+        graph = ogb.read(dataset, folder)
+        unfinished = file.with_suffix(".unfinished")
+        torch.save({**vars(graph), "relations": [tuple(each) for each in graph.relations]}, unfinished)
+        unfinished.replace(file)
+        return graph
+
+
+def _fingerprint(folder: Path) -> str:
+    """Return a short digest of the files' paths, sizes and modification times."""
+    digest = hashlib.sha256(_READERS)
+    for file in sorted((*folder.glob("raw/**/*"), *folder.glob("split/**/*"))):
+        status = file.stat()
+        digest.update(f"{file.resolve()} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def load_by_id(text: str) -> Graph:
+    """Load a graph by its id, as the suite does: `cora`, `ogbn-arxiv:synthetic@0.1`, `rmat:14`.
+
+    The data folder is GNNBENCH_DATA. An unavailable published data set is replaced by its synthetic
+    stand-in; then the graph's name is that of the stand-in.
+
+    Raises:
+        UsageError: see `load` and `DatasetName.parse`.
+    """
+    root, cache = data_folder(), cache_folder()
+    (name,), _ = resolve([DatasetName.parse(text)], root, cache, real_only=False)
+    return load(name, root, cache)
+
+
+def _read_planetoid(dataset: Dataset, folder: Path) -> Graph:
+    """Read a data set with its "public" split from its `raw` folder.
+
+    Features are divided by their row's sum (torch_geometric.transforms.NormalizeFeatures, as usual for a
+    bag of words); rows of zeros stay zero.
+    """
+    from torch_geometric.io import read_planetoid_data
+    from torch_geometric.transforms import NormalizeFeatures
+
+    data = NormalizeFeatures()(read_planetoid_data(str(folder), dataset.title))
+    source, target = data.edge_index.numpy()
+    masks = (data.train_mask, data.val_mask, data.test_mask)
+    return Graph.build(
+        dataset.id,
+        source,
+        target,
+        data.x.numpy(),
+        data.y.numpy(),
+        dataset.classes,
+        *(mask.nonzero().view(-1).numpy() for mask in masks),
+        synthetic=False,
+    )

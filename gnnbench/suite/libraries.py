@@ -1,0 +1,114 @@
+"""Modules that take long to import, or may be missing: each is imported when something of it is first used.
+
+    from ..libraries import torch, torch_scatter, utils
+
+So `gnnbench list` and the collection of tests import no torch, and the functions of an operation call a
+library as if it had been imported at the top.
+"""
+
+import contextlib
+import importlib
+import io
+import os
+import sys
+import warnings
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from ..engine.ground.packages import hidden
+
+_MODULES: Mapping[str, str] = {
+    "dgl": "dgl",
+    "functional": "torch.nn.functional",
+    "gcn_conv": "torch_geometric.nn.conv.gcn_conv",
+    "pyg_data": "torch_geometric.data",
+    "pyg_loader": "torch_geometric.loader",
+    "pyg_nn": "torch_geometric.nn",
+    "pyg_sampler": "torch_geometric.sampler",
+    "torch": "torch",
+    "torch_geometric": "torch_geometric",
+    "torch_scatter": "torch_scatter",
+    "torch_sparse": "torch_sparse",
+    "utils": "torch_geometric.utils",
+    # Ours, which import torch.
+    "definitions": f"{__package__}.definitions",
+    "gat": f"{__package__}.gat",
+    "gcn": f"{__package__}.gcn",
+    "inputs": f"{__package__}.inputs",
+    "minibatch": f"{__package__}.minibatch",
+    "network": f"{__package__}.network",
+    "on_compiled": f"{__package__}.platforms.compiled",
+    "on_dgl": f"{__package__}.platforms.dgl",
+    "on_pyg": f"{__package__}.platforms.pyg",
+    "on_sparse": f"{__package__}.platforms.sparse",
+    "on_torch": f"{__package__}.platforms.torch",
+    "sage": f"{__package__}.sage",
+    "sampled": f"{__package__}.sampled",
+    "training": f"{__package__}.training",
+}
+"""The modules by the name that they have where they are used."""
+
+STAND_IN = "dgl.graphbolt"
+"""DGL's data loading, which message passing does not use. DGL 2.1.0 has binaries of it for torch 2.0 to 2.2
+only, and cannot be imported without them."""
+
+
+class Library(ModuleType):
+    """Stands for a module until something of it is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Import the module, put it in this one's place in the module that uses it, and return its attribute.
+
+        Later uses there find the module itself: a timed function makes no call but its library's.
+
+        Raises:
+            AttributeError: the module lacks it, or Python asks for an attribute of its own, as `__file__`.
+        """
+        if name.startswith("__"):
+            raise AttributeError(name)
+        module = _imported(self.__name__)
+        user = sys._getframe(1).f_globals  # noqa: SLF001 - the names of the module that uses it
+        user.update({own: module for own, value in user.items() if value is self})
+        return getattr(module, name)
+
+
+def __getattr__(name: str) -> Any:
+    """Return what stands for a module.
+
+    Raises:
+        AttributeError: there is none of that name.
+    """
+    if name not in _MODULES:
+        raise AttributeError(name)
+    return Library(_MODULES[name])
+
+
+def _imported(name: str) -> ModuleType:
+    return import_dgl() if name == "dgl" else importlib.import_module(name)
+
+
+def import_dgl() -> ModuleType:
+    """Import DGL, also under a newer PyTorch than it knows, and return the module.
+
+    If the import fails, DGL gets an empty module as graphbolt.
+    """
+    if "dgl" in sys.modules:
+        return sys.modules["dgl"]
+    # If it is unset, DGL writes its choice of backend into the user's home folder.
+    os.environ.setdefault("DGLBACKEND", "pytorch")
+    # DGL imports ogb. If ogb finds `outdated`, its threads look for newer versions on the network.
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()), hidden("outdated"):
+        warnings.simplefilter("ignore")
+        try:
+            return importlib.import_module("dgl")
+        except (ImportError, OSError):
+            for name in [name for name in sys.modules if name.partition(".")[0] == "dgl"]:
+                del sys.modules[name]
+            sys.modules[STAND_IN] = ModuleType(STAND_IN)
+            return importlib.import_module("dgl")
+
+
+def uses_stand_in() -> bool:
+    """Return whether the imported DGL runs without graphbolt."""
+    return getattr(sys.modules.get(STAND_IN), "__file__", None) is None

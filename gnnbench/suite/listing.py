@@ -1,0 +1,160 @@
+"""What `gnnbench list` shows: data sets, platforms and operations."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import shorten
+
+from ..engine.cli import streams
+from ..engine.cli.common import NOTHING_SLOWER
+from ..engine.ground.errors import unknown_name
+from ..engine.ground.packages import missing
+from ..engine.show.document import Column, Document, Note, Shown, Table
+from ..engine.show.lines import folded
+from .graphs.catalog import DATASETS
+from .graphs.locate import place
+from .operation import Operation
+from .operations import OPERATIONS
+from .options import OPTIONS
+from .platforms import PLATFORMS
+
+_GROUPS = (
+    "aggregation",
+    "scatter",
+    "attention",
+    "normalisation",
+    "structure",
+    "layers",
+    "batches",
+    "training",
+    "compiled",
+    "threads",
+)
+"""The order of the headings; others follow."""
+_WIDTH_IN_A_PIPE = 80
+"""Calls are shortened to this width where the output is not a terminal."""
+_SHORTEST_CALL = 10
+_COLUMNS = tuple(name for name in PLATFORMS if name not in ("compiled", "pyg_lib"))
+"""Platforms with a column of their own; `compiled` stands in that of `sparse`, as no operation has both, and
+`pyg_lib` beside `pyg`."""
+_PLATFORM_WIDTH = max(map(len, PLATFORMS))
+_DATA_SET_COLUMNS = (
+    Column("name"),
+    *(Column(name, "number") for name in ("nodes", "edges", "features", "classes")),
+    *(Column(name, "text") for name in ("here", "from")),
+)
+_DATA_SETS = (
+    "planetoid: Yang et al. 2016, through PyG's Planetoid; ogb, ogbg: Hu et al. 2020, through ogb's "
+    "loaders; entities: Ristoski et al. 2016, the files of PyG's Entities, with made-up features. aifb has "
+    "90 relations, ogbn-mag-hetero four types of nodes and 7 relations, ogbg-molhiv 41,127 molecules. "
+    "NAME:synthetic is a data set's synthetic stand-in, NAME:synthetic@0.1 one of a tenth of its size; "
+    "rmat:SCALE and uniform:SCALE are random graphs with 2**SCALE nodes, hub:SCALE one with a node that has "
+    "a tenth of the edges (rmat:14@4: 4 edges for each node), molecules:SCALE 2**SCALE molecules as in ZINC; "
+    "a path that ends in .mtx is a Matrix Market file. "
+    "The number of edges is as published: Planetoid counts both directions, the others one."
+)
+
+
+def document(data_root: Path | None, cache: Path, width: int | None) -> Document:
+    """Return all data sets and platforms, and a line for each operation."""
+    reasons = {one.name: missing(one.packages) for one in PLATFORMS.values()}
+    platforms = [(one.name, one.title, "no" if reasons[one.name] else "yes") for one in PLATFORMS.values()]
+    titles = [Column(name, "text") for name in ("name", "what", "here")]
+    heading = "Operations, their platforms, and the call that is timed on the first"
+    columns = [Column("", "shown") for _ in ("name", *_COLUMNS, "call")]
+    return [
+        Table("Data sets (--gnn-dataset)", _DATA_SET_COLUMNS, list(_datasets(data_root, cache))),
+        Note(_DATA_SETS),
+        Table("Platforms (--gnn-platform)", titles, platforms),
+        *(Note(f"{name}: {reason}") for name, reason in reasons.items() if reason),
+        Table("", columns, list(_operations(width or _WIDTH_IN_A_PIPE)), heading),
+        Note("gnnbench list OPERATION shows the calls on all platforms, and why a platform has none."),
+    ]
+
+
+def operation(name: str) -> Iterator[str]:
+    """Yield the lines about the operations with a name, or whose names begin with it: `spmm`."""
+    known = OPERATIONS.get(name)
+    found = [known] if known else [one for one in OPERATIONS.values() if one.name.startswith(f"{name}_")]
+    if not found:
+        raise unknown_name("operation", name, OPERATIONS)
+    for one in found:
+        yield from _described(one)
+
+
+def _described(one: Operation) -> Iterator[str]:
+    graphs = f"; graphs: {', '.join(one.graphs)}" if one.graphs else ""
+    when = "; core: pull requests run it" if one.core else ""
+    if not one.default:
+        when = "; not default: --gnn-all runs it"
+    elif not (one.core or one.example):
+        when = "; not default: its file's name, -k or --gnn-all runs it"
+    yield f"{one.name} ({one.group}): {', '.join(one.directions)}{when}{graphs}"
+    for platform in (name for name in PLATFORMS if name in one.calls or name in one.absent):
+        call = one.calls.get(platform)
+        text = call.text if call else f"– {one.absent[platform]}"
+        yield f"  {platform:{_PLATFORM_WIDTH}} {text}"
+        if call and call.one_of:
+            yield f"  {'':{_PLATFORM_WIDTH}} needs {' or '.join(call.one_of)}"
+        for limit in call.limits if call else ():
+            where = *sorted(limit.where), *([f"{limit.degree} neighbours"] if limit.degree else [])
+            yield f"  {'':{_PLATFORM_WIDTH}} not with {' and '.join(where)}: {limit.reason}"
+
+
+def _datasets(data_root: Path | None, cache: Path) -> Iterator[tuple[str, ...]]:
+    for one in DATASETS.values():
+        counts = (f"{count:,}" for count in (one.nodes, one.edges, one.features, one.classes))
+        here = {"data root": "yes", "cache": "cache"}.get(place(one, data_root, cache) or "", "no")
+        yield one.id, *counts, here, one.family
+
+
+def _operations(width: int) -> Iterator[tuple[object, ...]]:
+    """Yield a row for each operation, below the heading of its group."""
+    groups: dict[str, list[Operation]] = {group: [] for group in _GROUPS}
+    for one in OPERATIONS.values():
+        groups.setdefault(one.group, []).append(one)
+    names = max(map(len, OPERATIONS)) + 2
+    left = max(width - names - sum(len(platform) + 1 for platform in _COLUMNS) - 2, _SHORTEST_CALL)
+    for group, found in groups.items():
+        if found:
+            yield Shown(group, style="heading"), *[None] * (len(_COLUMNS) + 1)
+        for one in found:
+            shown = {name.replace("compiled", "sparse"): name for name in one.calls}
+            platforms = map(shown.get, _COLUMNS)
+            first = next(one.calls[platform].text for platform in PLATFORMS if platform in one.calls)
+            yield f"  {one.name}", *platforms, _shortened(first, left)
+
+
+def _shortened(call: str, width: int) -> str:
+    """Return as many words of a call as fit; if none does, the beginning of the first."""
+    text = shorten(call, width, placeholder=" …")
+    return text if text != "…" else f"{folded(call, width - 1)[0]}…"
+
+
+HELP = "list data sets, platforms (libraries) and operations, and show which are installed"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `gnnbench list`."""
+    OPTIONS["data"].declare(parser.add_argument)
+    parser.add_argument(
+        "operations",
+        nargs="*",
+        metavar="OPERATION",
+        help="show all calls of an operation, their limits, and why a platform has none; also the "
+        "beginning of several names (spmm)",
+    )
+    parser.set_defaults(run=_list)
+
+
+def _list(options: argparse.Namespace) -> int:
+    from ..engine.ground.files import cache_folder
+    from .graphs.locate import data_folder
+
+    if options.operations:
+        for line in [line for name in options.operations for line in operation(name)]:
+            streams.say(line, indent=" " * 9)
+        return NOTHING_SLOWER
+    folder, cache = data_folder(options.data), cache_folder()
+    streams.show(document(folder, cache, streams.width()))
+    return NOTHING_SLOWER

@@ -1,0 +1,143 @@
+"""An operation: its call on each platform, its definition in float64 and its least work."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .limits import HALF, HALF_TRAINING, NO_PRODUCT, Limit
+from .platforms import Kernel, Result, load
+from .spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..engine.ground.labels import Work
+    from .graphs.graph import Graph
+    from .least_work import Symbols
+    from .spec import Spec
+
+
+_OTHER = "other"
+"""The group of a suite's own operations."""
+_MULTIPLYING = ("attention", "layers", "compiled", "training")
+"""Groups whose forward pass multiplies matrices."""
+
+
+class Call(NamedTuple):
+    """The timed library call, with the kernel's functions.
+
+    The call must be `module.function(...)`, because `gnnbench profile` wraps attributes of modules.
+    """
+
+    text: str
+    """Shown by `gnnbench list`."""
+    run: Callable[..., Any] | str = ""
+    """See `Kernel`; or its name in the platform's module. Without it, the benchmark itself makes the timed
+    function."""
+    limits: tuple[Limit, ...] = ()
+    build: Callable[..., Any] | str = "structure"
+    """See `Kernel`; or its name in the platform's module."""
+    result: "Result | None" = None
+    """See `Kernel`."""
+    one_of: tuple[str, ...] = ()
+    """Packages of which it needs one, besides the platform's."""
+    make: Callable[[], Kernel] | None = None
+    """Makes a kernel that keeps objects of the library, instead of `build`, `run` and `result`."""
+
+    def kernel(self, platform: str) -> Kernel:
+        """Import a platform's library and return the kernel."""
+        module = load(platform)
+        if self.make:
+            return self.make()
+        build, run = (
+            attrgetter(part)(module) if isinstance(part, str) else part for part in (self.build, self.run)
+        )
+        return Kernel(build, run, self.result)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation that benchmarks time."""
+
+    name: str
+    calls: Mapping[str, Call]
+    """By platform."""
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """By platform, why it lacks the operation."""
+    directions: tuple[str, ...] = (FORWARD, FORWARD_BACKWARD)
+    core: bool = False
+    """Whether pull requests run it, in its last direction."""
+    example: bool = False
+    """Whether it stands for its group, which has no core operation, in a run without -k or a file's name."""
+    default: bool = True
+    """Whether a run with -k or its file's name has it; False for what takes long or resembles another."""
+    reference: "Callable[..., Tensor | tuple[Tensor, ...]] | None" = None
+    """The definition that kernels are checked against; it takes the graph and float64 tensors."""
+    linear: bool = False
+    """Whether its only input is [N, F] or [E, F], and each column of the output is linear in the same column
+    of the input. On large graphs it is checked by a random projection."""
+    reach: int | None = None
+    """From how many hops a row of the output [N, ...] or [E, ...] takes its values; with degrees of
+    neighbours, one more. On large graphs a random sample of rows is checked. None: all entries are."""
+    end: int = 1
+    """With `reach`: the end of an entry at which its message is added up, 1 the target, 0 the source."""
+    least_work: "Callable[[Symbols], Work] | None" = None
+    """The work that every implementation must do."""
+    threads: int | None = None
+    """CPU threads that it is timed with; None: as many as the session has."""
+    batches: int | None = None
+    """Batches that a call takes of a loader."""
+    group: str = _OTHER
+    """The heading under which `gnnbench list` shows it."""
+    graphs: tuple[str, ...] = ()
+    """Graphs that it runs on unless --gnn-dataset names others; empty: the suite's default."""
+    relational: bool = False
+    """Whether it needs a graph with relations."""
+    simple: bool = False
+    """Whether it needs a graph in which two nodes have at most one relation."""
+    batched: bool = False
+    """Whether it needs a graph that consists of several, such as molecules."""
+    with_pyg_lib: bool = False
+    """Whether PyG takes another path if pyg-lib is installed: the platform `pyg_lib`, with the same call."""
+
+    def __post_init__(self) -> None:
+        """Add the call with pyg-lib, which needs nothing else."""
+        if self.with_pyg_lib:
+            call = self.calls["pyg"]
+            call = call._replace(text=f"{call.text}, with pyg-lib", one_of=())
+            object.__setattr__(self, "calls", {**self.calls, "pyg_lib": call})
+
+    def kernel(self, platform: str) -> Kernel:
+        """Import a platform's library and return its kernel."""
+        call = self.calls[platform]
+        assert call.make or call.run, f"{self.name} has no kernel: its benchmark makes the timed function"
+        return call.kernel(platform)
+
+    def why_not_on(self, graph: "Graph", spec: "Spec | None" = None) -> str | None:
+        """Return why it does not run on a graph, or not with the types of a spec; None: it does."""
+        if self.relational and not graph.relations:
+            return f"{graph.name} has one relation: use --gnn-dataset {' or '.join(self.graphs)}"
+        if self.batched and graph.sizes is None:
+            return f"{graph.name} is one graph, not many: use --gnn-dataset {' or '.join(self.graphs)}"
+        if self.simple and not graph.is_simple:
+            return f"nodes of {graph.name} have several relations with each other: use another graph"
+        if spec and spec.platform in self.calls:
+            types = spec.direction, spec.dtype, spec.index_dtype, spec.device
+            limit = self.limit(spec.platform, *types, degree=graph.max_degree)
+            return limit and limit.reason
+        return None
+
+    def limit(
+        self, platform: str, direction: str, dtype: str, index_dtype: str, device: str, degree: int = 0
+    ) -> Limit | None:
+        """Return why a platform cannot run it with these types; None: it can.
+
+        `degree` is the largest of the graph, if that is known.
+        """
+        given = {direction, dtype, index_dtype, device, *([HALF] if dtype in ("bfloat16", "float16") else [])}
+        limits = self.calls[platform].limits
+        if self.group != _OTHER:
+            has_product = self.group in _MULTIPLYING and direction not in (BACKWARD, STEP)
+            limits = (*(() if has_product else (NO_PRODUCT,)), *HALF_TRAINING, *limits)
+        return next((limit for limit in limits if limit.where <= given and limit.degree <= degree), None)

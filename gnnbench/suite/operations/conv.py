@@ -1,0 +1,78 @@
+"""One graph convolution, with normalisation in each call or beforehand (`conv_cached`)."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from ...engine.ground.labels import Work
+from ..annotations import Graph, Tensor
+from ..least_work import Symbols
+from ..libraries import definitions
+from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
+from ..operation import Call, Operation
+from ..platforms import load
+
+
+def propagation(graph: Graph) -> tuple[Tensor, Tensor]:
+    """Return the entries of D^-1/2 (A + I) D^-1/2: int64 [2, E + N] and float64 [E + N]."""
+    entries, ones = definitions.looped(graph)
+    return entries, definitions.normalized(entries, ones, graph.num_nodes)
+
+
+def reference(graph: Graph, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
+    """Return D^-1/2 (A + I) D^-1/2 (x @ weight) + bias: [N, out]."""
+    return definitions.aggregate(*propagation(graph), x @ weight) + bias
+
+
+def least_work(m: Symbols) -> Work:
+    """Bytes G(E) + p s (2 N F + F F + F): x, output, weight and bias, then their gradients.
+
+    Flops p (2 N F F + K(F) + N F): product, propagation and bias. The backward pass takes 2 N F F more,
+    because both factors of the product need a gradient.
+    """
+    flops = (2 * m.p - 1) * 2 * m.N * m.F * m.F + m.p * (m.K(m.F) + m.N * m.F)
+    return Work(m.G(m.E) + m.p * m.s * (2 * m.N * m.F + m.F * m.F + m.F), flops)
+
+
+def cached_work(m: Symbols) -> Work:
+    """Bytes as conv, but G(L) + s L instead of G(E): the normalised matrix is an input. Flops as conv."""
+    conv = least_work(m)
+    return Work(conv.bytes - m.G(m.E) + m.G(m.L) + m.s * m.L, conv.flops)
+
+
+_LIMITS: Mapping[str, tuple[Limit, ...]] = {
+    "pyg": (),
+    "sparse": (SPARSE_TENSOR,),
+    "torch": (MIXED,),
+    "dgl": (DGL_HALF,),
+}
+
+
+def _call(text: str, platform: str, *, cached: bool) -> Call:
+    return Call(text, limits=_LIMITS[platform], make=lambda: load(platform).convolution(cached=cached))
+
+
+_operation = partial(Operation, reference=reference, reach=2, group="layers")
+
+OPERATIONS = (
+    _operation(
+        "conv",
+        {
+            "pyg": _call("GCNConv", "pyg", cached=False),
+            "sparse": _call("GCNConv on SparseTensor", "sparse", cached=False),
+            "dgl": _call("GraphConv", "dgl", cached=False),
+        },
+        {"torch": "the plain PyTorch layer takes a normalised matrix: see conv_cached"},
+        core=True,
+        least_work=least_work,
+    ),
+    _operation(
+        "conv_cached",
+        {
+            "pyg": _call("GCNConv(cached=True)", "pyg", cached=True),
+            "sparse": _call("GCNConv(cached=True)", "sparse", cached=True),
+            "torch": _call("normalised CSR @ (x @ W)", "torch", cached=True),
+            "dgl": _call("GraphConv(norm='none'), weights", "dgl", cached=True),
+        },
+        least_work=cached_work,
+    ),
+)

@@ -1,0 +1,62 @@
+"""The number of each node's entries, counted from an index that is not sorted or read off a row pointer."""
+
+from typing import Any
+
+from ...engine.ground.labels import Work
+from ..annotations import Case, Graph, Tensor
+from ..least_work import Symbols
+from ..libraries import on_sparse, torch, torch_sparse, utils
+from ..limits import HALF, SPARSE_TENSOR, Limit
+from ..operation import Call, Operation
+from ..spec import FORWARD
+from .scatter import unsorted_index
+
+_ROUNDING = Limit(
+    "bfloat16 cannot represent each degree above 256, float16 above 2,048", frozenset({HALF}), raises=False
+)
+
+
+def _sparse_structure(case: Case) -> Any:
+    # Without values, the SparseTensor would count once and keep the result.
+    return on_sparse.weighted(on_sparse.structure(case), case.edge_weight().detach().fill_(1))
+
+
+def reference(graph: Graph) -> Tensor:
+    """Return the number of entries of each node, which is the same at both ends: int64 [N]."""
+    return graph.edge_index[0].bincount(minlength=graph.num_nodes)
+
+
+def least_work(m: Symbols) -> Work:
+    """Bytes i min(N + 1, E) + min(s, i) N: a row pointer or an index; results. Flops N."""
+    return Work(m.i * min(m.N + 1, m.E) + min(m.s, m.i) * m.N, m.N)
+
+
+OPERATIONS = (
+    Operation(
+        "degree",
+        {
+            "pyg": Call(
+                "utils.degree",
+                lambda arguments: utils.degree(*arguments),
+                (_ROUNDING,),
+                lambda case: (*unsorted_index(case), case.dtype),
+            ),
+            "sparse": Call(
+                "torch_sparse.sum of ones",
+                lambda adjacency: torch_sparse.sum(adjacency, dim=1),
+                (SPARSE_TENSOR, _ROUNDING),
+                _sparse_structure,
+            ),
+            "torch": Call(
+                "torch.bincount",
+                lambda to: torch.bincount(to.indices, minlength=to.num_nodes),
+                build=unsorted_index,
+            ),
+            "dgl": Call("in_degrees", lambda graph: graph.in_degrees()),
+        },
+        directions=(FORWARD,),
+        reference=reference,
+        least_work=least_work,
+        group="scatter",
+    ),
+)

@@ -1,0 +1,107 @@
+"""The softmax over each node's incoming edges: how graph attention weighs neighbours."""
+
+from functools import partial
+
+from ...engine.ground.labels import Work
+from ..annotations import Case, Graph, Tensor
+from ..least_work import Symbols
+from ..libraries import definitions, inputs, torch, torch_scatter, utils
+from ..limits import DGL_HALF, HALF, NO_PRODUCT, Limit
+from ..operation import Call, Operation
+from ..spec import FORWARD_BACKWARD
+
+HEADS = 8
+"""Scores of each edge."""
+
+_GATHER = Limit(
+    "torch.gather, the gradient of scatter_add_, takes wrong rows if an expanded index is int32",
+    frozenset({"int32", FORWARD_BACKWARD, "cpu"}),
+)
+_SCATTER = Limit("torch_scatter takes int64 indices only", frozenset({"int32"}))
+_SEGMENT = Limit("sums and maxima of segments take int64 row pointers only", frozenset({"int32"}))
+_ROUNDING = Limit(
+    "sums in bfloat16 make the gradient too inexact at nodes of high degree",
+    frozenset({"bfloat16", FORWARD_BACKWARD}),
+    raises=False,
+)
+_SPARSE = Limit("torch.sparse.softmax does not support half precision", frozenset({HALF}))
+
+
+def scores(case: Case) -> Tensor:
+    """Return scores around 100 [E, HEADS].
+
+    In float32 exp(100) overflows, so the check fails for a softmax that does not subtract the maximum.
+    """
+    return case.tensor(inputs.pattern(case.graph.num_edges, HEADS, case.dtype, shift=100))
+
+
+def _torch_structure(case: Case) -> tuple[Tensor, tuple[int, int, int]]:
+    return case.edge_index().flip(0), (case.graph.num_nodes, case.graph.num_nodes, HEADS)
+
+
+def _torch(entries: tuple[Tensor, tuple[int, int, int]], score: Tensor) -> Tensor:
+    indices, size = entries
+    matrix = torch.sparse_coo_tensor(indices, score, size, is_coalesced=True, check_invariants=False)
+    return torch.sparse.softmax(matrix, dim=1).values()
+
+
+def reference(graph: Graph, score: Tensor) -> Tensor:
+    """Return exp(score) over its sum at the same target: [E, HEADS]."""
+    target = graph.edge_index[1]
+    return score.exp() / definitions.sums(target, score.exp(), graph.num_nodes)[target]
+
+
+def least_work(m: Symbols) -> Work:
+    """Bytes i min(N + 1, E) + p s 2 E H: targets, scores and results, then their gradients.
+
+    H = 8 heads. Flops 3 E H; backward 4 E H.
+    """
+    values = HEADS * m.E
+    return Work(m.i * min(m.N + 1, m.E) + m.p * m.s * 2 * values, (4 * m.p - 1) * values)
+
+
+_operation = partial(Operation, group="attention", least_work=least_work, reach=1)
+
+OPERATIONS = (
+    _operation(
+        "edge_softmax",
+        {
+            "pyg": Call(
+                "utils.softmax by index",
+                lambda graph, score: utils.softmax(score, graph.edge_index[1], num_nodes=graph.num_nodes),
+                (_GATHER, NO_PRODUCT),
+                "numbered_edges",
+            ),
+            "sparse": Call(
+                "torch_scatter.scatter_softmax",
+                lambda graph, score: torch_scatter.scatter_softmax(
+                    score, graph.edge_index[1], dim=0, dim_size=graph.num_nodes
+                ),
+                (_SCATTER, _ROUNDING, NO_PRODUCT),
+                "numbered_edges",
+            ),
+            "torch": Call("torch.sparse.softmax on COO", _torch, (_SPARSE, NO_PRODUCT), _torch_structure),
+            "dgl": Call("dgl.ops.edge_softmax", "dgl.ops.edge_softmax", (_ROUNDING, DGL_HALF, NO_PRODUCT)),
+        },
+        example=True,
+        reference=reference,
+    ),
+    _operation(
+        "edge_softmax_ptr",
+        {
+            "pyg": Call(
+                "utils.softmax by ptr",
+                lambda pointer, score: utils.softmax(score, ptr=pointer),
+                (_SEGMENT, NO_PRODUCT),
+                lambda case: case.csr()[0],
+            )
+        },
+        {
+            "sparse": "torch_scatter has no softmax by row pointer; PyG's calls its segment_csr: see pyg",
+            "torch": "torch.sparse.softmax takes no CSR matrix: see edge_softmax",
+            "dgl": "a DGLGraph has both forms: see edge_softmax",
+        },
+        with_pyg_lib=True,
+        reference=reference,
+    ),
+)

@@ -1,0 +1,154 @@
+"""A training epoch of a three-layer GCN, and each of its phases; the code is in `training.py`."""
+
+from functools import partial
+
+from ...engine.ground.labels import Work
+from ..annotations import Graph, Tensor
+from ..least_work import Symbols
+from ..libraries import definitions, inputs
+from ..libraries import functional as F
+from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
+from ..operation import Call, Operation
+from ..spec import BACKWARD, FORWARD, STEP, TRAIN
+from . import conv
+
+_CALLS = {
+    "pyg": Call("GCNConv on edge_index"),
+    "sparse": Call("GCNConv on SparseTensor", limits=(SPARSE_TENSOR,)),
+    "torch": Call("normalised CSR @ (x @ W)", limits=(MIXED,)),
+    "dgl": Call("GraphConv", limits=(DGL_HALF,)),
+}
+
+_SMALL = Limit(
+    "gradients of a mean loss are too small for float16", frozenset({"float16", BACKWARD}), raises=False
+)
+
+
+def logits(graph: Graph, *tensors: Tensor) -> Tensor:
+    """Return the GCN's output [N, C]; `tensors` are its weights, its biases and x."""
+    *parameters, x = tensors
+    depth = len(parameters) // 2
+    entries, normalized = conv.propagation(graph)  # once: on large graphs it takes gigabytes
+    for index, (weight, bias) in enumerate(zip(parameters[:depth], parameters[depth:], strict=True)):
+        x = definitions.aggregate(entries, normalized, (x if index == 0 else x.relu()) @ weight) + bias
+    return x
+
+
+def loss(graph: Graph, logits: Tensor) -> Tensor:
+    """Return the mean cross-entropy of the training nodes; binary if each has one label per task."""
+    logits, labels = logits[graph.train_mask], graph.y[graph.train_mask]
+    if labels.is_floating_point():
+        return -F.logsigmoid(logits.where(labels > 0, -logits)).mean()
+    return (logits.logsumexp(dim=1) - logits.gather(1, labels.unsqueeze(1)).squeeze(1)).mean()
+
+
+def network_loss(graph: Graph, *tensors: Tensor) -> Tensor:
+    """Return the GCN's loss; `tensors` are its weights, its biases and x."""
+    return loss(graph, logits(graph, *tensors))
+
+
+def first_step(_graph: Graph, parameter: Tensor) -> Tensor:
+    """Return the parameter after Adam's first step with the gradient `gradient_for(parameter)`."""
+    return definitions.adam_step(parameter, inputs.gradient_for(parameter))
+
+
+def forward_work(m: Symbols) -> Work:
+    """Bytes G(E) + s (N D + P + N C): features, parameters, logits.
+
+    Flops per layer 2 N A B + K(min(A, B)) + 2 N B: product and propagation in the cheaper order, bias, and
+    ReLU except in the last layer.
+    """
+    flops = sum(2 * m.N * A * B + m.K(min(A, B)) + 2 * m.N * B for A, B in m.layers) - m.N * m.C
+    return Work(m.G(m.E) + m.s * (m.N * m.D + m.P + m.N * m.C), flops)
+
+
+def loss_work(m: Symbols) -> Work:
+    """Bytes s (T C + 1) + T y: the training nodes' logits, indices and labels, and the loss.
+
+    Flops 4 T C: maximum, difference, exponential and sum; binary cross-entropy takes at least as many.
+    """
+    return Work(m.s * (m.T * m.C + 1) + m.T * m.y, 4 * m.T * m.C)
+
+
+def backward_work(m: Symbols) -> Work:
+    """Bytes G(E) + s (sum N A + sum' A B + T C + P) + T y; sum' excludes the first layer.
+
+    Read: layer inputs, weights, softmax, training nodes and labels. Written: the parameters' gradients.
+    Flops T C + sum (2 N A B + N B) + sum' (2 N A B + K(min(A, B)) + N A): weights, biases; inputs, ReLU.
+    The first layer needs no backward propagation if its forward pass propagates before the product.
+    """
+    inner = m.layers[1:]
+    read = sum(m.N * A for A, _ in m.layers) + sum(A * B for A, B in inner) + m.T * m.C
+    parameters = sum(2 * m.N * A * B + m.N * B for A, B in m.layers)
+    inputs = sum(2 * m.N * A * B + m.K(min(A, B)) + m.N * A for A, B in inner)
+    return Work(m.G(m.E) + m.s * (read + m.P) + m.T * m.y, m.T * m.C + parameters + inputs)
+
+
+def step_work(m: Symbols) -> Work:
+    """Bytes 7 s P: Adam reads parameter, gradient and two moments, and writes all but the gradient.
+
+    Flops 12 P (Kingma and Ba, ICLR 2015, section 2): 3 and 4 for the moments, 5 for the parameter.
+    """
+    return Work(7 * m.s * m.P, 12 * m.P)
+
+
+def least_work(m: Symbols) -> Work:
+    """Bytes: see `training_bytes`. Flops: sum of the phases."""
+    phases = (forward_work(m), loss_work(m), backward_work(m), step_work(m))
+    return Work(training_bytes(m), sum(phase.flops for phase in phases))
+
+
+def training_bytes(m: Symbols) -> int:
+    """Return G(E) + s (N D + 7 P + 1) + T y: gradients are written, not read."""
+    return m.G(m.E) + m.s * (m.N * m.D + 7 * m.P + 1) + m.T * m.y
+
+
+def _on_torch(phase: str) -> dict[str, str]:
+    reason = f"every platform uses PyTorch's {phase}: see torch"
+    return dict.fromkeys(("pyg", "sparse", "dgl"), reason)
+
+
+_operation = partial(Operation, group="training")
+
+OPERATIONS = (
+    _operation(
+        "epoch",
+        _CALLS,
+        directions=(TRAIN,),
+        core=True,
+        reference=network_loss,
+        least_work=least_work,
+    ),
+    _operation(
+        "epoch_forward",
+        _CALLS,
+        directions=(FORWARD,),
+        reference=logits,
+        least_work=forward_work,
+    ),
+    _operation(
+        "epoch_loss",
+        {"torch": Call("nll_loss of log_softmax")},
+        _on_torch("loss"),
+        directions=(FORWARD,),
+        default=False,
+        reference=loss,
+        least_work=loss_work,
+    ),
+    _operation(
+        "epoch_backward",
+        {name: call._replace(limits=(*call.limits, _SMALL)) for name, call in _CALLS.items()},
+        directions=(BACKWARD,),
+        reference=network_loss,
+        least_work=backward_work,
+    ),
+    _operation(
+        "epoch_step",
+        {"torch": Call("torch.optim.Adam")},
+        _on_torch("step"),
+        directions=(STEP,),
+        default=False,
+        reference=first_step,
+        least_work=step_work,
+    ),
+)

@@ -1,0 +1,205 @@
+"""Conversions of a weighted matrix: a shuffled edge list to CSR and CSC, CSR to COO and to its transpose.
+
+Forward only: the gradient of torch.sparse_csr_tensor makes a dense matrix [N, N], and DGL converts edge
+numbers, not weights.
+"""
+
+from functools import partial
+from typing import Any
+
+from ...engine.ground.labels import Work
+from ..annotations import Case, Graph, Tensor
+from ..least_work import Symbols
+from ..libraries import on_sparse, on_torch, torch, torch_sparse, utils
+from ..limits import KEY_OVERFLOW, SPARSE_TENSOR
+from ..operation import Call, Operation
+from ..spec import FORWARD
+from .edge_list import EdgeList, dgl_graph, keys, listed, shuffled, unchanged
+
+Compressed = tuple[Tensor, Tensor, Tensor]
+"""Pointers [N + 1]; the column of each entry in CSR, its row in CSC, ascending [E]; weights [E]."""
+
+
+def _parts(matrix: Tensor, *_inputs: Any) -> Compressed:
+    if matrix.layout == torch.sparse_csr:
+        return matrix.crow_indices(), matrix.col_indices(), matrix.values()
+    return matrix.ccol_indices(), matrix.row_indices(), matrix.values()
+
+
+def _pyg(edges: EdgeList, weight: Tensor, name: str) -> Tensor:
+    return getattr(utils, name)(edges.edge_index, weight, edges.num_nodes)
+
+
+def _sparse(edges: EdgeList, weight: Tensor, form: str) -> Compressed:
+    matrix = torch_sparse.SparseTensor.from_edge_index(edges.edge_index, weight, edges.size)
+    return matrix.csr() if form == "csr" else matrix.csc()
+
+
+def _torch(edges: EdgeList, weight: Tensor, form: str) -> Tensor:
+    matrix = torch.sparse_coo_tensor(edges.edge_index, weight, edges.size)
+    return matrix.to_sparse_csr() if form == "csr" else matrix.to_sparse_csc()
+
+
+def _dgl(graph: Any, _weight: Tensor, form: str) -> Any:
+    return graph.formats(form)
+
+
+def _dgl_parts(form: str, output: Any, _graph: Any, weight: Tensor) -> Compressed:
+    """Return a format with weights for edge numbers, and sorted: DGL leaves a row's columns as they come."""
+    pointer, other, number = output.adj_tensors(form)
+    line = torch.arange(len(pointer) - 1, device=pointer.device).repeat_interleave(pointer.diff())
+    order = keys(torch.stack((line, other)), len(pointer) - 1).argsort()
+    return pointer, other[order], weight[number[order].long()]
+
+
+def _dgl_csr(case: Case) -> Any:
+    # DGL's rows are sources. It cannot copy a graph that is in CSC only.
+    return dgl_graph(lambda graph: graph.edge_index.flip(0), case).formats("csr")
+
+
+def _weighted_csr(adjacency: Tensor, weight: Tensor) -> Tensor:
+    arrays = adjacency.crow_indices(), adjacency.col_indices(), weight
+    return torch.sparse_csr_tensor(*arrays, adjacency.shape, check_invariants=False)
+
+
+def _csr(case: Case) -> Tensor:
+    return on_torch.structure(case)
+
+
+def _coo_sparse(adjacency: Tensor, weight: Tensor) -> Compressed:
+    pointer, column = adjacency.crow_indices(), adjacency.col_indices()
+    matrix = torch_sparse.SparseTensor(
+        rowptr=pointer, col=column, value=weight, sparse_sizes=tuple(adjacency.shape), is_sorted=True
+    )
+    return matrix.coo()
+
+
+def to_coo(graph: Graph, weight: Tensor) -> Compressed:
+    """Return targets, sources and weights of the adjacency matrix, whose rows are targets, in order: [E]."""
+    source, target = graph.edge_index
+    return target, source, weight
+
+
+def to_csr(graph: Graph, weight: Tensor) -> Compressed:
+    """Return the matrix of the shuffled list in CSR; rows are sources."""
+    return _compressed(shuffled(graph), weight, graph.num_nodes)
+
+
+def to_csc(graph: Graph, weight: Tensor) -> Compressed:
+    """Return the matrix of the shuffled list in CSC; rows are sources."""
+    return _compressed(shuffled(graph).flip(0), weight, graph.num_nodes)
+
+
+def transpose(graph: Graph, weight: Tensor) -> Compressed:
+    """Return the transpose of the adjacency matrix, whose rows are targets, in CSR."""
+    return _compressed(graph.edge_index, weight, graph.num_nodes)
+
+
+def _compressed(entries: Tensor, weight: Tensor, num_nodes: int) -> Compressed:
+    line, other = entries
+    order = keys(entries, num_nodes).argsort()
+    pointer = torch.cat((torch.zeros(1), line.bincount(minlength=num_nodes).cumsum(0))).long()
+    return pointer, other[order], weight[order]
+
+
+def conversion_work(m: Symbols) -> Work:
+    """Bytes 2 i E + G(E) + min(2 s, i) E: list in, matrix out, weights in and out or their order. Flops 0."""
+    return Work(2 * m.i * m.E + m.G(m.E) + min(2 * m.s, m.i) * m.E, 0)
+
+
+def to_coo_work(m: Symbols) -> Work:
+    """Bytes G(E) + 2 i E + min(2 s, i) E: matrix in, both ends out, weights in and out or none. Flops 0."""
+    return Work(m.G(m.E) + 2 * m.i * m.E + min(2 * m.s, m.i) * m.E, 0)
+
+
+def transpose_work(m: Symbols) -> Work:
+    """Bytes 2 G(E) + min(2 s, i) E: matrix in and out, weights in and out or their order. Flops 0."""
+    return Work(2 * m.G(m.E) + min(2 * m.s, m.i) * m.E, 0)
+
+
+_operation = partial(Operation, directions=(FORWARD,), group="structure")
+
+
+def _conversion(form: str, reference: Any) -> Operation:
+    call = partial(Call, build=partial(listed, shuffled))
+    name = f"to_torch_{form}_tensor"
+    return _operation(
+        f"to_{form}",
+        {
+            "pyg": call(f"utils.{name}", partial(_pyg, name=name), (KEY_OVERFLOW,), result=_parts),
+            "sparse": call(
+                f"SparseTensor(...).{form}", partial(_sparse, form=form), (SPARSE_TENSOR,), result=unchanged
+            ),
+            "torch": call(f"COO, to_sparse_{form}", partial(_torch, form=form), result=_parts),
+            "dgl": Call(
+                f"graph.formats('{form}') of COO",
+                partial(_dgl, form=form),
+                build=partial(dgl_graph, shuffled),
+                result=partial(_dgl_parts, form),
+            ),
+        },
+        reference=reference,
+        least_work=conversion_work,
+    )
+
+
+OPERATIONS = (
+    _conversion("csr", to_csr),
+    _conversion("csc", to_csc),
+    _operation(
+        "to_coo",
+        {
+            "pyg": Call(
+                "utils.to_edge_index of CSR",
+                lambda adjacency, weight: utils.to_edge_index(_weighted_csr(adjacency, weight)),
+                result=lambda output, *_: (*output[0], output[1]),
+            ),
+            "sparse": Call(
+                "SparseTensor(...).coo",
+                _coo_sparse,
+                (SPARSE_TENSOR,),
+                _csr,
+                result=unchanged,
+            ),
+            "torch": Call(
+                "CSR.to_sparse_coo()",
+                lambda adjacency, weight: _weighted_csr(adjacency, weight).to_sparse_coo(),
+                # As they are, not sorted.
+                result=lambda output, *_: (*output._indices(), output._values()),  # noqa: SLF001
+            ),
+            "dgl": Call(
+                "graph.formats('coo') of CSR",
+                partial(_dgl, form="coo"),
+                build=_dgl_csr,
+                result=lambda output, _, weight: (*output.adj_tensors("coo"), weight),
+            ),
+        },
+        reference=to_coo,
+        least_work=to_coo_work,
+    ),
+    _operation(
+        "transpose",
+        {
+            "sparse": Call(
+                "SparseTensor.t",
+                lambda adjacency, weight: on_sparse.weighted(adjacency, weight).t(),
+                (SPARSE_TENSOR,),
+                result=lambda output, *_: output.csr(),
+            ),
+            "torch": Call(
+                "CSR.t().to_sparse_csr()",
+                lambda adjacency, weight: _weighted_csr(adjacency, weight).t().to_sparse_csr(),
+                result=_parts,
+            ),
+            "dgl": Call(
+                "graph.formats('csc') of CSR",
+                partial(_dgl, form="csc"),
+                build=_dgl_csr,
+                result=partial(_dgl_parts, "csc"),
+            ),
+        },
+        {"pyg": "PyG reverses edges by edge_index.flip(0), which copies the list: see to_csc"},
+        reference=transpose,
+        least_work=transpose_work,
+    ),
+)

@@ -1,0 +1,221 @@
+"""Graph attention with 8 heads: GAT (Velickovic et al., ICLR 2018) and GATv2 (Brody et al., ICLR 2022).
+
+A node attends to its neighbours and to itself. PyG adds the self-loops in each call; DGL gets a graph with
+self-loops. PyG's GATv2Conv also adds a bias to its output, which DGL's does not have.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from ...engine.ground.labels import Work
+from ..annotations import Case, Graph, Module, Tensor
+from ..least_work import Symbols
+from ..libraries import definitions, dgl, inputs, on_dgl, pyg_nn, torch
+from ..libraries import functional as F
+from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
+from ..operation import Call, Operation
+from ..platforms import Kernel, load
+from . import edge_softmax
+from .edge_softmax import HEADS
+
+NEGATIVE_SLOPE = 0.2
+"""LeakyReLU's, by default in both libraries."""
+
+_TARGET = 1 / 20
+"""The size of the target's parameters, relative to the source's."""
+
+_ROUNDING = Limit(
+    "DGL sums in bfloat16, which is too inexact at nodes of high degree",
+    frozenset({"bfloat16"}),
+    raises=False,
+)
+
+_GAT_IN_DGL = {"att_src": "attn_l", "att_dst": "attn_r", "lin.weight": "fc.weight", "bias": "bias"}
+_GATV2_IN_DGL = {
+    "att": "attn",
+    "lin_l.weight": "fc_src.weight",
+    "lin_l.bias": "fc_src.bias",
+    "lin_r.weight": "fc_dst.weight",
+    "lin_r.bias": "fc_dst.bias",
+}
+"""DGL's name of each parameter by PyG's."""
+
+
+def features(case: Case) -> Tensor:
+    """Return features [N, F], all positive at even nodes and all negative at odd ones.
+
+    LeakyReLU's gradient jumps at 0, where rounding would decide it. So attention vectors and weights are
+    positive and the target's are small: what LeakyReLU takes has the sign of the source, and is not near 0.
+    """
+    sign = 1 - 2 * (torch.arange(case.graph.num_nodes) % 2)
+    return case.tensor(_positive(case.graph.num_nodes, case.spec.hidden) * sign.unsqueeze(1))
+
+
+def gat_parameters(width: int) -> dict[str, Tensor]:
+    """Return values by PyG's names: attention vectors [1, H, C], weight [H C, F] and bias [H C]."""
+    channels = _channels(width)
+    at_source, at_target = _positive(2 * HEADS, channels).div(channels).view(2, 1, HEADS, channels)
+    return {
+        "att_src": at_source,
+        "att_dst": at_target * _TARGET,
+        "lin.weight": _positive(HEADS * channels, width) / width,
+        "bias": inputs.pattern(HEADS * channels, 1).squeeze(1),
+    }
+
+
+def gatv2_parameters(width: int) -> dict[str, Tensor]:
+    """Return values by PyG's names: attention vector [1, H, C], weights [H C, F] and biases [H C]."""
+    channels = _channels(width)
+    of_source, of_target = _positive(HEADS * channels, 2 * width).div(width).split(width, dim=1)
+    bias, source_bias, target_bias = inputs.pattern(HEADS * channels, 3).unbind(1)
+    return {
+        "att": _positive(HEADS, channels).div(channels).unsqueeze(0),
+        "lin_l.weight": of_source,
+        "lin_l.bias": source_bias * _TARGET,
+        "lin_r.weight": of_target * _TARGET,
+        "lin_r.bias": target_bias * _TARGET,
+        "bias": bias,
+    }
+
+
+def _channels(width: int) -> int:
+    """Return C, so that H C is the input's width if that is a multiple of H."""
+    return max(1, width // HEADS)
+
+
+def _positive(rows: int, columns: int) -> Tensor:
+    """Return values between 0.5 and 1.5: float64 [rows, columns]."""
+    return inputs.pattern(rows, columns) / 4 + 1
+
+
+def _filled(layer: Module, case: Case, parameters: Mapping[str, Tensor]) -> Module:
+    layer.to(case.device, case.dtype).load_state_dict(parameters)
+    return layer.requires_grad_(case.requires_grad)
+
+
+def _pyg(platform: str, name: str, parameters: Callable[[int], dict[str, Tensor]]) -> Kernel:
+    convolution = load(platform).convolution(cached=False)
+
+    def build(case: Case) -> tuple[Any, Module]:
+        width = case.spec.hidden
+        layer = getattr(pyg_nn, name)(width, _channels(width), heads=HEADS)
+        return convolution.build(case), _filled(layer, case, parameters(width))
+
+    return Kernel(build, convolution.run)
+
+
+def _dgl(name: str, parameters: Callable[[int], dict[str, Tensor]], names: Mapping[str, str]) -> Kernel:
+    def build(case: Case) -> tuple[Any, Module]:
+        width = case.spec.hidden
+        layer = getattr(dgl.nn, name)(width, _channels(width), HEADS)
+        values = {names[key]: value for key, value in parameters(width).items() if key in names}
+        return on_dgl.looped_graph(case), _filled(layer, case, values)
+
+    return Kernel(build, lambda graph, layer, x: layer(graph, x).flatten(1))
+
+
+def _looped(graph: Graph) -> Graph:
+    return replace(graph, edge_index=definitions.looped(graph)[0])
+
+
+def attend(graph: Graph, score: Tensor, hidden: Tensor) -> Tensor:
+    """Return the sums of hidden [N, H, C] by target, weighted by the softmax of score [E, H]: [N, H C]."""
+    weight = edge_softmax.reference(graph, score)
+    heads = zip(weight.unbind(1), hidden.unbind(1), strict=True)
+    return torch.cat([definitions.aggregate(graph.edge_index, *head) for head in heads], dim=1)
+
+
+def gat(
+    graph: Graph, at_source: Tensor, at_target: Tensor, weight: Tensor, bias: Tensor, x: Tensor
+) -> Tensor:
+    """Return sums of h = x @ weight over neighbours, weighted by attention, plus bias: [N, H C].
+
+    An entry's score is LeakyReLU(at_source · h[source] + at_target · h[target]), for each head.
+    """
+    graph = _looped(graph)
+    source, target = graph.edge_index
+    hidden = (x @ weight).view(len(x), *at_source.shape[1:])
+    score = (hidden * at_source).sum(dim=2)[source] + (hidden * at_target).sum(dim=2)[target]
+    return attend(graph, F.leaky_relu(score, NEGATIVE_SLOPE), hidden) + bias
+
+
+def gatv2(graph: Graph, attention: Tensor, of_source: Tensor, of_target: Tensor, *rest: Tensor) -> Tensor:
+    """Return sums of s = x @ of_source + source_bias over neighbours, weighted by attention: [N, H C].
+
+    An entry's score is attention · LeakyReLU(s[source] + t[target]) with t = x @ of_target + target_bias, for
+    each head. `rest` is the output's bias (on PyG only), source_bias, target_bias and x.
+    """
+    *bias, source_bias, target_bias, x = rest
+    graph = _looped(graph)
+    source, target = graph.edge_index
+    hidden = (x @ of_source + source_bias).view(len(x), *attention.shape[1:])
+    at_target = (x @ of_target + target_bias).view_as(hidden)
+    scores = [
+        F.leaky_relu(hidden[source, head] + at_target[target, head], NEGATIVE_SLOPE) @ attention[0, head]
+        for head in range(hidden.size(1))
+    ]
+    output = attend(graph, torch.stack(scores, dim=1), hidden)
+    return output + bias[0] if bias else output
+
+
+def gat_work(m: Symbols) -> Work:
+    """Bytes G(E) + p s (N F + F O + 3 O + N O): x, weight, attention vectors, bias and output; gradients.
+
+    H = 8 heads, O = H C columns in all. Flops 2 N F O + 5 N O + 5 L H + 2 L O: product, scores of both ends
+    and bias; sum, LeakyReLU and softmax; weighted sums. Backward 4 N F O + 9 N O + 7 L H + 4 L O.
+    """
+    out = HEADS * _channels(m.F)
+    moved = m.N * m.F + m.F * out + 3 * out + m.N * out
+    flops = 2 * m.N * m.F * out + 5 * m.N * out + 5 * m.L * HEADS + 2 * m.L * out
+    backward = 4 * m.N * m.F * out + 9 * m.N * out + 7 * m.L * HEADS + 4 * m.L * out
+    return Work(m.G(m.E) + m.p * m.s * moved, flops + (m.p - 1) * backward)
+
+
+def gatv2_work(m: Symbols) -> Work:
+    """Bytes G(E) + p s (N F + 2 F O + 3 O + N O): x, weights, attention, two biases and output; gradients.
+
+    H = 8 heads, O = H C columns in all. Flops 4 N F O + 2 N O + 6 L O + 3 L H: products and biases; sum,
+    LeakyReLU, attention and weighted sums; softmax. Backward 8 N F O + 2 N O + 10 L O + 4 L H.
+    """
+    out = HEADS * _channels(m.F)
+    moved = m.N * m.F + 2 * m.F * out + 3 * out + m.N * out
+    flops = 4 * m.N * m.F * out + 2 * m.N * out + 6 * m.L * out + 3 * m.L * HEADS
+    backward = 8 * m.N * m.F * out + 2 * m.N * out + 10 * m.L * out + 4 * m.L * HEADS
+    return Work(m.G(m.E) + m.p * m.s * moved, flops + (m.p - 1) * backward)
+
+
+def _operation(
+    name: str,
+    layer: str,
+    parameters: Callable[[int], dict[str, Tensor]],
+    names: Mapping[str, str],
+    reference: Callable[..., Tensor],
+    least_work: Callable[[Symbols], Work],
+) -> Operation:
+    return Operation(
+        name,
+        {
+            "pyg": Call(layer, make=partial(_pyg, "pyg", layer, parameters)),
+            "sparse": Call(
+                f"{layer} on SparseTensor",
+                make=partial(_pyg, "sparse", layer, parameters),
+                limits=(SPARSE_TENSOR,),
+            ),
+            "dgl": Call(
+                layer, make=partial(_dgl, layer, parameters, names), limits=(_ROUNDING, DGL_HALF, MIXED)
+            ),
+        },
+        {"torch": "PyTorch has no graph attention layer"},
+        reference=reference,
+        reach=1,
+        least_work=least_work,
+        group="attention",
+    )
+
+
+OPERATIONS = (
+    _operation("gat_conv", "GATConv", gat_parameters, _GAT_IN_DGL, gat, gat_work),
+    _operation("gatv2_conv", "GATv2Conv", gatv2_parameters, _GATV2_IN_DGL, gatv2, gatv2_work),
+)

@@ -1,0 +1,149 @@
+"""The symmetric normalisation of a graph convolution, DGL's two counterparts, and adding self-loops."""
+
+from typing import Any
+
+from ...engine.ground.labels import Work
+from ..annotations import Graph, Tensor
+from ..least_work import Symbols
+from ..libraries import definitions, dgl, gcn_conv, on_dgl, on_sparse, torch, torch_sparse, utils
+from ..limits import DGL_HALF, SPARSE_TENSOR, Limit
+from ..operation import Call, Operation
+from ..spec import FORWARD, FORWARD_BACKWARD
+
+_ROUNDING = Limit(
+    "the gradient of EdgeWeightNorm is too inexact in bfloat16 at nodes of high degree",
+    frozenset({"bfloat16", FORWARD_BACKWARD}),
+    raises=False,
+)
+
+
+def _dgl_weights(graph: Any, weight: Tensor) -> Any:
+    looped = on_dgl.add_self_loops(graph, weight)
+    looped.edata["w"] = dgl.nn.EdgeWeightNorm("both")(looped, looped.edata["w"])
+    return looped
+
+
+def gcn_norm(graph: Graph, weight: Tensor) -> Tensor:
+    """Return D^-1/2 (A + I) D^-1/2 (Kipf and Welling, ICLR 2017), with sums by target as D: COO."""
+    entries, weight = definitions.looped(graph, weight)
+    return definitions.matrix(graph, entries, definitions.normalized(entries, weight, graph.num_nodes))
+
+
+def edge_weight_norm(graph: Graph, weight: Tensor) -> Tensor:
+    """Return (A + I) divided by the roots of the weight sums by target and by source: COO.
+
+    So does `dgl.nn.EdgeWeightNorm("both")`. It differs from gcn_norm if weights depend on the direction.
+    """
+    entries, weight = definitions.looped(graph, weight)
+    source, target = entries
+    inward, outward = (definitions.sums(end, weight, graph.num_nodes) for end in (target, source))
+    return definitions.matrix(graph, entries, weight * inward[target].rsqrt() * outward[source].rsqrt())
+
+
+def degree_norm(graph: Graph, _like: Tensor) -> Tensor:
+    """Return max(degree, 1) ** -1/2 without self-loops: [N]."""
+    return graph.edge_index[0].bincount(minlength=graph.num_nodes).clamp(min=1).double().rsqrt()
+
+
+def with_self_loops(graph: Graph, weight: Tensor) -> Tensor:
+    """Return the weighted graph with self-loops of weight 1: COO [target, source]."""
+    return definitions.matrix(graph, *definitions.looped(graph, weight))
+
+
+def gcn_work(m: Symbols) -> Work:
+    """Bytes G(E) + G(L) + p s (E + L): weights in, normalised weights out; then the gradients.
+
+    Flops 3 L + N: degrees, roots, two products per entry. Backward 3 (E + L) + 2 N: a product per entry,
+    summed at both ends into the degrees' gradients; two products and the degree's share per weight.
+    """
+    flops = 3 * m.L + m.N + (m.p - 1) * (3 * (m.E + m.L) + 2 * m.N)
+    return Work(m.G(m.E) + m.G(m.L) + m.p * m.s * (m.E + m.L), flops)
+
+
+def edge_weight_work(m: Symbols) -> Work:
+    """Bytes as gcn_norm's. Flops with degrees at both ends: 4 L + 2 N; backward 4 E + 3 L + 4 N."""
+    flops = 4 * m.L + 2 * m.N + (m.p - 1) * (4 * m.E + 3 * m.L + 4 * m.N)
+    return Work(gcn_work(m).bytes, flops)
+
+
+def degree_work(m: Symbols) -> Work:
+    """Bytes i min(N + 1, E) + s N: the row pointer or one end of each entry; results. Flops N."""
+    return Work(m.i * min(m.N + 1, m.E) + m.s * m.N, m.N)
+
+
+def self_loops_work(m: Symbols) -> Work:
+    """Bytes G(E) + G(L) + s (E + L): weights in and out; backward s 2 E, without loops. Flops 0."""
+    return Work(m.G(m.E) + m.G(m.L) + m.s * (m.E + m.L + (m.p - 1) * 2 * m.E), 0)
+
+
+OPERATIONS = (
+    Operation(
+        "gcn_norm",
+        {
+            "pyg": Call(
+                "gcn_norm on edge_index",
+                lambda graph, weight: gcn_conv.gcn_norm(graph.edge_index, weight, graph.num_nodes),
+                build="numbered_edges",
+            ),
+            "sparse": Call(
+                "gcn_norm on SparseTensor",
+                lambda adjacency, weight: gcn_conv.gcn_norm(on_sparse.weighted(adjacency, weight)),
+                (SPARSE_TENSOR,),
+            ),
+        },
+        {
+            "torch": "plain PyTorch has no gcn_norm; its GCN normalises once, when the graph is built",
+            "dgl": "DGL divides by the sums at both ends, so its gradient differs: see edge_weight_norm",
+        },
+        core=True,
+        reference=gcn_norm,
+        least_work=gcn_work,
+        group="normalisation",
+    ),
+    Operation(
+        "edge_weight_norm",
+        {"dgl": Call("add_self_loop, EdgeWeightNorm", _dgl_weights, (_ROUNDING, DGL_HALF))},
+        dict.fromkeys(("pyg", "sparse", "torch"), "only DGL has EdgeWeightNorm; see gcn_norm"),
+        core=True,
+        reference=edge_weight_norm,
+        least_work=edge_weight_work,
+        group="normalisation",
+    ),
+    Operation(
+        "degree_norm",
+        {
+            "dgl": Call(
+                "GraphConv's degrees ** -0.5",
+                lambda graph, like: torch.pow(graph.out_degrees().to(like).clamp(min=1), -0.5),
+            )
+        },
+        dict.fromkeys(("pyg", "sparse", "torch"), "only DGL's GraphConv normalises by degree; see gcn_norm"),
+        directions=(FORWARD,),
+        reference=degree_norm,
+        least_work=degree_work,
+        group="normalisation",
+    ),
+    Operation(
+        "add_remaining_self_loops",
+        {
+            "pyg": Call(
+                "add_remaining_self_loops",
+                lambda graph, weight: utils.add_remaining_self_loops(
+                    graph.edge_index, weight, 1.0, graph.num_nodes
+                ),
+                build="numbered_edges",
+            ),
+            "sparse": Call(
+                "torch_sparse.fill_diag",
+                lambda adjacency, weight: torch_sparse.fill_diag(on_sparse.weighted(adjacency, weight), 1.0),
+                (SPARSE_TENSOR,),
+            ),
+            "dgl": Call("dgl.add_self_loop", "add_self_loops"),
+        },
+        {"torch": "plain PyTorch has no operation that adds self-loops to a CSR matrix"},
+        core=True,
+        reference=with_self_loops,
+        least_work=self_loops_work,
+        group="normalisation",
+    ),
+)

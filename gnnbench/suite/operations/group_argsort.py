@@ -1,0 +1,67 @@
+"""The rank of each entry among those of its node, by value."""
+
+from ...engine.ground.labels import Work
+from ..annotations import Graph, Tensor
+from ..least_work import Symbols
+from ..libraries import utils
+from ..limits import HALF, Limit
+from ..operation import Call, Operation
+from ..spec import FORWARD
+from .scatter import unsorted_index
+
+_INDEX = Limit("group_argsort takes int64 indices only", frozenset({"int32"}))
+_ROUNDING = Limit(
+    "group_argsort adds 2 * index to values from 0 to 1 in their dtype; in half precision nodes mix",
+    frozenset({HALF}),
+    raises=False,
+)
+
+
+def reference(graph: Graph, values: Tensor) -> Tensor:
+    """Return how many entries of the same source come first: smaller values, then equal ones in order.
+
+    Args:
+        graph: its sources are the groups.
+        values: float64 [E].
+
+    Returns:
+        int64 [E].
+    """
+    source = graph.edge_index[0]
+    order = values.argsort(stable=True)
+    order = order[source[order].argsort(stable=True)]
+    degree = source.bincount(minlength=graph.num_nodes)
+    rank = source.new_empty(len(source))
+    rank[order] = source.new_ones(len(source)).cumsum(0) - 1
+    return rank - (degree.cumsum(0) - degree)[source]
+
+
+def least_work(m: Symbols) -> Work:
+    """Bytes (2 i + s) E: index, values, ranks. Flops E - R: the fewest comparisons if nothing is unsorted."""
+    return Work((2 * m.i + m.s) * m.E, m.E - m.R)
+
+
+OPERATIONS = (
+    Operation(
+        "group_argsort",
+        {
+            "pyg": Call(
+                "utils.group_argsort",
+                lambda to, values: utils.group_argsort(
+                    values, to.indices, num_groups=to.num_nodes, stable=True
+                ),
+                (_INDEX, _ROUNDING),
+                unsorted_index,
+            )
+        },
+        {
+            "sparse": "torch_scatter and torch_sparse do not sort within groups",
+            "torch": "torch.sort has no groups; two stable sorts would do it",
+            "dgl": "dgl.sort_csc_by_tag sorts by integer tags and returns a graph, not ranks",
+        },
+        directions=(FORWARD,),
+        reference=reference,
+        least_work=least_work,
+        group="scatter",
+    ),
+)

@@ -1,0 +1,211 @@
+"""Message passing on several types of nodes and edges: a convolution for each relation, or sums over all."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...engine.ground.labels import Work
+from ..annotations import Case, Graph, Layer, Module, Tensor
+from ..least_work import Symbols
+from ..libraries import definitions, dgl, inputs, network, on_dgl, pyg_nn, torch
+from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
+from ..operation import Call, Operation
+from ..platforms import Kernel
+from . import spmm
+from .layers import with_values
+
+if TYPE_CHECKING:
+    from ..graphs.relation import Relation
+
+MAG = "ogbn-mag-hetero:synthetic@0.01"
+"""422,222 entries."""
+
+
+class _Typed(NamedTuple):
+    """A graph by its relations, and the types of its nodes."""
+
+    graph: Any
+    """edge_index or SparseTensor by relation, or a DGLGraph."""
+    sizes: dict[str, int]
+    """Numbers of nodes by type, in the order of the nodes."""
+
+
+def _kernel(build: Callable[[Case], Any], apply: Callable[..., dict[str, Tensor]]) -> Kernel:
+    """Return a kernel that takes and returns the features of all types as one tensor [N, F].
+
+    `apply` takes the graph, the layer if there is one, and the features by type; it returns the results.
+    """
+
+    def run(typed: _Typed, *inputs: Any) -> Tensor:
+        *layers, x = inputs
+        features = dict(zip(typed.sizes, x.split(list(typed.sizes.values())), strict=True))
+        results = apply(typed.graph, *layers, features)
+        return torch.cat([results[name] for name in typed.sizes])
+
+    return Kernel(build, run)
+
+
+def first_nodes(graph: Graph) -> dict[str, int]:
+    """Return the number of the first node of each type."""
+    sizes = graph.type_sizes
+    return dict(zip(sizes, accumulate(sizes.values(), initial=0), strict=False))
+
+
+def edges_of(case: Case) -> "dict[Relation, Tensor]":
+    """Return sources and targets by relation, int [2, M], numbered within their types of nodes."""
+    graph = case.graph
+    assert graph.edge_type is not None
+    first, edges = first_nodes(graph), {}
+    for index, relation in enumerate(graph.relations):
+        start = torch.tensor([[first[relation.source]], [first[relation.target]]])
+        own = graph.edge_index[:, graph.edge_type == index] - start
+        edges[relation] = own.to(case.device, case.index_dtype)
+    return edges
+
+
+def _layer(case: Case, layer: Module) -> Layer:
+    """Return a layer of one SAGEConv for each relation, with parameters that are equal on every platform."""
+    width = case.spec.hidden
+    matrices, biases = ([one for one in layer.parameters() if one.dim() == dim] for dim in (2, 1))
+    values = inputs.pattern(len(matrices) * width, width).reshape(-1, width, width) / width**0.5
+    with_values(case, layer, values.mT, inputs.pattern(len(biases) * width, 1).reshape(-1, width))
+    return network.Layer(layer, (*matrices, *biases), transposed=True)
+
+
+def _pyg_layer(case: Case) -> Layer:
+    width = case.spec.hidden
+    layers = {relation: pyg_nn.SAGEConv(width, width) for relation in case.graph.relations}
+    return _layer(case, pyg_nn.HeteroConv(layers, aggr="sum"))
+
+
+def _on_pyg(relations: "dict[Relation, Any]", layer: Layer, features: dict[str, Tensor]) -> Any:
+    return layer.layer(features, relations)
+
+
+def _pyg() -> Kernel:
+    def build(case: Case) -> tuple[_Typed, Layer]:
+        return _Typed(edges_of(case), case.graph.type_sizes), _pyg_layer(case)
+
+    return _kernel(build, _on_pyg)
+
+
+def _sparse() -> Kernel:
+    from torch_sparse import SparseTensor
+
+    def build(case: Case) -> tuple[_Typed, Layer]:
+        sizes, relations = case.graph.type_sizes, {}
+        for relation, (source, target) in edges_of(case).items():
+            shape = (sizes[relation.target], sizes[relation.source])
+            adjacency = SparseTensor(row=target, col=source, sparse_sizes=shape, is_sorted=True)
+            # As in PyG's ToSparseTensor: SAGEConv copies the matrix in each call, with what is cached.
+            adjacency.storage.rowptr()
+            adjacency.storage.csr2csc()
+            relations[relation] = adjacency
+        return _Typed(relations, sizes), _pyg_layer(case)
+
+    return _kernel(build, _on_pyg)
+
+
+def _dgl_graph(case: Case, *, empty: bool = False) -> _Typed:
+    """Return the heterograph, without `empty` relations unless asked for: update_all refuses them."""
+    sizes = case.graph.type_sizes
+    edges = {
+        tuple(relation): tuple(ends) for relation, ends in edges_of(case).items() if empty or ends.size(1)
+    }
+    return _Typed(on_dgl.with_formats(dgl.heterograph(edges, num_nodes_dict=sizes)), sizes)
+
+
+def _dgl() -> Kernel:
+    def build(case: Case) -> tuple[_Typed, Layer]:
+        width = case.spec.hidden
+        layers = {tuple(relation): dgl.nn.SAGEConv(width, width, "mean") for relation in case.graph.relations}
+        return _dgl_graph(case, empty=True), _layer(case, dgl.nn.HeteroGraphConv(layers, aggregate="sum"))
+
+    return _kernel(build, lambda graph, layer, features: layer.layer(graph, features))
+
+
+def _update_all(*, multi: bool) -> Kernel:
+    def sums(graph: Any, features: dict[str, Tensor]) -> dict[str, Tensor]:
+        message, reduce = dgl.function.copy_u("x", "message"), dgl.function.sum("message", "out")
+        with graph.local_scope():
+            for name, x in features.items():
+                graph.nodes[name].data["x"] = x
+            if multi:
+                graph.multi_update_all(dict.fromkeys(graph.canonical_etypes, (message, reduce)), "sum")
+            else:
+                graph.update_all(message, reduce)
+            return {name: graph.nodes[name].data["out"] for name in features}
+
+    return _kernel(_dgl_graph, sums)
+
+
+def convolutions(graph: Graph, *tensors: Tensor) -> Tensor:
+    """Return at each node the sum over relations that end at its type: [N, F].
+
+    The summand of a relation is (mean over neighbours) @ W + x @ W' + b (GraphSAGE; Hamilton et al., NeurIPS
+    2017). `tensors` are W and W' of each relation, then each b, then x.
+    """
+    *parameters, x = tensors
+    count = len(graph.relations)
+    result = x.new_zeros(x.shape)
+    for index, relation in enumerate(graph.relations):
+        weight, own, bias = *parameters[2 * index : 2 * index + 2], parameters[2 * count + index]
+        entries = graph.edge_index[:, graph.edge_type == index]
+        ends = x @ own + bias
+        if graph.node_type is not None:
+            ends = ends * (graph.node_type == graph.node_types.index(relation.target)).unsqueeze(1)
+        result = result + definitions.aggregate(entries, None, x, "mean") @ weight + ends
+    return result
+
+
+def convolutions_work(m: Symbols) -> Work:
+    """Bytes i (E + V) + p s (2 N F + Q (2 F F + F)): graph, x, output, parameters, then their gradients.
+
+    Flops p (E F + V F + N F) for sums, divisions and bias, 2 (2 p - 1) (V + N) F F for products; the weights
+    of the nodes themselves can be added up before the product.
+    """
+    return Work(
+        m.i * (m.E + m.V) + m.p * m.s * (2 * m.N * m.F + m.Q * (2 * m.F * m.F + m.F)),
+        m.p * (m.E + m.V + m.N) * m.F + 2 * (2 * m.p - 1) * (m.V + m.N) * m.F * m.F,
+    )
+
+
+def sums_work(m: Symbols) -> Work:
+    """Bytes i (E + V) + p s (R + N) F: the graph, x and sums, then their gradients. Flops p E F."""
+    return Work(m.i * (m.E + m.V) + m.p * m.s * (m.R + m.N) * m.F, m.p * m.E * m.F)
+
+
+def _sums(name: str, text: str, *, multi: bool) -> Operation:
+    return Operation(
+        name,
+        {"dgl": Call(text, make=partial(_update_all, multi=multi), limits=(DGL_HALF,))},
+        dict.fromkeys(("pyg", "sparse", "torch"), "only DGL has update_all; see hetero_conv and spmm_sum"),
+        group="layers",
+        graphs=("aifb", MAG),
+        relational=True,
+        reference=spmm.sums,
+        linear=True,
+        least_work=sums_work,
+    )
+
+
+OPERATIONS = (
+    Operation(
+        "hetero_conv",
+        {
+            "pyg": Call("HeteroConv of SAGEConv", make=_pyg, limits=(SCATTER_ADD,)),
+            "sparse": Call("HeteroConv of SAGEConv on SparseTensor", make=_sparse, limits=(SPARSE_TENSOR,)),
+            "dgl": Call("HeteroGraphConv of SAGEConv", make=_dgl, limits=(DGL_HALF,)),
+        },
+        {"torch": "plain PyTorch has no layer for several relations; see conv_cached"},
+        group="layers",
+        graphs=(MAG,),
+        relational=True,
+        reference=convolutions,
+        reach=1,
+        least_work=convolutions_work,
+    ),
+    _sums("hetero_update_all", "update_all(copy_u, sum) on a heterograph", multi=False),
+    _sums("hetero_multi_update_all", "multi_update_all(copy_u, sum; sum)", multi=True),
+)

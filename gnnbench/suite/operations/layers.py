@@ -1,0 +1,188 @@
+"""Layers and their parts: GraphSAGE's, GIN's, and the product of features and weights."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...engine.ground.labels import Work
+from ..annotations import Case, Graph, Module, Tensor
+from ..least_work import Symbols
+from ..libraries import definitions, dgl, inputs, on_sparse, pyg_nn, torch
+from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD, SPARSE_TENSOR
+from ..operation import Call, Operation
+from ..spec import FORWARD_BACKWARD
+
+EPSILON = 0.5
+"""GIN's initial epsilon: not 0, so that a layer without it is found."""
+
+_EPSILON = OVERFLOW._replace(where=OVERFLOW.where | {FORWARD_BACKWARD})
+"""The gradient of epsilon is a sum over all nodes."""
+
+
+def ordered_adjacency(case: Case) -> Any:
+    """Return the SparseTensor with row pointer and transposed order, as PyG's ToSparseTensor makes it.
+
+    SAGEConv and GINConv copy the matrix without its values in each call. What is not there before, the copy
+    computes again each time.
+    """
+    adjacency = on_sparse.structure(case)
+    adjacency.storage.rowptr()
+    adjacency.storage.csr2csc()
+    return adjacency
+
+
+def sage(case: Case) -> Module:
+    """Make a GraphSAGE layer with means, from hidden to hidden width."""
+    width = case.spec.hidden
+    if case.spec.platform == "dgl":
+        layer = dgl.nn.SAGEConv(width, width, "mean")
+    else:
+        layer = pyg_nn.SAGEConv(width, width)
+    matrices = (inputs.pattern(2 * width, width) / (2 * width) ** 0.5).chunk(2)
+    return with_values(case, layer, matrices, [inputs.pattern(width, 1).squeeze(1)])
+
+
+def gin(case: Case) -> Module:
+    """Make a GIN layer with a trained epsilon; its network is Linear, ReLU, Linear of hidden width.
+
+    Inner weights are whole numbers and inner biases whole numbers plus 1/4: see `whole_features`.
+    """
+    width = case.spec.hidden
+    network = torch.nn.Sequential(
+        torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width)
+    )
+    if case.spec.platform == "dgl":
+        layer = dgl.nn.GINConv(network, "sum", EPSILON, learn_eps=True)
+    else:
+        layer = pyg_nn.GINConv(network, EPSILON, train_eps=True)
+    inner, outer = inputs.pattern(2 * width, width).chunk(2)
+    inner_bias, outer_bias = inputs.pattern(2 * width, 1).squeeze(1).chunk(2)
+    return with_values(
+        case,
+        layer,
+        [inner.round(), outer / width**0.5],
+        [torch.tensor([EPSILON]), inner_bias.round() + 0.25, outer_bias],
+    )
+
+
+def whole_features(case: Case) -> Tensor:
+    """Return whole numbers from -2 to 2 as features: [N, F].
+
+    GIN's pre-activations are then odd multiples of 1/4, which float32 computes exactly. So rounding moves
+    none across the kink of ReLU, and gradients are comparable entry by entry. In bfloat16 the sums over
+    neighbours are exact up to 128.
+    """
+    return case.tensor(inputs.pattern(case.graph.num_nodes, case.spec.hidden).round())
+
+
+def with_values(case: Case, layer: Module, matrices: Iterable[Tensor], vectors: Iterable[Tensor]) -> Module:
+    """Give a layer of linear layers its values, device and dtype; return it.
+
+    Args:
+        case: says the device, the dtype and whether parameters need gradients.
+        layer: PyG's or DGL's.
+        matrices: [in, out], in the order of the layer's weights.
+        vectors: in the order of the layer's other parameters.
+    """
+    layer.to(case.device, case.dtype)
+    parameters = list(layer.parameters())
+    with torch.no_grad():
+        for weight, matrix in zip((one for one in parameters if one.dim() > 1), matrices, strict=True):
+            weight.copy_(matrix.t())
+        for bias, vector in zip((one for one in parameters if one.dim() == 1), vectors, strict=True):
+            bias.copy_(vector)
+    return layer.requires_grad_(case.requires_grad)
+
+
+def sage_conv(graph: Graph, neighbours: Tensor, own: Tensor, bias: Tensor, x: Tensor) -> Tensor:
+    """Return mean over neighbours @ neighbours + x @ own + bias (Hamilton et al., NeurIPS 2017): [N, F]."""
+    # The order of mean and product does not matter, and the product is at most as wide.
+    return definitions.aggregate(graph.edge_index, None, x @ neighbours, "mean") + x @ own + bias
+
+
+def gin_conv(
+    graph: Graph,
+    inner: Tensor,
+    outer: Tensor,
+    epsilon: Tensor,
+    inner_bias: Tensor,
+    outer_bias: Tensor,
+    x: Tensor,
+) -> Tensor:
+    """Return network((1 + epsilon) x + sum over neighbours) (Xu et al., ICLR 2019): [N, F]."""
+    total = (1 + epsilon) * x + definitions.aggregate(graph.edge_index, None, x)
+    return (total @ inner + inner_bias).relu() @ outer + outer_bias
+
+
+def linear(_graph: Graph, weight: Tensor, x: Tensor) -> Tensor:
+    """Return x @ weight."""
+    return x @ weight
+
+
+def linear_work(m: Symbols) -> Work:
+    """Bytes s (N D + p (D F + N F)): x (without gradient), weight and output. Flops p 2 N D F."""
+    return Work(m.s * (m.N * m.D + m.p * (m.D * m.F + m.N * m.F)), m.p * 2 * m.N * m.D * m.F)
+
+
+def sage_work(m: Symbols) -> Work:
+    """Bytes G(E) + p s (2 N F + 2 F F + F): x, output, weights and bias, then their gradients.
+
+    Flops p ((E + R) F + N F) + 2 (R + N) F F: means, bias and two products, one of them for nodes with a
+    neighbour. The backward pass takes twice the products, because both factors need a gradient.
+    """
+    products = 2 * (m.R + m.N) * m.F * m.F
+    flops = m.p * (m.E + m.R + m.N) * m.F + (2 * m.p - 1) * products
+    return Work(m.G(m.E) + m.p * m.s * (2 * m.N + 2 * m.F + 1) * m.F, flops)
+
+
+def gin_work(m: Symbols) -> Work:
+    """Bytes G(E) + p s (2 N F + 2 F F + 2 F + 1): x, output and parameters, then their gradients.
+
+    Flops p (E + 5 N) F + 4 N F F: sums, the scaled x and its addition, two biases, ReLU and two products.
+    Backward twice the products, and 2 N F more for epsilon's gradient.
+    """
+    flops = m.p * (m.E + 5 * m.N) * m.F + (2 * m.p - 1) * 4 * m.N * m.F * m.F + (m.p - 1) * 2 * m.N * m.F
+    return Work(m.G(m.E) + m.p * m.s * ((2 * m.N + 2 * m.F + 2) * m.F + 1), flops)
+
+
+OPERATIONS = (
+    Operation(
+        "sage_conv",
+        {
+            "pyg": Call("SAGEConv", "apply", (SCATTER_ADD,), "edges"),
+            "sparse": Call("SAGEConv on Any", "apply", (SPARSE_TENSOR,), ordered_adjacency),
+            "dgl": Call("SAGEConv('mean')", "apply", (DGL_HALF,)),
+        },
+        {"torch": "plain PyTorch has no GraphSAGE layer; its mean over neighbours: see spmm_mean"},
+        reference=sage_conv,
+        reach=1,
+        least_work=sage_work,
+        group="layers",
+    ),
+    Operation(
+        "gin_conv",
+        {
+            "pyg": Call("GINConv", "apply", (SCATTER_ADD, _EPSILON), "edges"),
+            "sparse": Call("GINConv on Any", "apply", (SPARSE_TENSOR, _EPSILON), ordered_adjacency),
+            "dgl": Call("GINConv('sum')", "apply", (DGL_HALF, _EPSILON)),
+        },
+        {"torch": "plain PyTorch has no GIN layer; its sum over neighbours: see spmm_sum"},
+        reference=gin_conv,
+        reach=1,
+        least_work=gin_work,
+        group="layers",
+    ),
+    Operation(
+        "linear",
+        {
+            "pyg": Call("torch_geometric.nn.Linear", lambda _, layer, x: layer(x), build=lambda _: None),
+            "torch": Call("x @ W", lambda _, weight, x: x @ weight, build=lambda _: None),
+        },
+        {
+            "sparse": "the layer is PyG's Linear: see pyg",
+            "dgl": "GraphConv calls torch.matmul: see torch",
+        },
+        reference=linear,
+        least_work=linear_work,
+        group="layers",
+    ),
+)

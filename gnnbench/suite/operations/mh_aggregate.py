@@ -1,0 +1,207 @@
+"""AGGNet's two hops on two columns at once, as in MH-Aug (Park et al., NeurIPS 2021).
+
+A state of that algorithm keeps some edges E' and some nodes k. One product per hop handles agg(1; E') over
+the kept edges and agg(k; E) over all edges. If a platform uses one matrix, it is block-diagonal. A dropped
+edge has the value 0 in the first block. The node itself is added, not stored as a self-loop. Sums are of
+integers, exact in float64 in any order.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from ...engine.ground.labels import Work
+from ..annotations import Case, Graph, Tensor
+from ..least_work import Symbols
+from ..libraries import definitions, on_dgl, torch
+from ..limits import OVERFLOW
+from ..operation import Call, Operation
+from ..spec import FORWARD
+
+HOPS = 2
+DROPPED = (0.5, 0.25)
+"""Fractions of edges and of nodes that the benchmark's state has dropped."""
+
+Aggregate = Callable[[Tensor, Tensor], Tensor]
+"""Takes the kept edges and nodes, bool [m] and [n]; returns agg(1; E') and agg(k; E), float64 [2, n]."""
+
+
+class Edges(NamedTuple):
+    """A graph: both directions of each edge, without self-loops."""
+
+    source: Tensor
+    """int [m]."""
+    target: Tensor
+    """int [m], sorted as in a CSR matrix with targets as rows."""
+    num_nodes: int
+
+    @property
+    def num_edges(self) -> int:
+        """m; both directions count."""
+        return int(self.source.numel())
+
+
+def index_dtype(edges: Edges) -> Any:
+    """Return int32 if it can index the entries of two copies of a graph, else int64.
+
+    int32 halves the memory, and the CPU's sparse products convert int64 in each call.
+    """
+    return torch.int32 if 2 * max(edges.num_edges, edges.num_nodes) < 2**31 else torch.int64
+
+
+class Blocks(NamedTuple):
+    """The block-diagonal CSR matrix of two copies of the graph, targets as rows, without its values."""
+
+    row_pointer: Tensor
+    """int [2 n + 1]."""
+    column: Tensor
+    """int [2 m]."""
+    all_edges: Tensor
+    """Values of the second block: float64 [m] of ones."""
+    all_nodes: Tensor
+    """Input of the first block: float64 [n] of ones."""
+
+    def values(self, kept_edges: Tensor) -> Tensor:
+        """Return the values of a state's matrix: float64 [2 m]."""
+        return torch.cat((kept_edges.to(self.all_edges), self.all_edges))
+
+    def inputs(self, kept_nodes: Tensor) -> Tensor:
+        """Return the vector that is aggregated: float64 [2 n]."""
+        return torch.cat((self.all_nodes, kept_nodes.to(self.all_nodes)))
+
+
+def blocks(edges: Edges, dtype: Any) -> Blocks:
+    """Make the matrix's structure from the graph; `dtype` is that of its indices."""
+    degree = torch.bincount(edges.target, minlength=edges.num_nodes)
+    row_pointer = torch.cat((degree.new_zeros(1), degree.cumsum(0), degree.cumsum(0) + edges.num_edges))
+    column = torch.cat((edges.source, edges.source + edges.num_nodes))
+    ones = partial(torch.ones, dtype=torch.float64, device=edges.source.device)
+    return Blocks(row_pointer.to(dtype), column.to(dtype), ones(edges.num_edges), ones(edges.num_nodes))
+
+
+def by_csr(blocks: Blocks, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
+    """Multiply by PyTorch's CSR matrix: float64 [2, n]."""
+    x = blocks.inputs(kept_nodes)
+    size = (len(x), len(x))
+    matrix = torch.sparse_csr_tensor(
+        blocks.row_pointer, blocks.column, blocks.values(kept_edges), size, check_invariants=False
+    )
+    for _ in range(HOPS):
+        x = torch.addmv(x, matrix, x)
+    return x.view(2, -1)
+
+
+def by_sparse_tensor(blocks: Blocks, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
+    """Multiply with torch_sparse's kernel on the CSR arrays: float64 [2, n]."""
+    x, values = blocks.inputs(kept_nodes).unsqueeze(1), blocks.values(kept_edges)
+    for _ in range(HOPS):
+        x = x + torch.ops.torch_sparse.spmm_sum(
+            None, blocks.row_pointer, blocks.column, values, None, None, x
+        )
+    return x.view(2, -1)
+
+
+def by_scatter(edges: Edges, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
+    """Gather, weight and scatter both columns, as message passing on edge_index does: float64 [2, n]."""
+    nodes, entries = kept_nodes.double(), kept_edges.double()
+    x = torch.stack((torch.ones_like(nodes), nodes), dim=1)
+    weight = torch.stack((entries, torch.ones_like(entries)), dim=1)
+    for _ in range(HOPS):
+        x = x.index_add(0, edges.target, x.index_select(0, edges.source) * weight)
+    return x.t()
+
+
+def by_message_passing(graph: Any, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
+    """Weight and sum both columns in one DGL kernel: float64 [2, n]."""
+    from ..platforms.dgl import dgl
+
+    nodes, entries = kept_nodes.double(), kept_edges.double()
+    x = torch.stack((torch.ones_like(nodes), nodes), dim=1)
+    weight = torch.stack((entries, torch.ones_like(entries)), dim=1)
+    for _ in range(HOPS):
+        x = x + dgl.ops.u_mul_e_sum(graph, x, weight)
+    return x.t()
+
+
+def _csr(edges: Edges) -> Aggregate:
+    return partial(by_csr, blocks(edges, index_dtype(edges)))
+
+
+def _sparse_tensor(edges: Edges) -> Aggregate:
+    import torch_sparse  # noqa: F401 - registers its kernels
+
+    return partial(by_sparse_tensor, blocks(edges, torch.int64))
+
+
+def _scatter(edges: Edges) -> Aggregate:
+    return partial(by_scatter, edges)
+
+
+def _message_passing(edges: Edges) -> Aggregate:
+    graph = on_dgl.dgl.graph((edges.source, edges.target), num_nodes=edges.num_nodes)
+    return partial(by_message_passing, on_dgl.with_formats(graph))
+
+
+AGGREGATES = {"pyg": _scatter, "sparse": _sparse_tensor, "torch": _csr, "dgl": _message_passing}
+"""Platform: the function that makes its aggregate for a graph."""
+
+
+def kept(graph: Graph) -> tuple[Tensor, Tensor]:
+    """Return the edges and nodes that the benchmark's state keeps, at random: bool [m] and [n]."""
+    generator = torch.Generator().manual_seed(0)
+    edges, nodes = (
+        torch.randperm(count, generator=generator) < count - int(count * dropped)
+        for count, dropped in zip((graph.num_edges, graph.num_nodes), DROPPED, strict=True)
+    )
+    return edges, nodes
+
+
+def _build(make: Callable[[Edges], Aggregate], case: Case) -> tuple[Any, Aggregate]:
+    source, target = case.edge_index()
+    return case.dtype, make(Edges(source, target, case.graph.num_nodes))
+
+
+def _run(structure: tuple[Any, Aggregate], kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
+    dtype, aggregate = structure
+    return aggregate(kept_edges, kept_nodes).to(dtype)
+
+
+def reference(graph: Graph) -> Tensor:
+    """Return ones aggregated over kept edges, and kept nodes over all: [2, N]."""
+    kept_edges, kept_nodes = kept(graph)
+    found = []
+    for weight, x in (
+        (kept_edges.double(), torch.ones(graph.num_nodes, 1, dtype=torch.float64)),
+        (None, kept_nodes.double().unsqueeze(1)),
+    ):
+        once = definitions.aggregate(*definitions.looped(graph, weight), x)
+        found.append(definitions.aggregate(*definitions.looped(graph, weight), once))
+    return torch.cat(found, dim=1).t()
+
+
+def least_work(m: Symbols) -> Work:
+    """Bytes G(E) + E + N + s 2 N: the graph, masks of edges and nodes, both results. Flops 2 * 2 L."""
+    return Work(m.G(m.E) + m.E + m.N + m.s * 2 * m.N, 4 * m.L)
+
+
+_TEXTS = {
+    "pyg": "gather, weigh, scatter both columns",
+    "sparse": "torch_sparse's SpMM, block-diagonal",
+    "torch": "CSR @ x, block-diagonal",
+    "dgl": "dgl.ops.u_mul_e_sum of both columns",
+}
+
+OPERATIONS = (
+    Operation(
+        "mh_aggregate",
+        {
+            platform: Call(text, _run, (OVERFLOW,), partial(_build, AGGREGATES[platform]))
+            for platform, text in _TEXTS.items()
+        },
+        directions=(FORWARD,),
+        reference=reference,
+        least_work=least_work,
+        group="aggregation",
+        simple=True,
+    ),
+)

@@ -1,0 +1,72 @@
+"""The dot product of the features at both ends of each edge: a sampled dense-dense matrix product."""
+
+from ...engine.ground.labels import Work
+from ..annotations import Case, Graph, Tensor
+from ..least_work import Symbols
+from ..libraries import dgl, inputs, torch
+from ..limits import DGL_HALF, HALF, NO_PRODUCT, Limit
+from ..operation import Call, Operation
+from ..spec import FORWARD_BACKWARD
+
+_SAMPLED = Limit("sampled_addmm does not support half precision", frozenset({HALF}))
+_GRADIENT = Limit(
+    "sums in bfloat16 make the gradient too inexact at nodes of high degree",
+    frozenset({"bfloat16", FORWARD_BACKWARD}),
+    raises=False,
+)
+_DOT = Limit(
+    "DGL adds up the products in bfloat16, which is too inexact from some hundred features on",
+    frozenset({"bfloat16"}),
+    raises=False,
+)
+
+
+def features(case: Case) -> tuple[Tensor, Tensor]:
+    """Return different features of sources and of targets, each [N, F]."""
+    x, y = inputs.pattern(case.graph.num_nodes, 2 * case.spec.hidden).split(case.spec.hidden, dim=1)
+    return case.tensor(x), case.tensor(y)
+
+
+def _pyg(edge_index: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    source, target = edge_index
+    return (x[source] * y[target]).sum(dim=-1)
+
+
+def reference(graph: Graph, x: Tensor, y: Tensor) -> Tensor:
+    """Return the dot product of x at the source and y at the target: [E]."""
+    source, target = graph.edge_index
+    return torch.einsum("ef,ef->e", x[source], y[target])
+
+
+def least_work(m: Symbols) -> Work:
+    """Bytes G(E) + s (2 R F + E): features in, products out; backward s (2 N F + E): the gradients.
+
+    Flops 2 E F; backward 2 E F per input.
+    """
+    moved = 2 * m.R * m.F + m.E + (m.p - 1) * (2 * m.N * m.F + m.E)
+    return Work(m.G(m.E) + m.s * moved, (2 * m.p - 1) * 2 * m.E * m.F)
+
+
+OPERATIONS = (
+    Operation(
+        "sddmm",
+        {
+            "pyg": Call("(x[source] * y[target]).sum(-1)", _pyg, (_GRADIENT, NO_PRODUCT), "edges"),
+            "torch": Call(
+                "torch.sparse.sampled_addmm",
+                lambda adjacency, x, y: torch.sparse.sampled_addmm(adjacency, y, x.t(), beta=0).values(),
+                (_SAMPLED, NO_PRODUCT),
+            ),
+            "dgl": Call(
+                "dgl.ops.u_dot_v",
+                lambda graph, x, y: dgl.ops.u_dot_v(graph, x, y).squeeze(-1),
+                (_DOT, DGL_HALF, NO_PRODUCT),
+            ),
+        },
+        {"sparse": "torch_sparse has no product of dense matrices at a matrix's entries: see pyg"},
+        reference=reference,
+        reach=1,
+        least_work=least_work,
+        group="attention",
+    ),
+)

@@ -1,0 +1,153 @@
+"""Sums, means and maxima over neighbours by sparse matrix products; sums by gather and scatter."""
+
+from functools import partial
+from typing import Any
+
+from ...engine.ground.labels import Work
+from ..annotations import Case, Edges, Graph, Tensor
+from ..least_work import Symbols
+from ..libraries import definitions, torch, torch_geometric, torch_scatter, torch_sparse, utils
+from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, SPARSE_TENSOR, Limit
+from ..operation import Call, Operation
+
+_ON_CPU = Limit("torch.sparse.mm reduces by mean and amax on the CPU only", frozenset({"cuda"}))
+_ONES = tuple(
+    Limit("EdgeIndex.matmul without values supports float32 only", frozenset({dtype}))
+    for dtype in (HALF, "float64")
+)
+
+
+def _pyg(adjacency: Tensor, x: Tensor, reduce: str) -> Tensor:
+    return utils.spmm(adjacency, x, reduce)
+
+
+def _sparse(adjacency: Any, x: Tensor, reduce: str) -> Tensor:
+    return torch_sparse.matmul(adjacency, x, reduce)
+
+
+def _torch(adjacency: Tensor, x: Tensor, reduce: str) -> Tensor:
+    return torch.sparse.mm(adjacency, x, reduce)
+
+
+def _edge_index(case: Case) -> Any:
+    size = (case.graph.num_nodes, case.graph.num_nodes)
+    edges = torch_geometric.EdgeIndex(
+        case.edge_index(), sparse_size=size, sort_order="col", is_undirected=True
+    )
+    return edges.fill_cache_()
+
+
+def _pyg_gather(graph: Edges, x: Tensor) -> Tensor:
+    return utils.scatter(x[graph.edge_index[0]], graph.edge_index[1], 0, graph.num_nodes, "sum")
+
+
+def _sparse_gather(graph: Edges, x: Tensor) -> Tensor:
+    source, target = graph.edge_index
+    return torch_scatter.scatter(x[source], target, 0, dim_size=graph.num_nodes, reduce="sum")
+
+
+def _torch_gather(edge_index: Tensor, x: Tensor) -> Tensor:
+    return torch.zeros_like(x).index_add(0, edge_index[1], x.index_select(0, edge_index[0]))
+
+
+def aggregated(graph: Graph, x: Tensor, reduce: Any) -> Tensor:
+    """Return the sums, means or maxima over neighbours: [N, F]."""
+    return definitions.aggregate(graph.edge_index, None, x, reduce)
+
+
+sums, means, maxima = (partial(aggregated, reduce=reduce) for reduce in ("sum", "mean", "amax"))
+
+
+def sums_work(m: Symbols) -> Work:
+    """Bytes G(E) + p s (R + N) F: x and sums, then the gradients of sums and x. Flops p E F."""
+    return Work(m.G(m.E) + m.p * m.s * (m.R + m.N) * m.F, m.p * m.E * m.F)
+
+
+def means_work(m: Symbols) -> Work:
+    """Bytes as a sum. Flops p (E + R) F: each sum is divided."""
+    return Work(sums_work(m).bytes, m.p * (m.E + m.R) * m.F)
+
+
+def maxima_work(m: Symbols) -> Work:
+    """Bytes as a sum. Flops E F comparisons; backward R F additions, one per maximum."""
+    return Work(sums_work(m).bytes, (m.E + (m.p - 1) * m.R) * m.F)
+
+
+def edge_list_work(m: Symbols) -> Work:
+    """Bytes 2 i E + p s (R + N) F: as a sum, with an edge list as the graph. Flops p E F."""
+    return Work(2 * m.i * m.E + m.p * m.s * (m.R + m.N) * m.F, m.p * m.E * m.F)
+
+
+_operation = partial(Operation, group="aggregation")
+
+OPERATIONS = (
+    _operation(
+        "spmm_sum",
+        {
+            "pyg": Call("utils.spmm on CSR", partial(_pyg, reduce="sum"), (CSR_PRODUCT,)),
+            "sparse": Call("torch_sparse.matmul", partial(_sparse, reduce="sum"), (SPARSE_TENSOR,)),
+            "torch": Call("torch.sparse.mm(..., 'sum'); CUDA: CSR @ x", "product"),
+            "dgl": Call("dgl.ops.copy_u_sum", "dgl.ops.copy_u_sum", (DGL_HALF,)),
+        },
+        core=True,
+        reference=sums,
+        linear=True,
+        least_work=sums_work,
+    ),
+    _operation(
+        "spmm_mean",
+        {
+            "pyg": Call("utils.spmm on CSR", partial(_pyg, reduce="mean")),
+            "sparse": Call("torch_sparse.matmul", partial(_sparse, reduce="mean"), (SPARSE_TENSOR,)),
+            "torch": Call("torch.sparse.mm(..., 'mean')", partial(_torch, reduce="mean"), (_ON_CPU,)),
+            "dgl": Call("dgl.ops.copy_u_mean", "dgl.ops.copy_u_mean", (DGL_HALF,)),
+        },
+        reference=means,
+        linear=True,
+        least_work=means_work,
+    ),
+    _operation(
+        "spmm_max",
+        {
+            "pyg": Call("utils.spmm on CSR", partial(_pyg, reduce="max"), (_ON_CPU, MAX_GRADIENT)),
+            "sparse": Call(
+                "torch_sparse.matmul", partial(_sparse, reduce="max"), (SPARSE_TENSOR, MAX_GRADIENT)
+            ),
+            "torch": Call(
+                "torch.sparse.mm(..., 'amax')", partial(_torch, reduce="amax"), (_ON_CPU, MAX_GRADIENT)
+            ),
+        },
+        {"dgl": "dgl.ops.copy_u_max returns -inf for nodes without neighbours; see update_all_copy_u_max"},
+        reference=maxima,
+        reach=1,
+        least_work=maxima_work,
+    ),
+    _operation(
+        "spmm_sum_edge_index",
+        {
+            "pyg": Call(
+                "EdgeIndex.matmul",
+                lambda edge_index, x: edge_index.matmul(x, transpose=True),
+                _ONES,
+                build=_edge_index,
+            )
+        },
+        dict.fromkeys(("sparse", "torch", "dgl"), "only PyG has EdgeIndex; see spmm_sum"),
+        reference=sums,
+        linear=True,
+        least_work=sums_work,
+    ),
+    _operation(
+        "gather_scatter_sum",
+        {
+            "pyg": Call("x[source], utils.scatter", _pyg_gather, (SCATTER_ADD,), "numbered_edges"),
+            "sparse": Call("x[source], torch_scatter", _sparse_gather, (SCATTER_ADD,), "numbered_edges"),
+            "torch": Call("index_select, index_add", _torch_gather, build="edges"),
+        },
+        {"dgl": "DGL fuses gather and scatter; see update_all_copy_u_sum"},
+        core=True,
+        reference=sums,
+        linear=True,
+        least_work=edge_list_work,
+    ),
+)

@@ -1,0 +1,95 @@
+"""A layer with dot-product attention over neighbours."""
+
+from ...engine.ground.labels import Work
+from ..annotations import Case, Graph, Module, Tensor
+from ..least_work import Symbols
+from ..libraries import inputs, pyg_nn, torch
+from ..limits import SCATTER_ADD, SPARSE_TENSOR
+from ..operation import Call, Operation
+from . import gat_conv, layers
+
+HEADS = 8
+
+
+def layer(case: Case) -> Module:
+    """Make PyG's layer with HEADS heads, from hidden to hidden width; HEADS must divide the width.
+
+    The bias of the keys is not trained: it adds the same number to all scores of a softmax, so its gradient
+    is zero, and nothing but rounding could be compared.
+    """
+    width = case.spec.hidden
+    matrices = (inputs.pattern(4 * width, width) / width**0.5).chunk(4)
+    vectors = inputs.pattern(4 * width, 1).squeeze(1).chunk(4)
+    conv = pyg_nn.TransformerConv(width, width // HEADS, HEADS)
+    layers.with_values(case, conv, matrices, vectors)
+    conv.lin_key.bias.requires_grad_(False)
+    return conv
+
+
+def reference(
+    graph: Graph,
+    key: Tensor,
+    query: Tensor,
+    value: Tensor,
+    skip: Tensor,
+    key_bias: Tensor,
+    query_bias: Tensor,
+    value_bias: Tensor,
+    skip_bias: Tensor,
+    x: Tensor,
+) -> Tensor:
+    """Return softmax(queries @ keys / sqrt(d)) @ values of each head + x @ skip + skip_bias: [N, F].
+
+    The softmax is over a node's neighbours, which give keys and values; d is a head's width (Shi et al.,
+    IJCAI 2021).
+    """
+    keys, queries, values = (
+        (x @ weight + bias).view(len(x), HEADS, -1)
+        for weight, bias in ((key, key_bias), (query, query_bias), (value, value_bias))
+    )
+    # Computed again in the backward pass, as autograd would keep two rows for each entry of the graph.
+    scores = [
+        torch.utils.checkpoint.checkpoint(_scores, graph.edge_index, *head, use_reentrant=False)
+        for head in zip(keys.unbind(1), queries.unbind(1), strict=True)
+    ]
+    return gat_conv.attend(graph, torch.stack(scores, dim=1), values) + x @ skip + skip_bias
+
+
+def _scores(entries: Tensor, key: Tensor, query: Tensor) -> Tensor:
+    source, target = entries
+    return (query[target] * key[source]).sum(dim=1) / key.size(1) ** 0.5
+
+
+def least_work(m: Symbols) -> Work:
+    """Bytes G(E) + p s (2 N F + 4 F F + 4 F): x, output and parameters, then gradients of all but one bias.
+
+    Flops of four products with their biases, three of them for nodes with a neighbour: (3 R + N) (2 F F + F);
+    of scores and weighted sums: 4 E F; of scale and softmax: 4 E for each head; of the last addition: N F.
+    Backward twice the products, (2 R + N) F for biases, 8 E F, and 5 E for each head.
+    """
+    rows = 3 * m.R + m.N
+    forward = rows * (2 * m.F + 1) * m.F + 4 * m.E * (m.F + HEADS) + m.N * m.F
+    backward = rows * 4 * m.F * m.F + (2 * m.R + m.N) * m.F + (8 * m.F + 5 * HEADS) * m.E
+    numbers = m.p * (2 * m.N + 4 * m.F + 4) * m.F - (m.p - 1) * m.F
+    return Work(m.G(m.E) + m.s * numbers, forward + (m.p - 1) * backward)
+
+
+OPERATIONS = (
+    Operation(
+        "transformer_conv",
+        {
+            "pyg": Call("TransformerConv", "apply", (SCATTER_ADD,), "edges"),
+            "sparse": Call(
+                "TransformerConv on SparseTensor", "apply", (SPARSE_TENSOR,), layers.ordered_adjacency
+            ),
+        },
+        {
+            "torch": "PyTorch's attention is between all pairs of nodes, not over a graph's edges",
+            "dgl": "DGL has no such layer: its DotGatConv has one weight for keys and values, and no skip",
+        },
+        reference=reference,
+        reach=1,
+        least_work=least_work,
+        group="layers",
+    ),
+)

@@ -1,0 +1,81 @@
+"""DGL's message passing with `update_all`."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ...engine.ground.labels import Work
+from ..annotations import Graph, Tensor
+from ..least_work import Symbols
+from ..libraries import definitions, dgl, on_dgl
+from ..limits import DGL_HALF, MAX_GRADIENT, Limit
+from ..operation import Call, Operation
+from ..platforms import Kernel
+from . import spmm
+
+_ABSENT = dict.fromkeys(
+    ("pyg", "sparse", "torch"),
+    "only DGL has update_all; see spmm_sum, spmm_mean and spmm_max",
+)
+
+
+def _dgl(reduce_name: str, *, weighted: bool = False) -> Kernel:
+    fn = dgl.function
+    message = fn.u_mul_e("x", "w", "message") if weighted else fn.copy_u("x", "message")
+    reduce = getattr(fn, reduce_name)
+
+    def run(graph: Any, x: Tensor, weight: Tensor | None = None) -> Tensor:
+        with graph.local_scope():
+            graph.ndata["x"] = x
+            if weight is not None:
+                graph.edata["w"] = weight
+            graph.update_all(message, reduce("message", "out"))
+            return graph.ndata["out"]
+
+    return Kernel(on_dgl.structure, run)
+
+
+def weighted_sums(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
+    """Return the sums over neighbours of features times edge weights: [N, F]."""
+    return definitions.aggregate(graph.edge_index, weight, x)
+
+
+def weighted_sums_work(m: Symbols) -> Work:
+    """Bytes of a sum + p s E: weights, then their gradients. Flops 2 E F; backward 2 E F per input."""
+    return Work(spmm.sums_work(m).bytes + m.p * m.s * m.E, (2 * m.p - 1) * 2 * m.E * m.F)
+
+
+def _operation(name: str, kernel: Callable[[], Kernel], *limits: Limit, **more: Any) -> Operation:
+    message, _, reduce = name.rpartition("_")
+    calls = {"dgl": Call(f"update_all({message}, {reduce})", make=kernel, limits=(DGL_HALF, *limits))}
+    return Operation(f"update_all_{name}", calls, _ABSENT, group="aggregation", **more)
+
+
+OPERATIONS = (
+    _operation(
+        "copy_u_sum",
+        partial(_dgl, "sum"),
+        core=True,
+        reference=spmm.sums,
+        linear=True,
+        least_work=spmm.sums_work,
+    ),
+    _operation(
+        "copy_u_mean", partial(_dgl, "mean"), reference=spmm.means, linear=True, least_work=spmm.means_work
+    ),
+    _operation(
+        "copy_u_max",
+        partial(_dgl, "max"),
+        MAX_GRADIENT,
+        reference=spmm.maxima,
+        reach=1,
+        least_work=spmm.maxima_work,
+    ),
+    _operation(
+        "u_mul_e_sum",
+        partial(_dgl, "sum", weighted=True),
+        reference=weighted_sums,
+        reach=1,
+        least_work=weighted_sums_work,
+    ),
+)

@@ -1,0 +1,93 @@
+"""The options of the suite: what its benchmarks run on, and which of them run."""
+
+# ruff: noqa: RUF009 - `described` returns a field of dataclasses
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from ..engine.ground.errors import UsageError
+from ..engine.ground.options import Option, described, table_of, values_of
+from .graphs.catalog import FORMS, DatasetName
+from .graphs.locate import data_folder
+from .platforms import PLATFORMS
+from .spec import FLOATS, INTEGERS
+
+_DATASETS = {"cpu": ("cora", "ogbn-arxiv:synthetic@0.1"), "cuda": ("cora", "ogbn-arxiv")}
+"""The graphs by device, unless --gnn-dataset names others or an operation has its own."""
+
+
+def _width(text: str) -> int:
+    if (text.isascii() and text.isdecimal()) and (width := int(text)):
+        return width
+    raise UsageError(f"hidden width '{text}' must be a whole number of at least 1, as in 128")
+
+
+@dataclass(frozen=True)
+class SuiteOptions:
+    """The checked values of the options. No data is loaded or downloaded yet."""
+
+    datasets: tuple[DatasetName, ...] = described(
+        Option("dataset", "NAME", (), DatasetName.parse, path=".mtx", passed_on=True),
+        f"graph to measure on; repeatable or comma-separated: {FORMS}. Default: cora and ogbn-arxiv "
+        "(on a CPU ogbn-arxiv:synthetic@0.1, a synthetic stand-in of a tenth of the size).",
+    )
+    """Empty: those of each operation, see `graphs`."""
+    platforms: tuple[str, ...] = described(
+        Option("platform", "NAME", tuple(PLATFORMS), choices=tuple(PLATFORMS), passed_on=True),
+        f"library to measure; repeatable or comma-separated: {', '.join(PLATFORMS)}. Default: all.",
+    )
+    hidden: tuple[int, ...] = described(
+        Option("hidden", "N", (), _width, passed_on=True),
+        "number of features; repeatable or comma-separated. Default: 256 on the Planetoid data sets, "
+        "16 on aifb, 128 on others.",
+    )
+    """Empty: the default of each data set."""
+    dtypes: tuple[str, ...] = described(
+        Option("dtype", "NAME", FLOATS[:1], choices=FLOATS, passed_on=True),
+        f"type of features and weights; repeatable or comma-separated: {', '.join(FLOATS)}. "
+        "Default: float32.",
+    )
+    index_dtypes: tuple[str, ...] = described(
+        Option("index-dtype", "NAME", INTEGERS[:1], choices=INTEGERS, passed_on=True),
+        "type of the graph's structure; repeatable or comma-separated: int64, int32. Default: int64.",
+    )
+    data_root: Path | None = described(
+        Option("data", "ROOT", "", data_folder, path="", passed_on=True),
+        "folder with the real data sets; gnnbench never writes to it. Default: the variable GNNBENCH_DATA.",
+    )
+    counters: str | None = described(
+        Option(
+            "counters",
+            "check|update",
+            None,
+            choices=("check", "update"),
+            bare="check",
+            one_run=True,
+            untimed=True,
+        ),
+        "count operators, copies, library calls and Python calls instead of timing, and fail benchmarks "
+        "whose counts differ from baselines/counters; --gnn-counters=update records the counts.",
+    )
+    all_benchmarks: bool = described(
+        Option("all", "", False),
+        "run all of gnnbench's own benchmarks, and first say how long they take. Default: those with the "
+        "marker `default`, at least one for each operation, unless a test id or -m selects others.",
+    )
+    real_only: bool = described(
+        Option("real", "", False, passed_on=True),
+        "fail if a real data set is unavailable, instead of using a synthetic stand-in.",
+    )
+
+    @classmethod
+    def parse(cls, **typed: Any) -> Self:
+        """Read the options as they were typed, by key; of those that are missing, the default is taken."""
+        return cls(**values_of(cls, typed))
+
+    def graphs(self, device: str, own: Sequence[str] = ()) -> tuple[DatasetName, ...]:
+        """Return the graphs that an operation runs on: those named, else its own, else the default ones."""
+        return self.datasets or tuple(map(DatasetName.parse, own or _DATASETS[device]))
+
+
+OPTIONS = table_of(SuiteOptions)

@@ -1,0 +1,142 @@
+"""The platforms: libraries, or ways of using one, with a module for each.
+
+Only `load` and `why_not_on` import a library.
+"""
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+
+from ...engine.ground.packages import install_command, unusable
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from ..case import Case
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A library, or a way of using one."""
+
+    name: str
+    title: str
+    packages: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    """Optional packages, which it calls if they are installed."""
+
+
+PLATFORMS: Mapping[str, Platform] = {
+    platform.name: platform
+    for platform in (
+        Platform("pyg", "PyG on edge_index", ("torch_geometric",), also=("torch_scatter", "torch_sparse")),
+        Platform(
+            "compiled",
+            "PyG's models under torch.compile",
+            ("torch_geometric",),
+            also=("torch_scatter", "torch_sparse"),
+        ),
+        Platform(
+            "pyg_lib", "PyG where it calls pyg-lib", ("torch_geometric", "pyg_lib"), also=("torch_scatter",)
+        ),
+        Platform(
+            "sparse",
+            "PyG and torch_sparse on SparseTensor",
+            ("torch_geometric", "torch_scatter", "torch_sparse"),
+        ),
+        Platform("torch", "plain PyTorch on sparse CSR", ("torch",)),
+        Platform("dgl", "DGL", ("dgl",)),
+    )
+}
+
+
+Result = Callable[..., "Tensor | tuple[Tensor, ...]"]
+"""Takes the output and the inputs of `run`; returns a tensor or several, in the form of the reference's."""
+
+
+class Kernel(NamedTuple):
+    """One platform's implementation of an operation."""
+
+    build: Callable[..., Any]
+    """Takes a `Case` and returns the platform's graph structure; not timed."""
+    run: Callable[..., Any]
+    """The timed function; it takes the structure and the operation's tensors."""
+    result: "Result | None" = None
+    """What of the output the reference is compared with. None: a dense output, or the weights of a graph by
+    their entries, in any order."""
+
+
+class PlatformModule(Protocol):
+    """The contents of each platform's module."""
+
+    TRANSPOSED_WEIGHT: bool
+    """Whether layers store their weight as [out, in]; nn.Linear always does."""
+
+    MODEL_CACHED: bool
+    """The argument `cached` of the model's layers."""
+
+    def structure(self, case: "Case") -> Any:
+        """Make the graph for sparse products: a CSR tensor, a SparseTensor or a DGLGraph."""
+
+    def entries(self, output: Any) -> "Tensor | None":
+        """Return a graph's targets and sources, int64 [2, M], in its order; None for a dense output."""
+
+    def values(self, output: Any) -> "Tensor":
+        """Return a dense output, or the weights [M] of a graph."""
+
+    def layer(self, weight: "Tensor", bias: "Tensor", *, cached: bool) -> "nn.Module":
+        """Make the platform's graph convolution from weight [in, out] and bias [out]."""
+
+    def convolution(self, *, cached: bool) -> Kernel:
+        """Return the kernel that applies a layer; `run` takes a structure, the layer and x [N, in]."""
+
+
+def why_not_on(name: str, device: str) -> str | None:
+    """Import a library; return why it cannot work on a device and what to do, or None.
+
+    Without nvcc, pip builds torch_sparse for the CPU only; so is DGL's package on the package index.
+    """
+    if name == "pyg_lib":  # where it does not import, PyG goes on without it
+        return unusable("pyg_lib")
+    if device != "cuda":
+        return None
+    if name == "sparse":
+        import torch
+        import torch_scatter  # noqa: F401 - registers its operators
+        import torch_sparse  # noqa: F401
+
+        packages = ("torch_scatter", "torch_sparse")
+        without = " ".join(name for name in packages if getattr(torch.ops, name).cuda_version() < 0)
+        again = f"pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps {without}"
+        return f"{without} built without CUDA: {again}, with nvcc on the PATH" if without else None
+    if name == "dgl":
+        from ..libraries import import_dgl
+
+        if not import_dgl().ndarray.gpu(0).exist:
+            return f"dgl is built without CUDA: {install_command('dgl', device)}"
+    return None
+
+
+_PYG_LIB = ("PYG_LIB", "SOFTMAX", "INDEX_SORT", "SEGMM", "GMM", "METIS")
+"""What PyG calls of pyg-lib if it is there, by the names of the switches in torch_geometric.typing."""
+
+
+@contextmanager
+def without_pyg_lib() -> Iterator[None]:
+    """Let PyG take the paths that it takes where pyg-lib is not installed."""
+    from torch_geometric import typing
+
+    switches = {name: getattr(typing, name) for name in (f"WITH_{each}" for each in _PYG_LIB)}
+    vars(typing).update(dict.fromkeys(switches, False))
+    try:
+        yield
+    finally:
+        vars(typing).update(switches)
+
+
+def load(name: str) -> PlatformModule:
+    """Import a platform's module and its library."""
+    module = "pyg" if name == "pyg_lib" else name  # the same graphs and layers
+    return cast("PlatformModule", importlib.import_module(f".{module}", __package__))

@@ -1,0 +1,161 @@
+"""The suite's plugin of pytest: parametrises benchmarks by operation, platform and graph, and shows them."""
+
+from collections.abc import Generator, Iterable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from ...engine.ground.environment import let_idle_threads_sleep
+from ...engine.ground.errors import UsageError
+from ...engine.ground.packages import missing
+from ...engine.plugin.selection import CHOICE
+from ...engine.plugin.session import attached, given, stop
+from ...engine.plugin.terminal import PROGRESS
+from ...engine.plugin.writing import usage_error
+from ...engine.process.variants.collected import declares
+from ...engine.process.variants.outcome import FIXTURES
+from .. import cells as selection
+from .. import platforms
+from ..options import OPTIONS
+from ..platforms import PLATFORMS
+from . import choice, fixtures, progress
+from .choice import Choice, choice_of
+from .session import MARKER, owns, run_of, spec_of
+
+_MARKERS = {
+    f"{MARKER}(*names, platforms=None, directions=None, core=False)": "operations of a benchmark; it is "
+    "parametrised by platform, direction, type and graph. The keywords are for operations of your own.",
+    "core": "the few dozen benchmarks that run for each pull request.",
+    choice.DEFAULT: "the benchmarks that run unless a test id, -m or --gnn-all selects others: the core "
+    "kernels and an example of each group; more with a file's name or -k. gnnbench sets it.",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    group = parser.getgroup("gnnbench", "graph neural network benchmarks")
+    for option in OPTIONS.values():
+        option.declare(group.addoption, "gnn-")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the markers, register what chooses and builds benchmarks, and check the options."""
+    for name, text in _MARKERS.items():
+        config.addinivalue_line("markers", f"{name}: {text}")
+    config.pluginmanager.register(fixtures, FIXTURES)
+    config.pluginmanager.register(Choice(config), CHOICE)
+    try:
+        if any(value is not False for value in given(config).values()):  # otherwise nothing is checked
+            run_of(config)
+    except UsageError as error:
+        raise usage_error(str(error)) from None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Parametrise a benchmark that names its operations."""
+    marker = metafunc.definition.get_closest_marker(MARKER)
+    if marker is None:
+        return
+    try:
+        operations = selection.declared(marker.args, **marker.kwargs)
+        own_graphs = selection.graphs(operations)
+    except (UsageError, TypeError) as error:
+        raise _collect_error(f"{metafunc.function.__name__}: {error}") from None
+    if mistake := missing(("torch",)):
+        raise _collect_error(mistake)
+    let_idle_threads_sleep()  # for repositories whose conftest.py does not call it
+    try:
+        run = run_of(metafunc.config)
+        names = run.graphs(own_graphs)
+    except UsageError as error:
+        stop(error, metafunc.config)
+    chosen = run.options
+    cells = selection.cells(operations, chosen.platforms, chosen.dtypes, chosen.index_dtypes, run.device)
+    fields = ("operation", "direction", "platform", "dtype", "index_dtype")
+    metafunc.parametrize(
+        fields,
+        [
+            pytest.param(*(getattr(cell, name) for name in fields), id=cell.id, marks=_marks(cell))
+            for cell in cells
+        ],
+    )
+    graphs = [(name.id, hidden) for name in names for hidden in chosen.hidden or (name.dataset.hidden,)]
+    ids = [f"{name}-{hidden}" for name, hidden in graphs]
+    metafunc.parametrize(("graph", "hidden"), graphs, ids=ids, indirect=["graph"], scope="session")
+    metafunc.parametrize("device", [run.device], scope="session")
+
+
+def load_libraries(items: Iterable[pytest.Item]) -> None:
+    """Import the libraries that any of the suite's benchmarks may import when it runs."""
+    if any(map(owns, items)):
+        for name in PLATFORMS:
+            with suppress(Exception):  # it is not installed, or does not work; the test says so
+                platforms.load(name)
+
+
+def _collect_error(mistake: str) -> Exception:
+    return pytest.Collector.CollectError(f"gnnbench: {mistake}")
+
+
+def _marks(cell: selection.Cell) -> list[pytest.MarkDecorator]:
+    marks = [pytest.mark.core] if cell.core else []
+    return [*marks, pytest.mark.skip(reason=cell.skip)] if cell.skip else marks
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a benchmark that does not fit in memory; refuse to count another suite's one."""
+    config, is_owned = item.config, owns(item)
+    if declares(item) and config.getoption("gnn_counters") and not is_owned:
+        stop(f"--gnn-counters works with gnnbench's own benchmarks only; leave out {item.nodeid}", config)
+    if is_owned:
+        from .. import needs
+
+        spec, run = spec_of(item), run_of(config)
+        is_loaded = run.loaded == spec.dataset
+        if too_large := needs.why_too_large(spec, run.datasets[spec.dataset], is_loaded=is_loaded):
+            pytest.skip(too_large)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Show the progress."""
+    config = session.config
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    owned = [item for item in session.items if owns(item)]
+    if owned and reporter and reporter.verbosity == 0 and not config.option.collectonly:
+        config.pluginmanager.register(progress.SessionProgress(reporter, owned), PROGRESS)
+
+
+def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
+    """Return the header lines about the machine, the data, and which benchmarks run."""
+    if not any(map(owns, items)):
+        # There are lines of choice if none of those that -k selects is a default one.
+        return choice_of(config).lines(items)
+    from . import terminal
+
+    return terminal.header(config, items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Attach the results for the summary to the report of a test."""
+    report = yield
+    if call.when == "call" and owns(item):
+        from . import terminal
+
+        setattr(report, progress.REPORT, terminal.record(item, passed=report.passed))
+    return report
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Write the tables, and the counts of benchmarks checked, timed and skipped."""
+    if records := attached(terminalreporter, progress.REPORT):
+        from . import terminal
+
+        terminal.summarize(terminalreporter, list(records.values()))

@@ -1,0 +1,106 @@
+"""Chooses which of the suite's benchmarks run: the default ones, unless the user selects others."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from ...engine.ground import units
+from ...engine.plugin import writing
+from ...engine.plugin.selection import CHOICE
+from ...engine.plugin.session import options_of, places, untimed_by
+from ..cells import is_default
+from ..operations import OPERATIONS
+from .session import Run, owns, run_of, spec_of
+
+DEFAULT = "default"
+"""The marker."""
+_OF_WORKER = "gnn_choice"
+_SET_UP_SECONDS = 0.8
+"""What a benchmark takes besides its timing, on average on two cores: set-up, check and inspection."""
+
+
+class Choice:
+    """Marks the default benchmarks, and deselects the others."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self.left_out: dict[str, pytest.Item] = {}
+        """The benchmarks that are not default ones, by id; `gnnbench ab` may run one that is elsewhere."""
+        self._counts = 0, 0
+        """How many benchmarks that can run here are default ones, and how many are not."""
+        named = any((config.rootpath / place).is_file() for place in places(config))
+        self._narrowed = bool(named or config.option.keyword)
+        self._run: Run | None = None
+        """None: no benchmark of the suite was collected."""
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """Mark a default benchmark."""
+        if owns(item):
+            spec, self._run = spec_of(item), run_of(self._config)
+            operation = OPERATIONS.get(spec.operation)
+            graphs = [name.id for name in self._run.graphs(operation.graphs if operation else ())]
+            # Those that are named are all for default benchmarks.
+            first = graphs if self._run.options.datasets else graphs[:1]
+            if is_default(spec, first, narrowed=self._narrowed):
+                item.add_marker(DEFAULT)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Deselect after -k, which other tests are selected by too."""
+        config = self._config
+        others: list[pytest.Item] = []
+        if not (config.option.markexpr or any("::" in one for one in config.args) or config.option.gnn_all):
+            others = [item for item in items if owns(item) and not item.get_closest_marker(DEFAULT)]
+        self.left_out = {item.nodeid: item for item in others}
+        items[:] = [item for item in items if item.nodeid not in self.left_out]
+        self._counts = _runnable(items), _runnable(others)
+        if others:
+            config.hook.pytest_deselected(items=others)
+
+    def lines(self, items: Sequence[pytest.Item]) -> list[str]:
+        """Return the header line on which benchmarks run, or how long all of these tests take."""
+        config, (kept, left_out), to_time = self._config, self._counts, _runnable(items)
+        if left_out:
+            run = "runs, the default one" if kept == 1 else "run, the default ones"
+            more = "" if self._narrowed else "a file's name or -k runs some of the others, "
+            text = f"{kept} of {units.count(kept + left_out, 'benchmark')} {run}; {more}--gnn-all runs all"
+        elif to_time and config.option.gnn_all and self._is_timed():
+            each = float(config.getoption("benchmark_max_time")) + _SET_UP_SECONDS
+            seconds = options_of(config).time_seconds or to_time * each
+            takes = "takes" if to_time == 1 else "take"
+            text = f"{units.count(to_time, 'benchmark')} {takes} about {units.duration(seconds)}"
+        else:
+            return []
+        return writing.lines(config, f"gnnbench: {text}")
+
+    def _is_timed(self) -> bool:
+        theirs: Any = getattr(self._config, "_benchmarksession", None)
+        return not untimed_by(self._config) and theirs is not None and not theirs.disabled
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Pass on what a worker of xdist collected."""
+        if hasattr(self._config, "workeroutput"):
+            notices = self._run.notices if self._run else []
+            self._config.workeroutput[_OF_WORKER] = self._counts, notices
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take it from a worker; all collect the same, and the main process collects nothing."""
+        if found := getattr(node, "workeroutput", {}).get(_OF_WORKER):
+            self._counts, notices = found
+            if notices:
+                run_of(self._config).notices = notices
+
+
+def choice_of(config: pytest.Config) -> Choice:
+    """Return the session's choice."""
+    found = config.pluginmanager.get_plugin(CHOICE)
+    assert isinstance(found, Choice)
+    return found
+
+
+def _runnable(items: Sequence[pytest.Item]) -> int:
+    """Count the suite's benchmarks that can run here."""
+    return sum(owns(item) and not item.get_closest_marker("skip") for item in items)

@@ -1,0 +1,279 @@
+"""Fixtures for benchmarks of graph kernels: the graph, the inputs, and `measure`, which checks and times.
+
+They work wherever `gnnbench[pyg]` is installed, in tests with the marker `operations`. A suite's own fixture
+of the same name replaces the one here.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ...engine.ground import codec, environment
+from ...engine.ground.errors import UsageError
+from ...engine.ground.files import cache_folder
+from ...engine.ground.packages import is_installed
+from ...engine.plugin.session import here, options_of, settings_of, stop
+from ...engine.process.variants.collected import CHECKED, WHOLE_CALL, marked
+from .. import counter_baseline, operations, platforms
+from ..platforms import Kernel, Result
+from ..spec import FORWARD, FORWARD_BACKWARD, Spec
+from .session import COUNTED, run_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ...engine.ground.labels import Rates
+    from ...engine.measure.counter_changes import Counters
+    from ..case import Case
+    from ..definitions import Reference
+    from ..graphs.graph import Graph
+    from ..kept_reference import KeptReference
+    from ..training import Training
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ...engine.measure.code_hash import code_hash
+from ...engine.store.parts import FORMAT_VERSION, GraphPart
+
+if TYPE_CHECKING:
+    from ..case import Case
+
+
+@pytest.fixture(scope="session")
+def graph(request: pytest.FixtureRequest) -> "Graph":
+    """The graph in the test's id, loaded once."""
+    from ..graphs.load import load
+
+    if not hasattr(request, "param"):
+        pytest.fail("gnnbench: the fixtures need a marker: add @pytest.mark.operations(NAME)", pytrace=False)
+    run = run_of(request.config)
+    try:
+        found = load(run.datasets[request.param], run.options.data_root, cache_folder())
+    except UsageError as error:
+        stop(error, request.config)
+    run.loaded = request.param
+    return found
+
+
+@pytest.fixture(scope="session")
+def weights(graph: "Graph", hidden: int) -> "list[tuple[Tensor, Tensor]]":
+    """The initial weights and biases of the network, equal on every platform."""
+    from .. import gcn
+
+    return gcn.initial_weights(gcn.widths(graph, hidden))
+
+
+@pytest.fixture
+def case(
+    operation: str,
+    direction: str,
+    platform: str,
+    dtype: str,
+    index_dtype: str,
+    graph: "Graph",
+    hidden: int,
+    device: str,
+) -> "Iterator[Case]":
+    """The test's spec and graph, from which its inputs are built; skips it if the graph is not for it.
+
+    An operation that has calls with and without pyg-lib runs without it on pyg.
+    """
+    from ..case import Case
+
+    spec = Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device)
+    own = operations.OPERATIONS.get(operation)
+    if own and (reason := own.why_not_on(graph, spec)):
+        pytest.skip(reason)
+    hides = platform == "pyg" and own and own.with_pyg_lib and is_installed("pyg_lib")
+    with platforms.without_pyg_lib() if hides else nullcontext():
+        yield Case(spec, graph)
+
+
+@pytest.fixture
+def library(platform: str, device: str) -> platforms.PlatformModule:
+    """The platform's module; skips the test if the library does not work on the device."""
+    if reason := platforms.why_not_on(platform, device):
+        pytest.skip(reason)
+    return platforms.load(platform)
+
+
+@pytest.fixture
+def kernel(library: platforms.PlatformModule, platform: str, operation: str) -> Kernel:  # noqa: ARG001
+    """The platform's kernel: `build(case)` makes its structure, `run(structure, ...)` is timed."""
+    return operations.OPERATIONS[operation].kernel(platform)
+
+
+@pytest.fixture
+def training(
+    case: "Case", library: platforms.PlatformModule, weights: "list[tuple[Tensor, Tensor]]"
+) -> "Training":
+    """The platform's model, optimiser and tensors for an epoch."""
+    from ..training import prepare
+
+    return prepare(case, library, weights)
+
+
+@pytest.fixture
+def reference() -> SimpleNamespace:
+    """The float64 definitions that kernels are checked against: `reference.spmm_sum`."""
+    return operations.REFERENCES
+
+
+@pytest.fixture(scope="session")
+def kept_reference() -> "KeptReference":
+    """The last reference that was computed, for the other platforms and directions of its operation."""
+    from ..kept_reference import KeptReference
+
+    return KeptReference()
+
+
+@pytest.fixture(scope="session")
+def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates]":
+    """The machine's memory and arithmetic rates by dtype, measured once and cached."""
+    from .. import roofline
+
+    machine = environment.name_with_versions(here(request.config))
+    return lambda dtype: roofline.rates(device, dtype, machine, cache_folder())
+
+
+def _judge_counters(
+    request: pytest.FixtureRequest, spec: Spec, found: "Counters", *, is_updated: bool
+) -> None:
+    """Store the counts for the report; fail the test if they differ from the baseline."""
+    root = request.config.rootpath
+    changed = counter_baseline.changes(root, spec.platform, spec.id, found.counts, found.unsteady)
+    request.node.stash[COUNTED] = counted = {
+        "counts": found.counts,
+        "unsteady": found.unsteady,
+        "operators": found.operators,
+        "host_reads": found.host_reads,
+        "changed": changed,
+        "ignored": None,
+    }
+    if is_updated:
+        return
+    if changed is None and options_of(request.config).strict:
+        changed = [counter_baseline.missing(root, spec.platform)]
+    settings = settings_of(request.config)
+    if changed and (rule := settings.rule("ignore", request.node.nodeid)):
+        counted["ignored"] = f"{settings.reason(rule)}: {', '.join(changed)}"
+    elif changed:
+        pytest.fail(f"{spec.id}: {', '.join(changed)}", pytrace=False)
+
+
+def _why_not(benchmark: Any, spec: Spec, reference: "Reference | None") -> str | None:
+    if "gnnbench" in benchmark.extra_info:
+        return f"{spec.id}: measure was called before in this test: write a test for each kernel"
+    if reference is None:
+        return f"operation '{spec.operation}' has no reference: call measure(..., reference=function)"
+    return None
+
+
+@contextmanager
+def _failing(when: str = "") -> Iterator[None]:
+    """Let the test fail with a line if a result is wrong."""
+    from ..accuracy import MismatchError
+
+    try:
+        yield
+    except MismatchError as error:
+        raise pytest.fail.Exception(f"{when}{error}", pytrace=False) from None
+
+
+@pytest.fixture
+def measure(
+    request: pytest.FixtureRequest,
+    case: "Case",
+    library: platforms.PlatformModule,
+    rates: "Callable[[str], Rates]",
+    kept_reference: "KeptReference",
+    benchmark: Any,
+) -> Callable[..., Any]:
+    """Check a kernel against its reference, then time or profile it; with --gnn-counters only count its work.
+
+    `measure(run, *inputs, reference=function)` calls `run(*inputs)`, and its backward pass if the test's
+    direction has one. The reference gets the graph and float64 copies of the floating-point tensors among the
+    inputs; for a module, its weights [in, out] and then its biases. The default is the operation's reference.
+    A call after the timing is checked too.
+    `result=function` takes the output and `inputs`, and returns what is compared: see `Kernel.result`.
+    """
+    from ...engine.measure.clock import Call
+    from ...engine.measure.conditions import cpu_threads
+    from ...engine.measure.counters import count
+    from ...engine.measure.seam import why_unseen
+    from .. import roofline
+    from ..backward import with_backward
+    from ..verify import verify
+
+    options = run_of(request.config).options
+
+    def measure(
+        run: Callable[..., Any],
+        *inputs: Any,
+        reference: "Reference | None" = None,
+        result: Result | None = None,
+    ) -> Any:
+        spec = case.spec
+        own = None if reference else operations.OPERATIONS.get(spec.operation)
+        expected = own.reference if own else reference
+        if why := _why_not(benchmark, spec, expected):
+            pytest.fail(why, pytrace=False)
+        assert expected is not None
+        folders = (request.path.parent, Path(operations.__file__).parent, Path(platforms.__file__).parent)
+        definition = (request.function, expected)
+        ours = benchmark.extra_info["gnnbench"] = identity(case, (request.function, run), folders, definition)
+        benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
+        run = case.call(run)
+        checked = not (options.counters or getattr(request.config.option, CHECKED, False))
+
+        def check() -> None:
+            view, kept = kept_reference.view(case.graph, spec.hidden, own), kept_reference
+            verify(case, library, run, inputs, expected, result=result, view=view, kept=kept)
+
+        with cpu_threads(own.threads if own else None):
+            with _failing():
+                if spec.direction == FORWARD_BACKWARD:
+                    run, inputs = with_backward(library, run, inputs)
+                if checked:
+                    check()
+            if options.counters:
+                if whole := marked(request.node, WHOLE_CALL):
+                    pytest.skip(f"no counters: {why_unseen(whole)}")
+                found = count(Call(run, inputs, {}).__call__, spec.device)
+                return _judge_counters(request, spec, found, is_updated=options.counters == "update")
+            output = benchmark(run, *inputs)
+            # A step of training depends on the steps before.
+            if checked and benchmark.stats and spec.direction in (FORWARD, FORWARD_BACKWARD):
+                benchmark.has_error = True  # so that the times are not saved
+                with _failing("a call after the timing: "):
+                    check()
+                benchmark.has_error = False
+        if "measurement" in ours:
+            seconds = ours["measurement"]["location_ns"] / 1e9
+            ours["limit"] = codec.encode(roofline.limit(case, seconds, rates))
+        return output
+
+    return measure
+
+
+def identity(
+    case: "Case",
+    functions: Iterable[Callable[..., Any]],
+    folders: Iterable[Path],
+    definition: Iterable[Callable[..., Any]],
+) -> dict[str, Any]:
+    """Return the part of `extra_info["gnnbench"]` that identifies the measured work."""
+    graph = case.graph
+    sizes = graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes
+    return {
+        "version": FORMAT_VERSION,
+        "spec": codec.encode(case.spec),
+        "graph": codec.encode(GraphPart(graph.content_hash, graph.name, graph.synthetic, *sizes)),
+        "code_hash": code_hash(functions, folders),
+        "definition_hash": code_hash(definition, folders),
+    }

@@ -1,0 +1,96 @@
+"""What a session measures of the suite: its graphs, and which tests are the suite's."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import pytest
+
+from ...engine.ground.errors import UsageError
+from ...engine.ground.files import cache_folder
+from ...engine.ground.labels import Labels
+from ...engine.plugin.session import given, options_of
+from ..graphs.catalog import DatasetName
+from ..graphs.locate import resolve
+from ..operations import OPERATIONS
+from ..options import SuiteOptions
+from ..spec import Spec
+
+MARKER = "operations"
+
+
+@dataclass
+class Run:
+    """What a session measures: the options of the suite, and its graphs."""
+
+    device: str
+    """`cpu` or `cuda`."""
+    options: SuiteOptions
+    datasets: dict[str, DatasetName] = field(default_factory=dict)
+    """The graphs that were asked for so far, by id."""
+    loaded: str | None = None
+    """The graph that is in memory."""
+    notices: list[str] = field(default_factory=list)
+    """Lines about data sets that are replaced or will be downloaded."""
+    _found: dict[tuple[str, ...], list[DatasetName]] = field(default_factory=dict)
+
+    def graphs(self, own: Sequence[str] = ()) -> list[DatasetName]:
+        """Return the graphs that an operation runs on; a stand-in replaces an unavailable data set.
+
+        Only here the network is asked, once for each data set that is not on this machine.
+        """
+        key = tuple(own)
+        if key not in self._found:
+            asked, chosen = self.options.graphs(self.device, own), self.options
+            names, notices = resolve(asked, chosen.data_root, cache_folder(), real_only=chosen.real_only)
+            self._found[key] = names
+            self.datasets.update({name.id: name for name in names})
+            self.notices.extend(notice for notice in notices if notice not in self.notices)
+        return self._found[key]
+
+
+COUNTED = pytest.StashKey[dict[str, Any]]()
+"""In a test's stash: its counters, as plain data."""
+_RUN = pytest.StashKey[Run]()
+
+
+def run_of(config: pytest.Config) -> Run:
+    """Return what this session measures, found out on the first call."""
+    if found := config.stash.get(_RUN, None):
+        return found
+    typed, options = given(config), options_of(config)
+    chosen = SuiteOptions.parse(**typed)
+    if options.profile and chosen.counters:
+        raise UsageError("--gnn-profile counts too; leave out --gnn-counters")
+    run = Run(options.device, chosen)
+    if chosen.datasets:
+        run.graphs()  # a wrong name is reported before collection
+    return config.stash.setdefault(_RUN, run)
+
+
+def selects(config: pytest.Config, labels: Labels) -> bool:
+    """Return whether the options of a session ask for a benchmark with these labels."""
+    run, fields = run_of(config), dict[str, Any](labels.fields)
+    spec, chosen = Spec(**{**fields, "hidden": int(fields["hidden"])}), run.options
+    operation = OPERATIONS.get(spec.operation)
+    graphs = {name.id: name for name in run.graphs(operation.graphs if operation else ())}
+    return (
+        spec.dataset in graphs
+        and spec.platform in chosen.platforms
+        and spec.dtype in chosen.dtypes
+        and spec.index_dtype in chosen.index_dtypes
+        and spec.device == run.device
+        and spec.hidden in (chosen.hidden or (graphs[spec.dataset].dataset.hidden,))
+    )
+
+
+def owns(item: pytest.Item) -> bool:
+    """Return whether a test is one of gnnbench's own benchmarks: it names its operations."""
+    return item.get_closest_marker(MARKER) is not None
+
+
+def spec_of(item: pytest.Item) -> Spec:
+    """Return the spec of one of gnnbench's own benchmarks, from its parameters."""
+    assert isinstance(item, pytest.Function)
+    params: dict[str, Any] = {**item.callspec.params, "dataset": item.callspec.params["graph"]}
+    return Spec(**{one.name: params[one.name] for one in fields(Spec)})

@@ -1,0 +1,141 @@
+"""What a session prints of the suite: header, tables and summary."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from ...engine.ground import environment, units
+from ...engine.plugin import writing
+from ...engine.plugin.session import OUT_OF_MEMORY, arguments_without, options_of, ours_of, seconds_of
+from ...engine.plugin.terminal import hint
+from ...engine.profile.hooks import profiling_of
+from ...engine.show import console
+from ...engine.show.document import Note
+from ...engine.store.benchmark import part_of
+from .. import counter_baseline
+from ..spec import Spec
+from ..table import TableRow, document, notes, reading, scaling
+from .choice import choice_of
+from .session import COUNTED, run_of, spec_of
+
+_NOTES = 5
+"""Lines below the tables, at most; with `-v` all."""
+
+
+def header(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
+    """Return the lines about the machine, the libraries, the data, and which benchmarks run."""
+    run, options = run_of(config), options_of(config)
+    device = options.device
+    here = environment.collect(gpu=options.gpu)
+    processor = here.cpu
+    if device == "cuda" and here.gpu:
+        cache = "flushed between rounds" if options.flush_l2 else "kept from round to round"
+        processor = f"{here.gpu.name}, L2 cache {cache}"
+    policy = f"OMP_WAIT_POLICY={here.wait_policy or 'unset, so idle threads spin'}"
+    libraries = ", ".join(f"{name} {version}" for name, version in here.libraries)
+    machine = f"gnnbench: {device}, {processor}, {here.threads} threads on {here.cores} cores, {policy}"
+    versions = f"python {here.python}, {libraries}"
+    return [*writing.lines(config, machine, versions, *run.notices), *choice_of(config).lines(items)]
+
+
+def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
+    """Return the results of a test for the summary; None if nothing was measured.
+
+    These are plain data, because xdist's workers send them to the main process.
+    """
+    benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
+    ours, seconds = ours_of(item), seconds_of(item)
+    counted, out_of_memory = item.stash.get(COUNTED, None), item.stash.get(OUT_OF_MEMORY, None)
+    is_timed = benchmark and benchmark.stats and not benchmark.has_error
+    if not (is_timed or counted or out_of_memory or (passed and ours)):
+        return None
+    spec, row, result = spec_of(item), None, "checked" if seconds is None else f"{units.seconds(seconds):>9}"
+    if "measurement" in ours:  # not with --gnn-dry-run
+        row = TableRow.of(spec, part_of({"extra_info": benchmark.extra_info}))
+        result += f" {row.interval.text:>6}"
+    if (profiling := profiling_of(item.config)) and (saved := profiling.saved.get(item.nodeid)):
+        result = ", ".join(saved.kinds)
+    result = out_of_memory or result
+    if counted:
+        result = f"{counted['operators']:5} operators {counted['host_reads']:3} synchronisations"
+    return {
+        "spec": asdict(spec),
+        "synthetic": ours["graph"]["synthetic"] if ours else False,
+        "row": row,
+        "seconds": seconds,
+        "counted": counted,
+        "out_of_memory": out_of_memory,
+        "result": result,
+    }
+
+
+def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
+    """Write the tables, a few notes, and how many benchmarks were checked, timed and skipped."""
+    if reporter.config.getoption("numprocesses", None):
+        # Only xdist's workers collected the tests, and their headers are not shown.
+        for line in header(reporter.config, ()):
+            reporter.write_line(line)
+    rows = [entry["row"] for entry in records if entry["row"]]
+    threads = environment.collect(device="cpu").threads
+    found = [
+        *reading(rows, arguments_without(reporter.config)),
+        *notes(rows, hint(reporter)),
+        *scaling(rows, threads),
+    ]
+    if len(found) > _NOTES and reporter.verbosity <= 0:
+        found[_NOTES - 1 :] = [f"{len(found) - _NOTES + 1} more notes: -v shows them"]
+    tables, colour = document(rows), reporter.hasmarkup
+    reporter.ensure_newline()
+    reporter.write(console.terminal([*tables, *map(Note, found)], writing.width(reporter), colour=colour))
+    counted = [entry for entry in records if entry["counted"]]
+    if counted:
+        lines = _counted(counted, reporter.config)
+    else:
+        checked = f"{units.count(len(records), 'benchmark')} checked against the reference"
+        timed = sum(entry["seconds"] is not None for entry in records)
+        lines = [f"{checked}, {timed or 'none'} timed"]
+    memory = [entry for entry in records if entry["out_of_memory"]]
+    lines.extend(f"{Spec(**entry['spec']).id}: {entry['out_of_memory']}" for entry in memory)
+    if skipped := len(reporter.stats.get("skipped", ())):
+        lines.append(f"{units.count(skipped, 'parametrisation')} skipped; -rs shows the reasons")
+    if synthetic := sorted({entry["spec"]["dataset"] for entry in records if entry["synthetic"]}):
+        lines.append(f"synthetic data: {', '.join(synthetic)}")
+    reporter.write_line("")
+    for line in lines:
+        writing.say(reporter, line)
+
+
+def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[str]:
+    """Record the counters if `--gnn-counters=update` was given, and return the lines of the summary."""
+    lines = [f"{units.count(len(records), 'benchmark')} counted, none timed"]
+    platforms: dict[str, dict[str, Any]] = {}
+    for entry in records:
+        spec = Spec(**entry["spec"])
+        platforms.setdefault(spec.platform, {})[spec.id] = entry["counted"]
+    for platform, found in platforms.items():
+        path = counter_baseline.path_of(config.rootpath, platform)
+        file = path.relative_to(config.rootpath)
+        if config.getoption("gnn_counters") == "update":
+            changed = {name: one["changed"] for name, one in found.items() if one["changed"]}
+            lines.extend(f"{name}: {', '.join(changes)}" for name, changes in changed.items())
+            counter_baseline.write(path, platform, {name: one["counts"] for name, one in found.items()})
+            lines.append(f"{len(found)} recorded in {file}")
+            continue
+        ignored = {name: one["ignored"] for name, one in found.items() if one["ignored"]}
+        lines.extend(f"{name}: ignored: {reason}" for name, reason in ignored.items())
+        compared = [one["changed"] for name, one in found.items() if name not in ignored]
+        missing, same = compared.count(None), compared.count([])
+        if same:
+            lines.append(f"{same} as in the baseline, {file}")
+        if differ := len(compared) - missing - same:
+            lines.append(f"{differ} not as in the baseline, {file}")
+        if missing:
+            lines.append(f"{missing} not compared: {counter_baseline.missing(config.rootpath, platform)}")
+    lines.extend(
+        f"nondeterministic counts, not compared: {Spec(**entry['spec']).id}: {', '.join(unsteady)}"
+        for entry in records
+        if (unsteady := entry["counted"]["unsteady"])
+    )
+    return lines

@@ -1,0 +1,204 @@
+"""The roofline bound of a kernel (Williams, Waterman and Patterson, CACM 2009).
+
+Both rates, of a copy and of a matrix product, are measured once per environment.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import torch
+
+from ..engine.ground import codec, json_io, units
+from ..engine.ground.cpu import RealTime
+from ..engine.ground.devices import cuda_free_bytes
+from ..engine.ground.errors import UsageError
+from ..engine.ground.files import hold, write_whole
+from ..engine.ground.labels import Limit, Rates, Work
+from . import gcn
+from .case import Case
+from .graphs.capacity import memory_free
+from .least_work import Symbols
+from .operations import OPERATIONS
+from .spec import AUTOCAST, FORWARD_BACKWARD
+
+FORMAT_VERSION = 1
+# 1: rates by dtype.
+
+_SECONDS = 0.5
+"""Spent on each rate, so that a short burst of other programs does not last through all rounds."""
+_ARRAY_BYTES = {"cpu": 256 * 2**20, "cuda": 2 * 2**30}
+"""Smallest array to copy; on a GPU the launch would dominate the copy of a smaller one."""
+_CACHE_FACTOR = 4
+"""Smallest array divided by the last-level cache (McCalpin's rule for STREAM)."""
+_MEMORY_PART = 8
+"""At most 1/8 of the free memory is used."""
+_ROUNDS = 3
+"""Fewest rounds of each copy and product."""
+_FIRST_SIDE = 128
+"""Side of the smallest matrix."""
+
+
+def least(case: Case) -> Work | None:
+    """Return the least work of a case's operation.
+
+    None: it is not gnnbench's own, so has no formula; or autocast decides which values have two bytes.
+    """
+    if case.spec.dtype == AUTOCAST:
+        return None
+    operation = OPERATIONS.get(case.spec.operation)
+    return operation.least_work(_symbols(case)) if operation and operation.least_work else None
+
+
+def _symbols(case: Case) -> Symbols:
+    graph, spec = case.graph, case.spec
+    widths = gcn.widths(graph, spec.hidden)
+    layers = tuple(pairwise(widths))
+    relations = max(1, len(graph.relations))
+    ends = graph.edge_index[1]
+    if graph.edge_type is not None:
+        ends = ends * relations + graph.edge_type
+    return Symbols(
+        N=graph.num_nodes,
+        E=graph.num_edges,
+        L=graph.num_edges + graph.num_nodes,
+        R=int(graph.edge_index[0].bincount().count_nonzero()),
+        Q=relations,
+        V=int(ends.bincount().count_nonzero()),
+        T=int(graph.train_mask.sum()),
+        D=widths[0],
+        F=spec.hidden,
+        C=widths[-1],
+        layers=layers,
+        P=sum(A * B + B for A, B in layers),
+        s=case.dtype.itemsize,
+        i=case.index_dtype.itemsize,
+        # Node numbers and classes are int64 whatever the index dtype; a task's label is a bool.
+        y=8 + (graph.num_classes if graph.y.is_floating_point() else 8),
+        p=2 if spec.direction == FORWARD_BACKWARD else 1,
+    )
+
+
+def fraction(work: Work, seconds: float, rates: Rates) -> float:
+    """Return the roofline bound max(bytes / copy rate, flops / flop rate) divided by the measured `seconds`.
+
+    It exceeds 1 if the data stays in a cache, which is faster than memory; see `explain`.
+    """
+    least = max(work.bytes / rates.copy_bytes_per_second, work.flops / rates.flops_per_second)
+    return least / seconds
+
+
+def explain(work: Work, seconds: float, rates: Rates, cache_bytes: int | None) -> str:
+    """Explain a fraction above 1, or return "".
+
+    `cache_bytes` is the size of the last-level cache; None: unknown.
+    """
+    if fraction(work, seconds, rates) <= 1:
+        return ""
+    # A cache does not speed up arithmetic.
+    memory_alone = work.flops / seconds <= rates.flops_per_second
+    if memory_alone and cache_bytes is not None and work.bytes <= cache_bytes:
+        return f"the data fits in cache: {units.size(work.bytes)} of {units.size(cache_bytes)}"
+    return "above the saved rates: delete the folder rates in gnnbench's cache to measure them again"
+
+
+def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
+    """Return an environment's saved rates, or measure and save them.
+
+    `environment_key` is part of the file's name. A damaged file, or one of another version, is replaced.
+    """
+    path = cache / "rates" / f"{environment_key}-{device}.json"
+    # Locked while measuring, because two processes at once would each get half the rates.
+    with hold(path.with_suffix(".lock"), cache):
+        kept = _read(path)
+        if dtype not in kept:
+            kept[dtype] = measure(device, dtype)
+            content = {"version": FORMAT_VERSION, "rates": codec.encode(kept)}
+            write_whole(path, json_io.as_text(content))
+    return kept[dtype]
+
+
+def measure(device: str, dtype: str) -> Rates:
+    """Measure both rates in about a second; the fastest round counts.
+
+    The copy is STREAM's (McCalpin, 1995): bytes read plus bytes written, of an array far larger than the
+    caches. Matrices grow until the time is spent, so an emulated dtype takes no longer.
+    """
+    free = memory_free() if device == "cpu" else cuda_free_bytes()
+    room = free // _MEMORY_PART
+    kind = getattr(torch, dtype)
+    return Rates(_copy_rate(device, kind, room), _matrix_rate(device, kind, room))
+
+
+def last_level_cache_bytes(device: str, root: Path = Path("/")) -> int | None:
+    """Return the total size of the last-level caches; None: unknown.
+
+    For `cpu` it is read below `root`/sys, which only Linux has; for `cuda` it is the GPU's L2 cache.
+    """
+    if device == "cuda":
+        size: int = torch.cuda.get_device_properties(device).L2_cache_size
+        return size
+    caches = {}
+    for file in root.glob("sys/devices/system/cpu/cpu[0-9]*/cache/index*/size"):
+        level, cores = (file.with_name(name).read_text() for name in ("level", "shared_cpu_list"))
+        caches[int(level), cores] = 1024 * int(file.read_text().strip().removesuffix("K"))
+    last = max((level for level, _ in caches), default=None)
+    return last and sum(size for (level, _), size in caches.items() if level == last)
+
+
+def _copy_rate(device: str, dtype: torch.dtype, room: int) -> float:
+    wanted = max(_ARRAY_BYTES[device], _CACHE_FACTOR * (last_level_cache_bytes(device) or 0))
+    source = torch.ones(min(wanted, room // 2) // dtype.itemsize, dtype=dtype, device=device)
+    target = torch.empty_like(source)
+    return 2 * source.nbytes / _fastest(lambda: target.copy_(source), device, _SECONDS)
+
+
+def _matrix_rate(device: str, dtype: torch.dtype, room: int) -> float:
+    # A separate generator leaves the process's random state alone.
+    generator = torch.Generator(device).manual_seed(0)
+    best, side, seconds, left = 0.0, _FIRST_SIDE, 0.0, _SECONDS
+    # Twice the side takes eight times as long. The fastest round counts, because the first one also loads the
+    # library's kernels, which on a GPU takes longer than all products.
+    while 2 * dtype.itemsize * side**2 <= room and _ROUNDS * 8 * seconds <= left:
+        factor = torch.rand(side, side, dtype=dtype, device=device, generator=generator)
+        product = torch.empty_like(factor)
+        seconds = _fastest(lambda: torch.mm(factor, factor, out=product), device)  # noqa: B023
+        best = max(best, 2 * side**3 / seconds)
+        side, left = 2 * side, left - _ROUNDS * seconds
+    return best
+
+
+def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0.0) -> float:
+    """Return the seconds of the fastest round, of at least _ROUNDS and `at_least_seconds`."""
+    times: list[float] = []
+    while len(times) < _ROUNDS or sum(times) < at_least_seconds:
+        start = RealTime.seconds()
+        run()
+        if device == "cuda":
+            torch.cuda.synchronize()
+        times.append(RealTime.seconds() - start)
+    return min(times)
+
+
+def _read(path: Path) -> dict[str, Rates]:
+    """Return the rates by dtype; none if the file is missing or damaged."""
+    try:
+        saved = json_io.read(path, "remove it")
+        if saved["version"] != FORMAT_VERSION:
+            return {}
+        return codec.decode(saved["rates"], dict[str, Rates])
+    except (UsageError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def limit(case: Case, seconds: float, rates: Callable[[str], Rates]) -> Limit | None:
+    """Compare a case's estimate with its roofline bound; None: the least work is unknown.
+
+    `rates` returns those of a dtype. It is not called where the least work is unknown.
+    """
+    work = least(case)
+    if work is None:
+        return None
+    own = rates(case.spec.dtype)
+    note = explain(work, seconds, own, last_level_cache_bytes(case.spec.device))
+    return Limit(work, own, fraction(work, seconds, own), note)

@@ -1,0 +1,286 @@
+"""Checks a kernel's output and gradients against the float64 reference."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_map
+
+from ..engine.ground.outputs import UncomparableError
+from .accuracy import MismatchError, agree, check_type, compare, compare_network, flat, largest_of, precise
+from .backward import differentiated, is_single, parts_of, tied
+from .case import Case
+from .definitions import Reference, adam_step
+from .kept_reference import KeptReference, compute, numbers, opened, stored
+from .network import Layer
+from .platforms import PlatformModule, Result
+from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
+from .view import View
+
+_DENSE = (torch.strided, torch.jagged)
+
+
+def verify(
+    case: Case,
+    module: PlatformModule,
+    run: Callable[..., Any],
+    inputs: Sequence[Any],
+    reference: Reference,
+    *,
+    result: Result | None = None,
+    view: View | None = None,
+    kept: KeptReference | None = None,
+) -> None:
+    """Run once; compare the output, and gradients if the direction has any, with the reference.
+
+    Args:
+        inputs: its inputs. Tensors and modules become the reference's arguments, in order. A module becomes
+            its parameters: first those with several dimensions (matrices as [in, out]), then the vectors.
+            Sparse tensors and containers of tensors are arguments where the reference has a place for them.
+        reference: called with the graph and float64 copies. Integers and booleans in its results must be
+            equal, floating-point numbers within TOLERANCE.
+        result: as in `Kernel`. An epoch that has one is compared by it alone: after several steps there is no
+            gradient of the initial parameters.
+        view: what is compared; None: every entry.
+
+    Raises:
+        MismatchError: a value, shape, dtype or device is wrong.
+    """
+    view, kept = view or View(case.graph), kept or KeptReference()
+    gradients: tuple[Tensor, ...] = ()
+    own = list(inputs)
+    if case.spec.direction == FORWARD_BACKWARD:
+        # The first input is the output's gradient, which is no argument of the reference.
+        first = tuple(map(view.upstream, _several(inputs[0])))
+        inputs = [first if isinstance(inputs[0], tuple) else first[0], *inputs[1:]]
+        gradients = tuple(precise(view.inside(one)) for one in first)
+        own = own[1:]
+    given = _given(case, own, module, reference)
+    arguments = [_argument(item, transposed, view) for item, transposed in given]
+    random = _random_states(case)
+    output = run(*inputs)
+    drawn = not all(map(torch.equal, random, _random_states(case)))
+    upstream = dict(zip(differentiated(module, output), gradients, strict=False)) if gradients else None
+    differentiate = case.spec.direction not in (FORWARD, STEP, *([TRAIN] if result else []))
+
+    @torch.no_grad()
+    def check(expected: Mapping[str, Any]) -> None:
+        if result:
+            compared = result(output, *own)
+            single = isinstance(compared, tuple) and len(compared) == 1
+            found = opened(parts_of(compared[0] if single else compared))
+        else:
+            found = _found(module, output, expected)
+        try:
+            _compare_outputs(case, found, expected, view, largest_of(numbers(arguments)))
+        except MismatchError as error:
+            why = "; the call draws random numbers: seed them in it, and in the reference" if drawn else ""
+            raise MismatchError(f"{error}{why}") from None
+
+    try:
+        expected = kept.of(reference, view, arguments, upstream, differentiate=differentiate, check=check)
+    except UncomparableError as error:
+        raise MismatchError(f"{case.spec.id}: of the reference, {error}") from None
+    if expected.gradients is not None and differentiate:
+        before = [one for one in numbers(arguments) if one.requires_grad]
+        terms = [_gradient_terms(one, expected.outputs, gradients) for one in before] if upstream else []
+
+        def again() -> tuple[Tensor, ...]:
+            made = compute(reference, view, arguments, upstream, differentiate=True).gradients
+            assert made is not None
+            return made
+
+        right = list(map(_dense, expected.gradients, before))
+        found = list(_gradients(case, given, right, before))
+        _verify_gradients(case, found, before, right, terms, view, again)
+
+
+def _random_states(case: Case) -> list[Tensor]:
+    on_gpu = [torch.cuda.get_rng_state()] if case.spec.device == "cuda" else []
+    return [torch.get_rng_state(), *on_gpu]
+
+
+def _several(gradient: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    return gradient if isinstance(gradient, tuple) else (gradient,)
+
+
+def _found(module: PlatformModule, output: Any, expected: Mapping[str, Any]) -> dict[str, Any]:
+    if "" in expected and isinstance(expected[""], Tensor) and is_single(output):
+        return {"": _comparable(module, output, expected[""])}
+    return opened(parts_of(output))
+
+
+def _compare_outputs(
+    case: Case, found: Mapping[str, Any], expected: Mapping[str, Any], view: View, largest: float
+) -> None:
+    if different := sorted(found.keys() ^ expected.keys()):
+        where = "the reference" if different[0] in found else "the output"
+        raise MismatchError(
+            f"{case.spec.id}: {where} lacks output{different[0]}; the output has "
+            f"{', '.join(f'output{place}' for place in found)}"
+        )
+    for place, right in expected.items():
+        what, values = f"output{place}", found[place]
+        if isinstance(values, Tensor) and isinstance(right, Tensor):
+            check_type(case, values, right)
+            compare(case, what, view.output(values), view.expected(right), largest)
+        elif isinstance(values, Tensor) or isinstance(right, Tensor) or not agree(case, values, right):
+            raise MismatchError(
+                f"{case.spec.id}: {what} is {_text(values)}, and the reference is {_text(right)}"
+            )
+
+
+def _text(value: Any) -> str:
+    """Return a part of an output in a line."""
+    if isinstance(value, Tensor | np.ndarray):
+        return (
+            f"{'a tensor' if isinstance(value, Tensor) else 'an array'} {list(value.shape)} of {value.dtype}"
+        )
+    return repr(value)
+
+
+def _verify_gradients(
+    case: Case,
+    found: Sequence[tuple[Tensor, Tensor]],
+    before: Sequence[Tensor],
+    right: Sequence[Tensor],
+    terms: Sequence[float],
+    view: View,
+    again: Callable[[], Sequence[Tensor]],
+) -> None:
+    """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
+    if case.spec.direction != FORWARD_BACKWARD:
+        compare_network(case, [gradient for gradient, _ in found], right)
+    else:
+        each = zip(found, right, before, terms, strict=True)
+        for index, ((gradient, _), expected, start, largest) in enumerate(each):
+            if not view.is_zero_outside(gradient):
+                raise MismatchError(
+                    f"{case.spec.id}: the gradient of input tensor {index} is not zero where the output does "
+                    "not depend on it"
+                )
+
+            ties = partial(tied, start, lambda index=index: again()[index])  # type: ignore[misc]
+            what, dense = (
+                f"the gradient of input tensor {index}",
+                not start.is_nested and start.layout in _DENSE,
+            )
+            compare(case, what, view.inside(gradient), expected, largest, ties if dense else None)
+    if case.spec.direction == TRAIN:
+        for index, ((gradient, parameter), start) in enumerate(zip(found, before, strict=True)):
+            after = adam_step(start.detach(), gradient.detach().cpu().double())
+            compare(case, f"parameter {index} after the step", parameter, after, largest_of([start]))
+
+
+def _given(
+    case: Case, inputs: Sequence[Any], module: PlatformModule, reference: Reference
+) -> list[tuple[Any, bool]]:
+    """Return the inputs that the reference takes, and whether it takes them transposed.
+
+    Dense tensors and parameters; also sparse tensors and containers where it has a place for them: the
+    references of gnnbench's operations, which serve all platforms, have none for a platform's structure.
+    """
+    why = ""
+    for wide in (False, True):
+        given = list(_arguments(inputs, module, wide=wide))
+        try:
+            signature(reference).bind(case.graph, *given)
+        except TypeError as error:
+            why = why or str(error)
+        except ValueError:  # a function of C may have no signature
+            return given
+        else:
+            return given
+    raise MismatchError(
+        f"{case.spec.id}: the reference must take the graph and the {len(given)} inputs that have "
+        f"floating-point or complex numbers: {why}"
+    )
+
+
+def _arguments(inputs: Sequence[Any], module: PlatformModule, *, wide: bool) -> Iterator[tuple[Any, bool]]:
+    for item in inputs:
+        if isinstance(item, nn.Module):
+            parameters = list(item.parameters())
+            linear = {id(part.weight) for part in item.modules() if isinstance(part, nn.Linear)}
+            for weight in (one for one in parameters if one.dim() > 1):
+                transposed = module.TRANSPOSED_WEIGHT or id(weight) in linear
+                if isinstance(item, Layer):
+                    transposed = item.transposed
+                yield weight, transposed and weight.dim() == 2  # noqa: PLR2004 - [out, in]
+            yield from ((bias, False) for bias in parameters if bias.dim() == 1)
+        elif numbers(item) and (wide or (isinstance(item, Tensor) and item.layout in _DENSE)):
+            yield item, False
+
+
+def _argument(item: Any, transposed: bool, view: View) -> Any:
+    """Return a copy of an input, also of a container, with floating-point numbers in float64."""
+
+    def copied(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        values = value.t() if transposed else value
+        return precise(view.inside(values)).requires_grad_(value.requires_grad)
+
+    return tree_map(copied, item)
+
+
+def _gradients(
+    case: Case, given: Sequence[tuple[Any, bool]], right: Sequence[Tensor], before: Sequence[Tensor]
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield each tensor's gradient, dense, and the tensor, both as the reference takes it.
+
+    It may be missing where the right one is zero.
+    """
+    pairs = ((one, transposed) for item, transposed in given for one in numbers(item))
+    wanted = [(one, transposed) for one, transposed in pairs if one.requires_grad]
+    for index, ((tensor, transposed), expected, start) in enumerate(zip(wanted, right, before, strict=True)):
+        gradient = tensor.grad
+        if gradient is None:
+            if expected.any():
+                raise MismatchError(f"{case.spec.id}: the gradient of input tensor {index} is missing")
+            yield torch.zeros_like(expected), tensor.t() if transposed else tensor
+            continue
+        gradient = _dense(gradient, start)
+        yield (gradient.t(), tensor.t()) if transposed else (gradient, tensor)
+
+
+def _dense(gradient: Tensor, tensor: Tensor) -> Tensor:
+    """Return a tensor's gradient; of a sparse tensor at its entries, of a nested one in one dimension."""
+    if tensor.is_nested:
+        return flat(gradient)
+    gradient = gradient if gradient.layout == torch.strided else gradient.to_dense()
+    entries, _ = stored(tensor.detach())
+    return gradient if entries is None else gradient.detach().cpu()[tuple(entries)]
+
+
+def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor:
+    """Return a dense output, or a graph's weights as a matrix."""
+    values, entries = module.values(output), module.entries(output)
+    if isinstance(output, Tensor) and output.layout not in _DENSE:
+        # A reference of one dimension has the values of entries in order.
+        return stored(output)[1] if expected.dim() < output.dim() else output
+    if entries is None or values.device.type == "meta":
+        return values
+    return torch.sparse_coo_tensor(entries, values, expected.shape).coalesce()
+
+
+def _gradient_terms(argument: Tensor, outputs: Mapping[str, Any], upstream: Sequence[Tensor]) -> float:
+    """Return the size of the terms that a gradient adds up, which may cancel to nothing.
+
+    A term has the size of |upstream| |output| / |argument|. Each entry of the argument gets a term of each
+    output that it is part of: on average, as many as there are outputs for one entry. The argument's size is
+    its spread, as some functions, such as a softmax, ignore its mean.
+    """
+    values_of = list(map(flat, numbers(dict(outputs))))
+    values = flat(argument.detach())
+    if not values.numel():
+        return 0.0
+    size = (values - values.mean()).abs().square().mean().sqrt().item() or values.abs().max().item()
+    if not size:
+        return 0.0
+    share = max(1.0, sum(one.numel() for one in values_of) / values.numel())
+    return largest_of(upstream) * largest_of(values_of) * share / size
