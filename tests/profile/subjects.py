@@ -3,8 +3,8 @@
 import torch
 
 from gnnbench.engine.measure.seam import Pedantic
+from gnnbench.engine.profile.kinds import Subject
 from gnnbench.engine.profile.record import ProfileRecord
-from gnnbench.engine.profile.subject import Subject
 from gnnbench.suite import gcn, platforms, training
 
 NODES, EDGES = 2708, 10_556

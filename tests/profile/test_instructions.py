@@ -10,7 +10,7 @@ import pytest
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.measure.instructions.counting import Instructions
 from gnnbench.engine.profile import instructions, process
-from gnnbench.engine.profile.subject import UnavailableError
+from gnnbench.engine.profile.kinds import UnavailableError
 from tests.profile.subjects import Unheard, subject_of, widest
 from tests.suite import gnnbench
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from gnnbench.engine.profile import kernels
-from gnnbench.engine.profile.subject import UnavailableError
+from gnnbench.engine.profile.kinds import UnavailableError
 from tests.profile.subjects import event, subject_of, widest
 
 SPMM = "void cusparse::csrmm_v2_kernel<int, float, float, float>(long, long, long, float const*, float*)"

@@ -7,7 +7,7 @@ from gnnbench.engine.ground import options
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.measure.seam import Pedantic
 from gnnbench.engine.profile import kinds
-from gnnbench.engine.profile.subject import Subject
+from gnnbench.engine.profile.kinds import Subject
 from tests.profile.subjects import subject_of, widest
 
 ON_CPU = [name for name in options.PROFILE_KINDS if name not in ("kernels", "instructions")]

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from gnnbench.engine.ground.packages import missing
+from gnnbench.engine.profile.kinds import clock_of
 from gnnbench.engine.profile.ranges import Ranges
-from gnnbench.engine.profile.subject import clock_of
 from gnnbench.engine.profile.targets import LAYERS, Target
 from gnnbench.suite import platforms
 from gnnbench.suite.operations import OPERATIONS

@@ -7,15 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...engine.cli import streams
-from ...engine.cli.common import (
-    INTERRUPTED,
-    NOT_JUDGED,
-    NOTHING_SLOWER,
-    add_effect,
-    effect_of,
-    positive_seconds,
-)
+from ...engine.cli import common, streams
 from ...engine.cli.progress import Progress
 from ...engine.ground import codec
 from ...engine.ground.errors import UsageError, unknown_name
@@ -60,12 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         every()[name].declare(parser.add_argument)
     parser.add_argument(
         "--budget",
-        type=positive_seconds,
+        type=common.positive_seconds,
         default=BUDGET_SECONDS,
         metavar="S",
         help=f"seconds for all points together. Default: {BUDGET_SECONDS:.0f}.",
     )
-    add_effect(parser, "ways that differ by less count as equally fast")
+    common.add_effect(parser, "ways that differ by less count as equally fast")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
     parser.add_argument(
         "--from", dest="saved", type=Path, metavar="FILE", help="time nothing; show the result in FILE"
@@ -100,8 +92,8 @@ def run(options: argparse.Namespace) -> int:
         print(*written or ["no maps: no call was timed on a random graph"], sep="\n")
     if interrupted:
         streams.say(f"gnnbench: interrupted after {len(found.points)} points", sys.stderr)
-        return INTERRUPTED
-    return NOTHING_SLOWER if any(point.fastest for point in found.points) else NOT_JUDGED
+        return common.INTERRUPTED
+    return common.NOTHING_SLOWER if any(point.fastest for point in found.points) else common.NOT_JUDGED
 
 
 def _checked(options: argparse.Namespace) -> list[Path]:
@@ -142,7 +134,7 @@ def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
     from .result import Point, Regrets
 
     points: list[Point] = []
-    interrupted, effect = False, effect_of(options)
+    interrupted, effect = False, common.effect_of(options)
     with Progress() as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a forced way may be one that its library warns of
         try:

@@ -1,4 +1,4 @@
-"""The versions of what is watched, in order: releases or nightly builds of a package, or commits."""
+"""The versions of what is watched, in order: releases or nightly builds of a package, or lines."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ from pathlib import Path
 from packaging.version import InvalidVersion
 from packaging.version import Version as Release
 
-from ...engine.drive.bisect import commits, releases
+from ...engine.drive.bisect import lines
 from ...engine.drive.bisect.line import SHORT
 from ...engine.ground import git
 from ...engine.ground.errors import UsageError, unknown_name
@@ -48,7 +48,7 @@ class Watched:
     def __post_init__(self) -> None:
         """Read the text."""
         if ":" not in self.text and not self.text.startswith((".", "/", "~")):
-            releases.pinned(f"{self.text}==0")
+            lines.pinned(f"{self.text}==0")
             return
         found = variant.parse(shlex.join([self.text]))
         if not self.text.startswith("git:"):
@@ -67,7 +67,7 @@ class Watched:
         return self._releases(since, until, last) if self.is_package else self._commits(since, until, last)
 
     def _releases(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
-        known = releases.available(self.text, self.root, early=True)
+        known = lines.available(self.text, self.root, early=True)
         builds = {one.public for one in known if one.local}  # of which pip would take the one with a name
         found = sorted({Release(one.public) for one in known})
         found = [one for one in found if not one.is_prerelease] or found  # nightly builds are nothing else
@@ -97,7 +97,7 @@ class Watched:
         later = git.first_parents(folder, first, newest)
         base = git.commit_of(folder, first)
         return [
-            Version(one.hash[:SHORT], shlex.join([commits.part(typed, one.hash)]), one.day, one.title)
+            Version(one.hash[:SHORT], shlex.join([lines.part(typed, one.hash)]), one.day, one.title)
             for one in (base, *later)
             if one
         ]
@@ -123,10 +123,10 @@ class Watched:
         first, last = (
             self._by_day(folder, ref or "HEAD", one.day, more)
             if one.day
-            else commits.tag(self.text, one.name, typed, folder)
+            else lines.tag(self.text, one.name, typed, folder)
             for one, more in ((base, 0), (head, 1))
         )
-        return shlex.join([commits.part(typed, first)]), shlex.join([commits.part(typed, last)])
+        return shlex.join([lines.part(typed, first)]), shlex.join([lines.part(typed, last)])
 
     def _by_day(self, folder: Path, ref: str, day: str, more: int) -> str:
         until = date.fromisoformat(day) + timedelta(days=more)
@@ -149,7 +149,7 @@ def anchor(text: str | None, looked_at: Sequence[Version], watched: Watched) -> 
 
     Args:
         text: how many versions before it, a version, or another variant; None: 30 nightly builds or commits
-            before it, or 5 releases.
+            before it, or 5 lines.
     """
     is_number = text is None or text.isdigit()
     if not is_number:

@@ -16,7 +16,7 @@ from ..measure.counter_changes import CounterChange, changed
 from ..measure.estimate import Mode
 from ..measure.fingerprint.difference import Difference
 from ..measure.fingerprint.fingerprint import Fingerprint
-from ..store import other_names
+from ..store.base import matches
 from ..store.benchmark import Benchmark
 from ..store.run_file import RunFile
 
@@ -66,7 +66,7 @@ def compare(
         {name: _found(side, name)[0] for name in sorted(some)}
         for side, some in ((base, set(vanished) - set(here)), (head, set(here) - set(there)))
     )
-    renamed = other_names.matches(gone, new)
+    renamed = matches(gone, new)
     renamed |= {then: now for now, then in renamed.items()}
     fields = differing_fields(base, head)
     mismatch = f"different environment: {describe_fields(fields)}" if fields else None

@@ -16,8 +16,8 @@ from ..judge.comparison import Compared, Comparison
 from ..judge.verdict import Thresholds
 from ..measure.sources import Sources
 from ..process.variants import fresh, rebuild, variant
-from ..store import other_names, run_file
-from ..store.base import choose
+from ..store import run_file
+from ..store.base import choose, matches
 from ..store.baseline import Record
 from ..store.run_file import RunFile
 from . import records, writing
@@ -47,7 +47,7 @@ class RecordedBase:
         base = choose(known, head.benchmarks, places(config))
         options, untimed = options_of(config), vanished(base.runs)
         there = {name: row for run in reversed(base.runs) for name, row in run.benchmarks.items()}
-        names = other_names.matches(
+        names = matches(
             {name: there[name] for name in sorted(untimed, key=untimed.__getitem__, reverse=True)},
             {name: row for name, row in head.benchmarks.items() if name not in there},
         )

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..ground import units
-from ..judge.closeness import Closeness, compare, digits
+from ..judge.closeness import Closeness, as_in_base, compare, digits, input_of
 from ..judge.comparison import Agreement, not_compared
 from ..measure.returned.calls import AGAIN, COPIED, GIVEN, MOVED, NEW
 from ..measure.returned.effects import LEAST_KEPT_BYTES
 from ..measure.returned.portable import TEXT
-from .renamed import as_in_base, input_of
 from .unsteady import Fetch, Unsteady, Values
 from .variants.child import SIDES
 

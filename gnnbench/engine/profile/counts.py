@@ -13,9 +13,9 @@ from torch.overrides import TorchFunctionMode
 from ..measure.conditions import collector_paused
 from ..measure.copies import tensors
 from ..measure.counters import OperatorMode, is_on_device, kinds, library_calls
+from .kinds import ROOT, Subject
 from .ranges import Ranges
 from .record import Counts
-from .subject import ROOT, Subject
 from .targets import LAYERS
 
 _SORTS = ("aten::sort", "aten::_unique2", "aten::unique_dim", "aten::_coalesce")

@@ -15,7 +15,7 @@ from typing import Any
 from ..ground import units
 from ..measure.conditions import collector_paused
 from . import text
-from .subject import Subject, timed_ns
+from .kinds import Subject, timed_ns
 
 FILE = "functions.prof"
 

@@ -17,8 +17,8 @@ from ..measure.seam import Pedantic
 from ..store import suite
 from . import kinds, record
 from .findings import find
+from .kinds import Subject
 from .record import ProfileStore
-from .subject import Subject
 
 PLUGIN = "gnnbench-profiling"
 

@@ -15,7 +15,7 @@ from ..measure.instructions import counting
 from ..measure.instructions.callgrind import Callgrind
 from ..measure.instructions.counting import Instructions, named
 from . import text
-from .subject import Subject, UnavailableError
+from .kinds import Subject, UnavailableError
 
 _SHOWN = 25
 _COLUMNS = {"Frac.": 6, "Instructions": 14}

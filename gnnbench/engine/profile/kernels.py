@@ -9,7 +9,7 @@ from typing import Any
 from ..ground import units
 from ..ground.devices import why_no_cuda
 from . import text
-from .subject import ROOT, Subject, UnavailableError, timed_ns
+from .kinds import ROOT, Subject, UnavailableError, timed_ns
 from .trace import PARTS, Event, events, record, span_ns, steps_of
 
 _COLUMNS = {"Time %": 6, "Time": 8, "Calls": 6, "Avg": 8, "Min": 8, "Max": 8}

@@ -2,19 +2,76 @@
 
 import pkgutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from ..ground.cpu import RealTime
+from ..ground.errors import UsageError
 from ..ground.packages import unusable
+from ..measure.conditions import collector_paused
+from ..measure.seam import Pedantic
 from .record import Counts, Sections
-from .subject import Subject, UnavailableError
 
 _TREES = ("phases", "layers", "ranges")
 """Kinds that are objects in the module `tree`; others are modules."""
 
 _OF_ANY_CODE = ("functions", "instructions")
 """Kinds that need no torch."""
+
+
+ROOT = "call"
+"""Name of the range around the whole call."""
+
+
+class UnavailableError(UsageError):
+    """A kind of profile cannot be taken on this machine; the message gives the reason."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One benchmark, whose calls can be made."""
+
+    asked: Pedantic
+    """What one round of the benchmark calls: an epoch, a forward and backward pass, a kernel."""
+    device: str
+    """`cpu` or `cuda`."""
+    repeats: int
+    """Calls to profile, after the first."""
+
+    @contextmanager
+    def ready(self) -> Iterator[Callable[[], object]]:
+        """Yield the next call; what the context does before and after is outside the profile."""
+        call = self.asked.inputs()
+        try:
+            yield partial(call.function, *call.args, **call.kwargs)  # which is no Python function itself
+        finally:
+            self.asked.tear_down(call)
+
+
+def clock_of(device: str) -> Callable[[], int]:
+    """Return a clock in nanoseconds; on `cuda` it first waits for the GPU's work."""
+    if device != "cuda":
+        return RealTime.nanoseconds
+    import torch
+
+    def clock() -> int:
+        torch.cuda.synchronize()
+        return RealTime.nanoseconds()
+
+    return clock
+
+
+def timed_ns(subject: Subject, clock: Callable[[], int] | None = None) -> int:
+    """Call once without a profile and return the time, by default with the GPU's work."""
+    clock = clock or clock_of(subject.device)
+    with subject.ready() as call, collector_paused():
+        start = clock()
+        call()
+        return clock() - start
 
 
 class Kind(Protocol):
@@ -55,9 +112,7 @@ def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[Sections
         except UnavailableError as error:
             unavailable[name] = str(error)
     if sections and sys.modules.get("torch"):
-        from . import counts
-
-        sections["counts"] = counts.take(subject, folder)
+        sections["counts"] = load("counts").take(subject, folder)
     elif sections:
         sections["counts"] = {kind: [] for kind in Counts.__annotations__}
     return sections, unavailable

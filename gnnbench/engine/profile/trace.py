@@ -16,7 +16,7 @@ from typing import Any
 from ..ground import units
 from ..measure.conditions import collector_paused
 from . import text
-from .subject import ROOT, Subject, timed_ns
+from .kinds import ROOT, Subject, timed_ns
 from .targets import LAYERS
 
 FILE = "trace.json"

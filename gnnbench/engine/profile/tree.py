@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..ground import units
 from ..measure.conditions import collector_paused
 from . import text
-from .subject import ROOT, Subject, clock_of, timed_ns
+from .kinds import ROOT, Subject, clock_of, timed_ns
 from .targets import LAYERS, PHASES, Target
 
 if TYPE_CHECKING:

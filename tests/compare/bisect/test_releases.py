@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gnnbench.engine.drive.bisect import lines, releases
+from gnnbench.engine.drive.bisect import lines
 from gnnbench.engine.ground.errors import UsageError
 from tests.compare.bisect.histories import content, create
 from tests.variants.repositories import wheel
@@ -37,11 +37,11 @@ def test_yanked_and_early_releases_are_no_candidates(folder, wheels, tmp_path, m
     ]
     index.write_text(f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>")
     monkeypatch.setenv("PIP_FIND_LINKS", str(index))
-    down = releases.line("thing", "5", "1", folder)
+    down = lines.of_releases("thing", "5", "1", folder)
     assert down.candidates[0].name == "thing 5"
     assert [one.cause.name for one in down.candidates[1:]] == ["thing 4", "thing 2", "thing 1"]
     assert [one.variant for one in down.candidates[1:]] == ["pip:thing==4", "pip:thing===2", "pip:thing==1"]
-    builds = releases.line("thing", "1", "2+cpu", folder)
+    builds = lines.of_releases("thing", "1", "2+cpu", folder)
     assert [one.variant for one in builds.candidates] == ["pip:thing==1", "pip:thing==2+cpu"]
     typed = lines.line("pip:thing==5", "pip:thing==1", folder)
     assert typed.notes[0].startswith("pip:thing==5 (GOOD) is newer than pip:thing==1 (BAD): swap them")
