@@ -90,7 +90,7 @@ def test_idle_threads_sleep_unless_it_is_the_user_s_wish_or_too_late(monkeypatch
 
 def test_leaves_the_libraries_alone():
     code = (
-        "import sys; from gnnbench import environment; environment.collect(); "
+        "import sys; from gnnbench.engine.ground import environment; environment.collect(); "
         f"assert not set(sys.modules) & set({environment.LIBRARIES})"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -24,7 +24,7 @@ sys.path.insert(0, "")
 site.addsitedir(folder)
 for name in names.split():
     import_module(name)
-from gnnbench import codec
+from gnnbench.engine.ground import codec
 from gnnbench.engine.measure.sources import collect
 print(json.dumps(codec.encode(collect(Path("."), suite.split()))))
 """

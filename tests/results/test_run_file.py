@@ -92,4 +92,4 @@ def test_an_environment_of_another_form_is_refused(tmp_path):
     for environment in ({"cpu": "x"}, {**suite(1)["gnnbench"]["environment"], "python": 3}):
         whole = suite(1)
         whole["gnnbench"]["environment"] = environment
-        assert "damaged at gnnbench.engine.ground.environment" in refused(tmp_path, json.dumps(whole))
+        assert "damaged at gnnbench.environment" in refused(tmp_path, json.dumps(whole))

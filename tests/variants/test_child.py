@@ -69,7 +69,7 @@ def test_writes_to_all(benchmark):
     benchmark(rubbish)
 
 def test_no_answer(benchmark):
-    import gnnbench_coordinator.compare.ab.worker as worker, gc
+    import gnnbench_coordinator.engine.process.worker as worker, gc
     link = next(one for one in gc.get_objects() if isinstance(one, worker.Link))
     def lie():
         os.write(link._write, b"\\n" + link._token + b"{}" + b"\\n")

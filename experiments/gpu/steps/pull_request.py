@@ -11,7 +11,7 @@ from plan import ROOT
 
 from steps import identical
 
-_FILE = Path("gnnbench", "workloads", "operations", "gcn_norm.py")
+_FILE = Path("gnnbench", "suite", "operations", "gcn_norm.py")
 _BEFORE = "gcn_conv.gcn_norm(graph.edge_index, weight, graph.num_nodes)"
 _AFTER = "gcn_conv.gcn_norm(graph.edge_index, weight * 1 * 1 * 1 * 1 * 1, graph.num_nodes)"
 _LEFT_OUT = (".git", ".venv", ".benchmarks", ".cache", "__pycache__", "site", "dist")

@@ -197,7 +197,7 @@ def test_neither_the_folder_nor_the_hash_seed_matters(taken, tmp_path):
     """In a fork of a process with a hash seed of its own."""
     (tmp_path / "made.py").write_text(MADE)
     (tmp_path / "script.py").write_text(
-        "import json, made\nfrom gnnbench import codec\nfrom gnnbench.engine.measure.clock import Call\n"
+        "import json, made\nfrom gnnbench.engine.ground import codec\nfrom gnnbench.engine.measure.clock import Call\n"
         "from gnnbench.engine.measure.inspection import inspect\n"
         "print(json.dumps(codec.encode(inspect(Call(made.run, (), {}), ()).fingerprint)))"
     )
