@@ -106,6 +106,7 @@ lint: lint-workflows $(base)
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports --no-logo
 	@$(python) .ci/weight.py
+	@$(python) .ci/face.py
 
 weight: $(base)
 	@$(python) .ci/weight.py

@@ -88,3 +88,25 @@ class GraphKernels(Suite):
 
 
 SUITE = GraphKernels()
+
+PUBLIC = {
+    "": "platforms",
+    "accuracy": "MismatchError",
+    "annotations": "Case Edges Graph Tensor",
+    "backward": "leaves with_backward",
+    "case": "Case",
+    "cells": "not_installed",
+    "graphs.catalog": "DatasetName FAMILIES",
+    "graphs.graph": "Graph",
+    "graphs.load": "load",
+    "kept_reference": "KeptReference",
+    "libraries": "functional inputs on_torch torch utils",
+    "operation": "Call Operation",
+    "operations": "OPERATIONS",
+    "operations.edge_list": "EdgeList edges_of keys listed shuffled unchanged with_duplicates",
+    "operations.scatter": "Destination unsorted_index",
+    "operations.segment": "offsets",
+    "spec": "FORWARD FORWARD_BACKWARD SHORT_DIRECTION Spec",
+    "verify": "verify",
+}
+"""What applications may import, by module; `make lint` checks it. All else may change."""
