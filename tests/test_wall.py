@@ -33,7 +33,6 @@ PARTS = (
     *("compare/test_verdict.py", "results/test_accepted.py", "results/test_baseline.py", "test_codec.py"),
     *("results/test_run_file.py", "report/test_markdown.py", "report/test_wording.py", "test_units.py"),
 )
-"""Tests that run in the engine alone, too."""
 LIBRARY = """
 def total(n=300):
     return sum(range(n))
@@ -61,7 +60,6 @@ def alone(tmp_path_factory):
 
 
 def run(words, folder, alone):
-    """Run a module of Python where only the engine is there."""
     return subprocess.run(
         [sys.executable, "-P", "-m", *words],
         cwd=folder,

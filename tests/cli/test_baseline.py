@@ -180,25 +180,6 @@ def test_what_is_broken_is_named(store, capsys):
     )
 
 
-def test_a_record_whose_processes_differ_is_shown(store, capsys):
-    record = saved(store, "unlike", benchmarks=2)
-    other = json.loads(record.files[1].read_text())
-    other["benchmarks"][1]["fullname"] = "test_a.py::other"
-    record.files[1].write_text(json.dumps(other))
-    status, out, err = call(capsys, "show")
-    assert (status, err) == (0, "")
-    assert out.split()[-4] == "b1"
-    assert "test_a.py::" in out
-
-
-def test_a_benchmark_without_times_is_shown(store, capsys):
-    runs = [suite(seed, benchmarks=1) for seed in range(2)]
-    for run in runs:
-        run["benchmarks"][0]["extra_info"]["gnnbench"].pop("measurement")
-    store.save(runs, MACHINE, "untimed", "")
-    assert call(capsys, "show")[1].endswith("b0 not timed")
-
-
 @pytest.mark.parametrize(
     "line",
     [

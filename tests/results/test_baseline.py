@@ -4,14 +4,13 @@ import re
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gnnbench.engine.ground import codec, environment
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.store import baseline, run_file
+from gnnbench.engine.store import run_file
 from gnnbench.engine.store.baseline import RecordStore
 from tests.run_files import ENVIRONMENT, content, entry, fingerprint, suite
 
@@ -117,20 +116,6 @@ def test_two_that_save_at_once_both_land(store):
     assert len(kept) == 8 * 3, "what a user adds to the repository: no lock, nothing unfinished"
     for record in store.records():
         record.read()
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_disk_that_is_full_or_read_only_says_so(store, monkeypatch):
-    store.save(contents(1), MACHINE, "good", "")
-    monkeypatch.setattr(baseline, "write_whole", lambda _path, text: Path("/dev/full").write_text(text))
-    full = r"cannot be written .*No space left on device.*; nothing was recorded"
-    with pytest.raises(UsageError, match=full):
-        store.save(contents(1), MACHINE, "bad", "")
-    assert len(store.records()) == 1
-    blocked = store.root / "file"
-    blocked.write_text("")
-    with pytest.raises(UsageError, match=r"cannot be written \(Not a directory\)"):
-        RecordStore(blocked).save(contents(1), MACHINE, "bad", "")
 
 
 def remove(records):

@@ -4,7 +4,6 @@ import gzip
 
 import pytest
 
-from gnnbench.engine.ground.errors import UsageError
 from gnnbench.suite.graphs.catalog import DATASETS, DatasetName
 from gnnbench.suite.graphs.load import load
 from gnnbench.suite.graphs.locate import raw_folder
@@ -35,7 +34,9 @@ def raw(tmp_path):
     return raw
 
 
-def check(graph):
+def test_triples_become_relations_and_their_reverses(raw, tmp_path):
+    assert raw_folder(DATASETS["aifb"], tmp_path) == raw
+    graph = load(AIFB, tmp_path, tmp_path / "cache")
     p1, paper, p2, title, one, anonymous, p3 = range(7)
     author, title_of, knows, publication = 0, 2, 4, 6  # the most frequent first, then by name
     triples = [
@@ -53,27 +54,5 @@ def check(graph):
     assert [mask.nonzero().view(-1).tolist() for mask in masks] == [[p1, p2], [], [p3]]
     assert (graph.name, graph.synthetic, graph.num_classes, graph.node_type) == ("aifb", False, 2, None)
     assert graph.content_hash == "26e3a65e6af7a94b", "numbers do not depend on the order of a set"
-
-
-def test_triples_become_relations_and_their_reverses(raw, tmp_path):
-    assert raw_folder(DATASETS["aifb"], tmp_path) == raw
-    check(load(AIFB, tmp_path, tmp_path / "cache"))
     (raw / "testSet.tsv").unlink()
     assert raw_folder(DATASETS["aifb"], tmp_path) is None
-
-
-@pytest.mark.parametrize(
-    ("file", "content"),
-    [
-        ("aifb_stripped.nt.gz", b"not gzip"),
-        ("aifb_stripped.nt.gz", gzip.compress(b"<a> <b>\n")),
-        ("aifb_stripped.nt.gz", gzip.compress(b"\xff\xfe <a> <b> .\n")),
-        ("testSet.tsv", b"person\tlabel_affiliation\nhttp://a/p9\thttp://a/g2\n"),
-        ("trainingSet.tsv", b"somebody\tlabel\n1\t2\n"),
-    ],
-    ids=["not gzip", "two fields", "not UTF-8", "an unknown person", "unknown columns"],
-)
-def test_a_broken_file_is_one_line(raw, tmp_path, file, content):
-    (raw / file).write_bytes(content)
-    with pytest.raises(UsageError, match=r"aifb: the files in .*raw cannot be read \(.*\);"):
-        load(AIFB, tmp_path, tmp_path / "cache")

@@ -143,14 +143,6 @@ def test_all_types_of_mag_are_read(tmp_path):
     assert not masks[:, NODES:].any()
 
 
-@pytest.mark.parametrize("end", [-1, 2])
-def test_a_node_that_its_type_does_not_have_is_one_line(tmp_path, end):
-    folder = mag(tmp_path)
-    table(folder / "raw/relations/author___affiliated_with___institution/edge", [[0, end], [4, 1]])
-    with pytest.raises(UsageError, match=r"\(an edge has a node outside 0\.\.1\)"):
-        read("ogbn-mag-hetero", tmp_path)
-
-
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
@@ -214,13 +206,3 @@ def test_reads_molecules_from_the_data_folder(tmp_path, capfd, listing):
         check_molecules(read("ogbg-molhiv", tmp_path))
     assert listing(folder) == before
     assert capfd.readouterr() == ("", "")
-
-
-def test_a_bond_that_leaves_its_molecule_and_labels_of_others_are_one_line(tmp_path):
-    for node in (-1, 3):
-        molhiv(tmp_path, node)
-        with pytest.raises(UsageError, match=r"\(an edge has a node outside 0\.\.2\)"):
-            read("ogbg-molhiv", tmp_path)
-    table(molhiv(tmp_path) / "raw/graph-label", LABELS[:-1])
-    with pytest.raises(UsageError, match="3 labels for 4 graphs"):
-        read("ogbg-molhiv", tmp_path)
