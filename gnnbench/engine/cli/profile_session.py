@@ -91,8 +91,8 @@ def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]
 
 def _passed_on(given: Mapping[str, Any]) -> list[str]:
     arguments = []
-    for option in every().values():
-        value = given[option.key] if option.passed_on else None
+    for option in (option for option in every().values() if option.passed_on):
+        value = given[option.key]
         option.value(value)  # a mistake is reported before pytest starts
         if option.is_flag:
             arguments += [] if value is None else [f"--{'' if value else 'no-'}gnn-{option.name}"]

@@ -125,8 +125,8 @@ def _compare(config: pytest.Config) -> None:
 def _why_not_judged_here(config: pytest.Config, asked: Any) -> str:
     """Return why this value of `--benchmark-compare` means pytest-benchmark's files; empty if it does not."""
     option, root = config.option, config.rootpath
-    if (untimed := untimed_by(config)) and untimed != "--gnn-dry-run":
-        return f"{untimed} times nothing"
+    if untimed := [option.name for option in untimed_by(config) if not option.compares]:
+        return f"--gnn-{untimed[0]} times nothing"
     if not asked or option.gnn_strict or _is_variant(asked):
         return ""
     if option.benchmark_storage != _DEFAULT_STORAGE:

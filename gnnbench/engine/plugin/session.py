@@ -11,7 +11,7 @@ import pytest
 
 from ..ground import environment, json_io, settings
 from ..ground.errors import UsageError
-from ..ground.options import Options
+from ..ground.options import Option, Options
 from ..ground.settings import Settings
 from ..store import option_defaults
 from ..store.option_defaults import every
@@ -80,10 +80,10 @@ def options_of(config: pytest.Config) -> Options:
     return config.stash.setdefault(_OPTIONS, options)
 
 
-def untimed_by(config: pytest.Config) -> str:
-    """Return the option of gnnbench with which this session times nothing; empty if there is none."""
-    names = (one.name for one in every().values() if one.untimed and config.getoption(f"gnn_{one.key}"))
-    return next((f"--gnn-{name}" for name in names), "")
+def untimed_by(config: pytest.Config) -> list[Option]:
+    """Return the options of gnnbench with which this session times nothing."""
+    options = every().values()
+    return [option for option in options if option.untimed and config.getoption(f"gnn_{option.key}")]
 
 
 def here(config: pytest.Config) -> dict[str, Any]:

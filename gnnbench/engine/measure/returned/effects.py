@@ -1,4 +1,4 @@
-"""What one call returned and changed."""
+"""What one call returned and changed, which files it wrote, and how much memory it kept."""
 
 import ctypes
 import gc
