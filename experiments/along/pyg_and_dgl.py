@@ -58,7 +58,8 @@ def block(runs: list[RunFile]) -> str:
         parts = [_of(run, core=chosen) for run in runs]
         if parts[0].benchmarks:
             found = along.compare(parts, Axis("platform", "pyg"), thresholds)
-            text += f"\n## {title}\n\n{markdown_text.markdown(along_document.document(found, thresholds))}"
+            document = along_document.document(found, thresholds)
+            text += f"\n## {title}\n\n{markdown_text.Markdown().write(document)}"
     return text
 
 

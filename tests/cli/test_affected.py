@@ -12,7 +12,7 @@ from gnnbench.engine.judge.visit import Inspections
 from gnnbench.engine.measure.counter_changes import CounterChange
 from gnnbench.engine.measure.fingerprint.difference import Difference
 from gnnbench.engine.show import affected as report
-from gnnbench.engine.show.console import terminal
+from gnnbench.engine.show.console import Terminal
 from tests.compare.ab.answers import answering, done
 from tests.compare.ab.workers import write
 from tests.suite import gnnbench
@@ -136,14 +136,14 @@ def test_where_the_sides_part_is_named_beside_what_changed():
     functions = (*gone, dot, "torch_geometric.transforms:AddLaplacianEigenvectorPE.forward")
     work = Work(Difference(functions, base_only=gone, head_only=(dot,)))
     found = AffectedResult(None, None, {"test_a.py::test_lap": Inspections(work)}, 1.0)
-    printed = " ".join(terminal(report.document(found, None), None, colour=False).split())
+    printed = " ".join(Terminal(None).write(report.document(found, None)).split())
     assert "AddLaplacianEigenvectorPE.forward, _coo_base.dot (run only by head) and 21 more" in printed
 
 
 def test_what_cannot_be_compared_counts_as_affected():
     unseen = Inspections(Work(no_fingerprint="benchmark.pedantic fixes the calls"))
     found = AffectedResult(None, None, {"test_a.py::test_it": unseen}, 1.0)
-    printed = terminal(report.document(found, None), None, colour=False)
+    printed = Terminal(None).write(report.document(found, None))
     assert "not compared: benchmark.pedantic fixes the calls" in printed
     assert report.summary(found).endswith(
         "0 run the same code, 1 could not be compared and counts as affected"
@@ -153,7 +153,7 @@ def test_what_cannot_be_compared_counts_as_affected():
 def test_what_costs_something_else_counts_as_changed():
     costly = Inspections(Work(Difference(), cost=1 / 12))
     found = AffectedResult(None, None, {"test_a.py::test_it": costly}, 1.0)
-    printed = terminal(report.document(found, None), None, colour=False)
+    printed = Terminal(None).write(report.document(found, None))
     assert "same code, but a call costs 12.0x less: time it" in printed
     assert report.summary(found).endswith("; 1 of the changed run the same code at another cost")
 

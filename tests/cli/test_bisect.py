@@ -11,7 +11,7 @@ import pytest
 from gnnbench.engine.drive.bisect import lines
 from gnnbench.engine.drive.bisect import run as bisection
 from gnnbench.engine.show import bisect as shown
-from gnnbench.engine.show.console import terminal
+from gnnbench.engine.show.console import Terminal
 from tests.cli.started import start
 from tests.compare.ab.workers import write
 from tests.compare.bisect.histories import ALONE, content, create, hash_of
@@ -40,7 +40,7 @@ def history(tmp_path, monkeypatch):
 
 
 def text_of(found):
-    return terminal(shown.document(found), None, colour=False)
+    return Terminal(None).write(shown.document(found))
 
 
 def between(folder, good="git:good", bad="git:main", **options):

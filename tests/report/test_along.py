@@ -2,7 +2,7 @@ from gnnbench.engine.drive import along
 from gnnbench.engine.drive.axis import Axis
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.show import along as tables
-from gnnbench.engine.show.console import terminal
+from gnnbench.engine.show.console import Terminal
 from gnnbench.engine.store import run_file
 from tests.report import contents
 from tests.run_files import content, save
@@ -16,7 +16,7 @@ def compared(folder, *files, by="platform"):
 
 
 def shown(found, width=80):
-    return terminal(tables.document(found, THRESHOLDS), width, colour=False)
+    return Terminal(width).write(tables.document(found, THRESHOLDS))
 
 
 def words(text):

@@ -2,7 +2,7 @@ from gnnbench.engine.judge.comparison import Work
 from gnnbench.engine.judge.visit import Inspections
 from gnnbench.engine.measure.counter_changes import CounterChange
 from gnnbench.engine.show import bisect
-from gnnbench.engine.show.console import terminal
+from gnnbench.engine.show.console import Terminal
 from gnnbench.engine.show.document import Note
 from tests.compare.bisect.results import commits, finding, result
 
@@ -12,7 +12,7 @@ NAMED = [f"commit {one.short} (2026-01-31): {one.title}" for one in LINE.causes(
 
 
 def printed(found):
-    return terminal([*bisect.document(found), Note(bisect.summary(found))], None, colour=False).splitlines()
+    return Terminal(None).write([*bisect.document(found), Note(bisect.summary(found))]).splitlines()
 
 
 def test_a_range_names_its_first_ten_candidates_and_counts_the_others():

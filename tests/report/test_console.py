@@ -4,7 +4,7 @@ import pytest
 import rich.table
 from rich.text import Text
 
-from gnnbench.engine.show.console import Console, terminal
+from gnnbench.engine.show.console import Console, Terminal
 from gnnbench.engine.show.document import Column, Heading, Note, Table
 
 HOSTILE = "a\x1b[2J\x1b]0;title\u202eb :rocket:"
@@ -40,7 +40,7 @@ def test_styles_and_the_consoles_own_control_are_kept():
 )
 def test_tables_and_lines_stay_in_order_and_lines_are_broken_in_a_terminal_only(width, last):
     table = Table("", [Column("left"), Column("right")], [("left", "right")], "heading")
-    found = terminal([Heading("first"), table, Note(""), Note(LINE)], width, colour=False)
+    found = Terminal(width).write([Heading("first"), table, Note(""), Note(LINE)])
     blank, first, gap, heading, row, *rest = found.splitlines()
     assert (blank, first, gap, heading, row.split()) == ("", "first", "", "heading", ["left", "right"])
     assert rest == ["", *last]

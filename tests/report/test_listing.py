@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.show.console import terminal
+from gnnbench.engine.show.console import Terminal
 from gnnbench.suite import listing
 from gnnbench.suite.operations import OPERATIONS
 
@@ -11,7 +11,7 @@ from gnnbench.suite.operations import OPERATIONS
 @pytest.fixture
 def render(tmp_path):
     def render(data_root=None, cache=tmp_path / "cache", width=None):
-        return terminal(listing.document(data_root, cache, width), width, colour=False)
+        return Terminal(width).write(listing.document(data_root, cache, width))
 
     return render
 

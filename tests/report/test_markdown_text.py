@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnnbench.engine.show.document import Column, Heading, Note, Table
-from gnnbench.engine.show.markdown_text import code, markdown, prose
+from gnnbench.engine.show.markdown_text import Markdown, code, prose
 from tests.gfm import hostile, render
 
 _NOTHING_BUT_WORDS = re.compile(r"[A-Za-z0-9 \n.,;:!?()'\"%+-]*")
@@ -82,7 +82,7 @@ def test_a_sentence_reads_as_it_was_written(note, text):
 @given(hostile, hostile)
 def test_names_and_texts_in_a_document_s_table_are_text(name, text):
     table = Table(name, [Column("benchmark"), Column("changed", "text")], [(name, text), ("b", None)])
-    page = render(markdown([Heading(name), table, Note(text, name)]))
+    page = render(Markdown().write([Heading(name), table, Note(text, name)]))
     assert set(page.tags) <= {
         "h4",
         "p",

@@ -16,7 +16,7 @@ ROWS = [
 
 
 def written(rows, width=80):
-    return console.terminal(verdicts.document(Comparison(rows)), width, colour=False)
+    return console.Terminal(width).write(verdicts.document(Comparison(rows)))
 
 
 def test_the_column_and_its_notes_are_there_if_a_peak_changed():

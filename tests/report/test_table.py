@@ -4,7 +4,7 @@ from dataclasses import replace
 from gnnbench.engine.ground.labels import Limit, Rates, Work
 from gnnbench.engine.measure.counter_changes import Counters
 from gnnbench.engine.measure.measurement import Measurement
-from gnnbench.engine.show.console import terminal
+from gnnbench.engine.show.console import Terminal
 from gnnbench.engine.store.parts import FORMAT_VERSION, BenchmarkPart
 from gnnbench.suite.spec import Spec
 from gnnbench.suite.table import TableRow, document, notes, reading
@@ -23,7 +23,7 @@ OURS = BenchmarkPart(
 
 
 def render(*rows, color=False, width=80):
-    text = terminal(document(rows), width, colour=color)
+    text = Terminal(width, color).write(document(rows))
     return text.split("\n", 2)[2]
 
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from gnnbench.engine.judge.comparison import Compared, Comparison
 from gnnbench.engine.judge.verdict import Judgement
-from gnnbench.engine.show.console import terminal
+from gnnbench.engine.show.console import Terminal
 from gnnbench.engine.show.document import Note
 from gnnbench.engine.show.verdicts import document
 from gnnbench.engine.show.wording import sentence
@@ -34,7 +34,7 @@ OURS = f"benchmarks/test_self_loops.py::test_self_loops[{SPEC.id}]"
 
 
 def shown(*rows, width=80):
-    return terminal(document(Comparison(list(rows))), width, colour=False)
+    return Terminal(width).write(document(Comparison(list(rows))))
 
 
 def notes(*rows):

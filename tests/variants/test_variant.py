@@ -5,34 +5,39 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.process.variants.variant import Variant, is_local, is_pinned, parse
+from gnnbench.engine.process.variants.command import is_local, is_pinned
+from gnnbench.engine.process.variants.commit import Commit
+from gnnbench.engine.process.variants.folder import Folder
+from gnnbench.engine.process.variants.requirement import Requirement
+from gnnbench.engine.process.variants.variable import Variable
+from gnnbench.engine.process.variants.variant import Variant, parse
+
+_URL = "a @ https://example.org/a-1-py3-none-any.whl"
 
 
 @pytest.mark.parametrize(
-    ("text", "fields"),
+    ("text", "parts"),
     [
-        (".", {}),
-        ("git:main", {"git": "main"}),
-        ("git:pyg@2.7.0", {"git": "pyg@2.7.0"}),
-        ("git:/a@b@feature/ü", {"checkouts": (("/a@b", "feature/ü"),)}),
-        ("git:~/pyg@main@{1}", {"checkouts": (("~/pyg", "main@{1}"),)}),
-        ("git:./pyg@@", {"checkouts": (("./pyg", "@"),)}),
-        ("git:'../my pyg@v1'", {"checkouts": (("../my pyg", "v1"),)}),
-        (". git:../a@1", {"checkouts": (("../a", "1"),)}),
-        ("git:../b@2 git:main git:../a@1", {"git": "main", "checkouts": (("../b", "2"), ("../a", "1"))}),
-        ("path:'a b' git:../a@1", {"path": "a b", "checkouts": (("../a", "1"),)}),
-        (r"path:a\ b", {"path": "a b"}),
-        ("pip:a==1 pip:b>=2,<3", {"pip": ("a==1", "b>=2,<3")}),
-        ("pip:'a[x] >= 2; python_version > \"3\"'", {"pip": ('a[x] >= 2; python_version > "3"',)}),
-        ("pip:'a @ https://example.org/a-1-py3-none-any.whl'", None),
-        ("pip:.", {"pip": (".",)}),
-        ("env:A='x y=z' env:_b2=: env:C=", {"env": (("A", "x y=z"), ("_b2", ":"), ("C", ""))}),
+        (".", []),
+        ("git:main", [Commit("main")]),
+        ("git:pyg@2.7.0", [Commit("pyg@2.7.0")]),
+        ("git:/a@b@feature/ü", [Commit("feature/ü", "/a@b")]),
+        ("git:~/pyg@main@{1}", [Commit("main@{1}", "~/pyg")]),
+        ("git:./pyg@@", [Commit("@", "./pyg")]),
+        ("git:'../my pyg@v1'", [Commit("v1", "../my pyg")]),
+        (". git:../a@1", [Commit("1", "../a")]),
+        ("git:../b@2 git:main git:../a@1", [Commit("2", "../b"), Commit("main"), Commit("1", "../a")]),
+        ("path:'a b' git:../a@1", [Folder("a b"), Commit("1", "../a")]),
+        (r"path:a\ b", [Folder("a b")]),
+        ("pip:a==1 pip:b>=2,<3", [Requirement("a==1"), Requirement("b>=2,<3")]),
+        ("pip:'a[x] >= 2; python_version > \"3\"'", [Requirement('a[x] >= 2; python_version > "3"')]),
+        (f"pip:'{_URL}'", [Requirement(_URL)]),
+        ("pip:.", [Requirement(".")]),
+        ("env:A='x y=z' env:_b2=: env:C=", [Variable("A", "x y=z"), Variable("_b2", ":"), Variable("C", "")]),
     ],
 )
-def test_a_variant_is_its_parts(text, fields):
-    if fields is None:
-        fields = {"pip": (text[5:-1],)}
-    assert parse(text) == Variant(text, **fields)
+def test_a_variant_is_its_parts(text, parts):
+    assert parse(text) == Variant(text, tuple(parts))
 
 
 @pytest.mark.parametrize(
@@ -48,10 +53,13 @@ def test_a_variant_is_its_parts(text, fields):
         (r"did you mean 'pip:torch==2'\?", ["torch==2"]),
         ("give env:NAME=VALUE", ["env:"]),
         ("has 2 sources of code", [". .", "git:a path:b", "git:a 'path:b\nc'"]),
-        ("has 2 sources of code, 'git:a' and 'git:b'", ["git:a git:b", "git:a git:../c@1 git:b"]),
-        ("has 2 sources of code, '.' and 'git:a'", [". git:a"]),
+        (
+            "has 2 sources of code for one folder, 'git:a' and 'git:b'",
+            ["git:a git:b", "git:a git:../c@1 git:b"],
+        ),
+        ("'.' and 'git:a': give one", [". git:a"]),
         ("'git:../pyg' names a folder but no commit: add @REF", ["git:../pyg"]),
-        ("two commits of one folder", ["git:../a@1 git:../a/@2"]),
+        ("'git:../a@1' and 'git:../a/@2': give one", ["git:../a@1 git:../a/@2"]),
         ("looks like an option of git", ["git:--upload-pack=x", "git:' -f'"]),
         ("looks like an option of pip", ["pip:-r pip:x", "pip:--index-url=http://evil", "pip:' --pre'"]),
         (
@@ -74,7 +82,7 @@ def test_any_folder_can_be_quoted(folder):
     text = shlex.join(["git:1f3c", f"git:{folder}@abc", "pip:a==1"])
     if "\0" not in text:
         variant = parse(text)
-        assert (variant.git, variant.checkouts, variant.pip) == ("1f3c", ((folder, "abc"),), ("a==1",))
+        assert variant.parts == (Commit("1f3c"), Commit("abc", folder), Requirement("a==1"))
 
 
 def test_a_release_is_pinned_by_equality_alone_and_local_is_what_looks_like_a_path():

@@ -106,12 +106,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _write(page: Path | None, state: "State") -> None:
     """Write the text of each change into the state's folder, and the page, the feed and the JSON."""
-    from ...engine.show.markdown_text import markdown
+    from ...engine.show.markdown_text import Markdown
     from . import shown
 
     for change in state.changes():
         file = state.folder / "changes" / f"{change.slug}.md"
-        save(file, markdown(shown.text(change, state.watched or "")))
+        save(file, Markdown().write(shown.text(change, state.watched or "")))
         streams.say(f"{file}: {shown.title(change, state.watched or '')}")
     if page:
         from .page import html

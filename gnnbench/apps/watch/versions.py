@@ -15,6 +15,7 @@ from ...engine.drive.bisect.line import SHORT
 from ...engine.ground import git
 from ...engine.ground.errors import UsageError, unknown_name
 from ...engine.process.variants import variant
+from ...engine.process.variants.commit import Commit
 from ...engine.process.variants.overlay import local_path
 from ...engine.process.variants.worktree import Repository
 
@@ -53,9 +54,8 @@ class Watched:
         found = variant.parse(shlex.join([self.text]))
         if not self.text.startswith("git:"):
             raise UsageError(f"{self.text!r} cannot be watched: give a package, git:REF or git:DIR@REF")
-        object.__setattr__(
-            self, "_repository", (None, found.git) if found.git is not None else found.checkouts[0]
-        )
+        commit = found.of(Commit)[0]
+        object.__setattr__(self, "_repository", (commit.folder, commit.ref))
 
     @property
     def is_package(self) -> bool:

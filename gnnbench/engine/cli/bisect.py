@@ -131,12 +131,12 @@ def _of_outputs(options: argparse.Namespace, setting: "BisectSetting") -> int:
     from ..drive.bisect import outputs
     from ..ground import codec
     from ..show import bisect as shown
-    from ..show.markdown_text import markdown
+    from ..show.markdown_text import Markdown
 
     with passed_on(options.settings, setting.arguments), Progress() as progress:
         found = outputs.run(options.good, options.bad, setting, progress, skip=options.skip)
     document = shown.of_outputs(found)
-    with saving({options.json: as_text(codec.encode(found)), options.markdown: markdown(document)}):
+    with saving({options.json: as_text(codec.encode(found)), options.markdown: Markdown().write(document)}):
         streams.show(document)
     if found.changes:
         return SLOWER

@@ -118,7 +118,7 @@ def _along(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
         paths,
         found.as_json(thresholds, options.base),
         lambda: shown,
-        markdown=lambda: markdown_text.markdown(shown),
+        markdown=lambda: markdown_text.Markdown().write(shown),
     )
     compared = [row for row in found.rows if row.judgement.ratio is not None]
     verdicts = {row.judgement.verdict for row in found.rows}

@@ -96,9 +96,9 @@ def say(line: str, stream: TextIO | None = None, *, indent: str = "  ") -> None:
 
 def show(document: "Document") -> None:
     """Print a document."""
-    from ..show.console import terminal
+    from ..show.console import Terminal
 
-    write_rendered(terminal(document, width(), colour=sys.stdout.isatty()))
+    write_rendered(Terminal(width(), sys.stdout.isatty()).write(document))
 
 
 def _substitute(error: UnicodeError) -> tuple[str, int]:

@@ -5,19 +5,24 @@ import re
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from typing import TypeVar
 
-from packaging.requirements import Requirement
+from packaging.requirements import Requirement as PipRequirement
 from packaging.utils import canonicalize_name
 
 from ..ground.errors import UsageError
 from ..ground.packages import version
+from ..interfaces import VariantPart
 from ..process.variants import rebuild, variant
+from ..process.variants.command import is_local, is_pinned
+from ..process.variants.commit import Commit
+from ..process.variants.requirement import Requirement
 from ..process.variants.variant import WORKING_TREE, Variant
 from ..store.run_file import RunFile
 
 MOST_IDS = 5
 """Most ids, files or functions in a command."""
+_Part = TypeVar("_Part", bound=VariantPart)
 
 
 @dataclass(frozen=True)
@@ -111,40 +116,35 @@ def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | N
         clean: whether the working tree is as committed, or is not known not to be.
     """
     here = head.text == WORKING_TREE
-    if _has_only(base, "git"):
-        if here and clean:
-            return base.text, "git:HEAD"
-        return (base.text, head.text) if _has_only(head, "git") else None
-    if _has_only(base, "checkouts"):
-        same = _has_only(head, "checkouts") and _folder(base) == _folder(head)
-        return (base.text, head.text) if same else None
+    older, newer = (_only(side, Commit) for side in (base, head))
+    if older and newer:
+        return (base.text, head.text) if older.replaces == newer.replaces else None
+    if older and older.folder is None:
+        return (base.text, "git:HEAD") if here and clean else None
     package = _package(base)
     if package and here:
-        found = version(package)
+        installed = version(package)
         # The index has no local parts of versions, such as `+cpu`.
-        return (base.text, f"pip:{package}=={found.partition('+')[0]}") if found else None
+        return (base.text, f"pip:{package}=={installed.partition('+')[0]}") if installed else None
     other = _package(head)
     if not package or not other or canonicalize_name(package) != canonicalize_name(other):
         return None
     return base.text, head.text
 
 
-def _has_only(one: Variant, kind: str) -> bool:
-    """Tell whether a variant has exactly one part, of this kind."""
-    given = one.git, one.path, *one.checkouts, *one.pip, *one.env
-    return bool(getattr(one, kind)) and sum(part is not None for part in given) == 1
+def _only(side: Variant, kind: type[_Part]) -> _Part | None:
+    """Return the part of a variant that has exactly this one, of a kind."""
+    parts = side.of(kind)
+    return parts[0] if len(parts) == len(side.parts) == 1 else None
 
 
-def _folder(one: Variant) -> PurePath:
-    return PurePath(one.checkouts[0][0])
-
-
-def _package(one: Variant) -> str | None:
+def _package(side: Variant) -> str | None:
     """Return the package of which a variant is a release, and nothing else."""
-    if not _has_only(one, "pip") or variant.is_local(one.pip[0]) or not variant.is_pinned(one.pip[0]):
+    part = _only(side, Requirement)
+    if not part or is_local(part.text) or not is_pinned(part.text):
         return None
-    found = Requirement(one.pip[0])
-    return None if found.extras or found.marker else found.name
+    requirement = PipRequirement(part.text)
+    return None if requirement.extras or requirement.marker else requirement.name
 
 
 def _nodes(names: Sequence[str], known: Collection[str]) -> list[str]:

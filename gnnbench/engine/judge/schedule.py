@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..ground import units
+from ..interfaces import Driver
 from .allowed import Allowed
 from .choosing import PAIRS_TO_AFFORD, SHORTEST_VISIT, Benchmark, Choosing
 from .comparison import PairCounts
@@ -64,7 +65,7 @@ SAME_CODE = Decision(SAME, PairCounts(0, 0, 0, 0, 0.0))
 """Of a benchmark for which both sides run the same code."""
 
 
-class Schedule:
+class Schedule(Driver):
     """Divides a time budget among benchmarks, according to their variance and cost.
 
     The first pair measures each benchmark. Then those that are likely slower have pairs of their own, up to

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..ground import cpu, json_io
+from ..interfaces import Instrument
 from . import compilation
 from .clock import Block, Call, Clock, ClockError
 from .kept import Kept
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TimeInstrument:
+class TimeInstrument(Instrument):
     """Times a benchmark, and then inspects it."""
 
     kept: Kept
@@ -128,7 +129,7 @@ class TimeInstrument:
 
 
 @dataclass(frozen=True)
-class InspectionInstrument:
+class InspectionInstrument(Instrument):
     """Inspects a benchmark without timing it."""
 
     kept: Kept

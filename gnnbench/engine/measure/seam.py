@@ -10,9 +10,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import wraps
 from pkgutil import resolve_name
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from ..ground.errors import UsageError
+from ..interfaces import Instrument
 from .clock import Block, Call, Clock
 from .conditions import collector_paused
 
@@ -97,16 +98,6 @@ class Pedantic:
         """Call `teardown` with the arguments of a call."""
         if self.teardown:
             self.teardown(*call.args, **call.kwargs)
-
-
-class Instrument(Protocol):
-    """Measures what a test passes to `benchmark`, and returns what the test gets."""
-
-    def measure(self, fixture: Any, call: Call) -> Any:
-        """Measure `benchmark(function, ...)`."""
-
-    def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
-        """Measure `benchmark.pedantic(...)`."""
 
 
 @contextmanager

@@ -109,14 +109,13 @@ def _compare(config: pytest.Config) -> None:
         )
     wanted = config.option.benchmark_compare
     config.option.benchmark_compare = None  # pytest-benchmark does not compare
-    from ..process.variants import prepare
     from .gate import Gate
 
     base = None if wanted is True else wanted
     try:
         if _is_variant(wanted):
             base = variant.parse(wanted)
-            prepare.check(base, config.rootpath)
+            base.check(config.rootpath)
     except UsageError as error:
         raise usage_error(f"--benchmark-compare: {error}") from None
     config.pluginmanager.register(Gate(config, base), GATE)

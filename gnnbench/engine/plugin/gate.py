@@ -115,7 +115,7 @@ class Gate:
             told = causes.told(rows, self._judged.repeat, whole=whole, failures=True)
             document = verdicts.document(self._judged.comparison, told)
             width, colour = writing.width(terminalreporter), terminalreporter.hasmarkup
-            terminalreporter.write(console.terminal(document, width, colour=colour))
+            terminalreporter.write(console.Terminal(width, colour).write(document))
         for line in self._lines:
             writing.say(terminalreporter, line)
         for line in self._failures:

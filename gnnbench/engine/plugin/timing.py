@@ -12,10 +12,11 @@ import pytest
 from ..ground import codec, units
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
+from ..interfaces import Instrument
 from ..measure.clock import ClockError
 from ..measure.instruments import InspectionInstrument, TimeInstrument
 from ..measure.kept import Kept
-from ..measure.seam import Instrument, check_pytest_benchmark, replaced
+from ..measure.seam import check_pytest_benchmark, replaced
 from ..measure.stopping import TimeBudget
 from ..process.variants.collected import IN_PLACE, WHOLE_CALL, declares, marked
 from ..process.variants.import_roots import LEFT, left

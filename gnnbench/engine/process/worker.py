@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from ..interfaces import Instrument
 from ..measure import conditions, seam
 from ..measure.clock import Call, Clock
 from ..measure.layouts import Layouts, clock_for
@@ -80,7 +81,7 @@ _PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout")
 """Plugins that write to the caller's tree, or that end a benchmark which waits for its next command."""
 
 
-class Worker(Overrides):
+class Worker(Overrides, Instrument):
     """The plugin, and the instrument that holds each benchmark."""
 
     summarises = False
@@ -268,7 +269,7 @@ class Worker(Overrides):
             self._machine.now_seconds = command.get("now") or 0.0
         return command
 
-    def _choose(self, fixture: Any) -> seam.Instrument | None:
+    def _choose(self, fixture: Any) -> Instrument | None:
         return None if fixture.disabled or self._item is None else self
 
     def measure(self, fixture: Any, call: Call) -> Any:

@@ -11,6 +11,7 @@ import pytest
 from ..ground import json_io, units
 from ..ground.errors import one_line
 from ..ground.files import shown
+from ..interfaces import Instrument
 from ..measure import seam
 from ..measure.clock import Call
 from ..measure.seam import Pedantic
@@ -33,7 +34,7 @@ class Saved:
     """Requested kinds that could not be taken, each with the reason."""
 
 
-class Profiling:
+class Profiling(Instrument):
     """pytest hooks that replace `benchmark`'s timing with profiling, and the instrument that profiles."""
 
     def __init__(self, kinds: Sequence[str], repeats: int, store: ProfileStore) -> None:

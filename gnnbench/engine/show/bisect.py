@@ -41,7 +41,7 @@ def document(found: BisectResult) -> Document:
 def markdown(found: BisectResult) -> str:
     """Return the answer in GitHub's Markdown."""
     ends = f"{code(found.good)} → {code(found.bad)}"
-    return f"**{prose(summary(found))}**\n\n{ends}\n\n{markdown_text.markdown(document(found))}"
+    return f"**{prose(summary(found))}**\n\n{ends}\n\n{markdown_text.Markdown().write(document(found))}"
 
 
 def of_outputs(found: BisectedOutputs) -> Document:

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import compress
 from typing import IO, Any
 
@@ -14,6 +15,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from ..ground.errors import printable
+from ..interfaces import Writer
 from .document import Column, Document, Heading, Note, Table
 from .lines import folded, wrapped
 from .names import clean
@@ -82,27 +84,31 @@ class Folded:
         return Measurement(min(length, _FEWEST), length)
 
 
-def terminal(document: Document, width: int | None, *, colour: bool) -> str:
-    """Write a document for a terminal.
+@dataclass(frozen=True)
+class Terminal(Writer):
+    """Writes documents for a terminal, or for a pipe."""
 
-    Args:
-        width: characters per line; None: the output is not a terminal, and no line is broken.
-    """
-    out = io.StringIO()
-    console = Console(file=out, width=width or UNLIMITED, force_terminal=colour)
-    for block in document:
-        match block:
-            case Table():
-                console.print()
-                console.print(Text(clean(block.sentence or block.heading), "bold"))
-                console.print(_drawn(block))
-            case Heading():
-                console.print()
-                console.print(Text(wrapped(block.text, width), "bold"), soft_wrap=True)
-            case Note():
-                text = f"{block.text}: {block.command}" if block.command else block.text
-                out.write(f"{wrapped(text, width)}\n")
-    return out.getvalue()
+    width: int | None
+    """Characters per line. None: the output is not a terminal, and no line is broken."""
+    colour: bool = False
+
+    def write(self, document: Document) -> str:
+        """Return the text."""
+        out = io.StringIO()
+        console = Console(file=out, width=self.width or UNLIMITED, force_terminal=self.colour)
+        for block in document:
+            match block:
+                case Table():
+                    console.print()
+                    console.print(Text(clean(block.sentence or block.heading), "bold"))
+                    console.print(_drawn(block))
+                case Heading():
+                    console.print()
+                    console.print(Text(wrapped(block.text, self.width), "bold"), soft_wrap=True)
+                case Note():
+                    text = f"{block.text}: {block.command}" if block.command else block.text
+                    out.write(f"{wrapped(text, self.width)}\n")
+        return out.getvalue()
 
 
 def _drawn(table: Table) -> RichTable:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
+from ..interfaces import Writer
 from .document import Column, Document, Heading, Note, Table
 from .lines import folded
 from .wording import CHANGED
@@ -36,24 +37,27 @@ _PARTS = re.compile("(?<=[:;]) ")
 """Between names, of which each is code of its own."""
 
 
-def markdown(document: Document) -> str:
-    """Write a document."""
-    parts: list[list[str]] = []
-    for kind, blocks in groupby(document, type):
-        for block in blocks if kind is not Note else ():
-            match block:
-                case Table():
-                    if block.sentence:
-                        parts.append([f"{block.sentence.capitalize()}:"])
-                    elif block.heading:
-                        parts.append([code(block.heading)])
-                    parts.append(table(block))
-                case Heading():
-                    parts.append([f"#### {prose(block.text)}"])
-        if kind is Note:
-            notes = [_note(block) if block.text else "" for block in blocks if isinstance(block, Note)]
-            parts.append(["\n".join(notes).strip("\n")])
-    return "\n\n".join("\n".join(lines) for lines in parts if lines != [""]) + "\n"
+class Markdown(Writer):
+    """Writes documents in Markdown."""
+
+    def write(self, document: Document) -> str:
+        """Return the text, with an empty line between blocks."""
+        parts: list[list[str]] = []
+        for kind, blocks in groupby(document, type):
+            for block in blocks if kind is not Note else ():
+                match block:
+                    case Table():
+                        if block.sentence:
+                            parts.append([f"{block.sentence.capitalize()}:"])
+                        elif block.heading:
+                            parts.append([code(block.heading)])
+                        parts.append(table(block))
+                    case Heading():
+                        parts.append([f"#### {prose(block.text)}"])
+            if kind is Note:
+                notes = [_note(block) if block.text else "" for block in blocks if isinstance(block, Note)]
+                parts.append(["\n".join(notes).strip("\n")])
+        return "\n\n".join("\n".join(lines) for lines in parts if lines != [""]) + "\n"
 
 
 def _note(note: Note) -> str:

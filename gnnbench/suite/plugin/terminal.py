@@ -88,7 +88,7 @@ def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
         found[_NOTES - 1 :] = [f"{len(found) - _NOTES + 1} more notes: -v shows them"]
     tables, colour = document(rows), reporter.hasmarkup
     reporter.ensure_newline()
-    reporter.write(console.terminal([*tables, *map(Note, found)], writing.width(reporter), colour=colour))
+    reporter.write(console.Terminal(writing.width(reporter), colour).write([*tables, *map(Note, found)]))
     counted = [entry for entry in records if entry["counted"]]
     if counted:
         lines = _counted(counted, reporter.config)

@@ -1,9 +1,9 @@
 from dataclasses import replace
 
 from gnnbench.apps.regret.shown import document
-from gnnbench.engine.show.console import terminal
+from gnnbench.engine.show.console import Terminal
 from gnnbench.engine.show.document import Note, Table
-from gnnbench.engine.show.markdown_text import markdown
+from gnnbench.engine.show.markdown_text import Markdown
 from tests.apps.regret.results import CALL, OTHER, PLACE, SORTED, grid, line, point, regrets
 from tests.gfm import render
 
@@ -93,7 +93,7 @@ def test_names_from_a_file_control_nothing():
     ways = tuple(replace(way, fastest_same_structure=way.fastest_same_structure and HOSTILE) for way in ways)
     found = regrets(replace(one, ways=ways, fastest=ways[2].name, place=replace(one.place, dtype=HOSTILE)))
     for width in (None, 80):
-        text = terminal(document(found, found), width, colour=False)
+        text = Terminal(width).write(document(found, found))
         assert not set(text) & set("\x1b\u202e")
-    page = render(markdown(document(found, found)))
+    page = render(Markdown().write(document(found, found)))
     assert set(page.tags) <= {"table", "thead", "tbody", "tr", "th", "td", "code", "br", "ul", "li", "p"}

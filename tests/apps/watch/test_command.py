@@ -25,7 +25,7 @@ from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import SAME_CODE, Judgement
-from gnnbench.engine.show.markdown_text import markdown
+from gnnbench.engine.show.markdown_text import Markdown
 from tests.cli import saved
 from tests.cli.started import start
 from tests.compare.ab.workers import Watcher
@@ -226,7 +226,7 @@ def test_each_change_is_said_once_with_its_cause(made_up):
     ]
     assert shown.cause(changes[2], "test_a.py::a").endswith("(2026-01-31): change 2")
     assert changes[2].day == "2026-01-31"
-    text = markdown(shown.text(changes[2], "thing"))
+    text = Markdown().write(shown.text(changes[2], "thing"))
     assert "| a | 1.20x | 1.14‑1.26 | 1.20x | 1.14‑1.26 |" in text.replace("`", "")
     assert "gnnbench ab pip:thing==1 pip:thing==2 -- test_a.py::a" in text
     root = ET.fromstring(shown.feed(state))

@@ -6,7 +6,7 @@ from gnnbench.engine.drive.bisect.result import Bisected
 from gnnbench.engine.judge.comparison import Agreement
 from gnnbench.engine.judge.visit import Inspections
 from gnnbench.engine.show import bisect as shown
-from gnnbench.engine.show.console import terminal
+from gnnbench.engine.show.console import Terminal
 from tests.compare.ab.workers import Watcher
 from tests.compare.bisect.histories import create, in_three_hunks
 from tests.compare.bisect.results import finding, result, setting
@@ -74,7 +74,7 @@ def test_how_much_of_the_loss_a_hunk_is_is_said(commit):
     line = commit(a_py="2\n", b_py="def f():\n    return 2\n")
     equal = {"test_a.py::a": Inspections(results=Agreement("equal"))}
     found = result(line, "slower", findings=[finding(line, 1, 2, equal, a=1.19)])
-    text = terminal(shown.document(found), None, colour=False)
+    text = Terminal(None).write(shown.document(found))
     assert "hunk 2 of 2: in f(), b.py" in text
     assert "a: 95% of the loss; results equal\n" in text
     (change,) = found.as_json()["stages"][0]["changes"]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...ground import git
 from ...process.variants import variant
+from ...process.variants.commit import Commit
 from ...process.variants.overlay import local_path
 from .line import SHORT, Candidate, Cause, Line
 
@@ -52,8 +53,8 @@ def line(before: Candidate, cause: Cause, root: Path) -> Line | None:
     """
     if cause.parents != 1 or cause.undone:
         return None
-    parsed = variant.parse(before.variant)
-    typed, old = (None, parsed.git) if parsed.git is not None else parsed.checkouts[0]
+    end = variant.parse(before.variant).of(Commit)[0]
+    typed, old = end.folder, end.ref
     folder = git.top(root if typed is None else local_path(typed, root))
     hunks = list(_hunks(git.diff(folder, old, cause.name)))
     if not 1 < len(hunks) <= _MOST:

@@ -17,6 +17,7 @@ from ...ground.errors import UsageError, one_line
 from ...measure.sources import installed
 from ...process.variants import variant
 from ...process.variants.command import call, last_line
+from ...process.variants.commit import Commit
 from ...process.variants.overlay import local_path
 from ...process.variants.worktree import Repository
 from .line import SHORT, Candidate, Cause, Line, skipped
@@ -75,7 +76,7 @@ def _ends(good: str, bad: str) -> tuple[str, str, list[str]]:
 
 def _commits(old: str, new: str, common: Sequence[str], root: Path, skip: Sequence[str]) -> Line:
     parsed = [variant.parse(shlex.join([text])) for text in (old, new)]
-    ends = [(None, one.git) if one.git is not None else one.checkouts[0] for one in parsed]
+    ends = [(part.folder, part.ref) for side in parsed for part in side.of(Commit)]
     (typed, good), (other, bad) = ends
     if typed != other:
         raise UsageError(f"{old!r} and {new!r} are of two repositories: give two commits of one")

@@ -8,6 +8,7 @@ from ...ground import environment
 from ...process.pairs import Pairs, Watcher
 from ...process.variants import variant
 from ...process.variants.prepare import Prepared, prepared
+from ...process.variants.requirement import Requirement
 from ...process.variants.torch_release import not_usable
 from . import hunks, journal, lines
 from .bisection import Bisection
@@ -61,7 +62,7 @@ def _stage(line: Line, state: Journal, setting: BisectSetting, watcher: Watcher)
 def ready(line: Line, setting: BisectSetting, watcher: Watcher) -> Ready:
     """Return what prepares the candidates of a line."""
     variants = [variant.parse(one.variant) for one in line.candidates]
-    hidden = not_usable(variants)
+    hidden = not_usable([[part.text for part in side.of(Requirement)] for side in variants])
 
     def prepare(position: int) -> AbstractContextManager[Prepared]:
         return prepared(

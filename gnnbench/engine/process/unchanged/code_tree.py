@@ -9,7 +9,8 @@ from pathlib import Path
 from ...ground.files import cache_folder, project, real_path
 from ...measure.fingerprint.libraries import NATIVE
 from ..variants.import_roots import LEFT, SUFFIXES, TestFiles, below
-from ..variants.prepare import Prepared, import_roots
+from ..variants.preparation import import_roots
+from ..variants.prepare import Prepared
 from ..variants.worktree import WORKTREES
 
 ABSENT = ""

@@ -12,11 +12,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from packaging.requirements import Requirement
+
 from ...ground.errors import UsageError, one_line
 
 _START_SECONDS = 5.0
 END_SECONDS = 5.0
 """Time for a process to end after SIGTERM."""
+PATHS = (".", "/", "~")
+"""How a path begins; no name of a commit and no requirement begins like that."""
+_ARCHIVES = (".whl", ".zip", ".tar.gz", ".tar.bz2", ".tgz")
 _PIP_OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-user", "--quiet")
 
 
@@ -128,3 +133,16 @@ def _signal(process: subprocess.Popen[Any], number: signal.Signals) -> None:
     # Child processes of the suite may outlive the leader of the group.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
+
+
+def is_local(requirement: str) -> bool:
+    """Whether a requirement for pip looks like a local file or folder."""
+    return "://" not in requirement and (
+        requirement.startswith(PATHS) or requirement.lower().endswith(_ARCHIVES)
+    )
+
+
+def is_pinned(requirement: str) -> bool:
+    """Whether a requirement that is not local allows exactly one release."""
+    specifiers = list(Requirement(requirement).specifier)
+    return any(part.operator in {"==", "==="} and "*" not in part.version for part in specifiers)

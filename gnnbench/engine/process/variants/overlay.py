@@ -19,8 +19,7 @@ from ...ground.cpu import RealTime
 from ...ground.errors import UsageError, one_line
 from ...ground.files import UNFINISHED, hold, locked
 from . import torch_release
-from .command import Listener, UnbuildableError, pip_install
-from .variant import is_local, is_pinned
+from .command import Listener, UnbuildableError, is_local, is_pinned, pip_install
 
 FOLDER = "overlays"
 SIZE_VARIABLE = "GNNBENCH_OVERLAYS"

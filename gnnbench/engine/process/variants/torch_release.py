@@ -17,8 +17,7 @@ from ...ground import units
 from ...ground.errors import UsageError, one_line
 from ...ground.packages import version
 from ...measure.fingerprint.libraries import NATIVE
-from .command import Listener, pip_install
-from .variant import Variant, is_local
+from .command import Listener, is_local, pip_install
 
 _TORCH = "torch"
 _LINKED = b"libc10."
@@ -79,14 +78,16 @@ def needed(requirement: str, path: Path | None, root: Path) -> Needed:
     )
 
 
-def not_usable(variants: Sequence[Variant]) -> tuple[str, ...]:
-    """Return the installed packages that were compiled for the installed torch, if a variant has another one.
+def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the installed packages that were compiled for the installed torch, if a side has another one.
 
-    They are top-level names. Those that every variant installs are left out.
+    Each side is given by its requirements for pip.
+
+    They are top-level names. Those that every side installs are excluded.
     """
-    if not any(is_torch(text) for one in variants for text in one.pip):
+    if not any(is_torch(text) for side in sides for text in side):
         return ()
-    brought = set.intersection(*({_name(text) for text in one.pip} for one in variants))
+    brought = set.intersection(*({_name(text) for text in side} for side in sides))
     return tuple(sorted(set(_compiled(brought | {_TORCH}))))
 
 

@@ -2,68 +2,60 @@
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
-
-from packaging.requirements import Requirement
+from pathlib import Path, PurePath
+from typing import TypeVar
 
 from ...ground.errors import UsageError, unknown_name
+from ...interfaces import VariantPart
+from .commit import Commit
+from .folder import Folder
+from .requirement import Requirement
+from .variable import Variable
 
-KINDS = {"git": "REF or git:DIR@REF", "path": "DIR", "pip": "REQUIREMENT", "env": "NAME=VALUE"}
+KINDS: Mapping[str, type[VariantPart]] = {kind.kind: kind for kind in (Folder, Commit, Requirement, Variable)}
+"""The kinds of parts, in the order in which they are prepared."""
 WORKING_TREE = "."
 
 _FORM = "give git:REF, git:DIR@REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE or ."
-_PATHS = (".", "/", "~")
-"""How a path begins; no name of a commit and no requirement begins like that."""
-_CHECKOUT = "git:DIR"
-_ARCHIVES = (".whl", ".zip", ".tar.gz", ".tar.bz2", ".tgz")
+_Part = TypeVar("_Part", bound=VariantPart)
 
 
 @dataclass(frozen=True)
 class Variant:
-    """The code and settings of one side; without `git` and `path`, the working tree's code."""
+    """The code and settings of one side; without a part that is a tree, the working tree's code."""
 
     text: str
     """As the user typed it."""
-    git: str | None = None
-    """Any name of a commit in the caller's repository."""
-    path: str | None = None
-    """A folder, absolute or relative to the caller's."""
-    checkouts: tuple[tuple[str, str], ...] = ()
-    """Folders of other repositories, relative like `path`, each with any name of a commit there."""
-    pip: tuple[str, ...] = ()
-    """Requirements, archives and folders for pip to install."""
-    env: tuple[tuple[str, str], ...] = ()
-    """Variables to set; if a name occurs twice, the last value counts, as in a shell."""
+    parts: tuple[VariantPart, ...] = ()
+
+    def of(self, kind: type[_Part]) -> list[_Part]:
+        """Return its parts of a kind."""
+        return [part for part in self.parts if isinstance(part, kind)]
+
+    def check(self, root: Path) -> None:
+        """Check that its commits and folders exist; nothing is checked out or installed."""
+        for part in self.parts:
+            part.check(root)
 
 
 def parse(text: str) -> Variant:
     """Read a variant: parts separated by spaces, quoted as in a shell."""
-    parts = words(text)
-    if not parts:
+    typed = words(text)
+    if not typed:
         raise UsageError(f"variant {text!r} is empty: {_FORM}")
-    given: dict[str, list[str]] = {kind: [] for kind in (*KINDS, _CHECKOUT, WORKING_TREE)}
-    trees = []
-    for part in parts:
-        kind, value = _split(part)
-        given[kind].append(value)
-        if kind in {"git", "path", WORKING_TREE}:
-            trees.append(part)
-    if len(trees) > 1:
-        raise UsageError(
-            f"variant {text!r} has {len(trees)} sources of code, {' and '.join(map(repr, trees))}: give one"
-        )
-    checkouts = tuple(map(_checkout, given[_CHECKOUT]))
-    if len({PurePath(folder) for folder, _ in checkouts}) < len(checkouts):
-        raise UsageError(f"variant {text!r} has two commits of one folder: give one")
-    return Variant(
-        text,
-        git=next(map(_ref, given["git"]), None),
-        path=next(iter(given["path"]), None),
-        checkouts=checkouts,
-        pip=tuple(map(_requirement, given["pip"])),
-        env=tuple(map(_assignment, given["env"])),
-    )
+    parts = [_part(word) for word in typed if word != WORKING_TREE]
+    replaced = [(PurePath(), word) for word in typed if word == WORKING_TREE]
+    replaced += [(part.replaces, str(part)) for part in parts if part.replaces is not None]
+    for folder, _ in replaced:
+        sources = [word for place, word in replaced if place == folder]
+        if len(sources) > 1:
+            raise UsageError(
+                f"variant {text!r} has {len(sources)} sources of code for one folder,"
+                f" {' and '.join(map(repr, sources))}: give one"
+            )
+    return Variant(text, tuple(parts))
 
 
 def words(text: str) -> list[str]:
@@ -76,74 +68,16 @@ def words(text: str) -> list[str]:
         raise UsageError(f"variant {text!r} is incomplete: {str(error).lower()}") from None
 
 
-def is_local(requirement: str) -> bool:
-    """Whether a requirement for pip looks like a local file or folder."""
-    return "://" not in requirement and (
-        requirement.startswith(_PATHS) or requirement.lower().endswith(_ARCHIVES)
-    )
-
-
-def is_pinned(requirement: str) -> bool:
-    """Whether a requirement that is not local allows exactly one release."""
-    specifiers = list(Requirement(requirement).specifier)
-    return any(one.operator in {"==", "==="} and "*" not in one.version for one in specifiers)
-
-
-def _split(part: str) -> tuple[str, str]:
-    if part == WORKING_TREE:
-        return part, ""
-    kind, colon, value = part.partition(":")
+def _part(word: str) -> VariantPart:
+    kind, colon, value = word.partition(":")
     if not colon:
-        likely = "pip" if re.search(r"[=<>~!]=|[<>]", part) else "env" if "=" in part else "git"
-        also = f" or {f'path:{part}'!r}" if likely == "git" else ""
-        raise UsageError(f"{part!r} is not part of a variant: did you mean {f'{likely}:{part}'!r}{also}?")
+        likely = "pip" if re.search(r"[=<>~!]=|[<>]", word) else "env" if "=" in word else "git"
+        also = f" or {f'path:{word}'!r}" if likely == "git" else ""
+        raise UsageError(f"{word!r} is not part of a variant: did you mean {f'{likely}:{word}'!r}{also}?")
     if kind not in KINDS:
         # Escaped, so that the message stays on one line.
         raise unknown_name("part of a variant", ascii(kind)[1:-1], KINDS)
     value = value.strip() if kind != "env" else value
     if not value:
-        raise UsageError(f"{part!r} has no value: give {kind}:{KINDS[kind]}")
-    return _CHECKOUT if kind == "git" and value.startswith(_PATHS) else kind, value
-
-
-def _ref(text: str) -> str:
-    if text.startswith("-"):
-        raise UsageError(f"{'git:' + text!r} looks like an option of git: give a branch, a tag or a commit")
-    return text
-
-
-def _checkout(text: str) -> tuple[str, str]:
-    # The last `@` separates them; `@{` does not: it is part of a name such as main@{1}.
-    found = re.fullmatch(r"(.+)@(?!\{)(.+)", text, re.DOTALL)
-    if not found:
-        raise UsageError(f"{'git:' + text!r} names a folder but no commit: add @REF, or give path:DIR")
-    return found[1], found[2]
-
-
-def _requirement(text: str) -> str:
-    if text.startswith("-"):
-        raise UsageError(
-            f"{'pip:' + text!r} looks like an option of pip: give a requirement; set options in PIP_..."
-        )
-    if is_local(text):
-        return text
-    try:
-        url = Requirement(text).url
-    except (ValueError, RecursionError) as error:
-        reason = str(error).partition("\n")[0]
-        raise UsageError(
-            f"{'pip:' + text!r} is not a requirement ({reason}): give pip:NAME==VERSION or ./x.whl"
-        ) from None
-    if url and url.lower().startswith("file:"):
-        # Changes of a local file are noticed only if it is given as a path.
-        raise UsageError(f"{'pip:' + text!r} is a local file: give its path, like pip:./x.whl")
-    return text
-
-
-def _assignment(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise UsageError(f"{'env:' + text!r} sets nothing: give env:NAME=VALUE")
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise UsageError(f"{'env:' + text!r}: {name!r} is not a variable name: use letters, digits and _")
-    return name, value
+        raise UsageError(f"{word!r} has no value: give {kind}:{KINDS[kind].form}")
+    return KINDS[kind].read(value)

@@ -1,0 +1,94 @@
+"""The four abstract classes of the engine: what measures, what is compared, what decides next, what writes.
+
+A way to measure, a kind of variant, a way to decide and an output are one file each: a class that derives
+from one of these. Only types of the rooms are imported here, for their names.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+if TYPE_CHECKING:
+    from pathlib import Path, PurePath
+
+    from .judge.schedule import Plan
+    from .judge.visit import Pair
+    from .measure.clock import Call
+    from .measure.seam import Pedantic
+    from .process.variants.preparation import Preparation
+    from .show.document import Document
+
+
+class Instrument(ABC):
+    """Measures what a test passes to `benchmark`, and returns what the test gets.
+
+    A plugin chooses one for each test, see `measure/seam.py`. `fixture` is pytest-benchmark's.
+    """
+
+    @abstractmethod
+    def measure(self, fixture: Any, call: "Call") -> Any:
+        """Measure `benchmark(function, ...)`."""
+
+    @abstractmethod
+    def measure_pedantic(self, fixture: Any, asked: "Pedantic") -> Any:
+        """Measure `benchmark.pedantic(...)`."""
+
+
+class VariantPart(ABC):
+    """A part of a variant, `KIND:VALUE`: where the code of a side comes from, or one of its settings.
+
+    A kind counts when `KINDS` in `process/variants/variant.py` lists it.
+    """
+
+    kind: ClassVar[str]
+    """What stands before the colon."""
+    form: ClassVar[str]
+    """What stands after it, for messages: `NAME=VALUE`."""
+
+    @property
+    def replaces(self) -> "PurePath | None":
+        """The folder whose code it replaces, as it is typed: `.` is the caller's. None: it replaces no code.
+
+        A variant has at most one part for each folder.
+        """
+        return None
+
+    @classmethod
+    @abstractmethod
+    def read(cls, value: str) -> Self:
+        """Read what follows the colon, which is not empty.
+
+        Raises:
+            UsageError: it cannot be used; the message is one line.
+        """
+
+    def check(self, root: "Path") -> None:  # noqa: B027 - nothing to look up
+        """Check that what it names exists, in the caller's folder `root`, without preparing anything."""
+
+    @classmethod
+    @abstractmethod
+    def prepare(cls, parts: Sequence[Self], preparation: "Preparation") -> None:
+        """Add the import roots and variables that all parts of this kind bring."""
+
+
+class Driver(ABC):
+    """Decides what the next pair of processes times, and when enough is known."""
+
+    @abstractmethod
+    def next(self) -> "Plan | None":
+        """Return what the next pair times. Returns None if all is decided, or the budget is spent."""
+
+    @abstractmethod
+    def add(self, pair: "Pair") -> None:
+        """Take what a pair measured."""
+
+
+class Writer(ABC):
+    """Writes documents: tables of values, headings and notes, see `show/document.py`.
+
+    Names and texts in them may come from strangers' files. A writer cleans them for its output.
+    """
+
+    @abstractmethod
+    def write(self, document: "Document") -> str:
+        """Return the text of a document."""

@@ -1,0 +1,53 @@
+"""The part `path:DIR` of a variant: a folder, used in place, whose code replaces the caller's tree."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import ClassVar, Self
+
+from ...ground.errors import one_line
+from ...ground.files import project, real_path
+from ...ground.git import state, tracked
+from ...interfaces import VariantPart
+from . import places
+from .preparation import Preparation, existing_folder, import_roots
+
+
+@dataclass(frozen=True)
+class Folder(VariantPart):
+    """A folder, absolute or relative to the caller's."""
+
+    kind: ClassVar[str] = "path"
+    form: ClassVar[str] = "DIR"
+
+    path: str
+
+    def __str__(self) -> str:
+        """Return it as it is typed."""
+        return f"path:{self.path}"
+
+    @property
+    def replaces(self) -> PurePath:
+        """The caller's folder."""
+        return PurePath()
+
+    @classmethod
+    def read(cls, value: str) -> Self:
+        """Take any text."""
+        return cls(value)
+
+    def check(self, root: Path) -> None:
+        """Check that the folder exists."""
+        self._found(root)
+
+    @classmethod
+    def prepare(cls, parts: Sequence[Self], preparation: Preparation) -> None:
+        """Add its import roots."""
+        for part in parts:
+            folder, home = part._found(preparation.root), project(preparation.root)  # noqa: SLF001
+            preparation.trees += import_roots(folder)
+            preparation.places.append(places.of_folder(real_path(home), real_path(folder)))
+            preparation.state = state(folder) if tracked(folder) else (None, False)
+
+    def _found(self, root: Path) -> Path:
+        return existing_folder(self.path, root, one_line(str(self)))
