@@ -11,7 +11,8 @@ from torch import nn
 from torch_geometric import EdgeIndex
 from torch_geometric.data import Data, HeteroData
 
-from gnnbench.engine.measure.copies import Copies, tensors
+from gnnbench.engine.ground.parts import tensors
+from gnnbench.engine.measure.copies import Copies
 from gnnbench.suite.libraries import import_dgl
 
 

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from gnnbench.engine.ground.packages import missing
-from gnnbench.engine.measure.copies import Copies, tensors
+from gnnbench.engine.ground.parts import tensors
+from gnnbench.engine.measure.copies import Copies
 from gnnbench.engine.profile import counts, findings
 from gnnbench.suite import limits, view
 from gnnbench.suite.operation import Call, Operation

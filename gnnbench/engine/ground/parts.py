@@ -310,3 +310,22 @@ _LIBRARIES: Mapping[tuple[str, str], Kind] = {
     ),
 }
 """By the name under which a library has a type; functions of the library read them."""
+
+
+def tensors(value: Any) -> Iterator[Any]:
+    """Yield the strided tensors in a value of a known type; some may occur twice."""
+    for tensor in tensors_of_any_layout(value):
+        if tensor.layout == sys.modules["torch"].strided and not tensor.is_nested:
+            yield tensor
+        else:
+            yield from tensors(strided_parts(tensor))
+
+
+def tensors_of_any_layout(value: Any) -> Iterator[Any]:
+    """Yield the tensors in a value of a known type; a sparse one as itself, not as its parts."""
+    kind = kind_of(value)
+    if kind is TENSOR:
+        yield value
+    elif kind is not None:
+        for _, part in kind.parts(value):
+            yield from tensors_of_any_layout(part)

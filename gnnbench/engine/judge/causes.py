@@ -5,7 +5,7 @@ problem; the greedy solution takes next the cause that most of the remaining ben
 A benchmark that is not slower although the same part changed is evidence against that cause.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
@@ -68,13 +68,13 @@ def causes(rows: Iterable[Compared]) -> list[Cause]:
     Benchmarks of which it is not known what changed are left out. The order of the rows does not matter.
     """
     slower: dict[str, Compared] = {}
-    slowed: dict[_Part, set[str]] = {}
+    slowed: dict[_Part, set[str]] = defaultdict(set)
     against: Counter[_Part] = Counter()
     for row in rows:
         if row.judgement.verdict == "slower":
             slower[row.fullname] = row
             for part in _parts(row.work):
-                slowed.setdefault(part, set()).add(row.fullname)
+                slowed[part] |= {row.fullname}
         elif row.judgement.verdict in ("same", "faster"):
             against.update(_parts(row.work))
     found = [_cause([slower[name] for name in names], against) for names in _cover(slowed, against)]

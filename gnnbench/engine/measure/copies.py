@@ -2,10 +2,19 @@
 
 import copy
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..ground.parts import LEAF, TENSOR, dgl_features, kind_of, sparse_layouts, strided_parts
+from ..ground.parts import (
+    LEAF,
+    TENSOR,
+    dgl_features,
+    kind_of,
+    sparse_layouts,
+    strided_parts,
+    tensors,
+    tensors_of_any_layout,
+)
 
 
 class Copies:
@@ -43,25 +52,6 @@ class Copies:
         """Note a value with tensors that cannot be copied, and return it."""
         self.torn[what] = None
         return value
-
-
-def tensors(value: Any) -> Iterator[Any]:
-    """Yield the strided tensors in a value of a known type; some may occur twice."""
-    for tensor in _of_any_layout(value):
-        if tensor.layout == _torch().strided and not tensor.is_nested:
-            yield tensor
-        else:
-            yield from tensors(strided_parts(tensor))
-
-
-def _of_any_layout(value: Any) -> Iterator[Any]:
-    """Yield the tensors in a value of a known type; a sparse one as itself, not as its parts."""
-    kind = kind_of(value)
-    if kind is TENSOR:
-        yield value
-    elif kind is not None:
-        for _, part in kind.parts(value):
-            yield from _of_any_layout(part)
 
 
 def _torch() -> Any:
@@ -117,7 +107,7 @@ def _why_not(value: Any) -> str | None:
 
 def _copy_whole(value: Any, copies: Copies) -> Any:
     """Copy with deepcopy, after the tensors: deepcopy alone loses gradients, and shares CSR indices."""
-    for tensor in _of_any_layout(value):
+    for tensor in tensors_of_any_layout(value):
         copies.of(tensor)
     return copy.deepcopy(value, copies.memo)
 

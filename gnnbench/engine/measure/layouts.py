@@ -13,8 +13,9 @@ from typing import Any
 
 import psutil
 
+from ..ground.parts import tensors
 from .clock import Call, Clock, HostClock
-from .copies import Copies, tensors
+from .copies import Copies
 
 MEMORY_SHARE = 0.25
 """Largest part of the free memory for copies."""

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from ..ground.parts import tensors
 from ..measure.conditions import collector_paused
-from ..measure.copies import tensors
 from ..measure.counters import OperatorMode, is_on_device, kinds, library_calls
 from .kinds import ROOT, Subject
 from .ranges import Ranges

@@ -102,7 +102,7 @@ class Profiling(Instrument):
 
 def device_of(inputs: object) -> str:
     """Return the device of a call: that of its inputs; without tensor inputs, `cuda` if a GPU is in use."""
-    from ..measure.copies import tensors
+    from ..ground.parts import tensors
 
     torch = sys.modules.get("torch")
     devices = {tensor.device.type for tensor in tensors(inputs)} or {

@@ -90,18 +90,17 @@ def compose(sources: Sources, thresholds: Thresholds) -> View:
 
 def _of_result(found: Result) -> View:
     benchmarks, common = _benchmarks(found.rows)
-    facts: list[tuple[str, str]] = []
+    facts = environment_facts(found.environment or {})
+    if (busy := found.contention_share) is not None:
+        facts = (("CPU time of other programs", units.fraction(busy)), *facts)
     if found.environment is not None:
-        busy = found.contention_share
-        facts.append(("took", f"{found.seconds:,.0f} s"))
-        facts += [] if busy is None else [("CPU time of other programs", units.fraction(busy))]
-        facts += environment_facts(found.environment)
+        facts = (("took", f"{found.seconds:,.0f} s"), *facts)
     notes = found.all_notes()
     if found.interrupted:
         text = "The comparison was interrupted: benchmarks without a verdict by then are undecided."
         notes = (text, *notes)
     judged = Verdicts(found, found.thresholds, tuple(causes.of_result(found)))
-    return View(found.command, found.path.name, common, benchmarks, judged, facts=tuple(facts), notes=notes)
+    return View(found.command, found.path.name, common, benchmarks, judged, facts=facts, notes=notes)
 
 
 def _of_run(run: RunFile, base: Sequence[RunFile], judged: Verdicts | None, left_out: Sequence[str]) -> View:

@@ -131,10 +131,10 @@ def remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]:
     """Return the notes on each benchmark by label, without those that a table of changed ones shows."""
     found = []
     for one in benchmarks:
-        why = reasons(one.judgement) if one.judgement else []
         in_table = one.notes if one.is_changed else ()
-        said = [f"interrupted: {one.error}", *in_table]
-        found.append((one.label, [*why, *(note for note in notes(one) if note not in said)]))
+        shown = [f"interrupted: {one.error}", *in_table]
+        further = [note for note in notes(one) if note not in shown]
+        found.append((one.label, [*(reasons(one.judgement) if one.judgement else ()), *further]))
     return found
 
 

@@ -3,6 +3,7 @@
 import base64
 import json
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -131,8 +132,8 @@ def _figures(pictures: Iterable[Picture]) -> dict[str, list[Picture]]:
 
 
 def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
-    words = [one.verdict for one in benchmarks]
-    return [(verdict, words.count(verdict)) for verdict in ORDER if verdict in words]
+    counts = Counter(row.verdict for row in benchmarks)
+    return [(verdict, counts[verdict]) for verdict in ORDER if verdict in counts]
 
 
 def _choices(benchmarks: Sequence[BenchmarkView]) -> dict[str, list[str]]:

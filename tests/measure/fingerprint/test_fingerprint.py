@@ -427,7 +427,7 @@ def test_what_a_module_does_for_a_missing_attribute_is_seen(taken):
 
 def test_what_measures_is_not_recorded_and_an_operation_of_the_suite_is(taken):
     source = (
-        "import torch\nfrom gnnbench.engine.measure.copies import tensors\nfrom gnnbench.suite.definitions import sums\n"
+        "import torch\nfrom gnnbench.engine.ground.parts import tensors\nfrom gnnbench.suite.definitions import sums\n"
         "def run(index, x):\n    list(tensors(x))\n    return sums(index, x[:, 0].double(), 3)\n"
     )
     names = taken(source, INDEX, X, devices=["cpu"]).functions

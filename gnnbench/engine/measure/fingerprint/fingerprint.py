@@ -16,8 +16,8 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ...ground.cpu import RealTime
+from ...ground.parts import tensors
 from ..clock import Call
-from ..copies import tensors
 from . import digest
 from .bytecode import Bytecodes, defaults
 from .digest import Contents
