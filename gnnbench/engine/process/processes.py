@@ -19,6 +19,9 @@ from .variants.prepare import Prepared
 
 BASE_AGAIN = "a second process of the base"
 """In place of a side: what differs between it and the base is no difference of the head."""
+PAIRS_OF_PARENTS = 4
+"""So many pairs are forked from one pair of parents. Others then differ from them in what a process draws,
+such as addresses of libraries and the hash seed."""
 _HASH_SEED = "PYTHONHASHSEED"
 _OWN_VARIABLES = "GNNBENCH_"
 """Their beginning; what they set is another part of a fingerprint."""
@@ -47,6 +50,25 @@ class Setting:
 
 
 @dataclass
+class Parents:
+    """A process of each side that has collected the suite; each pair of processes is forked from them."""
+
+    children: dict[str, Child]
+    collected: dict[str, dict[str, Any]]
+    """By side, what it says of the tests that it has collected."""
+    loaded: dict[str, tuple[str, ...]]
+    sides: tuple[Prepared, Prepared]
+    pairs: int = 0
+    """How many pairs were forked."""
+
+    def stop(self) -> None:
+        """End them."""
+        with ExitStack() as stack:
+            for child in self.children.values():
+                stack.callback(child.stop)
+
+
+@dataclass
 class Shared:
     """What all pairs of a run have in common."""
 
@@ -64,12 +86,24 @@ class Shared:
     fake_seconds: float = 0.0
     """Time of the simulated machine, if GNNBENCH_FAKE_CLOCK asks for one."""
     simulated: bool = False
+    parents: Parents | None = None
+    """What the processes of the next pair are forked from; None: nothing yet, or it cannot be forked."""
+    why_no_forks: str = ""
+    """Why each pair has processes of its own; empty: it has not, or it is not known yet."""
     end_seconds: float = math.inf
     """When the time of the run ends, by RealTime. Then processes that have started are waited for no more."""
 
     def now(self) -> float:
         """Return the time in seconds, of the simulated machine if there is one."""
         return self.fake_seconds if self.simulated else RealTime.seconds()
+
+    def parents_of(self, sides: tuple[Prepared, Prepared]) -> Parents | None:
+        """Return the parents of the next pair of two sides; those that are used up, or others', are ended."""
+        parents = self.parents
+        if parents and (parents.sides != sides or parents.pairs >= PAIRS_OF_PARENTS):
+            self.parents = None
+            parents.stop()
+        return self.parents
 
     def left_seconds(self) -> float:
         """Return how much of the run's time is left; a simulated machine ends its time by itself."""
@@ -106,6 +140,7 @@ class Processes:
         self._hash_seed = os.environ.get(_HASH_SEED, str(shared.rng.randrange(2**32)))
         shared.number += not terms.untimed
         self.number = 0 if terms.untimed else shared.number
+        self._forks = not (terms.untimed or terms.counter or terms.spared or shared.why_no_forks)
         self.children: dict[str, Child] = {}
         self.loaded: dict[str, tuple[str, ...]] = dict.fromkeys(SIDES, ())
         """By side, the top-level packages and modules that it has imported from its trees so far."""
@@ -126,12 +161,32 @@ class Processes:
 
     def start(self, sides: Collection[str] = SIDES) -> dict[str, dict[str, Any]]:
         """Start them; return by side what it says of the tests that it has collected."""
+        parents = self.shared.parents_of((self.terms.base, self.terms.head)) if self._forks else None
+        if parents is None:
+            for side in self.order():
+                if side in sides:
+                    self._launch(side, self._given[side])
+            seconds = self.shared.setting.timeout_seconds
+            answers = {side: self._answer(side, seconds) for side in self.order() if side in sides}
+            collected = {side: answers[side] for side in SIDES if side in sides}
+            if not self._forks:
+                return collected
+            self.shared.why_no_forks = next(
+                filter(None, (one["why_no_forks"] for one in answers.values())), ""
+            )
+            if self.shared.why_no_forks:
+                self._forks = False
+                return collected
+            given = self.terms.base, self.terms.head
+            parents = self.shared.parents = Parents({**self.children}, collected, {**self.loaded}, given)
+        self.children = {**parents.children}
+        self.loaded = {**parents.loaded}
         for side in self.order():
-            if side in sides:
-                self._launch(side, self._given[side])
-        seconds = self.shared.setting.timeout_seconds
-        found = {side: self._answer(side, seconds) for side in self.order() if side in sides}
-        return {side: found[side] for side in SIDES if side in sides}
+            self.send(side, command="fork", pair=self.number)
+        for side in self.order():
+            self.answer(side)
+        parents.pairs += 1
+        return parents.collected
 
     def _launch(self, side: str, given: Prepared) -> None:
         setting, logs, watched = self.shared.setting, self.shared.logs, Watched({}, ())
@@ -150,7 +205,7 @@ class Processes:
             side=side,
             under=watched.under,
             apart=bool(self.terms.counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
-            terms={"recorded": self.terms.untimed},
+            terms={"recorded": self.terms.untimed, "forks": self._forks},
         )
 
     def ask_again(self, **command: Any) -> dict[str, Any]:
@@ -192,7 +247,15 @@ class Processes:
         return answer
 
     def stop(self, wait_seconds: float) -> None:
-        """End both, after letting them tear down for so long."""
+        """End both, after letting them tear down for so long; their parents stay, if nothing went wrong."""
+        if self._forks and wait_seconds:
+            for side in SIDES:
+                self.send(side, command="quit")
+            for side in SIDES:
+                self._answer(side, wait_seconds)
+            self.children = {side: child for side, child in self.children.items() if side not in SIDES}
+        elif self._forks:
+            self.shared.parents = None
         with ExitStack() as stack:
             for child in self.children.values():
                 stack.callback(child.stop, wait_seconds)

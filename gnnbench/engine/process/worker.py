@@ -12,7 +12,8 @@ Each command has one answer:
     save       write parts of that into files                                  saved or done
     block      copy the inputs and time some rounds, on one core               block or done
     next       run the test to its end, or leave it; it may be run again       done or ready
-    quit       end the session                                                 none
+    fork       before `run`: fork a process, which takes the next commands     forked
+    quit       end the session; after it, its parent answers                   ended
 
 A worker that profiles (`profile/launch.py`) answers `run` with `waits`, too: before each call it waits for
 
@@ -45,7 +46,7 @@ from . import slowdown
 from .forks import RETURN, Forks
 from .held import Held, Once, Repeated, Whole
 from .unchanged.used import Used
-from .variants import outcome
+from .variants import forking, outcome
 from .variants.child_plugins import Overrides
 from .variants.collected import (
     CHECKED,
@@ -73,6 +74,8 @@ _OPTIONS: Mapping[str, Any] = {
 }
 _OPERATIONS = "operations"
 """Marker of the suite's benchmarks."""
+_BETWEEN = ("collected", "forked", "done", "ended")
+"""Answers between two tests."""
 _SUITE = "gnnbench-suite"
 """Of the plugin of the suite that is a part of gnnbench."""
 _CHOICE = "gnnbench-choice"
@@ -93,11 +96,13 @@ class Worker(Overrides, Instrument):
         Args:
             terms: what `Child` was given: `pair` and `side`, which is 1 for the head, seed a simulated clock;
                 with `all`, all of gnnbench's benchmarks can run; with `apart`, each test runs in a fork of
-                this process, and so none depends on those before; with `recorded`, it notes what it uses.
+                this process, and so none depends on those before; with `recorded`, it notes what it uses;
+                with `forks`, the processes of pairs are forked from this one.
         """
         self._pair, self._side, self._apart = terms["pair"], terms["side"], terms["apart"]
         seeded = {"randomly_seed": self._pair, **({"gnn_all": True} if terms["all"] else {})}
         super().__init__({**_OPTIONS, **seeded})
+        self._is_parent = terms.get("forks", False)
         self._link, self._trees = link, trees
         self._used = Used(trees) if terms.get("recorded") else None
         self._codes: Sequence[Sequence[CodeType]] = ()
@@ -159,12 +164,14 @@ class Worker(Overrides, Instrument):
         items = {**{item.nodeid: item for item in session.items}, **left_out}
         declared = [name for name, item in items.items() if declares(item)]
         older = "" if config.pluginmanager.has_plugin(outcome.FIXTURES) else outcome.fixtures(config)
-        if self._apart:
+        if self._apart or self._is_parent:
             # Each fork would import them again, and an import of one changes what others execute.
             suite = config.pluginmanager.get_plugin(_SUITE)  # of this side's gnnbench
-            getattr(suite, "load_libraries", lambda _items: None)(session.items)
+            load = getattr(suite, "load_libraries", lambda _items, **_options: None)
+            load(session.items, every=self._apart)
         told = {
             "answer": "collected",
+            "why_no_forks": forking.why_not() if self._is_parent else "",
             "names": list(items),
             "declared": declared,
             "left_out": list(left_out),
@@ -178,6 +185,8 @@ class Worker(Overrides, Instrument):
         with seam.replaced(self._choose):
             try:
                 command = self._ask({**told, **self._more_told(session), **self._taken()})
+                while command["command"] == "fork":
+                    command = self._fork(config, command["pair"])
                 while command["command"] == "run":
                     item = items[command["name"]]
                     # With the parent as the next item, only the function-scoped fixtures are torn down: with
@@ -191,6 +200,19 @@ class Worker(Overrides, Instrument):
                 if not self.summarises:
                     config.pluginmanager.unregister(name="terminalreporter")
         return True
+
+    def _fork(self, config: pytest.Config, pair: int) -> dict[str, Any]:
+        """Fork a process for a pair; return the next command in it, and in this process after its end."""
+        if child := forking.fork():
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            return self._ask({"answer": "ended", "status": status})
+        self._forks.stay()
+        self._pair = self._seed = pair
+        conditions.seed(pair)
+        if hasattr(config.option, "randomly_seed"):
+            config.option.randomly_seed = pair
+        self._machine = _fake_machine(pair, self._side, self._slowdown)
+        return self._ask({"answer": "forked", "pid": os.getpid()})
 
     def _more_told(self, _session: pytest.Session) -> Mapping[str, Any]:
         """Return what else is told of what was collected."""
@@ -263,7 +285,7 @@ class Worker(Overrides, Instrument):
         except ClosedError:
             end_group()
         assert command is not None
-        if command["command"] == "quit" and answer["answer"] not in {"collected", "done"}:
+        if command["command"] == "quit" and answer["answer"] not in _BETWEEN:
             pytest.exit("the coordinator ended")
         if self._machine:
             self._machine.now_seconds = command.get("now") or 0.0

@@ -87,12 +87,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("device", [run.device], scope="session")
 
 
-def load_libraries(items: Iterable[pytest.Item]) -> None:
-    """Import the libraries that any of the suite's benchmarks may import when it runs."""
-    if any(map(owns, items)):
-        for name in PLATFORMS:
-            with suppress(Exception):  # it is not installed, or does not work; the test says so
-                platforms.load(name)
+def load_libraries(items: Iterable[pytest.Item], *, every: bool) -> None:
+    """Import what the suite's benchmarks import when they run: of every platform, or of those that run."""
+    named = {item.callspec.params["platform"] for item in items if owns(item) and hasattr(item, "callspec")}
+    for name in PLATFORMS if named and every else sorted(named):
+        with suppress(Exception):  # it is not installed, or does not work; the test says so
+            platforms.load(name)
 
 
 def _collect_error(mistake: str) -> Exception:

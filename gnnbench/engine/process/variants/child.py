@@ -16,13 +16,15 @@ from typing import Any, Self
 from ...ground.cpu import RealTime
 from ...ground.errors import one_line
 from ...ground.files import project, real_path
-from .command import END_SECONDS, end, wait
+from .command import END_SECONDS, end, kill_group, wait
 from .import_roots import Place, Trees
 from .pipe import ClosedError, GarbledError, Link
 
 SIDES = ("base", "head")
 _ALL = "--gnn-all"
 _DOING = {
+    "fork": "starting",
+    "quit": "ending",
     "run": "setting it up",
     "calibrate": "calibrating",
     "block": "timing",
@@ -99,6 +101,8 @@ class Child:
         self._log, self._side = log, side
         self._seen_bytes = 0
         self._doing = "starting"
+        self.fork: int | None = None
+        """The process id of its fork, which takes the commands; None: it has none."""
         theirs_read, write = os.pipe()
         read, theirs_write = os.pipe()
         token = secrets.token_hex(8) + " "
@@ -179,6 +183,11 @@ class Child:
                 if "answer" not in found:
                     keys = ascii(", ".join(found))[1:-1][:_LONGEST_LINE]
                     raise DiedError(self._side, f"sent an invalid answer while {self._doing}: {keys}")
+                self.fork = found.get("pid", self.fork)
+                if found["answer"] == "ended":
+                    self.fork = None
+                    if self._doing != _DOING["quit"]:
+                        raise self._died(found["status"])
                 return found
             if self._process.poll() is not None:
                 raise self._died()
@@ -196,6 +205,8 @@ class Child:
         if not self._open:
             return
         try:
+            if self.fork:
+                kill_group(self.fork)
             end(self._process, wait_seconds)
         finally:
             self._link.close()
@@ -212,8 +223,9 @@ class Child:
             self.quit()
         self.stop(_QUIT_SECONDS if kind is None else 0.0)
 
-    def _died(self) -> DiedError:
-        status = self.status()
+    def _died(self, status: int | None = None) -> DiedError:
+        """Return how it ended, or its fork with a status."""
+        status = self.status() if status is None else status
         if status is None:
             return DiedError(self._side, f"closed its end of the pipe while {self._doing}")
         if status < 0:

@@ -116,10 +116,10 @@ def end(process: subprocess.Popen[Any], wait_seconds: float = 0.0) -> None:
         if wait_seconds:
             wait(process, wait_seconds)
         if process.poll() is None:
-            _signal(process, signal.SIGTERM)
+            kill_group(process.pid, signal.SIGTERM)
             wait(process, END_SECONDS)
     finally:
-        _signal(process, signal.SIGKILL)
+        kill_group(process.pid)
         process.wait()
 
 
@@ -129,10 +129,10 @@ def wait(process: subprocess.Popen[Any], seconds: float) -> None:
         process.wait(seconds)
 
 
-def _signal(process: subprocess.Popen[Any], number: signal.Signals) -> None:
-    # Child processes of the suite may outlive the leader of the group.
+def kill_group(leader: int, number: signal.Signals = signal.SIGKILL) -> None:
+    """Send a signal to a process group; processes of the suite may outlive its leader."""
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
+        os.killpg(leader, number)
 
 
 def is_local(requirement: str) -> bool:

@@ -19,7 +19,7 @@ _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
 def begin() -> tuple[dict[str, Any], Link, Trees]:
     """Return what `Child` was given: the terms, the link to that process, and the trees, installed."""
     terms = json.loads(sys.argv.pop(1))
-    _die_with(terms["coordinator"])
+    die_with(terms["coordinator"])
     link = Link(terms["read"], terms["write"], terms["token"])
     if sys.path and not sys.path[0]:
         # As `python -m pytest` does where the project is.
@@ -54,8 +54,8 @@ def end_group() -> NoReturn:
     os._exit(1)
 
 
-def _die_with(coordinator: int) -> None:
-    """End this process when the coordinator ends, even while a benchmark hangs.
+def die_with(parent: int) -> None:
+    """End this process when the one that started it ends, even while a benchmark hangs.
 
     Works on Linux. Elsewhere, a child ends when it next waits for a command.
     """
@@ -64,9 +64,9 @@ def _die_with(coordinator: int) -> None:
     end = signal.SIGRTMAX - 1  # a suite hardly ever uses it
 
     def ended(_number: int, _frame: object) -> None:
-        if os.getppid() != coordinator:  # the signal also comes when only the starting thread ends
+        if os.getppid() != parent:  # the signal also comes when only the starting thread ends
             end_group()
 
     signal.signal(end, ended)
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, int(end))
-    ended(end, None)  # the coordinator may have ended already
+    ended(end, None)  # it may have ended already

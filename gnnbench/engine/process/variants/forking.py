@@ -1,0 +1,53 @@
+"""A process that has collected the suite, and forks processes that run it: what can be forked, and how."""
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+from . import startup
+
+_TASKS, _MAPS = Path("/proc/self/task"), Path("/proc/self/maps")
+_BLAS = ("libopenblas", "libscipy_openblas")
+"""Beginnings of names of libraries with a thread for each further core, which they start again in a fork."""
+_WAITING = ("pytest_rerunfailures",)
+"""Modules whose threads only wait for connections, and hold no lock meanwhile."""
+
+
+def why_not() -> str:
+    """Return why this process cannot be forked as if it were fresh; empty if it can.
+
+    A fork has one thread only. Other threads, such as OpenMP's after its first parallel region, would be
+    missing there, and a GPU cannot be used in a fork of a process that has used it.
+    """
+    if sys.platform != "linux":
+        return "forks need Linux"
+    torch = sys.modules.get("torch")
+    if torch and torch.cuda.is_available():
+        return "a GPU is here"
+    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    waiting = [thread for thread in others if _module(thread) in _WAITING]
+    if len(waiting) < len(others):
+        return "a thread runs"
+    threads = len(list(_TASKS.iterdir())) - len(waiting)
+    libraries = {line.split()[-1] for line in _MAPS.read_text().splitlines()}
+    blas = sum(Path(library).name.startswith(_BLAS) for library in libraries)
+    cores = len(os.sched_getaffinity(0))
+    return "a thread of a library runs" if threads > 1 + blas * (cores - 1) else ""
+
+
+def _module(thread: threading.Thread) -> str:
+    """Return the module of what a thread runs."""
+    return getattr(getattr(thread, "_target", None), "__module__", "")
+
+
+def fork() -> int:
+    """Fork this process. Returns 0 in the new one, which has a group of its own, and else its process id."""
+    parent = os.getpid()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if not pid:
+        os.setpgid(0, 0)
+        startup.die_with(parent)
+    return pid

@@ -1,0 +1,117 @@
+"""Pairs of processes that are forked from those which have collected the suite."""
+
+import random
+
+import pytest
+
+from gnnbench.engine.judge.visit import NotTimed, Visit
+from gnnbench.engine.process.pairs import Workers
+from gnnbench.engine.process.processes import PAIRS_OF_PARENTS, Setting, Shared, Terms
+from tests.compare.ab.workers import is_gone, prepared, write
+
+SUITE = """
+import os
+import random
+import threading
+import time
+import pytest
+
+BEFORE = os.getpid()
+CALLS = []
+
+@pytest.fixture(scope="session")
+def graph():
+    yield [1, 2]
+    print(os.getpid(), file=open("torn-down", "a"))
+
+def test_state(benchmark, graph):
+    CALLS.append(1)
+    print(os.getpid(), BEFORE, len(CALLS), random.random(), file=open("state", "a"))
+    benchmark(sum, graph)
+
+def test_dies(benchmark):
+    if os.path.exists("kill"):
+        os.kill(os.getpid(), 9)
+    benchmark(sum, [1])
+
+def test_hangs(benchmark):
+    while True:
+        time.sleep(1)
+"""
+SIDE = prepared(".")
+TERMS = Terms(SIDE, SIDE)
+
+
+def lines(folder, name):
+    return [line.split() for line in (folder / name).read_text().splitlines()]
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """What the pairs of a run share."""
+    folder = write(tmp_path, SUITE)
+    (folder / "logs").mkdir()
+    setting = Setting(arguments=("test_suite.py",), folder=folder, timeout_seconds=60, time_all=True)
+    shared = Shared(setting, folder / "logs", random.Random(0))
+    yield shared
+    if shared.parents:
+        shared.parents.stop()
+
+
+def visited(shared, name):
+    """Visit a benchmark in a new pair."""
+    with Workers(TERMS, shared) as pair:
+        return pair.visit(f"test_suite.py::test_{name}", 0.05)
+
+
+def test_each_pair_is_as_fresh_as_new_processes_but_for_what_they_import(shared):
+    count = 2 * PAIRS_OF_PARENTS
+    assert all(isinstance(visited(shared, "state"), Visit) for _ in range(count))
+    folder = shared.setting.folder
+    processes, parents, calls, drawn = zip(*lines(folder, "state"), strict=True)
+    assert len(set(processes)) == 2 * count
+    assert len(set(parents)) == 4
+    assert set(calls) == {"1"}
+    assert len(set(drawn)) == count
+    assert sorted(processes) == sorted(line[0] for line in lines(folder, "torn-down"))
+    assert not set(processes) & set(parents)
+
+
+@pytest.mark.parametrize(
+    "line", ["threading.Thread(target=time.sleep, args=(600,), daemon=True).start()", "torch.relu(LARGE)"]
+)
+def test_what_cannot_be_forked_has_processes_of_its_own(shared, line):
+    file = shared.setting.folder / "test_suite.py"
+    large = "import torch\ntorch.set_num_threads(2)\nLARGE = torch.ones(10**6)\n"
+    file.write_text(f"{file.read_text()}{large if 'torch' in line else ''}{line}\n")
+    assert all(isinstance(visited(shared, "state"), Visit) for _ in range(2))
+    assert "thread" in shared.why_no_forks
+    assert shared.parents is None
+    assert all(process == parent for process, parent, *_ in lines(shared.setting.folder, "state"))
+
+
+def test_a_fork_that_dies_is_named_and_the_next_pair_works(shared):
+    assert isinstance(visited(shared, "state"), Visit)
+    (shared.setting.folder / "kill").touch()
+    why = visited(shared, "dies")
+    assert isinstance(why, NotTimed)
+    assert why.kind == "died"
+    assert "was killed by SIGKILL" in why.text
+    (shared.setting.folder / "kill").unlink()
+    assert isinstance(visited(shared, "dies"), Visit)
+
+
+def test_a_fork_that_hangs_ends_with_its_parent(shared):
+    groups = []
+
+    def interrupted():
+        with Workers(TERMS, shared) as pair:
+            groups.extend(child.fork for child in pair.children.values())
+            pair.send("base", command="run", name="test_suite.py::test_hangs", seed=0)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert len(set(groups)) == 2
+    assert all(map(is_gone, groups))
+    assert shared.parents is None
