@@ -174,11 +174,7 @@ class Pairs(ExitStack):
         logs = self.enter_context(scratch())
         rng = random.Random(setting.seed)  # noqa: S311 - turns, not secrets
         self.shared, self._listener = Shared(setting, logs, rng), listener
-        self.callback(self._end_parents)
-
-    def _end_parents(self) -> None:
-        if self.shared.parents:
-            self.shared.parents.stop()
+        self.callback(self.shared.end_parents)
 
     @contextmanager
     def started(self, terms: Terms) -> Iterator[Workers]:

@@ -3,7 +3,7 @@
 import math
 import os
 import random
-from collections.abc import Callable, Collection, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ from ..ground.cpu import RealTime
 from ..ground.devices import why_no_cuda
 from ..judge.visit import Inspections, Size
 from ..measure.instructions.counting import Watched
-from .variants.child import SIDES, Child, DiedError
+from .variants.child import SIDES, Child, DiedError, Process
 from .variants.import_roots import Place
 from .variants.prepare import Prepared
 
@@ -53,7 +53,7 @@ class Setting:
 class Parents:
     """A process of each side that has collected the suite; each pair of processes is forked from them."""
 
-    children: dict[str, Child]
+    children: Mapping[str, Child]
     collected: dict[str, dict[str, Any]]
     """By side, what it says of the tests that it has collected."""
     loaded: dict[str, tuple[str, ...]]
@@ -101,9 +101,14 @@ class Shared:
         """Return the parents of the next pair of two sides; those that are used up, or others', are ended."""
         parents = self.parents
         if parents and (parents.sides != sides or parents.pairs >= PAIRS_OF_PARENTS):
-            self.parents = None
-            parents.stop()
+            self.end_parents()
         return self.parents
+
+    def end_parents(self) -> None:
+        """End the processes that pairs are forked from, if there are any."""
+        parents, self.parents = self.parents, None
+        if parents:
+            parents.stop()
 
     def left_seconds(self) -> float:
         """Return how much of the run's time is left; a simulated machine ends its time by itself."""
@@ -141,7 +146,7 @@ class Processes:
         shared.number += not terms.untimed
         self.number = 0 if terms.untimed else shared.number
         self._forks = not (terms.untimed or terms.counter or terms.spared or shared.why_no_forks)
-        self.children: dict[str, Child] = {}
+        self.children: dict[str, Process] = {}
         self.loaded: dict[str, tuple[str, ...]] = dict.fromkeys(SIDES, ())
         """By side, the top-level packages and modules that it has imported from its trees so far."""
 
@@ -161,40 +166,43 @@ class Processes:
 
     def start(self, sides: Collection[str] = SIDES) -> dict[str, dict[str, Any]]:
         """Start them; return by side what it says of the tests that it has collected."""
-        parents = self.shared.parents_of((self.terms.base, self.terms.head)) if self._forks else None
-        if parents is None:
-            for side in self.order():
-                if side in sides:
-                    self._launch(side, self._given[side])
-            seconds = self.shared.setting.timeout_seconds
-            answers = {side: self._answer(side, seconds) for side in self.order() if side in sides}
-            collected = {side: answers[side] for side in SIDES if side in sides}
-            if not self._forks:
-                return collected
-            self.shared.why_no_forks = next(
-                filter(None, (one["why_no_forks"] for one in answers.values())), ""
-            )
-            if self.shared.why_no_forks:
-                self._forks = False
-                return collected
-            given = self.terms.base, self.terms.head
-            parents = self.shared.parents = Parents({**self.children}, collected, {**self.loaded}, given)
-        self.children = {**parents.children}
-        self.loaded = {**parents.loaded}
-        for side in self.order():
-            self.send(side, command="fork", pair=self.number)
-        for side in self.order():
-            self.answer(side)
-        parents.pairs += 1
-        return parents.collected
+        shared, given = self.shared, (self.terms.base, self.terms.head)
+        parents = shared.parents_of(given) if self._forks else None
+        if parents:
+            self._fork(parents)
+            return parents.collected
+        children = {side: self._launched(side, self._given[side]) for side in self.order() if side in sides}
+        seconds = shared.setting.timeout_seconds
+        answers = {side: self._answer(side, seconds) for side in self.order() if side in sides}
+        collected = {side: answers[side] for side in SIDES if side in sides}
+        if self._forks:
+            shared.why_no_forks = next((why for one in answers.values() if (why := one["why_no_forks"])), "")
+            if not shared.why_no_forks:
+                shared.parents = Parents(children, collected, self.loaded, given)
+                self._fork(shared.parents)
+        return collected
 
-    def _launch(self, side: str, given: Prepared) -> None:
+    def _fork(self, parents: Parents) -> None:
+        """Fork both from their parents."""
+        self.children, self.loaded = {}, {**parents.loaded}
+        try:
+            for side in self.order():
+                seconds = self.shared.setting.timeout_seconds
+                self.children[side] = parents.children[side].fork(self.number, seconds)
+                self.answer(side)
+        except DiedError:
+            self.shared.end_parents()
+            raise
+        parents.pairs += 1
+
+    def _launched(self, side: str, given: Prepared) -> Child:
+        """Start a side in a process of its own."""
         setting, logs, watched = self.shared.setting, self.shared.logs, Watched({}, ())
         if self.terms.counter:
             files = logs / f"{side}-{self.number}"
             files.mkdir()
             watched = Watched.by_callgrind(files)
-        self.children[side] = Child(
+        child = self.children[side] = Child(
             setting.arguments,
             environment={_HASH_SEED: self._hash_seed, **watched.environment, **given.environment},
             trees=given.trees,
@@ -207,6 +215,7 @@ class Processes:
             apart=bool(self.terms.counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
             terms={"recorded": self.terms.untimed, "forks": self._forks},
         )
+        return child
 
     def ask_again(self, **command: Any) -> dict[str, Any]:
         """Let a second process of the base obey a command; it is started if none runs.
@@ -216,7 +225,7 @@ class Processes:
         """
         try:
             if BASE_AGAIN not in self.children:
-                self._launch(BASE_AGAIN, self.terms.base)
+                self._launched(BASE_AGAIN, self.terms.base)
                 self.answer(BASE_AGAIN)
             self.send(BASE_AGAIN, **command)
             return self.answer(BASE_AGAIN)
@@ -247,15 +256,7 @@ class Processes:
         return answer
 
     def stop(self, wait_seconds: float) -> None:
-        """End both, after letting them tear down for so long; their parents stay, if nothing went wrong."""
-        if self._forks and wait_seconds:
-            for side in SIDES:
-                self.send(side, command="quit")
-            for side in SIDES:
-                self._answer(side, wait_seconds)
-            self.children = {side: child for side, child in self.children.items() if side not in SIDES}
-        elif self._forks:
-            self.shared.parents = None
+        """End both, after letting them tear down for so long."""
         with ExitStack() as stack:
             for child in self.children.values():
                 stack.callback(child.stop, wait_seconds)

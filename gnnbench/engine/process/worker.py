@@ -12,8 +12,9 @@ Each command has one answer:
     save       write parts of that into files                                  saved or done
     block      copy the inputs and time some rounds, on one core               block or done
     next       run the test to its end, or leave it; it may be run again       done or ready
-    fork       before `run`: fork a process, which takes the next commands     forked
-    quit       end the session; after it, its parent answers                   ended
+    fork       before `run`: fork a process, which takes commands itself       forked
+    reap       tell how a fork has ended                                       reaped
+    quit       end the session                                                 none
 
 A worker that profiles (`profile/launch.py`) answers `run` with `waits`, too: before each call it waits for
 
@@ -32,6 +33,7 @@ import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from socket import socket
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -74,7 +76,7 @@ _OPTIONS: Mapping[str, Any] = {
 }
 _OPERATIONS = "operations"
 """Marker of the suite's benchmarks."""
-_BETWEEN = ("collected", "forked", "done", "ended")
+_BETWEEN = ("collected", "forked", "reaped", "done")
 """Answers between two tests."""
 _SUITE = "gnnbench-suite"
 """Of the plugin of the suite that is a part of gnnbench."""
@@ -103,6 +105,8 @@ class Worker(Overrides, Instrument):
         seeded = {"randomly_seed": self._pair, **({"gnn_all": True} if terms["all"] else {})}
         super().__init__({**_OPTIONS, **seeded})
         self._is_parent = terms.get("forks", False)
+        self._forking = socket(fileno=terms["forking"]) if self._is_parent else None
+        """Brings the pipes of forks."""
         self._link, self._trees = link, trees
         self._used = Used(trees) if terms.get("recorded") else None
         self._codes: Sequence[Sequence[CodeType]] = ()
@@ -185,8 +189,7 @@ class Worker(Overrides, Instrument):
         with seam.replaced(self._choose):
             try:
                 command = self._ask({**told, **self._more_told(session), **self._taken()})
-                while command["command"] == "fork":
-                    command = self._fork(config, command["pair"])
+                command = self._serve_forks(config, command)
                 while command["command"] == "run":
                     item = items[command["name"]]
                     # With the parent as the next item, only the function-scoped fixtures are torn down: with
@@ -201,18 +204,31 @@ class Worker(Overrides, Instrument):
                     config.pluginmanager.unregister(name="terminalreporter")
         return True
 
-    def _fork(self, config: pytest.Config, pair: int) -> dict[str, Any]:
-        """Fork a process for a pair; return the next command in it, and in this process after its end."""
-        if child := forking.fork():
-            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            return self._ask({"answer": "ended", "status": status})
+    def _serve_forks(self, config: pytest.Config, command: dict[str, Any]) -> dict[str, Any]:
+        """Fork processes while these are asked for; return the next command, also in a fork."""
+        while command["command"] in ("fork", "reap"):
+            if command["command"] == "reap":
+                status = forking.reap(command["pid"], command["seconds"])
+                command = self._ask({"answer": "reaped", "status": status})
+                continue
+            assert self._forking
+            pid, link = forking.fork(self._forking, command["token"])
+            if link:
+                return self._begin(config, command["pair"], link)
+            command = self._ask({"answer": "forked", "pid": pid})
+        return command
+
+    def _begin(self, config: pytest.Config, pair: int, link: Link) -> dict[str, Any]:
+        """Begin in a fork as a fresh process would, and return the next command."""
+        self._link.close()
+        self._link = link
         self._forks.stay()
         self._pair = self._seed = pair
         conditions.seed(pair)
         if hasattr(config.option, "randomly_seed"):
             config.option.randomly_seed = pair
         self._machine = _fake_machine(pair, self._side, self._slowdown)
-        return self._ask({"answer": "forked", "pid": os.getpid()})
+        return self._ask({"answer": "forked"})
 
     def _more_told(self, _session: pytest.Session) -> Mapping[str, Any]:
         """Return what else is told of what was collected."""

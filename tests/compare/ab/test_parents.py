@@ -54,8 +54,7 @@ def shared(tmp_path):
     setting = Setting(arguments=("test_suite.py",), folder=folder, timeout_seconds=60, time_all=True)
     shared = Shared(setting, folder / "logs", random.Random(0))
     yield shared
-    if shared.parents:
-        shared.parents.stop()
+    shared.end_parents()
 
 
 def visited(shared, name):
@@ -101,12 +100,12 @@ def test_a_fork_that_dies_is_named_and_the_next_pair_works(shared):
     assert isinstance(visited(shared, "dies"), Visit)
 
 
-def test_a_fork_that_hangs_ends_with_its_parent(shared):
+def test_a_fork_that_hangs_is_ended(shared):
     groups = []
 
     def interrupted():
         with Workers(TERMS, shared) as pair:
-            groups.extend(child.fork for child in pair.children.values())
+            groups.extend(child.pid for child in pair.children.values())
             pair.send("base", command="run", name="test_suite.py::test_hangs", seed=0)
             raise KeyboardInterrupt
 
@@ -114,4 +113,4 @@ def test_a_fork_that_hangs_ends_with_its_parent(shared):
         interrupted()
     assert len(set(groups)) == 2
     assert all(map(is_gone, groups))
-    assert shared.parents is None
+    assert isinstance(visited(shared, "state"), Visit)

@@ -7,16 +7,18 @@ import secrets
 import signal
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from socket import send_fds, socketpair
 from types import TracebackType
 from typing import Any, Self
 
 from ...ground.cpu import RealTime
 from ...ground.errors import one_line
 from ...ground.files import project, real_path
-from .command import END_SECONDS, end, kill_group, wait
+from .command import END_SECONDS, kill_group, wait
 from .import_roots import Place, Trees
 from .pipe import ClosedError, GarbledError, Link
 
@@ -24,7 +26,7 @@ SIDES = ("base", "head")
 _ALL = "--gnn-all"
 _DOING = {
     "fork": "starting",
-    "quit": "ending",
+    "reap": "waiting for its fork",
     "run": "setting it up",
     "calibrate": "calibrating",
     "block": "timing",
@@ -72,91 +74,36 @@ class DiedError(Exception):
         self.side = side
 
 
-class Child:
-    """A pytest process of one side, leader of its own session and process group."""
+class Process(ABC):
+    """A process of one side that takes commands, and leads its own process group."""
 
-    def __init__(
-        self,
-        arguments: Sequence[str],
-        *,
-        environment: Mapping[str, str],
-        trees: Sequence[Path],
-        folder: Path,
-        log: Path,
-        places: Sequence[Place] = (),
-        pair: int = 0,
-        side: str = "",
-        under: Sequence[str] = (),
-        apart: bool = False,
-        module: str = "engine.process.worker",
-        terms: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Start the process. The calling thread must live as long as the process.
-
-        Args:
-            trees: import roots that precede all others; the first that has a package wins.
-            under: the command that runs Python, with its arguments; empty: none.
-            apart: whether each test runs in a fork of the process that has collected them.
-        """
-        self._log, self._side = log, side
+    def __init__(self, side: str, log: Path, link: Link) -> None:
+        self._side, self._log, self._link = side, log, link
         self._seen_bytes = 0
         self._doing = "starting"
-        self.fork: int | None = None
-        """The process id of its fork, which takes the commands; None: it has none."""
-        theirs_read, write = os.pipe()
-        read, theirs_write = os.pipe()
-        token = secrets.token_hex(8) + " "
-        self._link = Link(read, write, token)
-        python = [
-            *under,
-            sys.executable,
-            "-c",
-            _BOOT.replace("MODULE", module),
-            os.path.join(_PACKAGE.parent, ".", _PACKAGE.name, "__init__.py"),  # noqa: PTH118 - which keeps "."
-        ]
-        given = {
-            "read": theirs_read,
-            "write": theirs_write,
-            "token": token,
-            "coordinator": os.getpid(),
-            "trees": str(log.with_suffix(".trees")),
-            "pair": pair,
-            "side": int(side == SIDES[1]),
-            # A variant may have an older gnnbench, which does not know the option.
-            "all": _ALL in arguments,
-            "apart": apart,
-            **(terms or {}),
-        }
-        try:
-            Trees(list(map(str, trees)), places, str(real_path(project(folder)))).save(given["trees"])
-            with log.open("wb") as output:
-                self._process = subprocess.Popen(  # noqa: S603
-                    [*python, json.dumps(given), *(word for word in arguments if word != _ALL)],
-                    cwd=folder,
-                    env=_environment(environment),
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    pass_fds=(theirs_read, theirs_write),
-                    start_new_session=True,
-                )
-        except BaseException:
-            self._link.close()
-            raise
-        finally:
-            os.close(theirs_read)
-            os.close(theirs_write)
         self._open = True
 
     @property
+    @abstractmethod
     def pid(self) -> int:
         """The process id, which is also the id of the process group."""
-        return self._process.pid
 
-    def status(self) -> int | None:
-        """Return its exit status, which is negative if a signal killed it; None: it does not end."""
-        wait(self._process, END_SECONDS)
-        return self._process.poll()
+    @abstractmethod
+    def status(self, wait_seconds: float = END_SECONDS) -> int | None:
+        """Return its exit status, which is negative if a signal killed it; None if it does not end."""
+
+    def stop(self, wait_seconds: float = 0.0) -> None:
+        """End it and all processes that it started; after `quit`, first wait for it to end by itself."""
+        if not self._open:
+            return
+        try:
+            if self.status(wait_seconds) is None:
+                kill_group(self.pid, signal.SIGTERM)
+                self.status()
+        finally:
+            kill_group(self.pid)
+            self._link.close()
+            self._open = False
 
     def send(self, command: Mapping[str, Any]) -> None:
         """Send a command without waiting for the answer."""
@@ -183,13 +130,8 @@ class Child:
                 if "answer" not in found:
                     keys = ascii(", ".join(found))[1:-1][:_LONGEST_LINE]
                     raise DiedError(self._side, f"sent an invalid answer while {self._doing}: {keys}")
-                self.fork = found.get("pid", self.fork)
-                if found["answer"] == "ended":
-                    self.fork = None
-                    if self._doing != _DOING["quit"]:
-                        raise self._died(found["status"])
                 return found
-            if self._process.poll() is not None:
+            if self.status(0.0) is not None:
                 raise self._died()
             if left <= 0:
                 raise DiedError(self._side, f"did not answer for {timeout_seconds:g} s while {self._doing}")
@@ -199,18 +141,6 @@ class Child:
         if self._open:
             with suppress(ClosedError):
                 self._link.send({"command": "quit"})
-
-    def stop(self, wait_seconds: float = 0.0) -> None:
-        """End it and all processes that it started; after `quit`, first wait for it to end by itself."""
-        if not self._open:
-            return
-        try:
-            if self.fork:
-                kill_group(self.fork)
-            end(self._process, wait_seconds)
-        finally:
-            self._link.close()
-            self._open = False
 
     def __enter__(self) -> Self:
         return self
@@ -223,9 +153,8 @@ class Child:
             self.quit()
         self.stop(_QUIT_SECONDS if kind is None else 0.0)
 
-    def _died(self, status: int | None = None) -> DiedError:
-        """Return how it ended, or its fork with a status."""
-        status = self.status() if status is None else status
+    def _died(self) -> DiedError:
+        status = self.status()
         if status is None:
             return DiedError(self._side, f"closed its end of the pipe while {self._doing}")
         if status < 0:
@@ -251,6 +180,136 @@ class Child:
         reasons = [line for line in lines if _REASON.match(line)]
         line = (reasons or lines or [""])[-1]
         return one_line(line)[:_LONGEST_LINE]
+
+
+class Child(Process):
+    """A pytest process of one side, started in a session of its own."""
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        trees: Sequence[Path],
+        folder: Path,
+        log: Path,
+        places: Sequence[Place] = (),
+        pair: int = 0,
+        side: str = "",
+        under: Sequence[str] = (),
+        apart: bool = False,
+        module: str = "engine.process.worker",
+        terms: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Start the process. The calling thread must live as long as the process.
+
+        Args:
+            trees: import roots that precede all others; the first that has a package wins.
+            under: the command that runs Python, with its arguments; empty: none.
+            apart: whether each test runs in a fork of the process that has collected them.
+        """
+        (theirs_read, theirs_write), link = _pipes()
+        super().__init__(side, log, link)
+        self._forking, theirs_forking = socketpair()
+        python = [
+            *under,
+            sys.executable,
+            "-c",
+            _BOOT.replace("MODULE", module),
+            os.path.join(_PACKAGE.parent, ".", _PACKAGE.name, "__init__.py"),  # noqa: PTH118 - which keeps "."
+        ]
+        given = {
+            "read": theirs_read,
+            "write": theirs_write,
+            "token": link.token,
+            "forking": theirs_forking.fileno(),
+            "coordinator": os.getpid(),
+            "trees": str(log.with_suffix(".trees")),
+            "pair": pair,
+            "side": int(side == SIDES[1]),
+            # A variant may have an older gnnbench, which does not know the option.
+            "all": _ALL in arguments,
+            "apart": apart,
+            **(terms or {}),
+        }
+        try:
+            Trees(list(map(str, trees)), places, str(real_path(project(folder)))).save(given["trees"])
+            with log.open("wb") as output:
+                self._process = subprocess.Popen(  # noqa: S603
+                    [*python, json.dumps(given), *(word for word in arguments if word != _ALL)],
+                    cwd=folder,
+                    env=_environment(environment),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    pass_fds=(theirs_read, theirs_write, theirs_forking.fileno()),
+                    start_new_session=True,
+                )
+        except BaseException:
+            self._link.close()
+            raise
+        finally:
+            os.close(theirs_read)
+            os.close(theirs_write)
+            theirs_forking.close()
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def status(self, wait_seconds: float = END_SECONDS) -> int | None:
+        """Return its exit status."""
+        wait(self._process, wait_seconds)
+        return self._process.poll()
+
+    def stop(self, wait_seconds: float = 0.0) -> None:
+        """End it, and forget its process id."""
+        super().stop(wait_seconds)
+        self._process.wait()
+        self._forking.close()
+
+    def fork(self, pair: int, timeout_seconds: float) -> "Forked":
+        """Return a new fork of it, for a pair of processes; its first answer is `forked`."""
+        theirs, link = _pipes()
+        try:
+            self.send({"command": "fork", "pair": pair, "token": link.token})
+            send_fds(self._forking, [b"f"], theirs)
+            return Forked(self, self.answer(timeout_seconds)["pid"], self._side, self._log, link)
+        except BaseException:
+            link.close()
+            raise
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+
+
+class Forked(Process):
+    """A fork of a pytest process that has collected the suite and run no test."""
+
+    def __init__(self, parent: Child, pid: int, side: str, log: Path, link: Link) -> None:
+        super().__init__(side, log, link)
+        self._parent, self._pid = parent, pid
+        self._status: int | None = None
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._pid
+
+    def status(self, wait_seconds: float = END_SECONDS) -> int | None:
+        """Return its exit status, which its parent knows."""
+        if self._status is None:
+            self._parent.send({"command": "reap", "pid": self._pid, "seconds": wait_seconds})
+            self._status = self._parent.answer(wait_seconds + END_SECONDS)["status"]
+        return self._status
+
+
+def _pipes() -> tuple[tuple[int, int], Link]:
+    """Return what a process reads from and writes to, and this process's end."""
+    theirs_read, write = os.pipe()
+    read, theirs_write = os.pipe()
+    return (theirs_read, theirs_write), Link(read, write, secrets.token_hex(8) + " ")
 
 
 def signal_name(number: int) -> str:

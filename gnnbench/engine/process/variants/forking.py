@@ -3,10 +3,15 @@
 import os
 import sys
 import threading
+import time
 from pathlib import Path
+from socket import recv_fds, socket
 
+from ...ground.cpu import RealTime
 from . import startup
+from .pipe import Link
 
+_TICK_SECONDS = 0.005
 _TASKS, _MAPS = Path("/proc/self/task"), Path("/proc/self/maps")
 _BLAS = ("libopenblas", "libscipy_openblas")
 """Beginnings of names of libraries with a thread for each further core, which they start again in a fork."""
@@ -41,13 +46,36 @@ def _module(thread: threading.Thread) -> str:
     return getattr(getattr(thread, "_target", None), "__module__", "")
 
 
-def fork() -> int:
-    """Fork this process. Returns 0 in the new one, which has a group of its own, and else its process id."""
+def fork(forking: socket, token: str) -> tuple[int, Link | None]:
+    """Fork this process; the fork leads a group of its own.
+
+    Args:
+        forking: brings the two ends of the pipes that the fork reads from and writes to.
+
+    Returns:
+        In this process, the process id of the fork, and None; in the fork, 0 and its link to the coordinator.
+    """
     parent = os.getpid()
+    _, (read, write), *_ = recv_fds(forking, 1, 2)
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
     if not pid:
         os.setpgid(0, 0)
         startup.die_with(parent)
-    return pid
+        return pid, Link(read, write, token)
+    os.close(read)
+    os.close(write)
+    return pid, None
+
+
+def reap(pid: int, seconds: float) -> int | None:
+    """Return the exit status of a fork; None if it does not end within so many seconds."""
+    end = RealTime.seconds() + seconds
+    while True:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        if RealTime.seconds() >= end:
+            return None
+        time.sleep(_TICK_SECONDS)

@@ -38,7 +38,7 @@ class Link:
         for descriptor in (read, write):
             os.set_inheritable(descriptor, False)  # the suite's child processes must not keep the pipes open
         self._read, self._write = read, write
-        self._token = token.encode()
+        self.token, self._token = token, token.encode()
         self._buffer = b""
 
     def send(self, message: Mapping[str, Any]) -> None:
