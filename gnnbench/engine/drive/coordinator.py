@@ -1,6 +1,7 @@
 """Runs pairs of processes until all benchmarks are decided or the budget is spent."""
 
 import math
+import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,8 +13,9 @@ from ..ground.cpu import ContentionWatch, RealTime
 from ..ground.shard import Shard
 from ..judge.allowed import Allowed
 from ..judge.comparison import Agreement, Compared, Comparison
+from ..judge.control import Control, control, withheld
 from ..judge.schedule import SAME_CODE as UNTIMED
-from ..judge.schedule import Decision, Schedule
+from ..judge.schedule import Decision, Plan, Schedule
 from ..judge.verdict import Judgement, Thresholds
 from ..judge.visit import Inspections, NotTimed, Pair, Visit, sample
 from ..process.pairs import NotStartedError, Pairs, Watcher
@@ -145,7 +147,7 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
         "ab",
         Side.of(base),
         Side.of(head),
-        Comparison(session.rows()),
+        Comparison(withheld(session.rows(), session.control)),
         setting.thresholds,
         asdict(environment.collect(setting.folder)),
         RealTime.seconds() - start,
@@ -155,6 +157,7 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
         (*session.notes, *session.judging.notes(), *left_out.several(pairs.shared.several)),
         session.repeat(),
         session.judging.schedule.needed_seconds,
+        control=session.control,
     )
 
 
@@ -191,6 +194,9 @@ class _Session:
         """Of no benchmarks, until they are inspected."""
         self.notes: list[str] = []
         self._suite = Suite()
+        self._visits = 0
+        self._controls: list[Visit] = []
+        self._rng = random.Random(setting.seed)  # noqa: S311 - turns, not secrets
 
     def inspect(self) -> None:
         """Inspect the benchmarks, for at most a half of the time; then it is known which must be timed."""
@@ -249,11 +255,27 @@ class _Session:
         for name, why in confirmed(self._terms, self._pairs.shared, self._watcher, alone).items():
             self.judging.take(name, why)
         self.judging.add(found)
+        self._control(plan, found.visits)
         self.judging.schedule.spend(RealTime.seconds() - start)
         if line := self.judging.schedule.forecast():
             self._watcher.say(line)
         self._update()
         return True
+
+    def _control(self, plan: Plan, visits: Mapping[str, Visit]) -> None:
+        """Time the base of a benchmark against itself, as often as the square root of the visits so far."""
+        self._visits += len(visits)
+        if not visits or len(self._controls) + 1 >= math.sqrt(self._visits):
+            return
+        name = self._rng.choice(list(visits))
+        visit = self._pairs.control(self._terms, name, plan.seconds[name], plan.longest_seconds)
+        if visit:
+            self._controls.append(visit)
+
+    @property
+    def control(self) -> Control | None:
+        """What the base is against itself. None if too few visits were controls."""
+        return control(self._controls)
 
     def _update(self) -> None:
         schedule = self.judging.schedule

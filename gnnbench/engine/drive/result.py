@@ -1,5 +1,6 @@
 """The result of `gnnbench ab` or `gnnbench compare`, which is saved as JSON and read again."""
 
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from ..ground.codec import Level, NotNegative
 from ..ground.cpu import CONTENDED
 from ..ground.settings import Settings
 from ..judge.comparison import Compared, Comparison
+from ..judge.control import Control
 from ..judge.verdict import Thresholds
 from ..process.variants.prepare import Prepared
 from ..store.run_file import RunFile
@@ -99,6 +101,8 @@ class Result:
     """What commands need that time the benchmarks again; None: unknown."""
     needed_seconds: float = 0.0
     """Time for the pairs that a verdict needs at least, of all benchmarks, by the costs so far; not saved."""
+    control: Control | None = None
+    """The base against itself, in some pairs. None: too few, or none could be made."""
     path: Path = Path()
     """Where it is saved; empty: nowhere."""
 
@@ -114,15 +118,32 @@ class Result:
         return replace(self, comparison=found, notes=(*self.notes, *lines))
 
     def all_notes(self) -> tuple[str, ...]:
-        """Return the notes, with one if other programs used much CPU time and benchmarks are undecided."""
+        """Return the notes, and those on what the run could see, and on how busy the machine was."""
+        return (*self.notes, *filter(None, (self._power(), self._busy())))
+
+    def _power(self) -> str:
+        """Return which slowdowns the run could see, and what the base is against itself; empty if unknown."""
+        if self.command != "ab":
+            return ""
+        effects = [
+            effect for row in self.rows if (effect := row.judgement.minimum_detectable_effect) is not None
+        ]
+        if not effects:
+            return ""
+        median, worst = units.fraction(statistics.median(effects)), units.fraction(max(effects))
+        of_all = f"{median} (median of {len(effects)}), {worst} at worst" if len(effects) > 1 else median
+        control = f"; {self.control.text}" if self.control else ""
+        return f"this run could see a slowdown of {of_all}{control}"
+
+    def _busy(self) -> str:
+        """Return that other programs used much CPU time, if benchmarks are undecided; empty otherwise."""
         count = sum(row.judgement.verdict == "undecided" for row in self.rows)
         share = self.contention_share or 0.0
         if not count or share <= CONTENDED:
-            return self.notes
+            return ""
         whose = f"{units.count(count, 'benchmark')} {'is' if count == 1 else 'are'} undecided"
         used = units.fraction(share)
-        busy = f"the machine was busy: other programs used {used} of its CPU time, maybe why {whose}"
-        return (*self.notes, busy)
+        return f"the machine was busy: other programs used {used} of its CPU time, maybe why {whose}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form, see docs/formats.md."""
@@ -140,6 +161,7 @@ class Result:
             "summary": dict(sorted(verdicts.items())),
             "seconds": self.seconds and round(self.seconds, 3),
             "contention_share": self.contention_share,
+            "control": codec.encode(self.control),
             "interrupted": self.interrupted,
             "shard": self.shard,
             "notes": list(self.notes),
@@ -197,6 +219,7 @@ class SavedResult:
     environment: Mapping[str, Any] | None = None
     seconds: NotNegative | None = None
     contention_share: NotNegative | None = None
+    control: Control | None = None
     interrupted: bool = False
     shard: str | None = None
     notes: tuple[str, ...] = ()
@@ -227,5 +250,6 @@ def parse(path: Path, content: Any) -> Result:
         saved.shard,
         saved.notes,
         saved.repeat,
+        control=saved.control,
         path=path,
     )

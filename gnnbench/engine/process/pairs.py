@@ -14,7 +14,7 @@ from ..ground.files import check_room, scratch
 from ..judge.schedule import Decision, Plan
 from ..judge.visit import Inspections, NotTimed, Pair, Visit
 from ..measure.instructions.counting import Instructions
-from .processes import Processes, Setting, Shared, Terms
+from .processes import Parents, Processes, Setting, Shared, Terms
 from .turns import Turns, joined
 from .unchanged.crossings import data_read, notes_on, why_incomparable
 from .variants.child import SIDES, DiedError
@@ -46,9 +46,9 @@ class Workers(Processes):
     On exit, they have ended, whatever happened.
     """
 
-    def __init__(self, terms: Terms, shared: Shared) -> None:
+    def __init__(self, terms: Terms, shared: Shared, parents: Parents | None = None) -> None:
         self.begin_seconds = RealTime.seconds()
-        super().__init__(terms, shared)
+        super().__init__(terms, shared, parents)
         self._differing = differing(terms.base.places, terms.head.places)
         # Separate from `rng`: the number of draws depends on the machine.
         self._core_rng = random.Random(shared.rng.randrange(2**32))  # noqa: S311 - turns, not secrets
@@ -245,6 +245,16 @@ class Pairs(ExitStack):
         if (visits or failures) and not terms.spared:
             workers.check_trees()
         return workers, Pair(price, visits, failures, settled_seconds)
+
+    def control(self, terms: Terms, name: str, seconds: float, longest_seconds: float) -> Visit | None:
+        """Time the base of a benchmark against itself, in two forks. Returns None if that is not possible."""
+        if not self.shared.parents:
+            return None
+        self._listener.step(f"{terms.about}timing the base against itself, for {seconds:.1f} s: {name}")
+        terms = replace(terms, head=terms.base)
+        with Workers(terms, self.shared, self.shared.parents.of_base()) as workers:
+            result = None if workers.broken else workers.visit(name, seconds, longest_seconds)
+        return result if isinstance(result, Visit) else None
 
     def _passed(self) -> float:
         """Return seconds, those of a simulated machine included."""

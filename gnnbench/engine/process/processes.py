@@ -61,6 +61,16 @@ class Parents:
     pairs: int = 0
     """How many pairs were forked."""
 
+    def of_base(self) -> "Parents":
+        """Return the base's as the parents of both sides."""
+        base, _ = SIDES
+        return Parents(
+            dict.fromkeys(SIDES, self.children[base]),
+            dict.fromkeys(SIDES, self.collected[base]),
+            dict.fromkeys(SIDES, self.loaded[base]),
+            (self.sides[0], self.sides[0]),
+        )
+
     def stop(self) -> None:
         """End them."""
         with ExitStack() as stack:
@@ -138,7 +148,9 @@ class Terms:
 class Processes:
     """The processes of both sides."""
 
-    def __init__(self, terms: Terms, shared: Shared) -> None:
+    def __init__(self, terms: Terms, shared: Shared, parents: Parents | None = None) -> None:
+        """Prepare them; they are forked from the given parents, or else from those of the sides."""
+        self._parents = parents
         self.terms, self.shared = terms, shared
         self._given = dict(zip(SIDES, (terms.base, terms.head), strict=True))
         # Both sides iterate over sets in the same order, unless the user sets a hash seed.
@@ -167,7 +179,7 @@ class Processes:
     def start(self, sides: Collection[str] = SIDES) -> dict[str, dict[str, Any]]:
         """Start them; return by side what it says of the tests that it has collected."""
         shared, given = self.shared, (self.terms.base, self.terms.head)
-        parents = shared.parents_of(given) if self._forks else None
+        parents = self._parents or (shared.parents_of(given) if self._forks else None)
         if parents:
             self._fork(parents)
             return parents.collected
@@ -188,7 +200,7 @@ class Processes:
         try:
             for side in self.order():
                 seconds = self.shared.setting.timeout_seconds
-                self.children[side] = parents.children[side].fork(self.number, seconds)
+                self.children[side] = parents.children[side].fork(self.number, SIDES.index(side), seconds)
                 self.answer(side)
         except DiedError:
             self.shared.end_parents()

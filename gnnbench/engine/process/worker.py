@@ -82,8 +82,9 @@ _SUITE = "gnnbench-suite"
 """Of the plugin of the suite that is a part of gnnbench."""
 _CHOICE = "gnnbench-choice"
 """Of gnnbench's plugin on this side: which benchmarks run."""
-_PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout")
-"""Plugins that write to the caller's tree, or that end a benchmark which waits for its next command."""
+_PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout", "unraisableexception", "threadexception")
+"""Plugins that write to the caller's tree, end a benchmark which waits for its next command, or collect
+garbage several times at the end, which takes seconds with torch."""
 
 
 class Worker(Overrides, Instrument):
@@ -214,11 +215,11 @@ class Worker(Overrides, Instrument):
             assert self._forking
             pid, link = forking.fork(self._forking, command["token"])
             if link:
-                return self._begin(config, command["pair"], link)
+                return self._begin(config, command["pair"], command["number"], link)
             command = self._ask({"answer": "forked", "pid": pid})
         return command
 
-    def _begin(self, config: pytest.Config, pair: int, link: Link) -> dict[str, Any]:
+    def _begin(self, config: pytest.Config, pair: int, number: int, link: Link) -> dict[str, Any]:
         """Begin in a fork as a fresh process would, and return the next command."""
         self._link.close()
         self._link = link
@@ -227,7 +228,7 @@ class Worker(Overrides, Instrument):
         conditions.seed(pair)
         if hasattr(config.option, "randomly_seed"):
             config.option.randomly_seed = pair
-        self._machine = _fake_machine(pair, self._side, self._slowdown)
+        self._machine = _fake_machine(pair, self._side, self._slowdown, number)
         return self._ask({"answer": "forked"})
 
     def _more_told(self, _session: pytest.Session) -> Mapping[str, Any]:
@@ -365,10 +366,11 @@ def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
     run(trees, Worker(terms, link, trees))
 
 
-def _fake_machine(pair: int, side: int, slower: float) -> "FakeMachine | None":
+def _fake_machine(pair: int, side: int, slower: float, number: int | None = None) -> "FakeMachine | None":
     """Return the simulated machine if GNNBENCH_FAKE_CLOCK asks for one.
 
-    Both sides of a pair share the drift, but not the noise. True times are longer by the fraction `slower`.
+    Both processes of a pair share the drift, but not the noise. True times are longer by the fraction
+    `slower`. The number of the process in its pair is that of its side, but in a control.
     """
     text = os.environ.get(_FAKE_CLOCK)
     if not text:
@@ -381,7 +383,7 @@ def _fake_machine(pair: int, side: int, slower: float) -> "FakeMachine | None":
         machine = FakeMachine.parse(f"{int(seed) + pair}{colon}{file}" if seed.isdecimal() else text)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
-    machine.seed = 2 * machine.seed + side
+    machine.seed = 2 * machine.seed + (side if number is None else number)
     truths = {**machine.truths, **machine.of_base} if side == 0 else machine.truths
     machine.truths = {
         name: replace(truth, seconds=truth.seconds * (1 + slower)) for name, truth in truths.items()

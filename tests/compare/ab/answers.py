@@ -105,6 +105,7 @@ def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides
         "refused": {},
         "notes": [],
         "excluded": [],
+        "why_no_forks": "it is simulated",
         "places": [],
         "folders": ["."],
         "rootdir": ".",

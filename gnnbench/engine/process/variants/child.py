@@ -269,11 +269,11 @@ class Child(Process):
         self._process.wait()
         self._forking.close()
 
-    def fork(self, pair: int, timeout_seconds: float) -> "Forked":
-        """Return a new fork of it, for a pair of processes; its first answer is `forked`."""
+    def fork(self, pair: int, number: int, timeout_seconds: float) -> "Forked":
+        """Return a new fork of it, the process 0 or 1 of a pair; its first answer is `forked`."""
         theirs, link = _pipes()
         try:
-            self.send({"command": "fork", "pair": pair, "token": link.token})
+            self.send({"command": "fork", "pair": pair, "number": number, "token": link.token})
             send_fds(self._forking, [b"f"], theirs)
             return Forked(self, self.answer(timeout_seconds)["pid"], self._side, self._log, link)
         except BaseException:

@@ -1,0 +1,69 @@
+"""The control of a run: the base, timed against itself in some of the pairs."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import special
+
+from ..ground import units
+from ..ground.codec import Count, Positive
+from .comparison import Compared
+from .evidence import USUAL_PAIR_VARIANCE
+from .visit import Visit, sample
+
+LEVEL = 0.99
+_FEWEST = 3
+
+
+@dataclass(frozen=True)
+class Control:
+    """The ratio of the base's times in two of its own processes, over all benchmarks that had a control."""
+
+    visits: Count
+    ratio: Positive
+    low: Positive
+    """Lower bound of the interval at LEVEL; `high` is the upper one."""
+    high: Positive
+
+    @property
+    def fails(self) -> bool:
+        """Whether the run measures a difference between identical code."""
+        return not self.low <= 1 <= self.high
+
+    @property
+    def text(self) -> str:
+        """`control 1.00 (0.99-1.01)`."""
+        return f"control {units.ratio(self.ratio)} ({units.interval(self.low, self.high)})"
+
+
+def control(visits: Sequence[Visit]) -> Control | None:
+    """Return the weighted mean ratio, with Student's interval. Returns None for fewer than three visits.
+
+    The weights are the reciprocals of the expected variances: between pairs, and within the visit.
+    """
+    samples = [sample(visit) for visit in visits]
+    noises = np.nan_to_num([float(row.noise[1, 1]) for row in samples])
+    if len(samples) < _FEWEST:
+        return None
+    weights = 1 / (USUAL_PAIR_VARIANCE + noises)
+    logs = np.array([row.turns for row in samples])
+    mean = float(np.average(logs, weights=weights))
+    freedom = len(logs) - 1
+    variance = float((weights * (logs - mean) ** 2).sum() / freedom / weights.sum())
+    margin = -float(special.stdtrit(freedom, (1 - LEVEL) / 2)) * math.sqrt(variance)
+    return Control(len(logs), math.exp(mean), math.exp(mean - margin), math.exp(mean + margin))
+
+
+def withheld(rows: Sequence[Compared], found: Control | None) -> list[Compared]:
+    """Return the benchmarks of a run; if its control fails, without the verdicts that came from time."""
+    if not (found and found.fails):
+        return [*rows]
+    reason = f"this run differs from itself: {found.text}; repeat it on a quiet machine"
+    return [
+        replace(row, judgement=replace(row.judgement, verdict="undecided", reason=reason))
+        if row.judgement.low is not None
+        else row
+        for row in rows
+    ]
