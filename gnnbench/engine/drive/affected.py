@@ -8,7 +8,7 @@ from typing import Any
 from ..ground import codec
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
-from ..judge.visit import Inspections, NotTimed, Status
+from ..judge.visit import Inspections, Status
 from ..process.pairs import Pairs
 from ..process.processes import Setting, Terms
 from ..process.variants import outcome
@@ -73,19 +73,20 @@ def run(
     with Pairs(setting, listener) as pairs:
         inspecting = Inspecting(pairs, Terms(base, head), listener, choose)
         inspecting.run()
-    found = inspecting.found
-    benchmarks = {
-        name: Inspections(failed=one.text) if isinstance(one, NotTimed) else one
-        for name, one in found.items()
-        if not isinstance(one, NotTimed) or one.kind in ("died", "incomparable", "head fails", "failed")
-    }
+    inspected = [trial for trial in inspecting.trials.values() if trial.is_inspected]
+    benchmarks, skipped = {}, []
+    for trial in inspected:
+        why = trial.not_timed
+        if not why:
+            benchmarks[trial.name] = trial.inspections or Inspections()
+        elif why.kind in ("died", "incomparable", "head fails", "failed"):
+            benchmarks[trial.name] = Inspections(failed=why.text)
+        else:
+            skipped.append(why.text)
     notes = [*inspecting.suite.notes(all_named=only is not None), *inspecting.notes()]
-    notes += dict.fromkeys(note for one in benchmarks.values() for note in one.notes)
-    skipped = (
-        one.text for name, one in found.items() if isinstance(one, NotTimed) and name not in benchmarks
-    )
+    notes += dict.fromkeys(note for row in benchmarks.values() for note in row.notes)
     notes += outcome.skips(skipped, outcome.BOTH_SKIP)
-    notes += left_out.several(pairs.shared.several)
+    notes += left_out.several(trial.name for trial in inspected if trial.has_several_calls)
     return AffectedResult(base, head, benchmarks, RealTime.seconds() - start, tuple(notes))
 
 

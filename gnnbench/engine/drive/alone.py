@@ -1,9 +1,10 @@
 """Tries benchmarks that fail beside the other side again, in a process of that side alone."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ..ground import units
+from ..judge.trial import Trial
 from ..judge.visit import NotTimed
 from ..process.processes import Processes, Shared, Terms
 from ..process.variants.child import SIDES, DiedError
@@ -16,41 +17,36 @@ _COMMANDS = ("inspect", "calibrate")
 """Those that call the benchmark, in the order in which both sides get them."""
 
 
-def confirmed(
-    terms: Terms, shared: Shared, listener: Listener, results: Mapping[str, object]
-) -> dict[str, NotTimed]:
-    """Run benchmarks again that one side has failed; return which the head fails, or cannot be compared.
+def confirm(terms: Terms, shared: Shared, listener: Listener, trials: Iterable[Trial]) -> None:
+    """Run benchmarks again that one side has failed, and note which the head fails, or cannot be compared.
 
-    Nothing is known, and so they are left out, where the time of the run has ended, where the base fails
-    again, or where a process that has died does not die again. No process of `terms` may run.
+    Nothing is noted where the time of the run has ended, where the base fails again, or where a process that
+    has died does not die again. No process of `terms` may run.
     """
     failing = {
-        name: result
-        for name, result in results.items()
-        if isinstance(result, NotTimed) and (result.head_fails or result.base_fails)
+        trial.name: (trial, why)
+        for trial in trials
+        if (why := trial.not_timed) and (why.head_fails or why.base_fails)
     }
     if not failing:
-        return {}
+        return
     listener.step(f"running {units.count(len(failing), 'benchmark')} again, in one side alone")
     again: dict[str, str] = {}
     for side in SIDES:
-        names = [name for name, result in failing.items() if result.sides == (side,)]
+        names = [name for name, (_, why) in failing.items() if why.sides == (side,)]
         again |= _failures(side, names, terms, shared)
-    of_head = [name for name, why in again.items() if why and failing[name].head_fails]
+    of_head = [name for name, reason in again.items() if reason and failing[name][1].head_fails]
     in_base = _failures(SIDES[0], of_head, terms, shared)
-    results_alone = {}
-    for name, why in again.items():
-        result = failing[name]
-        if not why and result.kind != "died":
-            text = f"the {result.sides[0]} passes alone, and not beside the other side: {result.text}"
-            results_alone[name] = NotTimed("incomparable", f"{_ONE_PLACE}: {text}", SIDES)
+    for name, reason in again.items():
+        trial, why = failing[name]
+        if not reason and why.kind != "died":
+            text = f"the {why.sides[0]} passes alone, and not beside the other side: {why.text}"
+            trial.not_timed = NotTimed("incomparable", f"{_ONE_PLACE}: {text}", SIDES)
         elif in_base.get(name):
-            results_alone[name] = NotTimed("incomparable", f"fails on both sides: {why}", SIDES)
+            trial.not_timed = NotTimed("incomparable", f"fails on both sides: {reason}", SIDES)
         elif name in in_base:
-            results_alone[name] = NotTimed(
-                "head fails", f"the head fails, the base does not: {why}", SIDES[1:]
-            )
-    return results_alone
+            text = f"the head fails, the base does not: {reason}"
+            trial.not_timed = NotTimed("head fails", text, SIDES[1:])
 
 
 def _failures(side: str, names: Iterable[str], terms: Terms, shared: Shared) -> dict[str, str]:

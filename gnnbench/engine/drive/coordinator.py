@@ -2,7 +2,6 @@
 
 import math
 import random
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
@@ -16,6 +15,7 @@ from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.control import Control, control, withheld
 from ..judge.schedule import SAME_CODE as UNTIMED
 from ..judge.schedule import Decision, Plan, Schedule
+from ..judge.trial import Trial
 from ..judge.verdict import Judgement, Thresholds
 from ..judge.visit import Inspections, NotTimed, Pair, Visit, sample
 from ..process.pairs import NotStartedError, Pairs, Watcher
@@ -26,7 +26,7 @@ from ..process.variants import outcome, variant
 from ..process.variants.collected import Suite, unmatched
 from ..process.variants.prepare import Prepared
 from ..store import left_out
-from .alone import confirmed
+from .alone import confirm
 from .inspecting import Inspecting
 from .repeat import Repeat, ends_of
 from .result import Result, Side
@@ -55,23 +55,21 @@ class TimedSetting(Setting):
 class Judging:
     """The verdicts on benchmarks so far, those that need no timing included.
 
-    Args:
-        added_work: by benchmark, how much more one side does; see `Inspections.added_work`. Those to which
-            most was added are likely slower.
+    Those to which most work was added, see `Inspections.added_work`, are likely slower.
     """
 
     def __init__(
         self,
-        names: Sequence[str],
+        trials: Sequence[Trial],
         setting: TimedSetting,
         total_seconds: float | None,
         limits: Mapping[str, Allowed] | None = None,
-        added_work: Mapping[str, float] | None = None,
     ) -> None:
-        added = added_work or {}
+        added = {trial.name: trial.inspections.added_work for trial in trials if trial.inspections}
         most = max(added.values(), default=0.0)
+        self.trials = {trial.name: trial for trial in trials}
         self.schedule = Schedule(
-            sorted(names, key=lambda name: -added.get(name, 0.0)),
+            sorted(self.trials, key=lambda name: -added.get(name, 0.0)),
             setting.thresholds,
             setting.per_benchmark_seconds,
             total_seconds,
@@ -80,51 +78,50 @@ class Judging:
             limits,
             [name for name, more in added.items() if more >= max(most / 2, setting.thresholds.effect)],
         )
-        self.head_logs: dict[str, list[float]] = defaultdict(list)
-        """By benchmark that was timed, the log of the newer side's time in each pair."""
-        self._skipped: list[str] = []
-        """Why both sides skip benchmarks."""
-        self._untimed: dict[str, Decision] = {}
-        self._names, self._settled = list(names), set[str]()
 
-    def take(self, name: str, found: Visit | NotTimed) -> bool:
+    def take(self, trial: Trial, result: Visit | NotTimed) -> bool:
         """Take the result of a visit; return whether the benchmark needs no timing."""
-        if isinstance(found, Visit):
-            self.head_logs[name].append(sample(found).head)
+        if isinstance(result, Visit):
+            trial.head_logs.append(sample(result).head)
             return False
-        skipped = found.kind == "skipped" and name not in self.head_logs
-        if found.kind in ("incomparable", "head fails"):
-            judgement, head_fails = Judgement("incomparable", found.text), found.kind == "head fails"
-            self._untimed[name] = replace(UNTIMED, judgement=judgement, head_fails=head_fails)
-        elif not skipped and found.kind != "same code":
+        skipped = result.kind == "skipped" and not trial.head_logs
+        if not skipped and result.kind not in ("incomparable", "head fails", "same code"):
             return False
-        self._settled.add(name)
-        self.schedule.leave_out(name)
-        if skipped:
-            self._skipped.append(found.text)
-            self._names.remove(name)
+        trial.not_timed = result
+        self.schedule.leave_out(trial.name)
         return True
-
-    def take_all(self, pair: Pair) -> None:
-        """Take the results of a pair of an earlier run."""
-        for name, visit in pair.visits.items():
-            self.take(name, visit)
-        for name, why in pair.failures.items():
-            self.take(name, why)
 
     def add(self, pair: Pair) -> None:
         """Add a pair, whose results were taken."""
-        failures = {name: why for name, why in pair.failures.items() if name not in self._settled}
+        failures = {name: why for name, why in pair.failures.items() if not self.trials[name].not_timed}
         self.schedule.add(replace(pair, failures=failures))
 
     def decisions(self) -> dict[str, Decision]:
         """Return the state of each benchmark, without those that both sides skip."""
-        known = self._untimed | self.schedule.decisions()
-        return {name: known.get(name, UNTIMED) for name in self._names}
+        timed = self.schedule.decisions()
+        return {
+            name: timed.get(name) or untimed(trial)
+            for name, trial in self.trials.items()
+            if not (trial.not_timed and trial.not_timed.kind == "skipped")
+        }
 
     def notes(self) -> list[str]:
-        """Return a note on benchmarks that both sides skip, if there are any."""
-        return outcome.skips(self._skipped, outcome.BOTH_SKIP)
+        """Return notes on benchmarks that both sides skip, and on tests with several."""
+        skipped = [
+            why.text for trial in self.trials.values() if (why := trial.not_timed) and why.kind == "skipped"
+        ]
+        several = [trial.name for trial in self.trials.values() if trial.has_several_calls]
+        return [*outcome.skips(skipped, outcome.BOTH_SKIP), *left_out.several(several)]
+
+
+def untimed(trial: Trial) -> Decision:
+    """Return the state of a benchmark that needs no timing."""
+    why = trial.not_timed
+    if why is None or why.kind == "same code":
+        return UNTIMED
+    return replace(
+        UNTIMED, judgement=Judgement("incomparable", why.text), head_fails=why.kind == "head fails"
+    )
 
 
 def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher) -> Result:
@@ -154,7 +151,7 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
         None if pairs.shared.simulated else round(watch.contention_share(), 4),
         interrupted,
         str(setting.shard) if setting.shard else None,
-        (*session.notes, *session.judging.notes(), *left_out.several(pairs.shared.several)),
+        (*session.notes, *session.judging.notes()),
         session.repeat(),
         session.judging.schedule.needed_seconds,
         control=session.control,
@@ -181,8 +178,8 @@ def planned(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watc
         session = _Session(Terms(base, head), setting, watcher, pairs)
         inspecting = session.inspecting()
         found = inspecting.take_known()
-    left = [name for name in inspecting.names if name not in inspecting.found]
-    return Planned(inspecting.known, left, found.why, found.seconds)
+    remaining = [trial.name for trial in inspecting.remaining]
+    return Planned(inspecting.known, remaining, found.why, found.seconds)
 
 
 class _Session:
@@ -205,7 +202,7 @@ class _Session:
         try:
             inspecting.run((setting.total_seconds or math.inf) / 2)
         finally:
-            if inspecting.suite.names:
+            if inspecting.trials:
                 self._begin(inspecting, start)
 
     def inspecting(self) -> Inspecting:
@@ -214,23 +211,22 @@ class _Session:
 
     def _begin(self, inspecting: Inspecting, start: float) -> None:
         """Take what was inspected since a time."""
-        setting, suite, names = self._setting, inspecting.suite, inspecting.names
+        setting, suite = self._setting, inspecting.suite
         self._suite = suite
         self.notes += [*suite.notes(all_named=setting.only is not None), *inspecting.notes()]
         if setting.shard:
             whole = units.count(len(suite.benchmarks), "benchmark")
-            self.notes.append(f"shard {setting.shard}: {len(names)} of {whole}")
+            self.notes.append(f"shard {setting.shard}: {len(inspecting.trials)} of {whole}")
         if setting.only is None and suite.folders is not None:
             self.notes += unmatched(setting.thresholds.rules, suite.declared, suite.folders)
         limits = allowed(setting.thresholds.accepted, self._terms.base, self._terms.head)
-        found = inspecting.found.items()
-        added = {name: one.added_work for name, one in found if isinstance(one, Inspections)}
-        self.judging = Judging(names, setting, setting.total_seconds, limits, added)
-        for name, one in found:
-            if isinstance(one, NotTimed):
-                self.judging.take(name, one)
-            elif one.same_code and not setting.time_all:
-                self.judging.take(name, SAME_CODE)
+        self.judging = Judging([*inspecting.trials.values()], setting, setting.total_seconds, limits)
+        for trial in inspecting.trials.values():
+            why, trial.not_timed = trial.not_timed, None
+            if why is None and trial.inspections and trial.inspections.same_code and not setting.time_all:
+                why = SAME_CODE
+            if why:
+                self.judging.take(trial, why)
         self.judging.schedule.spend(RealTime.seconds() - start)
         self._update()
 
@@ -246,14 +242,13 @@ class _Session:
         if plan is None:
             return False
         try:
-            _, found = self._pairs.measure(self._terms, lambda _: plan, self.judging.take)
+            trials = self.judging.trials
+            _, found = self._pairs.measure(self._terms, trials, plan, self.judging.take)
         except NotStartedError as error:
             self.notes.append(f"ended early: {error}")
             return False
-        start, logs = RealTime.seconds(), self.judging.head_logs
-        alone = {name: why for name, why in found.failures.items() if name not in logs}
-        for name, why in confirmed(self._terms, self._pairs.shared, self._watcher, alone).items():
-            self.judging.take(name, why)
+        start = RealTime.seconds()
+        self._confirm(found.failures)
         self.judging.add(found)
         self._control(plan, found.visits)
         self.judging.schedule.spend(RealTime.seconds() - start)
@@ -262,13 +257,24 @@ class _Session:
         self._update()
         return True
 
+    def _confirm(self, failures: Mapping[str, NotTimed]) -> None:
+        """Run benchmarks that were never timed, and that one side has failed, again in that side alone."""
+        trials = self.judging.trials
+        failed = [replace(trials[name], not_timed=why) for name, why in failures.items()]
+        failed = [trial for trial in failed if not trial.head_logs]
+        confirm(self._terms, self._pairs.shared, self._watcher, failed)
+        for trial in failed:
+            if trial.not_timed and trial.not_timed is not failures[trial.name]:
+                self.judging.take(trials[trial.name], trial.not_timed)
+
     def _control(self, plan: Plan, visits: Mapping[str, Visit]) -> None:
         """Time the base of a benchmark against itself, as often as the square root of the visits so far."""
         self._visits += len(visits)
         if not visits or len(self._controls) + 1 >= math.sqrt(self._visits):
             return
         name = self._rng.choice(list(visits))
-        visit = self._pairs.control(self._terms, name, plan.seconds[name], plan.longest_seconds)
+        trial, seconds = self.judging.trials[name], plan.seconds[name]
+        visit = self._pairs.control(self._terms, trial, seconds, plan.longest_seconds)
         if visit:
             self._controls.append(visit)
 
@@ -285,8 +291,9 @@ class _Session:
         """Return the benchmarks with the verdicts that were measured."""
         rows = []
         for name, decision in self.judging.decisions().items():
-            inspected = self._terms.inspections.get(name, Inspections())
-            logs, results = self.judging.head_logs.get(name), inspected.results
+            trial = self.judging.trials[name]
+            inspected = trial.inspections or Inspections()
+            logs, results = trial.head_logs, inspected.results
             told = results and results.is_other and not results.reason.startswith(HEAD_RAISES)
             if decision.head_fails and not told:
                 results = Agreement("differ", decision.judgement.reason)

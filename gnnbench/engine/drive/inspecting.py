@@ -9,6 +9,7 @@ from ..ground import units
 from ..ground.cpu import RealTime
 from ..judge.comparison import Work
 from ..judge.instructions import InstructionChange
+from ..judge.trial import Trial
 from ..judge.visit import Inspections, NotTimed
 from ..measure.fingerprint.difference import Difference
 from ..measure.instructions.counting import counter_name
@@ -19,7 +20,7 @@ from ..process.variants.child import SIDES
 from ..process.variants.collected import Suite
 from ..process.variants.command import Listener
 from ..process.variants.prepare import Prepared
-from .alone import confirmed
+from .alone import confirm
 from .result import Result
 
 ANSWER_SECONDS = 1800.0
@@ -28,7 +29,9 @@ _SAME = Inspections(Work(Difference()))
 
 
 class Inspecting:
-    """What inspections found so far, also after an interruption; what files show to be unchanged is left out.
+    """Inspects the benchmarks of a suite, but for those that files show to be unchanged.
+
+    What it knows so far is there after an interruption, too.
 
     Args:
         choose: says which benchmarks of a suite are inspected, the most important first.
@@ -41,11 +44,18 @@ class Inspecting:
         setting = pairs.shared.setting
         self._unchanged = Unchanged(terms.base, terms.head, setting.arguments, setting.folder, setting.cache)
         self.suite = Suite()
-        self.names: Sequence[str] = ()
-        self.found: dict[str, Inspections | NotTimed] = {}
-        """By benchmark: what differs, or why it was not inspected."""
-        self.known = 0
-        """How many of them are known from files."""
+        self.trials: dict[str, Trial] = {}
+        """The chosen benchmarks, by name."""
+
+    @property
+    def remaining(self) -> Sequence[Trial]:
+        """The benchmarks that are still to be inspected."""
+        return [trial for trial in self.trials.values() if not trial.is_inspected]
+
+    @property
+    def known(self) -> int:
+        """How many are known from files."""
+        return sum(trial.from_files for trial in self.trials.values())
 
     def run(self, at_most_seconds: float = math.inf) -> None:
         """Inspect one call of each benchmark, in one pair of processes if any is needed.
@@ -53,53 +63,57 @@ class Inspecting:
         If a side dies, the remaining benchmarks are inspected in a new pair.
 
         Args:
-            at_most_seconds: after this time those that are left are not inspected; one is always.
+            at_most_seconds: after this time those that remain are not inspected; one is always.
         """
         end = RealTime.seconds() + at_most_seconds
         self.take_known()
-        broken = not self.names or len(self.found) < len(self.names)
+        broken = not self.trials or bool(self.remaining)
         while broken:
             terms = replace(self._terms, untimed=True)
             with self._pairs.started(terms) as workers, self._kept(workers):
-                self.suite = workers.suite
-                self.names = self._choose(workers.suite)
-                self._inspect_left(workers, end)
+                self._take(workers.suite)
+                self._inspect_remaining(workers, end)
             broken = workers.broken is not None and self._pairs.shared.left_seconds() > 0
-            if self.names:
+            if self.trials:
                 workers.check_trees()
-        self.found |= confirmed(self._terms, self._pairs.shared, self._listener, self.found)
+        confirm(self._terms, self._pairs.shared, self._listener, self.trials.values())
+
+    def _take(self, suite: Suite) -> None:
+        """Choose the benchmarks of a suite; what is known of them stays."""
+        self.suite = suite
+        self.trials = {name: self.trials.get(name) or Trial(name) for name in self._choose(suite)}
 
     def take_known(self) -> Known:
         """Take the benchmarks that run the same code as files show."""
         known = self._unchanged.known()
         if not known.collected:
             return known
-        self.suite = Suite(known.collected, known.collected)
-        self.names = self._choose(self.suite)
-        for name in self.names:
+        self._take(Suite(known.collected, known.collected))
+        for name, trial in self.trials.items():
+            trial.from_files = name in known.skipped
             if reason := known.skipped.get(name):
-                self.found[name] = NotTimed("skipped", reason, SIDES)
-            elif name in known.skipped:
-                self.found[name] = self._terms.inspections[name] = _SAME
-        self.known = len(self.found)
+                trial.not_timed = NotTimed("skipped", reason, SIDES)
+            elif trial.from_files:
+                trial.inspections = _SAME
         return known
 
-    def _inspect_left(self, workers: Workers, end: float) -> None:
-        for number, name in enumerate(self.names, 1):
-            if name in self.found:
+    def _inspect_remaining(self, workers: Workers, end: float) -> None:
+        for number, trial in enumerate(self.trials.values(), 1):
+            if trial.is_inspected:
                 continue
-            if RealTime.seconds() > end and len(self.found) > self.known:
+            if RealTime.seconds() > end and len(self.trials) - len(self.remaining) > self.known:
                 break
-            self._listener.step(f"inspecting benchmark {number} of {len(self.names)}: {name}")
+            self._listener.step(f"inspecting benchmark {number} of {len(self.trials)}: {trial.name}")
             start = RealTime.seconds()
-            one = workers.inspect(name)
+            result = workers.inspect(trial)
             if workers.broken and self._pairs.shared.left_seconds() <= 0:
                 break
-            self.found[name] = one
+            if isinstance(result, NotTimed):
+                trial.not_timed = result
             if workers.broken:
-                self._listener.say(f"{name}: {workers.broken}; restarting both sides")
+                self._listener.say(f"{trial.name}: {workers.broken}; restarting both sides")
                 break
-            self._note(workers, name, one, RealTime.seconds() - start)
+            self._note(workers, trial, RealTime.seconds() - start)
 
     @contextmanager
     def _kept(self, workers: Workers) -> Iterator[None]:
@@ -111,24 +125,24 @@ class Inspecting:
             if not workers.why_unused():
                 self._unchanged.keep()
 
-    def _note(self, workers: Workers, name: str, found: Inspections | NotTimed, seconds: float) -> None:
-        skipped = found.text if isinstance(found, NotTimed) and found.kind == "skipped" else ""
+    def _note(self, workers: Workers, trial: Trial, seconds: float) -> None:
+        why_not, inspected = trial.not_timed, trial.inspections
+        skipped = why_not.text if why_not and why_not.kind == "skipped" else ""
         for number, side in enumerate(SIDES):
             # What costs something else is inspected each time: the files do not show why.
             seen = (
-                isinstance(found, Inspections)
-                and found.sides[number]["fingerprint"]
-                and not (found.unknown or found.work.cost)
+                inspected
+                and inspected.sides[number]["fingerprint"]
+                and not (inspected.unknown or inspected.work.cost)
             )
             if used := workers.used.get(side):
-                known = name if seen or skipped else ""
-                self._unchanged.add(side, known, used, seconds, skipped)
+                self._unchanged.add(side, trial.name if seen or skipped else "", used, seconds, skipped)
 
     def notes(self) -> list[str]:
         """Return a note on the benchmarks that are known from files, if there are any."""
         if not self.known:
             return []
-        what = units.count(len(self.found), "benchmark")
+        what = units.count(len(self.trials) - len(self.remaining), "benchmark")
         return [f"known from the files that an earlier run used, without a process: {self.known} of {what}"]
 
 
@@ -147,7 +161,7 @@ def counted(found: Result, base: Prepared, head: Prepared, setting: Setting, lis
                 if workers.broken:
                     break
                 listener.step(f"counting instructions of benchmark {number} of {len(names)}: {name}")
-                both = workers.count(name)
+                both = workers.count(Trial(name))
                 if not isinstance(both, NotTimed):
                     changes[name] = InstructionChange.between(*both)
                 elif not workers.broken:

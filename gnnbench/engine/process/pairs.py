@@ -12,6 +12,7 @@ from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..ground.files import check_room, scratch
 from ..judge.schedule import Decision, Plan
+from ..judge.trial import Trial
 from ..judge.visit import Inspections, NotTimed, Pair, Visit
 from ..measure.instructions.counting import Instructions
 from .processes import Parents, Processes, Setting, Shared, Terms
@@ -81,7 +82,7 @@ class Workers(Processes):
         """Let both tear down, unless something went wrong, and end them."""
         self.stop(_QUIT_SECONDS if kind is None and self.broken is None else 0.0)
 
-    def visit(self, name: str, seconds: float, at_most_seconds: float = math.inf) -> Visit | NotTimed:
+    def visit(self, trial: Trial, seconds: float, at_most_seconds: float = math.inf) -> Visit | NotTimed:
         """Time a benchmark in turns, or return why it cannot be timed.
 
         After a failure, `broken` says whether more can be visited.
@@ -91,18 +92,18 @@ class Workers(Processes):
                 process can time it only once, it gets one turn, in the first visit of a pair.
             at_most_seconds: with set-up and calibration; fewer turns are enough if five do not end in it.
         """
-        return self._with_turns(name, lambda turns: turns.visit(seconds, at_most_seconds))
+        return self._with_turns(trial, lambda turns: turns.visit(seconds, at_most_seconds))
 
-    def inspect(self, name: str) -> Inspections | NotTimed:
+    def inspect(self, trial: Trial) -> Inspections | NotTimed:
         """Inspect a call of a benchmark on both sides, or return why it cannot be inspected.
 
         After a failure, `broken` says whether more can be inspected.
         """
-        found = self._with_turns(name, Turns.inspect)
+        found = self._with_turns(trial, Turns.inspect)
         collected = {side: answer["used"] for side, answer in self.collected.items() if "used" in answer}
         crossed = {side: used["crossed"] for side, used in (collected | self.used).items() if used}
         if why := why_incomparable(crossed, self._differing):
-            self.terms.inspections.pop(name, None)
+            trial.inspections = None
             return NotTimed("incomparable", why, SIDES)
         if isinstance(found, NotTimed):
             return found
@@ -110,39 +111,37 @@ class Workers(Processes):
         changed, files = found.work.changed, data_read(read, self._differing)
         if changed is not None and files:
             changed = replace(changed, values=(*files, *changed.values))
-        notes = tuple(notes_on(crossed, self._differing, name))
+        notes = tuple(notes_on(crossed, self._differing, trial.name))
         found = replace(found, work=replace(found.work, changed=changed), notes=notes)
-        self.terms.inspections[name] = found
+        trial.inspections = found
         return found
 
-    def count(self, name: str) -> list[Instructions] | NotTimed:
+    def count(self, trial: Trial) -> list[Instructions] | NotTimed:
         """Count the instructions of a call on both sides, or return why they cannot be counted.
 
         After a failure, `broken` says whether more can be counted.
         """
-        return self._with_turns(name, Turns.count)
+        return self._with_turns(trial, Turns.count)
 
-    def _with_turns(self, name: str, do: Callable[[Turns], _Found | NotTimed]) -> _Found | NotTimed:
+    def _with_turns(self, trial: Trial, do: Callable[[Turns], _Found | NotTimed]) -> _Found | NotTimed:
         self.used = {}
-        if missing := self.suite.missing(name):
+        if missing := self.suite.missing(trial.name):
             without = {side: NotTimed("failed", f"has no such test{why}") for side, why in missing.items()}
             head_fails = "base" not in missing and bool(missing["head"])
             return replace(joined(without), head_fails=head_fails, base_fails=False)
-        if name in self._visited_once:
+        if trial.name in self._visited_once:
             return NotTimed(
                 "failed", "its single round was timed in these processes before: fresh ones are needed"
             )
-        turns = Turns(self, name, self._core_rng)
+        turns = Turns(self, trial, self._core_rng)
         self.used = turns.used
         try:
             found = do(turns)
         except DiedError as error:
             self._break(error)
             return NotTimed("died", str(error), (error.side,), head_fails=error.side == "head")
-        if turns.several:
-            self.shared.several.append(name)
         if turns.once:
-            self._visited_once.add(name)
+            self._visited_once.add(trial.name)
         return found
 
     def check_trees(self) -> None:
@@ -200,13 +199,14 @@ class Pairs(ExitStack):
     def measure(
         self,
         terms: Terms,
-        plan: Callable[[Workers], Plan | None],
-        take: Callable[[str, Visit | NotTimed], bool],
+        trials: Mapping[str, Trial],
+        plan: Plan,
+        take: Callable[[Trial, Visit | NotTimed], bool],
     ) -> tuple[Workers, Pair]:
         """Time benchmarks in a new pair, as far as the time of its plan allows.
 
         Args:
-            plan: says which benchmarks, and for how long, when both sides have started; None: none.
+            trials: the benchmarks of the run, by name.
             take: called with each result; returns whether the benchmark needs no timing.
 
         Returns:
@@ -217,10 +217,9 @@ class Pairs(ExitStack):
         failures: dict[str, NotTimed] = {}
         settled_seconds = 0.0
         with self.started(terms) as workers:
-            planned = Plan({}) if workers.broken else plan(workers) or Plan({})
-            begin, of = self._passed(), len(planned.seconds)
-            for number, (name, seconds) in enumerate(planned.seconds.items(), 1):
-                late = self._passed() - begin > planned.at_most_seconds
+            begin, of = self._passed(), len(plan.seconds)
+            for number, (name, seconds) in enumerate({} if workers.broken else plan.seconds.items(), 1):
+                late = self._passed() - begin > plan.at_most_seconds
                 if (late and number > 1) or self.shared.left_seconds() <= 0:
                     break
                 self._listener.step(
@@ -228,14 +227,14 @@ class Pairs(ExitStack):
                     f" for {seconds:.1f} s after its set-up: {name}"
                 )
                 visited = RealTime.seconds()
-                found = workers.visit(name, seconds, planned.longest_seconds)
+                found = workers.visit(trials[name], seconds, plan.longest_seconds)
                 if workers.broken and self.shared.left_seconds() <= 0:
                     break  # its set-up took longer than the rest of the time: that is no failure
                 if isinstance(found, Visit):
                     visits[name] = found
                 else:
                     failures[name] = found
-                if take(name, found):
+                if take(trials[name], found):
                     settled_seconds += RealTime.seconds() - visited
                 if workers.broken:
                     self._listener.say(f"{name}: {workers.broken}; restarting both sides")
@@ -246,14 +245,14 @@ class Pairs(ExitStack):
             workers.check_trees()
         return workers, Pair(price, visits, failures, settled_seconds)
 
-    def control(self, terms: Terms, name: str, seconds: float, longest_seconds: float) -> Visit | None:
+    def control(self, terms: Terms, trial: Trial, seconds: float, longest_seconds: float) -> Visit | None:
         """Time the base of a benchmark against itself, in two forks. Returns None if that is not possible."""
         if not self.shared.parents:
             return None
-        self._listener.step(f"{terms.about}timing the base against itself, for {seconds:.1f} s: {name}")
+        self._listener.step(f"{terms.about}timing the base against itself, for {seconds:.1f} s: {trial.name}")
         terms = replace(terms, head=terms.base)
         with Workers(terms, self.shared, self.shared.parents.of_base()) as workers:
-            result = None if workers.broken else workers.visit(name, seconds, longest_seconds)
+            result = None if workers.broken else workers.visit(trial, seconds, longest_seconds)
         return result if isinstance(result, Visit) else None
 
     def _passed(self) -> float:

@@ -3,15 +3,14 @@
 import math
 import os
 import random
-from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..ground.cpu import RealTime
 from ..ground.devices import why_no_cuda
-from ..judge.visit import Inspections, Size
 from ..measure.instructions.counting import Watched
 from .variants.child import SIDES, Child, DiedError, Process
 from .variants.import_roots import Place
@@ -25,8 +24,6 @@ such as addresses of libraries and the hash seed."""
 _HASH_SEED = "PYTHONHASHSEED"
 _OWN_VARIABLES = "GNNBENCH_"
 """Their beginning; what they set is another part of a fingerprint."""
-Known = Callable[[str, Inspections], bool]
-"""Tells whether a benchmark that was just inspected need not be timed, although its sides differ."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,10 +84,6 @@ class Shared:
     """Folder for the output of the processes: `base-NUMBER.log`, `head-NUMBER.log`."""
     rng: random.Random
     """Draws random seeds, and the order of the sides."""
-    sizes: dict[str, Size] = field(default_factory=dict)
-    """Sizes of blocks by benchmark; the first visit of a run adds them."""
-    several: list[str] = field(default_factory=list)
-    """Tests that call `benchmark` more than once; their first call is timed."""
     number: int = 0
     """Of pairs that were started."""
     fake_seconds: float = 0.0
@@ -131,10 +124,6 @@ class Terms:
 
     base: Prepared
     head: Prepared
-    inspections: MutableMapping[str, Inspections] = field(default_factory=dict)
-    """What a call does, by benchmark; the first visit of a run adds them."""
-    known: Known | None = None
-    """Asked in the first visit of a run whether a benchmark need not be timed; None: it must be."""
     counter: str = ""
     """What counts instructions in both, see `counting.counter_name`; empty if nothing does."""
     about: str = ""

@@ -16,6 +16,7 @@ from ..ground.cpu import cores
 from ..ground.files import no_room
 from ..judge.comparison import Agreement, not_compared
 from ..judge.instructions import InstructionChange
+from ..judge.trial import Trial
 from ..judge.visit import FEWEST_BLOCKS, Inspections, Kind, NotTimed, Size, Visit, lower
 from ..measure.instructions.counting import Instructions, read_frames
 from .forks import RETURN
@@ -44,17 +45,15 @@ class _EndedError(Exception):
 class Turns:
     """One visit of a benchmark."""
 
-    def __init__(self, processes: Processes, name: str, core_rng: random.Random) -> None:
-        self._processes, self._shared, self._name = processes, processes.shared, name
-        self._core_rng, self._inspections = core_rng, processes.terms.inspections
+    def __init__(self, processes: Processes, trial: Trial, core_rng: random.Random) -> None:
+        self._processes, self._shared, self._trial = processes, processes.shared, trial
+        self._core_rng = core_rng
         # What was not inspected in this run is first visited by one side after the other: they may fill the
         # same caches on disk.
-        self._together = name in self._shared.sizes or name in self._inspections
+        self._together = trial.size is not None or trial.inspections is not None
         self._ended: dict[str, NotTimed | None] = {}
         """The sides that have ended the test; why it could not be timed, or None."""
         self.once = False
-        self.several = False
-        """Whether the test calls `benchmark` more than once; the later calls are not timed."""
         self.used: dict[str, dict[str, Any]] = {}
         """By side, what its process used until the end of the test, if it notes it."""
         self._leaves = False
@@ -92,12 +91,12 @@ class Turns:
             only_inspected: whether the test is left then, if its call would run for nothing.
         """
         found: _Found | NotTimed | None = None
-        drawn, known = self._shared.rng.randrange(2**32), self._name in self._inspections
+        drawn, known = self._shared.rng.randrange(2**32), self._trial.inspections is not None
         seed = drawn if known else _SEED
         answers = self._untimed(
             self._processes.order(),
             command="run",
-            name=self._name,
+            name=self._trial.name,
             seed=seed,
             checked=known,
             compared=self._shared.setting.results and not known,
@@ -109,16 +108,13 @@ class Turns:
         self._leaves = only_inspected and not all(answer.get("inspects", True) for answer in answers)
         while going := [side for side in self._processes.order() if side not in self._ended]:
             answers = self._untimed(going, command="next", leave=self._leaves)
-            self.several |= any(answer.get("again") for answer in answers)
+            self._trial.has_several_calls |= any(answer.get("again") for answer in answers)
         if failures := {side: failure for side, failure in self._ended.items() if failure}:
             return joined(failures)
         return no_benchmark("") if found is None else found
 
     def _visited(self, seconds: float, end: float) -> Visit | NotTimed:
-        is_new, known = self._name not in self._inspections, self._processes.terms.known
-        found = self._inspected()
-        is_known = is_new and known is not None and known(self._name, found)
-        if is_known or (found.same_code and not self._shared.setting.time_all):
+        if self._inspected().same_code and not self._shared.setting.time_all:
             return SAME_CODE
         return self._timed(seconds, end)
 
@@ -167,7 +163,7 @@ class Turns:
 
     def _inspected(self) -> Inspections:
         """Inspect a call on both sides at once; only in the first visit of a run."""
-        if self._name not in self._inspections:
+        if self._trial.inspections is None:
             for side in SIDES:
                 self._processes.send(side, command="inspect")
             answers = []
@@ -177,13 +173,12 @@ class Turns:
             if self._ended:
                 raise _EndedError
             found = Inspections.of(answers[0], answers[1], self._processes.differing_variables())
-            known, time_all = self._processes.terms.known, self._shared.setting.time_all
-            if (found.same_code and not time_all) or (known and not found.unknown):
+            if found.same_code and not self._shared.setting.time_all:
                 found = self._with_costs(found)
             if self._shared.setting.results and not found.same_code:
                 found = replace(found, results=self._agreement())
-            self._inspections[self._name] = found
-        return self._inspections[self._name]
+            self._trial.inspections = found
+        return self._trial.inspections
 
     def _with_costs(self, found: Inspections) -> Inspections:
         """Return inspections with what a call costs on both sides.
@@ -253,7 +248,7 @@ class Turns:
 
     def _returned_again(self, level: int) -> dict[str, Any]:
         """Return what a second process of the base answers to `return`, after the calls of the first."""
-        self._ask_again(command="run", name=self._name, seed=_SEED, checked=False, compared=True)
+        self._ask_again(command="run", name=self._trial.name, seed=_SEED, checked=False, compared=True)
         self._ask_again(command="inspect")
         return self._ask_again(command="return", level=level)
 
@@ -275,12 +270,10 @@ class Turns:
         found = {side: self._ask(side, command="calibrate") for side in self._processes.order()}
         own = {side: one["iterations"] for side, one in found.items()}
         lengths = {side: one["round_seconds"] for side, one in found.items()}
-        if self._name not in self._shared.sizes:
+        if self._trial.size is None:
             most = max(own.values())
-            self._shared.sizes[self._name] = Size.of(
-                most, (lengths[side] / own[side] * most for side in SIDES)
-            )
-        common = self._shared.sizes[self._name]
+            self._trial.size = Size.of(most, (lengths[side] / own[side] * most for side in SIDES))
+        common = self._trial.size
         if all(one / _FAR <= common.iterations <= one * _FAR for one in own.values()):
             sizes = dict.fromkeys(SIDES, common)
         else:
