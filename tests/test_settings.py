@@ -20,7 +20,6 @@ WRONG = {
     "efect = '3%'": "unknown key 'efect': did you mean effect",
     "zzz = 1": "unknown key 'zzz': known: ab, affected, all,",
     "ab = 3": "ab = 3 must be a table, as in [tool.gnnbench.ab]",
-    "profile = 'layers'": "profile belongs to one run",
     "json = 'out.json'": "json belongs to one run: give it on the command line, and remove it here",
     # Values of options.
     "effect = '300%'": "effect = \"300%\": effect '300%' must lie between 0 and 1, as in 2% or 0.02",
@@ -196,13 +195,10 @@ def test_lists_are_arrays_or_texts_with_commas_and_a_folder_that_is_not_here_mat
 def test_paths_are_relative_to_the_file(tmp_path, monkeypatch):
     for name in ("data", "elsewhere"):
         (tmp_path / name).mkdir()
-    (tmp_path / "gnnbench.toml").write_text(
-        "data = 'data'\nprofile_folder = 'profiles'\ndataset = 'cora, graph.mtx'\n"
-    )
+    (tmp_path / "gnnbench.toml").write_text("data = 'data'\ndataset = 'cora, graph.mtx'\n")
     (tmp_path / "graph.mtx").touch()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert from_settings(find(tmp_path)) == {
         "data": str(tmp_path / "data"),
-        "profile_folder": str(tmp_path / "profiles"),
         "dataset": ["cora", str(tmp_path / "graph.mtx")],
     }

@@ -41,7 +41,7 @@ def test_spmm(case, measure):
 """
 
 PIP = "torch is not installed: pip install 'gnnbench[pyg]'"
-KINDS = f"gnnbench: profile kinds except functions and instructions need torch: {PIP}"
+KINDS = f"profile kinds except functions and instructions need torch: {PIP}"
 PAGE = "jinja2, altair and vl_convert are not installed: pip install 'gnnbench[report]'"
 OF_GRAPHS = (
     "--{0}platform torch --{0}dataset cora --{0}device cpu --{0}hidden 8 --{0}dtype float32 "
@@ -56,7 +56,7 @@ COMMANDS = {
     "baseline show": (0, "b0"),
     "baseline show 1 --environment {name}": (0, "b0"),
     "accept ab.json b[ --result --reason why --until 2099-01-31": (2, "unknown benchmark 'b['"),
-    "profile order --with phases -- bench": (3, KINDS.removeprefix("gnnbench: ")),
+    "profile order --with phases -- bench": (3, KINDS),
     "compare run-0.json run-1.json --effect 5% --strict --json c.json -- run-2.json": (3, "b0"),
     "compare run-0.json --by times --format json": (2, "no parameters"),
     "comment ab.json --title t --details-url https://x.org -o comment.md": (0, ""),
@@ -102,8 +102,6 @@ OPTIONS = {
     "--no-gnn-results "
     "--gnn-strict": (0, "2 passed"),
     "--gnn-counters=check": (4, "with gnnbench's own benchmarks only"),
-    "--gnn-profile functions --gnn-epochs 1 --gnn-profile-folder p": (0, "2 profiles in p:"),
-    "--gnn-profile phases,trace": (0, KINDS),
     "--gnn-dry-run": (4, "add that option"),
     "--benchmark-histogram=p": (4, "pip install 'gnnbench[report]'"),
     "test_own.py": (2, PIP),
@@ -208,8 +206,7 @@ def test_a_page_needs_no_torch(folder, sites):
     ("words", "code", "said"),
     [
         ("gnnbench baseline show", 0, "b0"),
-        ("pytest bench --gnn-profile functions", 0, "2 profiles in"),
-        ("pytest bench --gnn-profile phases", 0, f"does not import: {BROKEN}"),
+        ("gnnbench profile order --with phases -- bench", 3, f"does not import: {BROKEN}"),
     ],
 )
 def test_a_broken_torch_is_as_none_and_its_error_is_said(folder, sites, words, code, said):

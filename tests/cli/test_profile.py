@@ -1,14 +1,18 @@
 """`gnnbench profile`: real processes, and a session on given answers."""
 
 import json
+import os
+import shutil
 import signal
 import time
 from contextlib import suppress
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
-from gnnbench.engine.profile import process
+from gnnbench.engine.cli import profile
+from gnnbench.engine.measure.instructions.callgrind import ARCHITECTURE
 from tests.cli.started import start
 from tests.report import contents
 
@@ -69,7 +73,32 @@ def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pyt
     "line", ["ERROR: gnnbench: no such graph", f"{'!' * 9} _pytest.outcomes.Exit: no such graph {'!' * 9}"]
 )
 def test_the_reason_that_pytest_gives_is_a_line(line):
-    assert process._why(4, "", f"collected\n{line}\nmore") == "no such graph"
+    assert profile._why(4, "", f"collected\n{line}\nmore") == "no such graph"
+
+
+def test_a_signal_without_a_name_has_its_number():
+    assert profile._why(-35, "", "") == "pytest was killed by signal 35\n"
+
+
+@pytest.mark.skipif(os.uname().machine != ARCHITECTURE, reason="valgrind is used there only")
+def test_instructions_are_counted_under_valgrind_and_refused_arguments_are_a_line(
+    suite, in_process, monkeypatch
+):
+    """Here it is this valgrind that does."""
+    program = suite / "valgrind"
+    program.write_text('#!/bin/sh\necho "ERROR: gnnbench: no $1"\nexit 4\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(suite), prepend=os.pathsep)
+    found = in_process("profile", "test_suite.py", "--with", "instructions")
+    assert (found.returncode, found.stderr) == (2, "gnnbench: no --tool=callgrind\n")
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    found = in_process("profile", "test_suite.py", "--with", "instructions")
+    assert found.returncode == 2
+    assert "valgrind counts instructions, and is not installed: apt install valgrind" in found.stderr
+
+
+def ended_as(name, **how):
+    return {"answer": "ended", "name": name, "folder": None, "failed": None, "left_out": None, **how}
 
 
 @pytest.fixture
@@ -77,35 +106,35 @@ def answered(monkeypatch, tmp_path):
     """Let no process be started: a benchmark has a profile of the given kinds."""
 
     def answer(kinds, *more, unavailable=None):
-        def run(_wanted, progress):
+        def run(_arguments, _select, _chosen, progress):
             place = tmp_path / "profiles" / "1"
             place.mkdir(parents=True)
             content = contents.profile("pyg")
             content["spec"]["dataset"] = "cora:synthetic"
             content["sections"] = {name: content["sections"][name] for name in ("counts", *kinds)}
             (place / "profile.json").write_text(json.dumps(content))
-            ended = [process.Ended("test_a", place, unavailable or {}, None, None), *more]
-            progress.collected([one.id for one in ended], [])
-            for one in ended:
-                progress.benchmark(1, len(ended), one.id)
-                progress.benchmark(1, len(ended), one)
-            return ended
+            ended = [ended_as("test_a", folder=str(place), unavailable=unavailable or {}), *more]
+            answers = [{"answer": "collected", "titles": ["a", "b"], "notes": []}, *ended]
+            child = SimpleNamespace(
+                answer=lambda _: (answers or [{"answer": "finished", "status": 0}]).pop(0)
+            )
+            return profile._ended(child, place, progress)
 
-        monkeypatch.setattr(process, "run", run)
+        monkeypatch.setattr(profile, "profile", run)
 
     return answer
 
 
 def test_a_session_says_what_is_synthetic_and_once_what_is_unavailable(in_process, monkeypatch, answered):
     why = {"kernels": "profile kind 'kernels' needs a GPU"}
-    skipped = process.Ended("test_b", None, why, None, "skipped: it needs a GPU")
+    skipped = ended_as("test_b", unavailable=why, left_out="skipped: it needs a GPU")
     answered(["layers"], skipped, unavailable=why)
     result = in_process("profile", "epoch", "--with", "layers,kernels")
     assert result.returncode == 0
     assert result.stdout.count("saved in profiles/") == 1
-    assert "[1/2] test_b: skipped: it needs a GPU\n" in result.stderr
+    assert "[2/2] test_b: skipped: it needs a GPU\n" in result.stderr
     assert result.stderr.splitlines()[-2:] == [f"gnnbench: {why['kernels']}", SYNTHETIC]
-    monkeypatch.setattr(process, "run", lambda *_: [skipped])
+    monkeypatch.setattr(profile, "profile", lambda *_: [skipped])
     result = in_process("profile", "epoch", "--with", "kernels")
     assert (result.returncode, result.stdout) == (3, ""), "it has an exit code of its own"
 

@@ -4,7 +4,6 @@ import torch
 
 from gnnbench.engine.measure.seam import Pedantic
 from gnnbench.engine.profile.kinds import Subject
-from gnnbench.engine.profile.record import ProfileRecord
 from gnnbench.suite import gcn, platforms, training
 
 NODES, EDGES = 2708, 10_556
@@ -29,12 +28,6 @@ def epoch(case, repeats=2):
     )
 
 
-def recorded(name="test_a", spec=None, findings=(), **sections):
-    """A record with these sections, of no machine."""
-    fields = {"spec": spec, "environment": {}, "repeats": 1, "unavailable": {}, "findings": findings}
-    return ProfileRecord(id=name, sections=sections, **fields)
-
-
 def event(category, name, start_us, duration_us, **args):
     """An event as torch.profiler writes one into a Chrome trace."""
     times = {"ts": 4417374733791.0 + start_us, "dur": duration_us}
@@ -43,13 +36,3 @@ def event(category, name, start_us, duration_us, **args):
 
 def widest(text):
     return max(map(len, text.splitlines()))
-
-
-class Unheard:
-    """Is told what goes on, and says nothing."""
-
-    def collected(self, titles, notes):
-        pass
-
-    def benchmark(self, number, count, found):
-        pass

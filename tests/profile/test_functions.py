@@ -13,7 +13,7 @@ def by_name(section, name):
 def test_an_epoch_s_functions_in_a_table_and_in_the_file_of_pstats(make_case, tmp_path):
     section = functions.take(epoch(make_case("epoch", "pyg", "train")), tmp_path)
     norm = by_name(section, "gcn_norm")
-    assert norm["calls"] == norm["primitive_calls"] == 3 * 2
+    assert norm["calls"] == 3 * 2
     assert norm["place"].startswith("torch_geometric/nn/conv/gcn_conv.py:")
     assert 0 < norm["self_ns"] < norm["cumulative_ns"] <= section["total_ns"]
     backward = by_name(section, "<method 'run_backward' of 'torch._C._EngineBase' objects>")
@@ -28,20 +28,13 @@ def test_an_epoch_s_functions_in_a_table_and_in_the_file_of_pstats(make_case, tm
     assert f"{len(section['rows']) - 25} more functions, and other orders: python -m pstats" in table
 
 
-def fibonacci(n):
-    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
-
-
-def test_the_first_call_is_apart_and_recursion_is_told_from_calls(tmp_path):
+def test_the_first_call_is_apart(tmp_path):
     seen = []
 
     def call():
         seen.append(sys.getprofile() is None)
-        fibonacci(5)
 
     section = functions.take(subject_of(call, "cpu", 3), tmp_path)
     assert seen == [True, False, False, False]
-    row = by_name(section, "fibonacci")
-    assert (row["calls"], row["primitive_calls"]) == (3 * 15, 3)
     assert section["cold_ns"] > 0
     assert section["repeats"] == 3

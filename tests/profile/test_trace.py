@@ -24,9 +24,8 @@ def test_a_trace_has_the_ranges_and_tensorboards_own_plugin_reads_what_the_secti
     assert {ranges[name] for name in ("ProfilerStep#1", "ProfilerStep#2")} == {1}
     assert {ranges[name] for name in ("call", "forward", "loss", "backward", "optimizer.step")} == {2}
     assert ranges["x@W"] == 6
-    (file,) = (tmp_path / trace.TENSORBOARD).iterdir()
+    (file,) = tmp_path.iterdir()
     assert WORKER_PATTERN.match(file.name)[1] == "gnnbench"
-    assert file.read_bytes() == (tmp_path / trace.FILE).read_bytes()
     profile = RunProfileData.parse("gnnbench", None, str(file), str(tmp_path))
     assert profile.steps_names == ["1", "2"]
     for step, ours in zip(profile.steps_costs, section["steps"], strict=True):
@@ -39,7 +38,7 @@ def test_a_trace_has_the_ranges_and_tensorboards_own_plugin_reads_what_the_secti
         assert parts["kernel_ns"] == parts["memcpy_ns"] == parts["runtime_ns"] == 0
         assert min(parts["cpu_ns"], parts["other_ns"]) > 0
     operators = {operator.name for operator in profile.op_list_groupby_name}
-    assert operators == {event["name"] for event in trace.events(file) if event["cat"] == "cpu_op"}
+    assert operators == {event["name"] for event in content["traceEvents"] if event.get("cat") == "cpu_op"}
     assert operators > {"aten::mm", "aten::scatter_add_", "aten::nll_loss_backward"}
     assert [line[:4] for line in trace.table(section).splitlines()[:4]] == ["Even", "CPU:", "othe", "the "]
 

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from gnnbench.engine.profile import kinds, tree
-from gnnbench.engine.profile.targets import Target
 from gnnbench.engine.profile.text import WIDTH
 from gnnbench.suite import platforms
 from tests.profile.subjects import epoch, subject_of, widest
@@ -78,8 +77,8 @@ def test_layers_on_a_gpu(tmp_path):
 
 def test_calls_without_ranges_find_the_library_as_it_is_and_others_do_not():
     relu, seen = torch.nn.functional.relu, []
-    target = Target("relu", "torch.nn.functional:relu")
-    ticking(lambda: seen.append(torch.nn.functional.relu is relu), [target], 4)
+    target = {"torch.nn.functional:relu": "relu"}
+    ticking(lambda: seen.append(torch.nn.functional.relu is relu), target, 4)
     assert seen == [False, False, True, True, False, False, True, True, False]
     assert torch.nn.functional.relu is relu
 
@@ -94,7 +93,7 @@ def test_what_the_first_call_imports_is_found_from_then_on_and_calls_are_those_o
         if next(numbers) % 4 == 1:
             library.rare()
 
-    targets = [Target(name, f"a_library:{name}") for name in ("late", "rare")]
+    targets = {f"a_library:{name}": name for name in ("late", "rare")}
     _, late, rare = ticking(call, targets, 4)["rows"]
     assert (late["path"], late["calls"], late["cold_ns"]) == (["call", "late"], [1, 1, 1, 1], 0)
     assert rare["calls"] == [1, 0, 1, 0]  # of the calls with ranges, 0, 1, 4, 5 and 8

@@ -1,7 +1,9 @@
+from dataclasses import asdict
+
 from gnnbench.engine.profile.findings import Finding
 from gnnbench.engine.show import profile
 from gnnbench.suite.spec import Spec
-from tests.profile.subjects import recorded, widest
+from tests.profile.subjects import widest
 
 
 def row(*path, times=(1,), calls=1):
@@ -16,15 +18,16 @@ def tree(*rows):
 LAYERS = tree(row(), row("forward"))
 FUNCTION = {"function": "scatter", "place": "", "calls": 3, "self_ns": 5 * 10**5, "cumulative_ns": 10**6}
 FUNCTIONS = {"rows": [FUNCTION], "total_ns": 10**6, "cold_ns": 10**6, "repeats": 1}
-FINDING = Finding("x", "A " * 60, "scatter: 50%", "sort the edges")
+FINDING = asdict(Finding("x", "A " * 60, "scatter: 50%", "sort the edges"))
 
 
 def profiled(folder, platform, *findings, **sections):
-    spec = Spec("epoch", "train", platform, "float32", "int64", "cora", 16, "cpu")
+    spec = asdict(Spec("epoch", "train", platform, "float32", "int64", "cora", 16, "cpu"))
     (folder / platform).mkdir()
     for name in ("profile.json", "functions.pstats"):
         (folder / platform / name).touch()
-    return profile.Profile(folder / platform, recorded(f"epoch[{platform}]", spec, findings, **sections))
+    record = {"id": f"epoch[{platform}]", "spec": spec, "findings": findings, "sections": sections}
+    return folder / platform, record
 
 
 def test_a_benchmark_has_a_table_of_each_kind_its_findings_and_its_files(tmp_path):

@@ -202,14 +202,14 @@ FINDINGS = [
         for platform in platforms.split()
     ],
 )
-def test_a_profile_of_a_cell_finds_what_is_known_of_it(make_case, tmp_path, operation, platform, rules):
+def test_a_profile_of_a_cell_finds_what_is_known_of_it(make_case, operation, platform, rules):
     found = []
 
     def profiled(workload):
         timed = workload.timed()
         subject = subject_of(lambda: timed.run(*timed.inputs), "cpu", 1)
         timed.run(*timed.inputs)  # which fills caches
-        taken = counts.take(subject, tmp_path)
+        taken = counts.take(subject)
         found.append({finding.rule for finding in findings.find({"counts": taken})})
 
     for direction in OPERATIONS[operation].directions:

@@ -1,15 +1,34 @@
 """`gnnbench profile SELECT --with KIND`: shows where a benchmark spends its time."""
 
 import argparse
+import json
+import math
+import re
 import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from ..ground import units
 from ..ground.errors import UsageError
-from ..ground.options import OPTIONS, PROFILE_KINDS
+from ..ground.files import check_folder, scratch, shown
+from ..ground.options import PROFILE_OPTIONS, ProfileOptions, values_of
+from ..process.variants.child import Child, DiedError, signal_name
 from ..store.option_defaults import every, passed_on
 from ..store.suite import installed
 from . import streams
-from .common import INTERRUPTED
-from .profile_session import COMMAND, DEFAULT, ProfileSession
+from .common import INTERRUPTED, NOT_JUDGED, WRONG_USAGE, nearest, suite
+from .progress import Progress
+
+_COMMAND = "gnnbench profile SELECT"
+_ALONE = "instructions"
+_MOST_NAMED = 20
+_REASON = re.compile(r"ERROR: (.+)|!+ _pytest\.outcomes\.Exit: (.+) !+")
+"""A line in which pytest gives the reason for an early end."""
+_TAIL_LINES = 20
+_REGULAR = (0, 1, 5)
+"""Exit statuses of pytest: passed; a benchmark failed; none was collected."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,33 +41,166 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="an operation (spmm_sum) or a prefix of several names (spmm), a test's node id, an expression "
         f"for pytest's -k{short}",
     )
-    kinds = ", ".join(PROFILE_KINDS)
-    text = f"kind of profile; repeatable or comma-separated: {kinds}. Default: {','.join(DEFAULT)}."
-    OPTIONS["profile"].declare(parser.add_argument, text=text)
-    passed_on = [one for one in every().values() if one.passed_on]
-    for option in (*passed_on, OPTIONS["epochs"], OPTIONS["profile-folder"]):
+    passed = [option for option in every().values() if option.passed_on]
+    for option in (PROFILE_OPTIONS["with"], *passed, PROFILE_OPTIONS["epochs"], PROFILE_OPTIONS["folder"]):
         option.declare(parser.add_argument)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Profile, print the tables, and return the exit code."""
-    if not options.select:
-        raise UsageError(f"name a benchmark: {COMMAND}, such as gnnbench profile epoch")
-    session = ProfileSession(options)
-    try:
-        with passed_on(options.settings, session.wanted.arguments):
-            return _show(session)
-    except KeyboardInterrupt:
-        streams.say(f"gnnbench: interrupted; finished profiles are in {session.wanted.folder}", sys.stderr)
-        return INTERRUPTED
-
-
-def _show(session: ProfileSession) -> int:
-    """Profile the installed code, and print the tables."""
+    from ..ground import environment
+    from ..profile.record import FILE
     from ..show.profile import pages
 
-    profiles = session.profile()
-    for page in pages(list(profiles.values())):
+    if not options.select:
+        raise UsageError(f"name a benchmark: {_COMMAND}, such as gnnbench profile epoch")
+    environment.let_idle_threads_sleep()  # the profiling process inherits the variable
+    chosen = ProfileOptions(**values_of(ProfileOptions, vars(options)))
+    if others := _ALONE in chosen.kinds and ",".join(kind for kind in chosen.kinds if kind != _ALONE):
+        raise UsageError(
+            f"kind of profile '{_ALONE}': callgrind slows down all that runs; take {others} in another run"
+        )
+    check_folder(chosen.folder)
+    arguments, select = _selection(options.select, options.rest)
+    arguments += _given(vars(options))
+    try:
+        with passed_on(options.settings, arguments), Progress() as progress:
+            ended = profile(arguments, select, chosen, progress)
+    except KeyboardInterrupt:
+        streams.say(f"gnnbench: interrupted; finished profiles are in {chosen.folder}", sys.stderr)
+        return INTERRUPTED
+    if not ended:
+        raise UsageError(f"no benchmark is called '{options.select}'; gnnbench list shows all operations")
+    folders = [Path(one["folder"]) for one in ended if one["folder"]]
+    profiles = [(shown(one), json.loads((one / FILE).read_text(encoding="utf-8"))) for one in folders]
+    labels = [installed().labels(record["spec"]) for _, record in profiles if record["spec"]]
+    reasons = dict.fromkeys(reason for one in ended for reason in one["unavailable"].values())
+    for line in (*reasons, *installed().remarks([one for one in labels if one])):
+        Progress().say(line)
+    for page in pages(profiles):
         print(f"\n{page}")
-    return session.status(profiles)
+    if any(one["failed"] for one in ended):
+        return WRONG_USAGE
+    return 0 if profiles else NOT_JUDGED
+
+
+def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]:
+    """Return pytest's arguments, and the words that select benchmarks among those they name."""
+    from ..plugin.rootdir import settled
+
+    if select in installed().tests:
+        file, colons, test = installed().tests[select].partition("::")
+        return settled([f"{nearest(file) or file}{colons}{test}", *rest]), None
+    if "::" in select or Path(select).exists():
+        return settled([select, *rest]), None
+    return suite(rest, _COMMAND), select
+
+
+def _given(options: Mapping[str, Any]) -> list[str]:
+    """Return the options that are passed on to pytest; a mistake is reported before it starts."""
+    arguments = []
+    for option in (option for option in every().values() if option.passed_on):
+        value = options[option.key]
+        option.value(value)
+        if option.is_flag:
+            arguments += [] if value is None else [f"--{'' if value else 'no-'}gnn-{option.name}"]
+        else:
+            values = value if option.is_list else [value]
+            arguments += [f"--gnn-{option.name}={text}" for text in values or () if text]
+    return arguments
+
+
+def profile(
+    arguments: Sequence[str], select: str | None, chosen: ProfileOptions, progress: Progress
+) -> list[dict[str, Any]]:
+    """Run pytest in a process, profile what it collects, and show the progress.
+
+    Returns:
+        How the benchmarks ended, see `profile/session.py`; an empty list if none is selected. If pytest ended
+        early, the last is the benchmark that was running, as failed.
+    """
+    from ..measure.instructions.counting import Watched, counter_name
+
+    progress.show("starting pytest")
+    with scratch() as files:
+        log = files / "pytest.log"
+        watched = Watched({}, ())
+        if _ALONE in chosen.kinds:
+            counter_name()  # or it raises
+            watched = Watched.by_callgrind(files)
+        with Child(
+            arguments,
+            environment=watched.environment,
+            trees=(),
+            folder=Path.cwd(),
+            log=log,
+            under=watched.under,
+            module="engine.profile.session",
+            terms={
+                "kinds": list(chosen.kinds),
+                "repeats": chosen.repeats,
+                "folder": str(chosen.folder.absolute()),
+                "select": select,
+            },
+        ) as child:
+            return _ended(child, log, progress)
+
+
+def _ended(child: Child, log: Path, progress: Progress) -> list[dict[str, Any]]:
+    ended: list[dict[str, Any]] = []
+    running, count, problem = None, 0, ""
+    try:
+        while (answer := child.answer(math.inf))["answer"] != "finished":
+            place = f"[{len(ended) + 1:{len(str(count))}}/{count}]"
+            if answer["answer"] == "collected":
+                count = len(answer["titles"])
+                _announce(answer, progress)
+            elif answer["answer"] == "began":
+                running = answer["name"]
+                progress.show(f"{place} {_short(running)} ...")
+            else:
+                running = None
+                ended.append(answer)
+                how = "failed" if answer["failed"] else answer["left_out"] or "profiled"
+                progress.print(f"{place} {_short(answer['name'])}: {how}")
+                if answer["failed"]:
+                    progress.print(answer["failed"])
+        if answer["status"] in _REGULAR and not running:
+            return ended
+    except DiedError as error:
+        problem = str(error)
+    why = _why(child.status(), problem, log.read_text(errors="replace"))
+    if not ended and not (problem and running):
+        raise UsageError(*why.split("\n"))
+    progress.print(f"[{len(ended) + 1}/{count}] {_short(running or 'pytest')}: failed\n{why}")
+    return [*ended, {"folder": None, "unavailable": {}, "failed": why}]
+
+
+def _announce(answer: Mapping[str, Any], progress: Progress) -> None:
+    for note in answer["notes"]:
+        progress.say(note)
+    if titles := answer["titles"]:
+        text = f"{units.count(len(titles), 'benchmark')}: {units.listed(titles, _MOST_NAMED)}"
+        text = f"gnnbench: profiling {text}"
+        progress.print(textwrap.fill(text, 80, subsequent_indent="  ", break_on_hyphens=False))
+
+
+def _short(name: str) -> str:
+    """Return the parameters in a node id, or the whole id if it has none."""
+    _, bracket, parameters = name.partition("[")
+    return parameters.removesuffix("]") if bracket else name
+
+
+def _why(status: int | None, problem: str, log: str) -> str:
+    """Return why nothing ran: in one line if pytest gives the reason, else with the end of its output."""
+    lines = log.splitlines()
+    if reasons := [match[1] or match[2] for line in lines if (match := _REASON.match(line))]:
+        return reasons[0].removeprefix("gnnbench: ")
+    if status is None:
+        how = problem
+    elif status < 0:
+        how = f"was killed by {signal_name(-status)}"
+    else:
+        how = f"ended early with exit status {status}"
+    return f"pytest {how}\n" + "\n".join(lines[-_TAIL_LINES:])

@@ -32,8 +32,6 @@ PROFILE_KINDS = {
 }
 """Description by kind."""
 
-_ALONE = "instructions"
-
 
 @dataclass(frozen=True)
 class Option:
@@ -54,8 +52,6 @@ class Option:
     """The text that it stands for without one; None: it needs one."""
     path: str | None = None
     """How texts end that are paths: settings give them relative to their file. None: there are none."""
-    in_commands: str = ""
-    """Its name in commands, if it is another."""
     one_run: bool = False
     """Whether it says what one run does: settings have no default for it."""
     compares: bool = False
@@ -83,7 +79,7 @@ class Option:
 
     def declare(self, add: Callable[..., Any], prefix: str = "", text: str = "") -> None:
         """Declare the option."""
-        flag = f"--{prefix}{self.name if prefix else self.in_commands or self.name}"
+        flag = f"--{prefix}{self.name}"
         words: dict[str, Any] = {"metavar": self.metavar}
         if self.is_flag:
             words = {"action": argparse.BooleanOptionalAction}
@@ -130,14 +126,6 @@ def _profile_kind(name: str) -> str:
     if name not in PROFILE_KINDS:
         raise UsageError(f"unknown kind of profile '{name}': choose from {', '.join(PROFILE_KINDS)}")
     return name
-
-
-def _check_kinds(kinds: Sequence[str]) -> None:
-    """See that the kinds can be taken in one run."""
-    if others := _ALONE in kinds and ",".join(kind for kind in kinds if kind != _ALONE):
-        raise UsageError(
-            f"kind of profile '{_ALONE}': callgrind slows down all that runs; take {others} in another run"
-        )
 
 
 def described(option: Option, text: str) -> Any:
@@ -205,18 +193,6 @@ class Options:
         "number of new processes in which --benchmark-compare times a benchmark again if it looks slower, "
         "before its test fails. Default: 3.",
     )
-    profile: tuple[str, ...] = described(
-        Option("profile", "KIND", (), _profile_kind, in_commands="with", one_run=True, untimed=True),
-        f"profile instead of timing; repeatable or comma-separated: {', '.join(PROFILE_KINDS)}.",
-    )
-    epochs: int = described(
-        Option("epochs", "N", "10", _positive, "be a whole number of at least 1, as in 10"),
-        "number of profiled calls, after a first call that is shown separately. Default: 10.",
-    )
-    profile_folder: Path = described(
-        Option("profile-folder", "DIR", ".benchmarks/profiles", user_path, path="", in_commands="folder"),
-        "folder in which profiles are saved. Default: .benchmarks/profiles.",
-    )
     shard: Shard | None = described(
         Option("shard", "I/N", None, Shard.parse, one_run=True),
         "run only part I of N, as in 1/4. Each test belongs to exactly one part, by a hash of its id.",
@@ -236,9 +212,7 @@ class Options:
         """
         values = values_of(cls, typed)
         values["device"], values["gpu"] = values["device"]
-        options = cls(**values)
-        _check_kinds(options.profile)
-        return options
+        return cls(**values)
 
 
 def table_of(options: type[Any]) -> dict[str, Option]:
@@ -254,3 +228,26 @@ def values_of(options: type[Any], typed: Mapping[str, Any]) -> dict[str, Any]:
 
 OPTIONS: Mapping[str, Option] = table_of(Options)
 """The options by name, without those of a suite."""
+
+
+@dataclass(frozen=True)
+class ProfileOptions:
+    """The checked values of options that `gnnbench profile` alone has."""
+
+    kinds: tuple[str, ...] = described(
+        Option("with", "KIND", ("phases", "layers"), _profile_kind),
+        f"kind of profile; repeatable or comma-separated: {', '.join(PROFILE_KINDS)}. Default: "
+        "phases,layers.",
+    )
+    repeats: int = described(
+        Option("epochs", "N", "10", _positive, "be a whole number of at least 1, as in 10"),
+        "number of profiled calls, after a first call that is shown separately. Default: 10.",
+    )
+    folder: Path = described(
+        Option("folder", "DIR", ".benchmarks/profiles", user_path, path=""),
+        "folder in which profiles are saved. Default: .benchmarks/profiles.",
+    )
+
+
+PROFILE_OPTIONS: Mapping[str, Option] = table_of(ProfileOptions)
+"""These options by name."""

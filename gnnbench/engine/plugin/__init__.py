@@ -9,13 +9,10 @@ from typing import Any
 import pytest
 
 from ..ground.errors import UsageError
-from ..ground.files import above, check_folder
+from ..ground.files import above
 from ..ground.options import OPTIONS
 from ..process.variants import variant
 from ..process.variants.collected import FIXED_INPUTS, IN_PLACE, WHOLE_CALL
-from ..profile.hooks import PLUGIN as PROFILING
-from ..profile.hooks import Profiling
-from ..profile.record import ProfileStore
 from ..store import baseline, suite
 from . import histogram, pace
 from .limits import GATE, LimitCheck
@@ -64,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         take_settings(config)
         if any(value is not False for value in given(config).values()):  # otherwise nothing is checked
-            _take_options(config)
+            options_of(config)
     except UsageError as error:
         raise usage_error(str(error)) from None
     histogram.take_over(config)
@@ -85,19 +82,6 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     elif config.getoption("gnn_dry_run") and not again:
         raise usage_error("--gnn-dry-run says what --benchmark-compare does: add that option")
-
-
-def _take_options(config: pytest.Config) -> None:
-    """Check the options, and register what they ask for."""
-    chosen = options_of(config)
-    if chosen.profile and (config.getoption("numprocesses", None) or config.getoption("tx", None)):
-        raise UsageError("--gnn-profile cannot profile in parallel processes; leave out -n")
-    if chosen.profile and config.getoption("benchmark_compare", None):
-        raise UsageError("--gnn-profile does not time benchmarks; leave out --benchmark-compare")
-    if chosen.profile:
-        store = ProfileStore(chosen.profile_folder.absolute())
-        check_folder(store.root)
-        config.pluginmanager.register(Profiling(chosen.profile, chosen.epochs, store), PROFILING)
 
 
 def _compare(config: pytest.Config) -> None:

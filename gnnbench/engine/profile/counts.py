@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import torch
@@ -11,72 +10,78 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from ..ground.parts import tensors
-from ..measure.conditions import collector_paused
 from ..measure.counters import OperatorMode, is_on_device, kinds, library_calls
-from .kinds import ROOT, Subject
+from .kinds import COUNTS, ROOT, Subject
 from .ranges import Ranges
-from .record import Counts
 from .targets import LAYERS
 
 _SORTS = ("aten::sort", "aten::_unique2", "aten::unique_dim", "aten::_coalesce")
 """Operators that sort their input; `argsort` calls `sort`. Some conversions of a sparse matrix sort as
 well."""
 _CONVERSIONS = ("aten::_to_sparse", "aten::_to_sparse_csc", "aten::_to_sparse_csr")
-
 _GATHERS = ("aten::index_select", "aten::index", "aten::gather")
-_SCATTERS = (
-    "aten::index_add",
-    "aten::index_add_",
-    "aten::scatter_add",
-    "aten::scatter_add_",
-    "aten::scatter_reduce",
-    "aten::scatter_reduce_",
+_SCATTERS = tuple(
+    f"aten::{name}{suffix}" for name in ("index_add", "scatter_add", "scatter_reduce") for suffix in ("", "_")
 )
+_BELOW = ("torch.", "dgl.backend.", f"{__package__}.", f"{OperatorMode.__module__}.")
+"""Modules that are not callers: PyTorch, DGL's wrappers of PyTorch, and the counting code."""
 
 
-def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
-    """Call once and count, as a `record.Counts`. A call before must have filled all caches."""
-    ranges = Ranges(LAYERS, subject.device)
-    seen = _Seen(ranges, subject.device)
+def take(subject: Subject) -> dict[str, Any]:
+    """Call once and count. A call before must have filled all caches.
+
+    Returns:
+        Rows by kind, in order of first appearance; each has the `path` of its range, and `count`. All but
+        ranges and copies have a `name`. Reads, sorts and copies have a `caller`: the innermost Python
+        function outside torch, as `file:line function`, or `the benchmark`. `host_reads` and `mask_reads`
+        are those of the device's memory, with the elements that torch.tensor reads from a list of tensors,
+        which a dispatch mode does not see. `copies` between devices have `direction`, as in `cpu→cuda`, and
+        `bytes`. `gathers` of rows of features, as from nodes to edges, and `scatters` back have `from_rows`,
+        `to_rows` and `columns`. Of operators and library calls the sums are those of measure/counters.py.
+    """
+    counter = _Counter(subject.device)
     with (
         subject.ready() as call,
-        collector_paused(),
-        ranges,
-        ranges.range(ROOT),
-        _Elements(seen),
-        OperatorMode(seen.operator),
-        library_calls(seen.library_call),
+        counter.ranges,
+        counter.ranges.range(ROOT),
+        counter,
+        OperatorMode(counter.operator),
+        library_calls(counter.library_call),
     ):
         call()
-    return {
-        **{kind: seen.rows(kind) for kind in Counts.__annotations__},
-        "ranges": [{"path": list(row.path), "count": row.calls} for row in ranges.times()],
-    }
+    times = counter.ranges.times()
+    opened = [{"path": list(path), "count": calls} for path, (calls, _, _) in times.items()]
+    return {**{kind: counter.rows(kind) for kind in COUNTS}, "ranges": opened}
 
 
-class _Seen:
-    """Counts the calls that the modes report."""
+class _Counter(TorchFunctionMode):
+    """Counts the calls that the other modes report, and the elements that torch.tensor reads from a list."""
 
-    def __init__(self, ranges: Ranges, device: str) -> None:
+    def __init__(self, device: str) -> None:
+        super().__init__()
+        self.ranges = Ranges(LAYERS, device)
         self._rows: dict[tuple[Any, ...], dict[str, Any]] = {}
-        self._ranges = ranges
-        self.device = device
+        self._device = device
 
     def add(self, kind: str, count: int = 1, **fields: Any) -> dict[str, Any]:
-        path = self._ranges.path
+        """Add to a count, and return its row."""
+        path = self.ranges.path
         new = {"path": list(path), **fields, "count": 0}
         row = self._rows.setdefault((kind, path, *fields.values()), new)
         row["count"] += count
         return row
 
     def rows(self, kind: str) -> list[dict[str, Any]]:
-        return [row for (found, *_), row in self._rows.items() if found == kind]
+        """Return the rows of a kind."""
+        return [row for key, row in self._rows.items() if key[0] == kind]
 
     def library_call(self, name: str, _args: tuple[Any, ...]) -> None:
+        """Count a call into a library."""
         self.add("library_calls", name=name)
 
     def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-        for kind, counted, _ in kinds(self.device, name, args, kwargs, result):
+        """Count a call of an operator."""
+        for kind, counted, _ in kinds(self._device, name, args, kwargs, result):
             if kind == "operators":
                 self.add(kind, name=counted)
             elif kind == "copies":
@@ -92,55 +97,36 @@ class _Seen:
             self._move("scatters", name, args[3], args, result)
 
     def _move(self, kind: str, name: str, source: Tensor, args: tuple[Any, ...], result: Tensor) -> None:
+        dimension = args[1]
         if name == "aten::index":
             dimension = next(position for position, index in enumerate(args[1]) if index is not None)
-        else:
-            dimension = args[1]
         if source.dim() == result.dim() > 1 and source.is_floating_point():  # features, not weights
             rows = result.size(dimension)
             columns = result.numel() // max(rows, 1)
             self.add(kind, name=name, from_rows=source.size(dimension), to_rows=rows, columns=columns)
-
-
-class _Elements(TorchFunctionMode):
-    """Counts the elements that torch.tensor reads from tensors in a list."""
-
-    def __init__(self, seen: _Seen) -> None:
-        super().__init__()
-        self._seen = seen
 
     def __torch_function__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         if function is torch.tensor or function is torch.as_tensor:
             elements = list(tensors(args[0])) if args and not isinstance(args[0], Tensor) else []
-            if is_on_device(self._seen.device, elements):
-                name = f"torch.{function.__name__}"
-                self._seen.add("host_reads", len(elements), name=name, caller=_caller())
+            if is_on_device(self._device, elements):
+                self.add("host_reads", len(elements), name=f"torch.{function.__name__}", caller=_caller())
         return function(*args, **(kwargs or {}))
-
-
-_BELOW = ("torch.", "dgl.backend.", f"{__package__}.", f"{OperatorMode.__module__}.")
-"""Modules that are not callers: PyTorch, DGL's wrappers of PyTorch, and the counting code."""
 
 
 def _caller() -> str:
     """Return the innermost Python function outside `_BELOW`: `file:line function`, or `the benchmark`."""
-    frame: FrameType | None = sys._getframe()  # noqa: SLF001
+    frame: Any = sys._getframe()  # noqa: SLF001
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if frame.f_code is take.__code__:  # the benchmarked function may itself be one of torch
             return "the benchmark"
         if not f"{module}.".startswith(_BELOW):
-            return f"{_file(module, frame)}:{frame.f_lineno} {frame.f_code.co_qualname}"
+            name = Path(frame.f_code.co_filename).name  # of a module's path, which begins at its package
+            place = module.replace(".", "/")
+            if module != "__main__":
+                name = f"{place}/{name}" if name == "__init__.py" else f"{place}.py"
+            return f"{name}:{frame.f_lineno} {frame.f_code.co_qualname}"
         frame = frame.f_back
     return "torch"  # on a GPU the backward pass runs in another thread
-
-
-def _file(module: str, frame: FrameType) -> str:
-    """Return a module's path, starting at its top-level package."""
-    name = Path(frame.f_code.co_filename).name
-    if module == "__main__":
-        return name
-    place = module.replace(".", "/")
-    return f"{place}/{name}" if name == "__init__.py" else f"{place}.py"

@@ -13,7 +13,7 @@ HUNDRED = 100
 _MOST_NAMED = 3
 
 Sections = Mapping[str, Any]
-"""See `record.Sections`."""
+"""What `kinds.take` returns."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,15 @@ def degree_normalisation(sections: Sections) -> Iterator[Finding]:
 
 def host_reads(sections: Sections) -> Iterator[Finding]:
     """The host reads a tensor of the GPU: it waits, and the GPU's queue runs empty."""
-    rows = [
+    counts = sections["counts"]
+    callers = _callers(
         row
-        for kind in ("host_reads", "mask_reads")
-        for row in sections["counts"][kind]
+        for row in (*counts["host_reads"], *counts["mask_reads"])
         if "optimizer.step" not in row["path"]  # Adam keeps its count of steps on the host
         and not row["name"].startswith("cpu→")  # the finding `copies` has these
-    ]
-    if not rows:
+    )
+    if not callers:
         return
-    callers = _callers(rows)
     most, reads = callers.most_common(1)[0]
     text = f"The host reads tensors {_times(callers.total())} in each call; on a GPU it waits each time."
     remedy = (
@@ -78,7 +77,7 @@ def host_reads(sections: Sections) -> Iterator[Finding]:
     )
     if reads >= HUNDRED:
         text = f"The host reads tensors element by element, {callers.total()} times in each call."
-        caller, _, _ = most.partition(" in ")
+        caller = most.partition(" in ")[0]
         remedy = f"In {caller}, use whole tensors: torch.stack or an index instead of a list of elements."
     yield Finding("host-reads", text, _named(callers), remedy)
 
@@ -114,22 +113,15 @@ def copies(sections: Sections) -> Iterator[Finding]:
 
 def small_kernels(sections: Sections) -> Iterator[Finding]:
     """Many kernels are so short that the GPU waits for their launches."""
-    if "kernels" not in sections:
-        return
-    rows, repeats = sections["kernels"]["rows"], sections["kernels"]["repeats"]
-    small = Counter(
-        {
-            row["name"]: round(row["calls"] / repeats)
-            for row in rows
-            if row["total_ns"] < SMALL_NS * row["calls"]
-        }
-    )
+    kernels = sections.get("kernels", {"rows": (), "repeats": 1})
+    calls = {row["name"]: round(row["calls"] / kernels["repeats"]) for row in kernels["rows"]}
+    short = [row["name"] for row in kernels["rows"] if row["total_ns"] < SMALL_NS * row["calls"]]
+    small = Counter({name: calls[name] for name in short})
     if small.total() >= HUNDRED:
-        whole = round(sum(row["calls"] for row in rows) / repeats)
         yield Finding(
             "small-kernels",
-            f"{small.total()} of the {whole} kernels of each call take less than {SMALL_NS // 1000} µs on "
-            "average, about as long as a launch: the GPU waits for the host.",
+            f"{small.total()} of the {sum(calls.values())} kernels of each call take less than "
+            f"{SMALL_NS // 1000} µs on average, about as long as a launch: the GPU waits for the host.",
             _named(small),
             "Launch fewer kernels: use fused operations, larger batches, torch.compile, or a CUDA graph "
             "(torch.compile(mode='reduce-overhead')).",
@@ -142,30 +134,25 @@ def gather_scatter(sections: Sections) -> Iterator[Finding]:
         (row["to_rows"], row["from_rows"], row["columns"]): row["name"]
         for row in _forward(sections, "scatters")
     }
-    found: Counter[str] = Counter()
+    pairs: Counter[str] = Counter()
     for row in _forward(sections, "gathers"):
         nodes, edges = row["from_rows"], row["to_rows"]
         if back := reduced.get((nodes, edges, row["columns"])):
             by = f"{row['name']} and {back} in {'/'.join(row['path'])}"
-            found[f"from {nodes:,} rows to {edges:,} and back by {by}"] += row["count"]
-    if found:
+            pairs[f"from {nodes:,} rows to {edges:,} and back by {by}"] += row["count"]
+    if pairs:
         yield Finding(
             "gather-scatter",
-            f"A call copies nodes' rows to their edges and reduces the copies, {_times(found.total())}.",
-            _named(found),
+            f"A call copies nodes' rows to their edges and reduces the copies, {_times(pairs.total())}.",
+            _named(pairs),
             "If a message is the row itself, or the row times a number: a sparse product needs no copies. "
             "Give PyG's layers a SparseTensor or CSR adj_t; or call torch.sparse.mm or DGL's update_all.",
         )
 
 
 _RULES: Sequence[Callable[[Sections], Iterator[Finding]]] = (
-    normalisation,
-    degree_normalisation,
-    host_reads,
-    sorts,
-    copies,
-    small_kernels,
-    gather_scatter,
+    *(normalisation, degree_normalisation, host_reads, sorts),
+    *(copies, small_kernels, gather_scatter),
 )
 
 

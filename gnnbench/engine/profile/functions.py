@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ..ground import units
-from ..measure.conditions import collector_paused
 from . import text
-from .kinds import Subject, timed_ns
+from .kinds import Subject
 
 FILE = "functions.prof"
-
 _SHOWN = 25
 _COLUMNS = {"Function": -44, "Count": 7, "Self": 8, "Frac.": 6, "Cumulative": 10}
 
@@ -27,37 +25,30 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
     """Profile the repeats after a first call, and save cProfile's data for pstats.
 
     Returns:
-        `rows`, by cumulative time over all repeats. Each has `function`, `place`, `calls`, `primitive_calls`
-        (the non-recursive ones), `self_ns` and `cumulative_ns`. `total_ns`; `cold_ns`, the first call without
-        a profile; `repeats`.
+        `rows`, by cumulative time over all repeats: `function`, `place`, `calls`, `self_ns`,
+        `cumulative_ns`. `total_ns`; `cold_ns`, the first call without a profile; `repeats`.
     """
-    cold_ns = timed_ns(subject)
+    cold_ns = subject.timed_ns()
     profile = cProfile.Profile()
-    with collector_paused():
-        for _ in range(subject.repeats):
-            with subject.ready() as call:
-                profile.runcall(call)
+    for _ in range(subject.repeats):
+        with subject.ready() as call:
+            profile.runcall(call)
     profile.dump_stats(folder / FILE)
-    rows = _rows(pstats.Stats(profile))
-    total_ns = sum(row["self_ns"] for row in rows)
-    return {"rows": rows, "total_ns": total_ns, "cold_ns": cold_ns, "repeats": subject.repeats}
-
-
-def _rows(stats: pstats.Stats) -> list[dict[str, Any]]:
-    found = stats.stats  # type: ignore[attr-defined]
+    stats: Mapping[Any, Any] = vars(pstats.Stats(profile))["stats"]
     rows = [
         {
             "function": name,
             "place": _place(file, line),
             "calls": calls,
-            "primitive_calls": primitive,
             "self_ns": round(own * 1e9),
             "cumulative_ns": round(cumulative * 1e9),
         }
-        for (file, line, name), (primitive, calls, own, cumulative, _) in found.items()
+        for (file, line, name), (_, calls, own, cumulative, _) in stats.items()
         if "_lsprof.Profiler" not in name  # the call that ends the profile
     ]
-    return sorted(rows, key=lambda row: (-row["cumulative_ns"], -row["self_ns"], row["place"]))
+    rows.sort(key=lambda row: (-row["cumulative_ns"], -row["self_ns"], row["place"]))
+    total_ns = sum(row["self_ns"] for row in rows)
+    return {"rows": rows, "total_ns": total_ns, "cold_ns": cold_ns, "repeats": subject.repeats}
 
 
 def _place(file: str, line: int) -> str:
@@ -70,20 +61,19 @@ def _place(file: str, line: int) -> str:
 
 def table(section: Mapping[str, Any]) -> str:
     """Return the first 25 functions as a table, by cumulative time."""
-    rows = section["rows"]
+    rows, total_ns, repeats = section["rows"], section["total_ns"], section["repeats"]
     shown = [
         (
             _name(row),
             f"{row['calls']}",
             text.nanoseconds(row["self_ns"]),
-            units.fraction(row["self_ns"] / section["total_ns"]),
+            units.fraction(row["self_ns"] / total_ns),
             text.nanoseconds(row["cumulative_ns"]),
         )
         for row in rows[:_SHOWN]
     ]
-    call_ns = section["total_ns"] / section["repeats"]
     note = (
-        f"Sums over {section['repeats']} profiled calls of {text.nanoseconds(call_ns)} each. "
+        f"Sums over {repeats} profiled calls of {text.nanoseconds(total_ns / repeats)} each. "
         f"{text.first_call(section)} Frac. is the fraction of self time; cumulative times overlap."
     )
     more = f"{len(rows) - len(shown)} more functions, and other orders: python -m pstats {FILE}"

@@ -5,17 +5,16 @@ Callgrind counts them. It must run from the start of the process, which `gnnbenc
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from ..ground import units
-from ..ground.errors import UsageError
 from ..measure.instructions import counting
 from ..measure.instructions.callgrind import Callgrind
 from ..measure.instructions.counting import Instructions, named
 from . import text
-from .kinds import Subject, UnavailableError
+from .kinds import Subject
 
 _SHOWN = 25
 _COLUMNS = {"Frac.": 6, "Instructions": 14}
@@ -25,36 +24,34 @@ _LEAST_PLACE = 8
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
-    """Count in warm calls until two agree, then by Python function, as a `record.InstructionsSection`."""
+    """Count in warm calls until two agree, then by Python function.
+
+    Returns:
+        The fields of `Instructions`; `counter`: what counted them, with its version; `capability`: the
+        vector extensions of the processor that libraries used.
+    """
     # Callgrind ceases to watch at once: where it does, reading its files takes minutes.
     with closing(_counter()) as counter:
         answer = counting.take(subject.asked, counter)
-    found = Instructions.read(answer)
+    counted = Instructions.read(answer)
     with closing(_counter()) as counter:
         frames = counting.take_by_frame(subject.asked, counter)
     return {
-        "counted": replace(found, frames=counting.read_frames(frames)),
+        "counted": asdict(replace(counted, frames=counting.read_frames(frames))),
         "counter": counting.counter_name(),
         "capability": answer["capability"],
     }
 
 
 def _counter() -> Callgrind:
-    if counter := counting.here():
-        return counter
-    try:
-        name = counting.counter_name()
-    except UsageError as error:
-        raise UnavailableError(f"profile kind 'instructions': {error}") from None
-    raise UnavailableError(
-        f"profile kind 'instructions' needs {name}, under which only "
-        "gnnbench profile SELECT --with instructions starts pytest"
-    )
+    counter = counting.here()
+    assert counter, "gnnbench profile starts this process under callgrind"
+    return counter
 
 
 def table(section: Mapping[str, Any]) -> str:
     """Return the functions of C and C++ and those of Python as two tables, 25 each."""
-    found: Instructions = section["counted"]
+    found = Instructions(**section["counted"])
     native = _rows("Functions of C and C++, without what they call", found.functions, found.total)
     if found.frames is None:
         python = ["Python functions: each call runs others, so they were not counted."]

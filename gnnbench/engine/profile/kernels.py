@@ -2,18 +2,18 @@
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..ground import units
 from ..ground.devices import why_no_cuda
 from . import text
-from .kinds import ROOT, Subject, UnavailableError, timed_ns
-from .trace import PARTS, Event, events, record, span_ns, steps_of
+from .kinds import ROOT, Subject, UnavailableError
+from .trace import PARTS, STEP, Event, annotated, record, span_ns
 
 _COLUMNS = {"Time %": 6, "Time": 8, "Calls": 6, "Avg": 8, "Min": 8, "Max": 8}
 _NAME = -30
+_TITLES = {"rows": "Kernel", "copies": "Copy or fill", "synchronizations": "The host waits in"}
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
@@ -25,55 +25,43 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     if subject.device != "cuda":
         reason = why_no_cuda() or "the benchmark runs on the CPU: choose device cuda"
         raise UnavailableError(f"profile kind 'kernels' needs CUDA: {reason}")
-    from torch.profiler import record_function
-
-    cold_ns = timed_ns(subject)
+    cold_ns = subject.timed_ns()
     with tempfile.TemporaryDirectory() as scratch:
-        found = events(record(subject, partial(record_function, ROOT), Path(scratch, "trace")))
-    return {**summary(found), "cold_ns": cold_ns, "repeats": subject.repeats}
+        events = record(subject, Path(scratch, "trace.json"))
+    return {**summary(events), "cold_ns": cold_ns, "repeats": subject.repeats}
 
 
-def summary(found: Sequence[Event]) -> dict[str, Any]:
-    """Summarise the GPU events of a trace; the longest total time first.
-
-    Args:
-        found: events of a Chrome trace, with the range ROOT around each call. Events outside its steps are
-            ignored.
+def summary(events: Sequence[Event]) -> dict[str, Any]:
+    """Summarise the GPU events of a trace, without those outside its steps; the longest total time first.
 
     Returns:
         `rows` of kernels; `copies`: memory copies and fills, with `bytes`; `synchronizations`: the host's
         CUDA calls within ROOT that wait for the GPU. Each row: `name`, `calls`, `total_ns`, `min_ns`,
         `max_ns`.
     """
-    steps = [span_ns(step) for step in steps_of(found)]
-    found = [event for event in found if _within(event, steps)]
-    annotations = [event for event in found if event.get("cat") == "user_annotation"]
-    calls = [span_ns(event) for event in annotations if event["name"] == ROOT]
-
-    def waits(event: Event) -> bool:
-        if event.get("cat") not in PARTS["runtime"] or "Synchronize" not in event["name"]:
-            return False
-        return _within(event, calls)  # excludes the profiler's own wait at the end of a step
-
-    moved = [event for event in found if event.get("cat") in PARTS["memcpy"]]
+    events = _within(annotated(events, STEP), events)
+    calls = _within(annotated(events, ROOT), events)  # without the profiler's own wait at the end of a step
+    moved = [event for event in events if event.get("cat") in PARTS["memcpy"]]
     copies = _rows(moved)
     for row in copies:
         row["bytes"] = sum(event["args"]["bytes"] for event in moved if event["name"] == row["name"])
+    runtime = (event for event in calls if event.get("cat") in PARTS["runtime"])
     return {
-        "rows": _rows(event for event in found if event.get("cat") in PARTS["kernel"]),
+        "rows": _rows(event for event in events if event.get("cat") in PARTS["kernel"]),
         "copies": copies,
-        "synchronizations": _rows(filter(waits, found)),
+        "synchronizations": _rows(event for event in runtime if "Synchronize" in event["name"]),
     }
 
 
-def _within(event: Event, spans: Sequence[tuple[int, int]]) -> bool:
-    moment, _ = span_ns(event)
-    return any(start <= moment < end for start, end in spans)
+def _within(ranges: Iterable[Event], events: Iterable[Event]) -> list[Event]:
+    """Return the events that begin within the ranges."""
+    spans = [span_ns(event) for event in ranges]
+    return [event for event in events if any(start <= span_ns(event)[0] < end for start, end in spans)]
 
 
-def _rows(found: Iterable[Event]) -> list[dict[str, Any]]:
+def _rows(events: Iterable[Event]) -> list[dict[str, Any]]:
     times: dict[str, list[int]] = {}
-    for event in found:
+    for event in events:
         start, end = span_ns(event)
         times.setdefault(event["name"], []).append(end - start)
     rows = [
@@ -86,11 +74,7 @@ def _rows(found: Iterable[Event]) -> list[dict[str, Any]]:
 def table(section: Mapping[str, Any]) -> str:
     """Return tables of kernels, of copies and of synchronisations."""
     lines = []
-    for kind, title in (
-        ("rows", "Kernel"),
-        ("copies", "Copy or fill"),
-        ("synchronizations", "The host waits in"),
-    ):
+    for kind, title in _TITLES.items():
         if rows := section[kind]:
             whole_ns = sum(row["total_ns"] for row in rows)
             cells = (_cells(row, whole_ns) for row in rows)

@@ -1,28 +1,28 @@
-"""Takes the kinds of profile."""
+"""Takes the kinds of profile. Each is a module, or an object in `tree`, with `take` and `table`."""
 
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..ground.packages import unusable
 from ..measure.conditions import collector_paused
 from ..measure.seam import Pedantic
-from .record import Counts, Sections
 
 _TREES = ("phases", "layers", "ranges")
-"""Kinds that are objects in the module `tree`; others are modules."""
-
 _OF_ANY_CODE = ("functions", "instructions")
 """Kinds that need no torch."""
-
-
+COUNTS = (
+    *("ranges", "operators", "library_calls", "host_reads", "mask_reads", "sorts", "copies"),
+    *("gathers", "scatters"),
+)
+"""What is counted, see `counts.take`."""
 ROOT = "call"
 """Name of the range around the whole call."""
 
@@ -47,9 +47,18 @@ class Subject:
         """Yield the next call; what the context does before and after is outside the profile."""
         call = self.asked.inputs()
         try:
-            yield partial(call.function, *call.args, **call.kwargs)  # which is no Python function itself
+            with collector_paused():
+                yield partial(call.function, *call.args, **call.kwargs)  # which is no Python function itself
         finally:
             self.asked.tear_down(call)
+
+    def timed_ns(self, clock: Callable[[], int] | None = None) -> int:
+        """Call once without a profile and return the time, by default with the GPU's work."""
+        clock = clock or clock_of(self.device)
+        with self.ready() as call:
+            start = clock()
+            call()
+            return clock() - start
 
 
 def clock_of(device: str) -> Callable[[], int]:
@@ -65,43 +74,23 @@ def clock_of(device: str) -> Callable[[], int]:
     return clock
 
 
-def timed_ns(subject: Subject, clock: Callable[[], int] | None = None) -> int:
-    """Call once without a profile and return the time, by default with the GPU's work."""
-    clock = clock or clock_of(subject.device)
-    with subject.ready() as call, collector_paused():
-        start = clock()
-        call()
-        return clock() - start
+def load(name: str) -> Any:
+    """Import and return a kind.
+
+    `take(subject, folder)` profiles, writes files into the folder if the kind has any, and returns what is
+    saved of it; `table` returns that as text of at most 80 columns.
+    """
+    return pkgutil.resolve_name(f"{__package__}.{f'tree:{name}' if name in _TREES else name}")
 
 
-class Kind(Protocol):
-    """One kind."""
-
-    def take(self, subject: Subject, folder: Path) -> dict[str, Any]:
-        """Profile, write files into the folder if the kind has any, and return the section of a record.
-
-        Raises:
-            UnavailableError: this kind cannot be taken on this machine.
-        """
-
-    def table(self, section: Mapping[str, Any]) -> str:
-        """Return the section as text of at most 80 columns."""
-
-
-def load(name: str) -> Kind:
-    """Import and return a kind."""
-    kind: Kind = pkgutil.resolve_name(f"{__package__}.{f'tree:{name}' if name in _TREES else name}")
-    return kind
-
-
-def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[Sections, dict[str, str]]:
+def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
     """Take a profile of each kind, and count what one more call does.
 
     Returns:
-        The sections by name, and by unavailable kind the reason. The counts are taken last, when caches are
+        The results by name, and by unavailable kind the reason. The counts are taken last, when caches are
         filled, and only if at least one kind is available. They are empty where nothing imported torch.
     """
-    sections: Any = {}
+    sections: dict[str, Any] = {}
     unavailable: dict[str, str] = {}
     for name in kinds:
         if name not in _OF_ANY_CODE and (reason := unusable("torch")):
@@ -111,8 +100,7 @@ def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[Sections
             sections[name] = load(name).take(subject, folder)
         except UnavailableError as error:
             unavailable[name] = str(error)
-    if sections and sys.modules.get("torch"):
-        sections["counts"] = load("counts").take(subject, folder)
-    elif sections:
-        sections["counts"] = {kind: [] for kind in Counts.__annotations__}
+    if sections:
+        has_torch = sys.modules.get("torch")
+        sections["counts"] = load("counts").take(subject) if has_torch else {kind: [] for kind in COUNTS}
     return sections, unavailable

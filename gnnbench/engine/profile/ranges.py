@@ -5,48 +5,28 @@ Wrappers replace the functions, and the originals are restored afterwards. The l
 
 import functools
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from threading import get_ident
 from types import TracebackType
 from typing import Any, Self
 
+import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 
 from ..ground.cpu import RealTime
-from .inline import InlineFunctions
-from .targets import CLASS, Attribute, Target, find, put_originals_back
+from .targets import find, members, subclasses
 
-
-@dataclass(frozen=True)
-class RangeRow:
-    """The time of one path of ranges."""
-
-    path: tuple[str, ...]
-    """Names of ranges, outermost first."""
-    calls: int
-    total_ns: int
-    self_ns: int
-    """Time outside of inner ranges; over all rows it sums to the outermost range's total."""
-
-
-@dataclass
-class _Node:
-    path: tuple[str, ...] = ()
-    children: dict[str, "_Node"] = field(default_factory=dict)
-    calls: int = 0
-    total_ns: int = 0
-
-    def child(self, name: str) -> "_Node":
-        if name not in self.children:
-            self.children[name] = _Node((*self.path, name))
-        return self.children[name]
-
-    def below(self) -> Iterator["_Node"]:
-        for child in self.children.values():
-            yield child
-            yield from child.below()
+_FUNCTIONS: Mapping[str, str] = {
+    **dict.fromkeys(("mul", "mul_", "__mul__", "__rmul__", "__imul__"), "mul"),
+    **dict.fromkeys(("pow", "pow_", "__pow__"), "pow"),
+    **dict.fromkeys(("add", "add_", "__add__", "__radd__", "__iadd__"), "bias"),
+    **dict.fromkeys(("linear", "matmul", "mm", "__matmul__", "__rmatmul__"), "x·W"),
+    **dict.fromkeys(("_sparse_mm", "_sparse_mm_reduce_impl"), "spmm"),
+    **dict.fromkeys(("elu", "gelu", "leaky_relu", "relu", "relu_", "sigmoid", "silu", "tanh"), "activation"),
+}
+"""Name of the torch function: name of its range."""
 
 
 class Ranges:
@@ -54,80 +34,62 @@ class Ranges:
 
     While a range is open, an inner call of the same name opens none: a method that calls its super's is one
     call, and so is Tensor.backward, which calls torch.autograd.backward. Torch functions in the body of
-    `inline` targets are ranges, too; see `inline`.
+    inline targets are ranges, too.
 
     Entering searches for the targets, which takes milliseconds and evicts CPU caches. So timed code uses
     `switch`, which does not search.
     """
 
     def __init__(
-        self,
-        targets: Sequence[Target],
-        device: str,
-        *,
-        clock: Callable[[], int] = RealTime.nanoseconds,
+        self, targets: Mapping[str, str], device: str, *, clock: Callable[[], int] = RealTime.nanoseconds
     ) -> None:
-        """Store the arguments; the search for targets comes on entering.
-
-        Args:
-            device: on `cuda`, ranges are NVTX ranges as well.
-        """
+        """Store the arguments; on the device `cuda`, ranges are NVTX ranges as well."""
+        self.path: tuple[str, ...] = ()
+        """The names of the open ranges, outermost first."""
+        self.missing: dict[str, None] = {}
+        """A line for each target that an imported library lacks, and for each that other threads call."""
         self._targets, self._nvtx, self._clock = targets, device == "cuda", clock
-        self._missing: tuple[str, ...] = ()
-        self._root = _Node()
-        self._open = [self._root]
-        """The nodes of the open ranges, outermost first."""
+        self._times: dict[tuple[str, ...], list[int]] = {}
+        """Calls and nanoseconds by path."""
         self._functions = InlineFunctions(self.range)
         self._thread = 0
         """Id of the thread that entered; ranges are opened in this thread only."""
-        self._elsewhere: set[str] = set()
-        """Names of ranges that other threads called."""
-        self._wrappers: list[tuple[Attribute, Any]] = []
+        self._wrappers: list[tuple[Any, str, Any]] = []
         self._originals: dict[int, Any] = {}
         self._modules: set[str] = set()
-        self._installed: ExitStack | None = None
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The names of the open ranges, outermost first."""
-        return self._open[-1].path
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """A line for each target that an imported library lacks, and one for calls from other threads."""
-        names = ", ".join(sorted(self._elsewhere))
-        return (*self._missing, f"{names}: what other threads call is not shown") if names else self._missing
+        self._installed = pytest.MonkeyPatch()
 
     def __enter__(self) -> Self:
-        found, self._missing = find(self._targets)  # before wrapping: subclasses would inherit wrappers
-        self._wrappers, self._originals = [], {}
-        for target, attribute in found:
-            name = target.name.replace(CLASS, attribute.owner.__name__)
-            self._wrappers.append((attribute, self._wrapped(attribute.value, name, target.inline)))
-        self._modules = set(sys.modules)
-        self._thread = get_ident()
+        attributes, missing = find(self._targets)  # before wrapping: subclasses would inherit wrappers
+        self.missing = dict.fromkeys(missing)
+        self._originals = {}
+        self._wrappers = [
+            (one.owner, one.name, self._wrapped(one.value, one.range, one.inline)) for one in attributes
+        ]
+        self._modules, self._thread = set(sys.modules), get_ident()
         self.switch(on=True)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Restore the library, also where it stored wrappers, as PyG in a layer's class when first made."""
         self.switch(on=False)
-        owners = {id(attribute.owner): attribute.owner for attribute, _ in self._wrappers}
-        imported = [module for name, module in list(sys.modules.items()) if name not in self._modules]
-        put_originals_back(self._originals, (*owners.values(), *imported))
+        owners = {id(owner): owner for owner, _, _ in self._wrappers}
+        owners |= {id(one): one for name, one in list(sys.modules.items()) if name not in self._modules}
+        for owner in list(owners.values()):
+            if isinstance(owner, type):
+                owners |= {id(below): below for below in subclasses(owner)}
+        for owner in owners.values():
+            for name, value in list(members(owner).items()):
+                if id(value) in self._originals:
+                    setattr(owner, name, self._originals[id(value)])
 
     def switch(self, *, on: bool) -> None:
         """Within `with`: install the wrappers, or restore the library."""
-        if self._installed and not on:
-            self._installed.close()
-            self._installed = None
-        elif on and not self._installed:
-            with ExitStack() as stack:
-                for attribute, wrapper in self._wrappers:
-                    stack.callback(attribute.put_back)
-                    setattr(attribute.owner, attribute.name, wrapper)
-                self._installed = stack.pop_all()
+        self._installed.undo()
+        for wrapper in self._wrappers if on else ():
+            self._installed.setattr(*wrapper)
 
     def _wrapped(self, value: Any, name: str, inline: bool) -> Any:
         if isinstance(value, staticmethod | classmethod):
@@ -136,11 +98,6 @@ class Ranges:
         @functools.wraps(value)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             if torch.compiler.is_compiling():  # a range would break the graph
-                return value(*args, **kwargs)
-            if get_ident() != self._thread:
-                self._elsewhere.add(name)
-                return value(*args, **kwargs)
-            if name in self.path:
                 return value(*args, **kwargs)
             end = self._begin(name, inline)
             try:
@@ -154,12 +111,11 @@ class Ranges:
     @contextmanager
     def range(self, name: str) -> Iterator[None]:
         """Open a range, unless one of this name is open."""
-        end = None if name in self.path else self._begin(name)
+        end = self._begin(name)
         try:
             yield
         finally:
-            if end:
-                end()
+            end()
 
     def _begin(self, name: str, inline: bool | None = None) -> Callable[[], None]:
         """Open a range, and return what closes it. A context manager of contextlib would take 1 µs more.
@@ -167,16 +123,21 @@ class Ranges:
         Args:
             inline: whether torch functions become ranges in it; None: as around it.
         """
+        if get_ident() != self._thread:
+            self.missing[f"{name}: what other threads call is not shown"] = None
+            return _nothing
+        if name in self.path:
+            return _nothing
         announced = _announced(name, self._nvtx)
         before = None if inline is None else self._functions.switch(inline)
-        node = self._open[-1].child(name)
-        self._open.append(node)
+        outer, self.path = self.path, (*self.path, name)
+        times = self._times.setdefault(self.path, [0, 0])
         start_ns = self._clock()
 
         def end() -> None:
-            node.total_ns += self._clock() - start_ns
-            node.calls += 1
-            self._open.pop()
+            times[1] += self._clock() - start_ns
+            times[0] += 1
+            self.path = outer
             if before is not None:
                 self._functions.switch(before)
             if announced:
@@ -184,18 +145,77 @@ class Ranges:
 
         return end
 
-    def times(self) -> list[RangeRow]:
-        """Return the times since the last call, depth first, in order of first appearance.
+    def times(self) -> dict[tuple[str, ...], tuple[int, int, int]]:
+        """Return calls, time, and time outside of inner ranges, since the last call, by path.
 
-        Paths that were not called since then have 0 calls.
+        Paths are depth first, in order of first appearance. Those that were not called have zeros. Over all
+        paths the last number sums to the time of the outermost range.
         """
-        rows = []
-        for node in self._root.below():
-            inside_ns = sum(child.total_ns for child in node.children.values())
-            rows.append(RangeRow(node.path, node.calls, node.total_ns, node.total_ns - inside_ns))
-        for node in self._root.below():
-            node.calls = node.total_ns = 0
+        first = {path: number for number, path in enumerate(self._times)}
+        paths = sorted(first, key=lambda path: [first[path[: end + 1]] for end in range(len(path))])
+        inside_ns = dict.fromkeys(((), *paths), 0)
+        for path in paths:
+            inside_ns[path[:-1]] += self._times[path][1]
+        rows = {}
+        for path in paths:
+            calls, total_ns = self._times[path]
+            rows[path] = calls, total_ns, total_ns - inside_ns[path]
+            self._times[path][:] = 0, 0
         return rows
+
+
+class InlineFunctions(TorchFunctionMode):
+    """Opens a range around torch functions that a layer calls in its own body, such as x @ W, while it is on.
+
+    They belong to no module or class of the library, so they cannot be wrapped. Each observed function costs
+    some microseconds, and a SparseTensor calls hundreds.
+    """
+
+    def __init__(self, open_range: Callable[[str], AbstractContextManager[object]]) -> None:
+        """Take a function that opens a range of a given name."""
+        super().__init__()
+        self._range = open_range
+        self._on = False
+
+    def switch(self, on: bool) -> bool:
+        """Switch it on or off; return whether it was on."""
+        before = self._on
+        if on and not before:
+            self.__enter__()  # type: ignore[no-untyped-call]
+        elif before and not on:
+            self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        self._on = on
+        return before
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        name = _function_name(function, args)
+        self._on = False  # torch disables a mode while it handles a function
+        try:
+            if name is None:
+                return function(*args, **(kwargs or {}))
+            with self._range(name):
+                return function(*args, **(kwargs or {}))
+        finally:
+            self._on = True
+
+
+def _function_name(function: Any, args: tuple[Any, ...]) -> str | None:
+    """Return the range's name for a torch function; None if it has none.
+
+    An addition has one only if it adds a parameter: the bias.
+    """
+    name = _FUNCTIONS.get(getattr(function, "__name__", ""))
+    if name == "bias" and not any(isinstance(operand, torch.nn.Parameter) for operand in args[:2]):
+        return None
+    if name == "x·W" and any(operand.layout != torch.strided for operand in args[:2]):
+        return "spmm"
+    return name
+
+
+def _nothing() -> None:
+    """Close a range that was not opened."""
 
 
 def _announced(name: str, nvtx: bool) -> ExitStack | None:

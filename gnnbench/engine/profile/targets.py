@@ -2,193 +2,130 @@
 
 import inspect
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.machinery import PathFinder
+from collections.abc import Mapping
+from functools import reduce
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from ..store.suite import installed
 
 CLASS = "{class}"
-"""As a target's name, it stands for the name of the class that has the method."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """A function or method to wrap as a range."""
-
-    name: str
-    """The range's name; several targets may share it."""
-    place: str
-    """`module:function`, wrapped in every loaded module that has it under this name, or
-    `module:Class.method`, wrapped in the class and in each subclass that overrides it."""
-    inline: bool = False
-    """Whether torch functions called in its body become ranges, too; see `inline`."""
-
+"""As a range's name, it stands for the name of the class that has the method."""
+_INLINE = (CLASS, "message", "gcn_norm")
 
 _LOSSES = (
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "cross_entropy",
-    "kl_div",
-    "l1_loss",
-    "mse_loss",
-    "nll_loss",
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "l1_loss"),
+    *("mse_loss", "nll_loss"),
 )
 _ACTIVATIONS = ("elu", "gelu", "leaky_relu", "relu", "silu")
-
 _SUITE = installed()
 
-PHASES = (
-    Target("zero_grad", "torch.optim:Optimizer.zero_grad"),
-    Target("zero_grad", "torch.nn:Module.zero_grad"),
-    Target("forward", "torch.nn:Module.__call__"),
-    *(Target("loss", place) for place in _SUITE.losses),
-    Target("loss", "torch.nn.modules.loss:_Loss.__call__"),  # otherwise Module.__call__ makes it a forward
-    *(Target("loss", f"torch.nn.functional:{name}") for name in _LOSSES),
-    Target("backward", "torch:Tensor.backward"),
-    Target("backward", "torch.autograd:backward"),
-    Target("backward", "torch.autograd:grad"),
-    Target("optimizer.step", "torch.optim:Optimizer.step"),
-)
-"""The phases of an epoch."""
+PHASES: Mapping[str, str] = {
+    "torch.optim:Optimizer.zero_grad": "zero_grad",
+    "torch.nn:Module.zero_grad": "zero_grad",
+    "torch.nn:Module.__call__": "forward",
+    **dict.fromkeys(_SUITE.losses, "loss"),
+    "torch.nn.modules.loss:_Loss.__call__": "loss",  # otherwise Module.__call__ makes it a forward
+    **{f"torch.nn.functional:{name}": "loss" for name in _LOSSES},
+    "torch:Tensor.backward": "backward",
+    "torch.autograd:backward": "backward",
+    "torch.autograd:grad": "backward",
+    "torch.optim:Optimizer.step": "optimizer.step",
+}
+"""The phases of an epoch: names of ranges by place.
 
-LAYERS = (
-    *PHASES,
-    *(Target("activation", f"torch.nn.functional:{name}") for name in _ACTIVATIONS),
-    Target("x·W", "torch.nn:Linear.forward"),
-    *(Target(CLASS, place, inline=True) for place in _SUITE.layers),
+A place is `module:function`, wrapped in every loaded module that has it under this name, or
+`module:Class.method`, wrapped in the class and in each subclass that overrides it.
+"""
+
+LAYERS: Mapping[str, str] = {
+    **PHASES,
+    **{f"torch.nn.functional:{name}": "activation" for name in _ACTIVATIONS},
+    "torch.nn:Linear.forward": "x·W",
+    **dict.fromkeys(_SUITE.layers, CLASS),
     # PyG
-    Target(CLASS, "torch_geometric.nn.conv:MessagePassing.forward", inline=True),
-    Target("x·W", "torch_geometric.nn.dense.linear:Linear.forward"),
-    Target("propagate", "torch_geometric.nn.conv:MessagePassing.propagate"),
-    Target("message", "torch_geometric.nn.conv:MessagePassing.message", inline=True),
-    Target("aggregate", "torch_geometric.nn.conv:MessagePassing.aggregate"),
-    Target("message_and_aggregate", "torch_geometric.nn.conv:MessagePassing.message_and_aggregate"),
-    Target("gcn_norm", "torch_geometric.nn.conv.gcn_conv:gcn_norm", inline=True),
-    Target("add_remaining_self_loops", "torch_geometric.utils:add_remaining_self_loops"),
-    Target("scatter", "torch_geometric.utils:scatter"),
-    Target("spmm", "torch_geometric.utils:spmm"),
+    "torch_geometric.nn.conv:MessagePassing.forward": CLASS,
+    "torch_geometric.nn.dense.linear:Linear.forward": "x·W",
+    "torch_geometric.nn.conv:MessagePassing.propagate": "propagate",
+    "torch_geometric.nn.conv:MessagePassing.message": "message",
+    "torch_geometric.nn.conv:MessagePassing.aggregate": "aggregate",
+    "torch_geometric.nn.conv:MessagePassing.message_and_aggregate": "message_and_aggregate",
+    "torch_geometric.nn.conv.gcn_conv:gcn_norm": "gcn_norm",
+    "torch_geometric.utils:add_remaining_self_loops": "add_remaining_self_loops",
+    "torch_geometric.utils:scatter": "scatter",
+    "torch_geometric.utils:spmm": "spmm",
     # PyG on torch_sparse
-    Target("fill_value", "torch_sparse:SparseTensor.fill_value"),
-    Target("fill_diag", "torch_sparse:fill_diag"),
-    Target("set_diag", "torch_sparse:set_diag"),
-    Target("remove_diag", "torch_sparse:remove_diag"),
-    Target("sum", "torch_sparse:sum"),
-    Target("mul", "torch_sparse:mul"),
-    Target("spmm", "torch_sparse:matmul"),
+    "torch_sparse:SparseTensor.fill_value": "fill_value",
+    **{f"torch_sparse:{name}": name for name in ("fill_diag", "set_diag", "remove_diag", "sum", "mul")},
+    "torch_sparse:matmul": "spmm",
     # DGL
-    Target(CLASS, "dgl.nn.pytorch.conv:GraphConv.forward", inline=True),
-    Target("degrees", "dgl:DGLGraph.in_degrees"),
-    Target("degrees", "dgl:DGLGraph.out_degrees"),
-    Target("update_all", "dgl:DGLGraph.update_all"),
-    Target("spmm", "dgl.ops:gspmm"),
-)
+    "dgl.nn.pytorch.conv:GraphConv.forward": CLASS,
+    "dgl:DGLGraph.in_degrees": "degrees",
+    "dgl:DGLGraph.out_degrees": "degrees",
+    "dgl:DGLGraph.update_all": "update_all",
+    "dgl.ops:gspmm": "spmm",
+}
 """The phases and the parts of a graph convolution. Only names of classes begin with a capital."""
 
 
 class Attribute(NamedTuple):
-    """A wrapped attribute of a module or class."""
+    """An attribute of a module or class that becomes a range."""
 
     owner: Any
     name: str
     value: Any
-    owned: bool
-    """Whether the owner defines it; False: a class inherits it."""
-
-    def put_back(self) -> None:
-        """Restore the original; an inherited attribute is deleted from the class again."""
-        if self.owned:
-            setattr(self.owner, self.name, self.value)
-        else:
-            delattr(self.owner, self.name)
+    range: str
+    """The range's name."""
+    inline: bool
+    """Whether torch functions called in its body become ranges, too; see `ranges.InlineFunctions`."""
 
 
-def find(targets: Sequence[Target]) -> tuple[list[tuple[Target, Attribute]], tuple[str, ...]]:
+def find(targets: Mapping[str, str]) -> tuple[list[Attribute], list[str]]:
     """Find the targets' attributes in imported modules; a library that is not imported is ignored.
 
     Returns:
-        The attributes to wrap, each with its target; and a line for each target that an imported library
-        lacks.
+        The attributes to wrap, and a line for each target that an imported library lacks.
     """
-    found: list[tuple[Target, Attribute]] = []
+    attributes: list[Attribute] = []
     missing: list[str] = []
-    holders = _holders({target.place.partition(":")[2] for target in targets})
-    for target in targets:
-        try:
-            found += [(target, attribute) for attribute in _attributes(target, holders)]
-        except LookupError as error:
-            package = sys.modules[target.place.partition(":")[0].partition(".")[0]]
-            version = f" {package.__version__}" if hasattr(package, "__version__") else ""
-            missing.append(f"{package.__name__}{version} has no {error.args[0]}: {target.name} is not shown")
-    return found, tuple(missing)
+    for place, range_name in targets.items():
+        module_name, _, path = place.partition(":")
+        *outer, name = path.split(".")
+        module = sys.modules.get(module_name)
+        owner: Any = reduce(lambda each, part: getattr(each, part, None), outer, module)
+        value = inspect.getattr_static(owner, name, None)
+        if module is None or value is None:
+            if module is not None:
+                missing.append(_lack(module_name, f"{path} in {module_name}", range_name))
+            elif module_name.rpartition(".")[0] in sys.modules and find_spec(module_name) is None:
+                missing.append(_lack(module_name, f"module {module_name}", range_name))
+            continue
+        if outer:
+            owners = [owner, *(each for each in subclasses(owner) if name in vars(each))]
+        else:
+            owners = [each for each in list(sys.modules.values()) if members(each).get(name) is value]
+        for each in owners:
+            shown = range_name.replace(CLASS, each.__name__)
+            original = members(each).get(name, value)
+            attributes.append(Attribute(each, name, original, shown, range_name in _INLINE))
+    return attributes, missing
 
 
-def put_originals_back(originals: Mapping[int, Any], owners: Iterable[Any]) -> None:
-    """Remove wrappers that a library stored elsewhere, as PyG in a layer's class when it is first made."""
-    looked_at: dict[int, Any] = {}
-    for owner in owners:
-        inner = _subclasses(owner) if isinstance(owner, type) else ()
-        looked_at |= {id(each): each for each in (owner, *inner)}
-    for owner in looked_at.values():
-        for name, value in list(_own(owner).items()):
-            if id(value) in originals:
-                setattr(owner, name, originals[id(value)])
+def _lack(module_name: str, what: str, range_name: str) -> str:
+    package = sys.modules[module_name.partition(".")[0]]
+    version = f" {package.__version__}" if hasattr(package, "__version__") else ""
+    return f"{package.__name__}{version} has no {what}: {range_name} is not shown"
 
 
-def _holders(names: set[str]) -> Mapping[str, list[Any]]:
-    """Return the modules that have an attribute of each name; one search of all modules serves all names."""
-    found: dict[str, list[Any]] = {name: [] for name in names}
-    for module in list(sys.modules.values()):
-        for name in names & _own(module).keys():
-            found[name].append(module)
-    return found
-
-
-def _attributes(target: Target, holders: Mapping[str, list[Any]]) -> list[Attribute]:
-    """Return the attributes of a target; none if its library is not imported.
-
-    Raises:
-        LookupError: the library lacks it; the message says what.
-    """
-    module_name, _, place = target.place.partition(":")
-    module = sys.modules.get(module_name)
-    if module is None:
-        if _is_gone(module_name):
-            raise LookupError(f"module {module_name}")
-        return []
-    *owner_name, name = place.split(".")
-    owner: Any = module
-    for part in owner_name:
-        owner = getattr(owner, part, None)
-    value = inspect.getattr_static(owner, name, None)
-    if owner is None or value is None:
-        raise LookupError(f"{place} in {module_name}")
-    if owner_name:
-        owners = [owner, *(each for each in _subclasses(owner) if name in _own(each))]
-    else:
-        owners = [holder for holder in holders[name] if _own(holder)[name] is value]
-    return [Attribute(each, name, _own(each).get(name, value), name in _own(each)) for each in owners]
-
-
-def _own(owner: Any) -> Mapping[str, Any]:
+def members(owner: Any) -> Mapping[str, Any]:
+    """Return what a module or class has itself."""
     return getattr(owner, "__dict__", {})
 
 
-def _subclasses(owner: type) -> list[type]:
-    found: dict[type, None] = {}  # an ordered set: a class may have several bases
+def subclasses(owner: type) -> list[type]:
+    """Return all classes below a class."""
+    below: dict[type, None] = {}  # an ordered set: a class may have several bases
     children: list[type] = type.__subclasses__(owner)
     for child in children:
-        found.update(dict.fromkeys((child, *_subclasses(child))))
-    return list(found)
-
-
-def _is_gone(module_name: str) -> bool:
-    """Whether a module does not exist, as opposed to not imported."""
-    parent_name, _, _ = module_name.rpartition(".")
-    if not parent_name:
-        return False
-    parent = sys.modules.get(parent_name)
-    if parent is None:
-        return _is_gone(parent_name)
-    return PathFinder.find_spec(module_name, getattr(parent, "__path__", ())) is None
+        below.update(dict.fromkeys((child, *subclasses(child))))
+    return list(below)

@@ -1,4 +1,4 @@
-"""Text of at most 80 columns, as which each kind of profile is shown."""
+"""Tables and numbers as text, for terminals of 80 columns: how a kind of profile is shown."""
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence

@@ -5,22 +5,18 @@ directory and record no steps.
 """
 
 import json
-import shutil
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from functools import partial
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 from ..ground import units
-from ..measure.conditions import collector_paused
 from . import text
-from .kinds import ROOT, Subject, timed_ns
+from .kinds import ROOT, Subject
 from .targets import LAYERS
 
-FILE = "trace.json"
-TENSORBOARD = "tensorboard"
+FILE = "gnnbench.pt.trace.json"
+"""A name that TensorBoard's plugin takes."""
 
 Event = Mapping[str, Any]
 """An event of a Chrome trace: `ph`, `cat`, `name`, `ts` and `dur` in microseconds, `args`."""
@@ -42,8 +38,9 @@ _WORDS = {
     "runtime": "runtime: the GPU is idle, the host in CUDA calls",
     "cpu": "CPU: the host in PyTorch operators",
     "other": "other: Python, and libraries outside PyTorch",
+    "total": "the whole step",
 }
-_STEP = "ProfilerStep#"
+STEP = "ProfilerStep#"
 """Prefix of a step's name in torch.profiler and TensorBoard's plugin."""
 _COLUMNS = {"Event": -48, "Count": 6, "Average time": 14, "Frac.": 7}
 
@@ -57,22 +54,20 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
     """
     from .ranges import Ranges
 
-    ranges = Ranges(LAYERS, subject.device)
-
-    cold_ns = timed_ns(subject)
-    with ranges:
-        saved = record(subject, partial(ranges.range, ROOT), folder / TENSORBOARD)
-    shutil.copyfile(saved, folder / FILE)
-    return {"steps": breakdown(events(saved)), "cold_ns": cold_ns, "missing": list(ranges.missing)}
+    cold_ns = subject.timed_ns()
+    with Ranges(LAYERS, subject.device) as ranges:
+        events = record(subject, folder / FILE)
+    return {"steps": breakdown(events), "cold_ns": cold_ns, "missing": list(ranges.missing)}
 
 
-def record(subject: Subject, around: Callable[[], AbstractContextManager[object]], folder: Path) -> Path:
-    """Warm up, record the repeats as torch.profiler steps, and return the trace file.
+def record(subject: Subject, file: Path) -> list[Event]:
+    """Warm up, record the repeats as torch.profiler steps, and return the events that have a duration.
 
-    A step ends when the GPU has finished. The subject's set-up is outside the steps.
+    A step ends when the GPU has finished; in it, the range ROOT is around the call. The subject's set-up is
+    outside the steps.
 
     Args:
-        around: returns a context around each call, inside its step.
+        file: the Chrome trace to write.
     """
     import torch
     from torch import profiler
@@ -82,32 +77,24 @@ def record(subject: Subject, around: Callable[[], AbstractContextManager[object]
 
     quiet_profiler()
     on_gpu = subject.device == "cuda"
-    wait: Callable[[], object] = torch.cuda.synchronize if on_gpu else lambda: None
-    with (
-        collector_paused(),
-        profiler.profile(
-            activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])],
-            schedule=lambda number: ProfilerAction.RECORD if number else ProfilerAction.WARMUP,
-            on_trace_ready=profiler.tensorboard_trace_handler(str(folder), worker_name="gnnbench"),
-        ) as steps,
-    ):
+    with profiler.profile(
+        activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])],
+        schedule=lambda number: ProfilerAction.RECORD if number else ProfilerAction.WARMUP,
+        on_trace_ready=lambda found: found.export_chrome_trace(str(file)),
+    ) as steps:
         steps.record_steps = False  # its steps would include the set-up between calls
         for number in range(1 + subject.repeats):
             with subject.ready() as call:
-                wait()
-                with profiler.record_function(f"{_STEP}{number}"):
-                    with around():
+                if on_gpu:
+                    torch.cuda.synchronize()
+                with profiler.record_function(f"{STEP}{number}"):
+                    with profiler.record_function(ROOT):
                         call()
-                    wait()
+                    if on_gpu:
+                        torch.cuda.synchronize()
             if not number:
                 steps.step()
-    (saved,) = folder.iterdir()
-    return saved
-
-
-def events(path: Path) -> list[Event]:
-    """Return the events of a Chrome trace that have a duration."""
-    content = json.loads(path.read_text(encoding="utf-8"))
+    content = json.loads(file.read_text(encoding="utf-8"))
     return [event for event in content["traceEvents"] if event["ph"] == "X"]
 
 
@@ -117,13 +104,13 @@ def span_ns(event: Event) -> tuple[int, int]:
     return start, start + round(event["dur"] * 1000)
 
 
-def steps_of(found: Sequence[Event]) -> list[Event]:
-    """Return the host's steps among the events, in order of time."""
-    annotations = (event for event in found if event.get("cat") == "user_annotation")
-    return sorted((event for event in annotations if event["name"].startswith(_STEP)), key=span_ns)
+def annotated(events: Sequence[Event], prefix: str) -> list[Event]:
+    """Return the host's ranges whose name begins with a text, in order of time."""
+    annotations = (event for event in events if event.get("cat") == "user_annotation")
+    return sorted((event for event in annotations if event["name"].startswith(prefix)), key=span_ns)
 
 
-def breakdown(found: Sequence[Event]) -> list[dict[str, Any]]:
+def breakdown(events: Sequence[Event]) -> list[dict[str, Any]]:
     """Divide the time of each step among the parts.
 
     Returns:
@@ -131,11 +118,11 @@ def breakdown(found: Sequence[Event]) -> list[dict[str, Any]]:
         `memcpy_ns`, `runtime_ns`, `cpu_ns` and `other_ns` (see PARTS), which sum to the total.
     """
     categories = accumulate(PARTS.values())
-    spans = [sorted(span_ns(event) for event in found if event.get("cat") in some) for some in categories]
+    spans = [sorted(span_ns(event) for event in events if event.get("cat") in some) for some in categories]
     steps = []
-    for event in steps_of(found):
+    for event in annotated(events, STEP):
         start, end = span_ns(event)
-        covered = [0, *(_covered(one, start, end) for one in spans), end - start]
+        covered = [0, *(_covered(part, start, end) for part in spans), end - start]
         parts = zip((*PARTS, "other"), pairwise(covered), strict=True)
         lengths = {f"{part}_ns": more - less for part, (less, more) in parts}
         steps.append({"name": event["name"], "total_ns": end - start, **lengths})
@@ -158,12 +145,12 @@ def table(section: Mapping[str, Any]) -> str:
     steps = section["steps"]
     whole_ns = sum(step["total_ns"] for step in steps)
     rows = []
-    for part, words in {**_WORDS, "total": "the whole step"}.items():
+    for part, words in _WORDS.items():
         if part_ns := sum(step[f"{part}_ns"] for step in steps):
             average = text.nanoseconds(part_ns / len(steps))
             rows.append((words, f"{len(steps)}", average, units.fraction(part_ns / whole_ns)))
     note = (
         f"The parts do not overlap. {text.first_call(section)} Open {FILE} at https://ui.perfetto.dev, or "
-        f"{TENSORBOARD}/ with `tensorboard --logdir` and the plugin torch-tb-profiler."
+        "its folder with `tensorboard --logdir` and the plugin torch-tb-profiler."
     )
     return text.page(text.table(_COLUMNS, rows), note, *section["missing"])

@@ -4,16 +4,12 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..ground import units
-from ..measure.conditions import collector_paused
 from . import text
-from .kinds import ROOT, Subject, clock_of, timed_ns
-from .targets import LAYERS, PHASES, Target
-
-if TYPE_CHECKING:
-    from .ranges import RangeRow
+from .kinds import ROOT, Subject, clock_of
+from .targets import LAYERS, PHASES
 
 _COLUMNS = {"Event": -30, "Count": 5, "Average time": 13, "IQR": 5, "Frac.": 6, "Self": 6, "First": 8}
 _WITH_NVTX = "NVTX ranges: run this under `nsys profile` to see them. Times are the host's; it does not wait."
@@ -24,7 +20,7 @@ _WITHOUT_NVTX = "NVTX ranges need a GPU (--device cuda). On a CPU, torch.profile
 class Tree:
     """A kind of profile: the functions that become ranges."""
 
-    targets: Sequence[Target]
+    targets: Mapping[str, str]
     waits: bool = True
     """Whether the host waits for the GPU at the ends of ranges; if not, the times are the host's."""
 
@@ -34,19 +30,19 @@ class Tree:
 
     def table(self, section: Mapping[str, Any]) -> str:
         """Return the tree; outermost ranges do not overlap, nor do the times in the column `Self`."""
-        root = section["rows"][0]
         legend = (
             "Count: over all repeats, without the first call. IQR: of the repeats' times, relative to the "
             "median. Self: without the rows indented below."
         )
+        plain_ns = section["plain_ns"]
         cost = (
             f"A call took {overhead(section):.3f} times as long with ranges as without "
-            f"({text.nanoseconds(statistics.median(section['plain_ns']))}; medians of {len(root['calls'])})."
+            f"({text.nanoseconds(statistics.median(plain_ns))}; medians of {len(plain_ns)})."
         )
         notes = [legend, cost, *section["missing"]]
         if not self.waits:
             notes.append(_WITH_NVTX if section["nvtx"] else _WITHOUT_NVTX)
-        return text.page(text.table(_COLUMNS, _rows(section["rows"])), *notes)
+        return text.page(text.table(_COLUMNS, _cells(section["rows"])), *notes)
 
 
 phases = Tree(PHASES)
@@ -55,59 +51,55 @@ ranges = Tree(LAYERS, waits=False)
 """For an external profiler: on CUDA they are NVTX ranges, which Nsight Systems shows."""
 
 
-def measure(subject: Subject, targets: Sequence[Target], clock: Callable[[], int]) -> dict[str, Any]:
-    """Time a call with ranges: a first call, then calls with and without ranges in turns."""
-    from .ranges import RangeRow, Ranges
+def measure(subject: Subject, targets: Mapping[str, str], clock: Callable[[], int]) -> dict[str, Any]:
+    """Time a call with ranges: a first call, then calls with and without ranges in turns.
 
-    found = Ranges(targets, subject.device, clock=clock)
+    Returns:
+        `rows`, depth first, the whole call first: `path`, `cold_ns` of the first call, and of each repeat
+        `calls`, `total_ns`, and `self_ns` without the ranges inside. `plain_ns`: times without ranges.
+        `missing`: a line for each range that the library lacks.
+    """
+    from .ranges import Ranges
 
-    def ranged() -> "dict[tuple[str, ...], RangeRow]":
-        with subject.ready() as call, collector_paused():
-            found.switch(on=True)
-            with found.range(ROOT):
+    made = Ranges(targets, subject.device, clock=clock)
+
+    def ranged() -> Mapping[tuple[str, ...], tuple[int, int, int]]:
+        with subject.ready() as call:
+            made.switch(on=True)
+            with made.range(ROOT):
                 call()
-            found.switch(on=False)
-        return {row.path: row for row in found.times()}
+            made.switch(on=False)
+        return made.times()
 
-    with found:
-        found.switch(on=False)
+    with made:
         cold = ranged()
-    repeats = []
-    plain_ns = []
-    with found:  # search again: the first call may have imported libraries
-        found.switch(on=False)
+    repeats, plain_ns = [], []
+    with made:  # search again: the first call may have imported libraries
+        made.switch(on=False)
         for number in range(subject.repeats):
             if number % 2:  # alternate the order, so that cache effects affect both alike
-                plain_ns.append(timed_ns(subject, clock))
+                plain_ns.append(subject.timed_ns(clock))
             repeats.append(ranged())
             if not number % 2:
-                plain_ns.append(timed_ns(subject, clock))
-    none = RangeRow((), 0, 0, 0)
-    return {
-        "rows": [
-            {
-                "path": list(path),
-                "calls": [rows.get(path, none).calls for rows in repeats],
-                "cold_ns": cold.get(path, none).total_ns,
-                "total_ns": [rows.get(path, none).total_ns for rows in repeats],
-                "self_ns": [rows.get(path, none).self_ns for rows in repeats],
-            }
-            for path in repeats[-1]  # which has every path
-        ],
-        "plain_ns": plain_ns,
-        "missing": list(found.missing),
-        "nvtx": subject.device == "cuda",
-    }
+                plain_ns.append(subject.timed_ns(clock))
+    rows = []
+    for path in repeats[-1]:  # which has every path
+        times = zip(*(found.get(path, (0, 0, 0)) for found in repeats), strict=True)
+        calls, total_ns, self_ns = map(list, times)
+        cold_ns = cold.get(path, (0, 0, 0))[1]
+        row = {"path": list(path), "calls": calls, "cold_ns": cold_ns, "total_ns": total_ns}
+        rows.append({**row, "self_ns": self_ns})
+    nvtx = subject.device == "cuda"
+    return {"rows": rows, "plain_ns": plain_ns, "missing": list(made.missing), "nvtx": nvtx}
 
 
 def overhead(section: Mapping[str, Any]) -> float:
     """Return the ratio of the median times with and without ranges."""
-    root = section["rows"][0]
-    return statistics.median(root["total_ns"]) / statistics.median(section["plain_ns"])
+    return statistics.median(section["rows"][0]["total_ns"]) / statistics.median(section["plain_ns"])
 
 
-def _rows(found: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
-    root, *inner = found
+def _cells(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+    root, *inner = rows
     whole_ns = sum(root["total_ns"])
     named = [("  " * (len(row["path"]) - 2) + row["path"][-1], row) for row in inner]
     rest = {**root, "total_ns": root["self_ns"], "cold_ns": None}

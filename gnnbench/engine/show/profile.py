@@ -3,102 +3,81 @@
 import statistics
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..ground import units
 from ..ground.options import PROFILE_KINDS
 from ..profile import kinds
-from ..profile.findings import Finding
-from ..profile.record import FILE, ProfileRecord
+from ..profile.record import FILE
 from ..profile.text import WIDTH, nanoseconds, page
 from ..profile.tree import overhead
+from ..store.suite import installed
 
 _SIDE_BY_SIDE = ("phases", "layers")
 _LAYER = "layer"
 """Common row name for the platforms' convolutions, whose class names differ."""
 _EVENT = 26
 
-Times = dict[str, list[int]]
-"""Range name: its time in each repeat, summed over all places; a range is never inside itself."""
-
-
-@dataclass(frozen=True)
-class Profile:
-    """A saved record and its folder."""
-
-    folder: Path
-    """As it is displayed."""
-    record: ProfileRecord
+Profile = tuple[Path, Mapping[str, Any]]
+"""A folder as it is displayed, and the content of its profile.json."""
 
 
 def pages(profiles: Sequence[Profile]) -> Iterator[str]:
     """Yield a text for each benchmark; first, one table for benchmarks that differ only in the platform."""
-    groups: dict[object, list[Profile]] = {}
+    groups: dict[object, list[tuple[str, Profile]]] = {}
     for profile in profiles:
-        labels = profile.record.labels
-        groups.setdefault(labels.work if labels else profile.record.id, []).append(profile)
+        spec = profile[1]["spec"]
+        labels = installed().labels(spec) if spec else None
+        work, platform = (labels.work, labels.platform) if labels else (profile[1]["id"], "")
+        groups.setdefault(work, []).append((platform, profile))
     for group in groups.values():
         together = []
-        if len(group) > 1:
-            for kind in _SIDE_BY_SIDE:
-                sections = [(_platform(one), one.record.section(kind)) for one in group]
-                if all(section for _, section in sections):
-                    together.append(kind)
-                    yield side_by_side(kind, sections)
-        for profile in group:
-            yield _page(profile, without=together)
+        for kind in _SIDE_BY_SIDE if len(group) > 1 else ():
+            sections = [(platform, record["sections"].get(kind)) for platform, (_, record) in group]
+            if all(section for _, section in sections):
+                together.append(kind)
+                yield side_by_side(kind, sections)
+        for _, (folder, record) in group:
+            yield _page(folder, record, without=together)
 
 
 def side_by_side(kind: str, sections: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
     """Return the median times of platforms in one table, with ratios to the first platform."""
-    platforms = [platform for platform, _ in sections]
-    columns = [_times(section) for _, section in sections]
-    lines = [_line(kind, platforms, [""] * len(platforms))]
-    for name in _merged([list(times) for times in columns]):
-        found = [statistics.median(times[name]) if name in times else 0 for times in columns]
-        ratios = [_ratio(value / found[0]) if value and found[0] else "" for value in found]
-        lines.append(_line(name, [nanoseconds(value) if value else "" for value in found], ["", *ratios[1:]]))
-    layers = dict.fromkeys(
-        f"{row['path'][-1]} ({platform})"
-        for platform, section in sections
-        for row in section["rows"]
-        if _is_class(row["path"][-1])
+    first, *others = (_medians(section["rows"]) for _, section in sections)
+    lines = [_line(kind, *((platform, "") for platform, _ in sections))]
+    for name in _merged([list(medians) for medians in (first, *others)]):
+        base = first.get(name, 0)
+        values = [medians.get(name, 0) for medians in others]
+        ratios = [_ratio(value / base) if value and base else "" for value in values]
+        times = [nanoseconds(value) if value else "" for value in (base, *values)]
+        lines.append(_line(name, *zip(times, ("", *ratios), strict=True)))
+    named = ((platform, row["path"][-1]) for platform, section in sections for row in section["rows"])
+    layers = dict.fromkeys(f"{name} ({platform})" for platform, name in named if name[0].isupper())
+    costs = [f"{platform} {overhead(section):.3f}" for platform, section in sections]
+    colds = [f"{platform} {nanoseconds(section['rows'][0]['cold_ns'])}" for platform, section in sections]
+    return page(
+        lines,
+        f"Medians; ratios to {sections[0][0]}. Indented rows are inside a phase, and may be inside one "
+        "another.",
+        *([f"{_LAYER}: {', '.join(layers)}."] if layers else []),
+        f"Time with ranges divided by time without, in turns: {', '.join(costs)}. "
+        f"First calls, not included: {', '.join(colds)}.",
     )
-    overheads = (f"{platform} {overhead(section):.3f}" for platform, section in sections)
-    firsts = (f"{platform} {nanoseconds(section['rows'][0]['cold_ns'])}" for platform, section in sections)
-    note = (
-        f"Medians; ratios to {platforms[0]}. Indented rows are inside a phase, and may be inside one another."
-    )
-    costs = (
-        f"Time with ranges divided by time without, in turns: {', '.join(overheads)}. "
-        f"First calls, not included: {', '.join(firsts)}."
-    )
-    return page(lines, note, *([f"{_LAYER}: {', '.join(layers)}."] if layers else []), costs)
 
 
-def _platform(profile: Profile) -> str:
-    return profile.record.labels.platform if profile.record.labels else ""
-
-
-def _times(section: Mapping[str, Any]) -> Times:
-    """Return the times by name; names inside a phase are indented."""
-    root, *rows = section["rows"]
-    found: Times = {}
-    for row in rows:
-        name = row["path"][-1]
-        name = _LAYER if _is_class(name) else name
-        if len(row["path"]) > 2:  # noqa: PLR2004 - the call and a phase
-            name = f"  {name}"
+def _medians(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return median times by name, summed over all places; names inside a phase are indented."""
+    root, *inner = rows
+    times: dict[str, list[int]] = {}
+    for row in inner:
+        name = _LAYER if row["path"][-1][0].isupper() else row["path"][-1]
+        name = f"  {name}" if len(row["path"]) > 2 else name  # noqa: PLR2004 - the call and a phase
         if any(row["total_ns"]):
-            before = found.get(name, [0] * len(row["total_ns"]))
-            found[name] = [a + b for a, b in zip(before, row["total_ns"], strict=True)]
-    return {**found, "the rest": root["self_ns"], "the whole": root["total_ns"]}
-
-
-def _is_class(name: str) -> bool:
-    return name[0].isupper()
+            before = times.get(name, [0] * len(row["total_ns"]))
+            times[name] = [a + b for a, b in zip(before, row["total_ns"], strict=True)]
+    times |= {"the rest": root["self_ns"], "the whole": root["total_ns"]}
+    return {name: statistics.median(each) for name, each in times.items()}
 
 
 def _merged(orders: Sequence[Sequence[str]]) -> list[str]:
@@ -124,29 +103,25 @@ def _ratio(value: float) -> str:
     return units.ratio(value)
 
 
-def _line(name: str, values: Sequence[str], ratios: Sequence[str]) -> str:
-    cells = [f"{value:>9}{ratio:>6}" for value, ratio in zip(values, ratios, strict=True)]
-    return f"{name:<{_EVENT}}{values[0]:>9}{''.join(cells[1:])}".rstrip()
+def _line(name: str, first: tuple[str, str], *others: tuple[str, str]) -> str:
+    """Return a row, given the value of each platform and its ratio, which the first has not."""
+    cells = "".join(f"{value:>9}{ratio:>6}" for value, ratio in others)
+    return f"{name:<{_EVENT}}{first[0]:>9}{cells}".rstrip()
 
 
-def _page(profile: Profile, without: Sequence[str]) -> str:
-    parts = [profile.record.id]
-    for kind in profile.record.sections:
+def _page(folder: Path, record: Mapping[str, Any], without: Sequence[str]) -> str:
+    parts = [record["id"]]
+    for kind, section in record["sections"].items():
         if kind in PROFILE_KINDS and kind not in without:
-            table = kinds.load(kind).table(profile.record.section(kind))
-            parts.append(f"{kind}: {PROFILE_KINDS[kind]}\n{table}")
-    names = sorted(path.name for path in profile.folder.iterdir() if path.name != FILE)
-    files = textwrap.fill(", ".join((FILE, *names)), WIDTH, initial_indent="  ", subsequent_indent="  ")
-    return "\n\n".join((*parts, _findings(profile.record.findings), f"saved in {profile.folder}\n{files}"))
-
-
-def _findings(found: Sequence[Finding]) -> str:
-    lines = ["findings" if found else "findings: none"]
-    for one in found:
-        for first, rest, text in (
-            ("- ", "  ", one.text),
-            ("  ", "  ", one.evidence),
-            ("  → ", "    ", one.remedy),
+            parts.append(f"{kind}: {PROFILE_KINDS[kind]}\n{kinds.load(kind).table(section)}")
+    lines = ["findings" if record["findings"] else "findings: none"]
+    for finding in record["findings"]:
+        for begin, indent, field in (
+            ("- ", "  ", "text"),
+            ("  ", "  ", "evidence"),
+            ("  → ", "    ", "remedy"),
         ):
-            lines.append(textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=rest))
-    return "\n".join(lines)
+            lines.append(textwrap.fill(finding[field], WIDTH, initial_indent=begin, subsequent_indent=indent))
+    names = [FILE, *sorted(path.name for path in folder.iterdir() if path.name != FILE)]
+    files = textwrap.fill(", ".join(names), WIDTH, initial_indent="  ", subsequent_indent="  ")
+    return "\n\n".join((*parts, "\n".join(lines), f"saved in {folder}\n{files}"))

@@ -9,12 +9,11 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, cast
 
 from ..ground.errors import UsageError, unknown_name
 from ..ground.files import user_path
-from ..ground.options import OPTIONS, Option
+from ..ground.options import OPTIONS, PROFILE_OPTIONS, Option
 from ..ground.settings import RULES, Settings, shown
 from . import suite
 
@@ -45,11 +44,8 @@ def _by_key() -> dict[str, Option]:
 
 def _shared() -> dict[str, Option]:
     """Return by name in commands pytest's options that mean the same there; `budget` does not."""
-    options = every()
-    return {
-        **{one.in_commands or one.name: one for one in options.values() if one.name != "budget"},
-        "with": replace(options["profile"], one_run=False),  # not instead of timing
-    }
+    options = [*every().values(), *PROFILE_OPTIONS.values()]
+    return {one.name: one for one in options if one.name != "budget"}
 
 
 def from_settings(settings: Settings, typed: Collection[str] = ()) -> dict[str, Any]:

@@ -194,7 +194,7 @@ def measure(
     kept_reference: "KeptReference",
     benchmark: Any,
 ) -> Callable[..., Any]:
-    """Check a kernel against its reference, then time or profile it; with --gnn-counters only count its work.
+    """Check a kernel against its reference, then time it; with --gnn-counters only count its work.
 
     `measure(run, *inputs, reference=function)` calls `run(*inputs)`, and its backward pass if the test's
     direction has one. The reference gets the graph and float64 copies of the floating-point tensors among the

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder
 from ...engine.ground.labels import Labels
 from ...engine.plugin.session import given, options_of
@@ -58,11 +57,8 @@ def run_of(config: pytest.Config) -> Run:
     """Return what this session measures, found out on the first call."""
     if found := config.stash.get(_RUN, None):
         return found
-    typed, options = given(config), options_of(config)
-    chosen = SuiteOptions.parse(**typed)
-    if options.profile and chosen.counters:
-        raise UsageError("--gnn-profile counts too; leave out --gnn-counters")
-    run = Run(options.device, chosen)
+    chosen = SuiteOptions.parse(**given(config))
+    run = Run(options_of(config).device, chosen)
     if chosen.datasets:
         run.graphs()  # a wrong name is reported before collection
     return config.stash.setdefault(_RUN, run)

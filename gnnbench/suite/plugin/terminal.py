@@ -10,7 +10,6 @@ from ...engine.ground import environment, units
 from ...engine.plugin import writing
 from ...engine.plugin.session import OUT_OF_MEMORY, arguments_without, options_of, ours_of, seconds_of
 from ...engine.plugin.terminal import hint
-from ...engine.profile.hooks import profiling_of
 from ...engine.show import console
 from ...engine.show.document import Note
 from ...engine.store.benchmark import part_of
@@ -55,8 +54,6 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
     if "measurement" in ours:  # not with --gnn-dry-run
         row = TableRow.of(spec, part_of({"extra_info": benchmark.extra_info}))
         result += f" {row.interval.text:>6}"
-    if (profiling := profiling_of(item.config)) and (saved := profiling.saved.get(item.nodeid)):
-        result = ", ".join(saved.kinds)
     result = out_of_memory or result
     if counted:
         result = f"{counted['operators']:5} operators {counted['host_reads']:3} synchronisations"

@@ -19,7 +19,6 @@ _ALONE: Mapping[str, Any] = {
     "tx": [],
     "doctestglob": [],
     "cov_source": [],
-    "gnn_profile": [],
     "dist": "no",
     "parallel_threads": 1,
     "maxfail": 0,

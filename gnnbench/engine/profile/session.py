@@ -1,0 +1,172 @@
+"""The plugin of `gnnbench profile` in pytest's process: profiles each benchmark, and reports to the command.
+
+It sends `collected`, then `began` and `ended` of each benchmark, and `finished` if pytest ends regularly.
+"""
+
+import signal
+import sys
+import tempfile
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from ..ground import json_io
+from ..measure import conditions, seam
+from ..measure.clock import Call
+from ..measure.seam import Pedantic
+from ..process.variants import outcome
+from ..process.variants.child_plugins import Overrides
+from ..process.variants.collected import declares
+from ..process.variants.import_roots import Trees
+from ..process.variants.pipe import Link
+from ..process.variants.startup import run
+from ..store import suite
+from . import kinds, record
+from .findings import find
+
+_TITLE = ("operation", "direction", "platform")
+"""Parameters that every title has."""
+
+
+def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
+    """Run pytest and profile what the terms say."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that unfinished profiles are removed
+    run(trees, Profiler(terms, link))
+
+
+class Profiler(Overrides):
+    """The plugin, and the instrument that profiles in place of timing."""
+
+    def __init__(self, terms: Mapping[str, Any], link: Link) -> None:
+        storage = f"file://{tempfile.gettempdir()}"  # or pytest-benchmark would make a folder here
+        super().__init__({"benchmark_json": None, "benchmark_storage": storage, "gnn_all": True})
+        self._terms, self._link = terms, link
+        self._root: Path | None = None
+        self._reports: dict[str, pytest.TestReport] = {}
+        self._ended: dict[str, Any] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Keep the selected benchmarks; pass an expression to pytest as its -k."""
+        chosen = [item for item in items if declares(item)]
+        if select := self._terms["select"]:
+            selected = named(chosen, select)
+            if not selected:
+                given = config.option.keyword
+                config.option.keyword = f"({given}) and ({select})" if given else select
+            chosen = selected or chosen
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = chosen
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Profile instead of timing while the tests run."""
+        self._root, config = session.config.rootpath, session.config
+        if config.pluginmanager.has_plugin("timeout"):  # a profile takes longer than the test
+            config.pluginmanager.unregister(name="timeout")
+        if not session.testsfailed or config.option.continue_on_collection_errors:
+            notes = [*self.lines(), *self.excluded.lines(session.items)]
+            self._link.send({"answer": "collected", "titles": titles(session.items), "notes": notes})
+        with seam.replaced(lambda _: self):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Report how a benchmark ended; `left_out` says why one that did not fail has no profile."""
+        self._link.send({"answer": "began", "name": item.nodeid})
+        self._reports, self._ended = {}, {"folder": None, "unavailable": {}}
+        conditions.seed(0)
+        result = yield
+        failed = next((report.longreprtext for report in self._reports.values() if report.failed), None)
+        why = outcome.failure(self._reports)
+        left_out = None if self._ended["folder"] else why.text if why else "it was not profiled"
+        told = {"name": item.nodeid, "failed": failed, "left_out": left_out, **self._ended}
+        self._link.send({"answer": "ended", **told})
+        return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note how a phase of the test ended."""
+        self._reports[report.when or ""] = report
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Report that pytest ended regularly."""
+        self._link.send({"answer": "finished", "status": int(exitstatus)})
+
+    def measure(self, fixture: Any, call: Call) -> Any:
+        """Profile `benchmark(function, ...)`."""
+        return self.measure_pedantic(fixture, Pedantic.of(call))
+
+    def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
+        """Profile a call in place of its timing, save the profile, and return the result of one more call."""
+        from ..ground import environment
+
+        spec = json_io.own_part(fixture.extra_info).get("spec")
+        labels = suite.installed().labels(spec) if spec else None
+        name = labels.id if labels else fixture.fullname
+        device = device_of((asked.target, asked.args, asked.kwargs))
+        repeats = self._terms["repeats"]
+        with record.new(Path(self._terms["folder"]), name) as (draft, folder):
+            with seam.paused():
+                subject = kinds.Subject(asked, device, repeats)
+                sections, unavailable = kinds.take(self._terms["kinds"], subject, draft)
+            self._ended["unavailable"] = unavailable
+            if not sections:
+                pytest.skip("; ".join(dict.fromkeys(unavailable.values())))
+            made = record.ProfileRecord(
+                id=name,
+                spec=spec,
+                environment=asdict(environment.collect(self._root, device=device)),
+                repeats=repeats,
+                sections=sections,
+                unavailable=unavailable,
+                findings=find(sections),
+            )
+            record.write(made, draft)
+        self._ended["folder"] = str(folder)
+        return asked.once()
+
+
+def device_of(inputs: object) -> str:
+    """Return the device of a call: that of its inputs; without tensor inputs, `cuda` if a GPU is in use."""
+    from ..measure.copies import tensors
+
+    torch = sys.modules.get("torch")
+    devices = {tensor.device.type for tensor in tensors(inputs)} or {
+        "cuda" if torch and torch.cuda.is_initialized() else "cpu"
+    }
+    return "cuda" if "cuda" in devices else "cpu"
+
+
+def named(items: Sequence[pytest.Item], name: str) -> list[pytest.Item]:
+    """Return the benchmarks of an operation; if there is none, those whose operation begins with these words.
+
+    `spmm` matches `spmm_sum` but not `spmms`. If a test has no parameter `operation`, its function's name
+    without `test_` is the operation.
+    """
+    exact = [item for item in items if _operation(item) == name]
+    return exact or [item for item in items if _operation(item).startswith(f"{name}_")]
+
+
+def titles(items: Sequence[pytest.Item]) -> list[str]:
+    """Return a title for each benchmark: `conv forward pyg`, and the parameters that differ."""
+    names = dict.fromkeys(name for item in items for name in _parameters(item) if name not in _TITLE)
+    several = [name for name in names if len({str(_parameters(item).get(name)) for item in items}) > 1]
+    texts = []
+    for item in items:
+        values = [_parameters(item).get(name) for name in (*_TITLE, *several)]
+        text = " ".join(str(value) for value in values if isinstance(value, str | int | float))
+        texts.append(text if "operation" in _parameters(item) else item.name)
+    return texts
+
+
+def _operation(item: pytest.Item) -> str:
+    function = getattr(item, "originalname", item.name)
+    return str(_parameters(item).get("operation", function.removeprefix("test_")))
+
+
+def _parameters(item: pytest.Item) -> Mapping[str, Any]:
+    return getattr(getattr(item, "callspec", None), "params", {})

@@ -1,0 +1,204 @@
+"""`gnnbench profile` in real processes, and what the plugin in pytest's process selects."""
+
+import json
+import pstats
+import re
+
+import pytest
+import torch
+
+from gnnbench.engine.ground.options import PROFILE_KINDS
+from gnnbench.engine.profile.session import Profiler, device_of
+from gnnbench.suite.operations import OPERATIONS
+from tests.sampling import nightly
+from tests.suite import gnnbench
+
+TOGETHER = tuple(name for name in PROFILE_KINDS if name != "instructions")
+ON_CPU = tuple(name for name in TOGETHER if name != "kernels")
+SMALL = ("--dataset", "rmat:5", "--hidden", "8", "--device", "cpu")
+
+SUITE = """
+import functools
+import os
+import torch
+
+
+def test_matmul(benchmark):
+    found = benchmark(torch.mm, torch.ones(4, 4), torch.ones(4, 4))
+    assert found.sum() == 64
+
+
+def test_pedantic(benchmark):
+    made, given_back = [], []
+
+    def setup():
+        made.append(torch.ones(3).cumsum(0))
+        return (made[-1],), {}
+
+    def teardown(one):
+        given_back.append(one.sort().values)
+
+    assert benchmark.pedantic(torch.sum, setup=setup, teardown=teardown, rounds=2) == 6
+    assert len(made) == len(given_back) > 3
+
+
+def test_raises(benchmark):
+    calls = []
+
+    def work(x):
+        calls.append(x)
+        if len(calls) == 3:
+            raise ValueError("the third call")
+
+    benchmark(work, torch.ones(1))
+
+
+def test_plain():
+    pass
+
+
+def test_dies(benchmark):
+    benchmark(os._exit, 1)
+
+
+def test_more(benchmark):
+    benchmark(int)
+"""
+
+
+@pytest.fixture
+def suite(tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    return tmp_path
+
+
+def profile(folder, *arguments, **variables):
+    return gnnbench("profile", *arguments, "--folder", str(folder), **variables)
+
+
+def records(folder):
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("*/*/profile.json"))]
+
+
+EACH = set(OPERATIONS["epoch"].calls)
+
+
+@pytest.mark.parametrize("platforms", [{"pyg", "torch"}, nightly(pytest.param(EACH))])
+def test_every_kind_on_every_platform_leaves_a_record_and_files_for_their_own_readers(tmp_path, platforms):
+    """One run: it takes as long as eight others."""
+    folder = tmp_path / "profiles"
+    chosen = (*SMALL, "--platform", ",".join(platforms), "--with", ",".join(TOGETHER), "--epochs", "2")
+    result = profile(folder, "epoch", *chosen)
+    assert result.returncode == 0, result.stderr
+    found = records(folder)
+    assert {record["spec"]["platform"] for record in found} == platforms
+    for record in found:
+        assert set(record["sections"]) == {*ON_CPU, "counts"}
+        assert "CUDA" in record["unavailable"]["kernels"]
+        assert record["repeats"] == 2
+        assert record["id"].startswith(f"epoch-train-{record['spec']['platform']}-float32-int64-rmat:5-8")
+        assert dict(record["environment"]["libraries"])["torch"]
+    for path in folder.glob("*/*"):
+        assert pstats.Stats(str(path / "functions.prof")).total_calls > 0
+        events = json.loads((path / "gnnbench.pt.trace.json").read_text())["traceEvents"]
+        assert any(event.get("name") == "forward" for event in events)
+    assert result.stderr.count("'kernels' needs CUDA") == 1, "once, not for each benchmark"
+    assert f"[1/{len(platforms)}] epoch-train-" in result.stderr
+
+
+def test_any_suite_is_profiled_and_gets_its_results_and_errors_until_it_dies(tmp_path, suite):
+    kinds = "functions,trace,kernels"
+    found = profile(tmp_path / "p", "test_suite.py", "--with", kinds, "--epochs=3", cwd=suite)
+    assert found.returncode == 2, found.stderr
+    assert "ValueError: the third call" in found.stderr
+    ends = [line.partition(": ")[2] for line in found.stderr.splitlines() if line.startswith("[")]
+    assert ends == ["profiled", "profiled", "failed", "failed"]
+    assert "pytest ended early with exit status 1" in found.stderr
+    assert found.stdout.count("saved in") == 2
+    assert len(list((tmp_path / "p").iterdir())) == 3, "an unfinished one of what died"
+    by_id = {one["id"]: one for one in records(tmp_path / "p")}
+    assert set(by_id) == {"test_suite.py::test_matmul", "test_suite.py::test_pedantic"}
+    assert all(one["spec"] is None for one in by_id.values())
+    counted = by_id["test_suite.py::test_matmul"]["sections"]["counts"]["operators"]
+    assert [(row["name"], row["count"]) for row in counted] == [("aten::mm", 1)]
+    pedantic = by_id["test_suite.py::test_pedantic"]["sections"]
+    assert [(row["name"], row["count"]) for row in pedantic["counts"]["operators"]] == [("aten::sum", 1)]
+    assert not re.search("setup|teardown|cumsum|sort", json.dumps(pedantic["functions"]))
+
+
+def test_what_is_wrong_is_a_failed_test_and_no_profile(tmp_path):
+    (tmp_path / "test_suite.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.operations('twice')\n"
+        "def test_twice(case, measure):\n"
+        "    measure(lambda x: 3 * x, case.features(), reference=lambda graph, x: 2 * x)\n"
+    )
+    found = profile(tmp_path / "p", "test_suite.py", *SMALL, "--with=phases", cwd=tmp_path)
+    assert found.returncode == 2
+    assert "output is wrong" in found.stderr
+    assert not list(tmp_path.rglob("profile.json"))
+
+
+def test_a_benchmark_that_hides_its_tensors_works_on_the_gpu_if_one_is_in_use(monkeypatch):
+    hidden, shown = (torch.nn.Identity().eval, (), {}), (torch.sum, (torch.ones(1),), {})
+    assert (device_of(hidden), device_of(shown)) == ("cpu", "cpu")
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    assert (device_of(hidden), device_of(shown)) == ("cuda", "cpu")
+
+
+SELECTED = """
+import pytest
+
+
+@pytest.mark.parametrize("graph", ["cora", "rmat:5"])
+@pytest.mark.parametrize("operation", ["gat", "gat_cached", "sampled_gat"])
+@pytest.mark.parametrize(("direction", "platform"), [("forward", "pyg")])
+def test_any(benchmark, operation, direction, platform, graph):
+    pass
+
+
+def test_gat_layer(benchmark):
+    pass
+
+
+def test_plain():
+    pass
+"""
+GAT, CACHED, SAMPLED = (
+    [f"{name} forward pyg {graph}" for graph in ("cora", "rmat:5")]
+    for name in ("gat", "gat_cached", "sampled_gat")
+)
+OTHER = ["test_gat_layer"]
+
+
+class Parent(list):
+    """Is told what goes on."""
+
+    send = list.append
+
+
+@pytest.mark.parametrize(
+    ("select", "arguments", "expected"),
+    [
+        (None, (), [*GAT, *CACHED, *SAMPLED, *OTHER]),
+        ("gat", (), GAT),
+        ("sampled", (), SAMPLED),
+        ("gat_layer", (), OTHER),
+        ("cached or layer", (), [*CACHED, *OTHER]),
+        ("cached or layer", ("-k", "pyg"), CACHED),
+        ("gat", ("--deselect", "test_suite.py::test_any[forward-pyg-gat-cora]"), ["gat forward pyg"]),
+    ],
+)
+def test_an_operation_is_meant_before_its_first_words_and_these_before_an_expression(
+    pytester, select, arguments, expected
+):
+    """Titles say what tells benchmarks apart."""
+    pytester.makepyfile(test_suite=SELECTED)
+    terms = {"select": select, "kinds": ["phases"], "repeats": 1, "folder": str(pytester.path)}
+    parent = Parent()
+    pytester.inline_run(*arguments, plugins=[Profiler(terms, parent)])
+    assert parent[0].items() >= {"answer": "collected", "titles": expected}.items()
+    assert [one["answer"] for one in parent[1:-1]] == ["began", "ended"] * len(expected)
+    assert {one["left_out"] for one in parent[2:-1:2]} == {"it was not profiled"}
+    assert parent[-1] == {"answer": "finished", "status": 0}
