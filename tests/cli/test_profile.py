@@ -6,13 +6,13 @@ import shutil
 import signal
 import time
 from contextlib import suppress
-from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from gnnbench.engine.cli import profile
 from gnnbench.engine.measure.instructions.callgrind import ARCHITECTURE
+from gnnbench.engine.process.variants.child import DiedError
 from tests.cli.started import start
 from tests.report import contents
 
@@ -42,6 +42,7 @@ def work(x):
 """
 
 
+SKIPPED = "skipped: it needs a GPU"
 SYNTHETIC = "gnnbench: synthetic data: cora:synthetic"
 
 
@@ -66,18 +67,15 @@ def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pyt
     )
     result = in_process("profile", "test_suite.py")
     assert result.returncode == 2
-    assert result.stderr == "gnnbench: pytest was killed by SIGKILL\nnot the module that was meant\n"
+    begin, end = "gnnbench: pytest was killed by SIGKILL (as", "\nnot the module that was meant\n"
+    assert (result.stderr[: len(begin)], result.stderr[-len(end) :]) == (begin, end)
 
 
 @pytest.mark.parametrize(
     "line", ["ERROR: gnnbench: no such graph", f"{'!' * 9} _pytest.outcomes.Exit: no such graph {'!' * 9}"]
 )
 def test_the_reason_that_pytest_gives_is_a_line(line):
-    assert profile._why(4, "", f"collected\n{line}\nmore") == "no such graph"
-
-
-def test_a_signal_without_a_name_has_its_number():
-    assert profile._why(-35, "", "") == "pytest was killed by signal 35\n"
+    assert profile._why("ended with exit status 4", f"collected\n{line}\nmore") == "no such graph"
 
 
 @pytest.mark.skipif(os.uname().machine != ARCHITECTURE, reason="valgrind is used there only")
@@ -97,44 +95,52 @@ def test_instructions_are_counted_under_valgrind_and_refused_arguments_are_a_lin
     assert "valgrind counts instructions, and is not installed: apt install valgrind" in found.stderr
 
 
-def ended_as(name, **how):
-    return {"answer": "ended", "name": name, "folder": None, "failed": None, "left_out": None, **how}
+class Ended(list):
+    """A process that gives these answers, and has ended."""
+
+    def answer(self, _seconds):
+        if not self:
+            raise DiedError("", "ended with exit status 0 while collecting")
+        return self.pop(0)
+
+    def status(self):
+        return 0
 
 
 @pytest.fixture
 def answered(monkeypatch, tmp_path):
     """Let no process be started: a benchmark has a profile of the given kinds."""
 
-    def answer(kinds, *more, unavailable=None):
+    def answer(kinds, unavailable):
         def run(_arguments, _select, _chosen, progress):
             place = tmp_path / "profiles" / "1"
             place.mkdir(parents=True)
             content = contents.profile("pyg")
             content["spec"]["dataset"] = "cora:synthetic"
             content["sections"] = {name: content["sections"][name] for name in ("counts", *kinds)}
-            (place / "profile.json").write_text(json.dumps(content))
-            ended = [ended_as("test_a", folder=str(place), unavailable=unavailable or {}), *more]
-            answers = [{"answer": "collected", "titles": ["a", "b"], "notes": []}, *ended]
-            child = SimpleNamespace(
-                answer=lambda _: (answers or [{"answer": "finished", "status": 0}]).pop(0)
-            )
-            return profile._ended(child, place, progress)
+            (place / "profile.json").write_text(json.dumps({**content, "unavailable": unavailable}))
+            answers = [{"answer": "collected", "names": ["test_a", "test_b"], "notes": []}]
+            for name, folder in (("test_a", place), ("test_b", None)):
+                answers.append({"answer": "began", "name": name})
+                end = {"folder": folder and str(folder), "left_out": None if folder else SKIPPED}
+                answers.append({"answer": "ended", "failed": None, **end})
+            return profile._ended(Ended(answers if kinds else answers[:1] + answers[3:]), place, progress)
 
         monkeypatch.setattr(profile, "profile", run)
 
     return answer
 
 
-def test_a_session_says_what_is_synthetic_and_once_what_is_unavailable(in_process, monkeypatch, answered):
+def test_a_session_says_what_is_synthetic_and_once_what_is_unavailable(in_process, answered):
     why = {"kernels": "profile kind 'kernels' needs a GPU"}
-    skipped = ended_as("test_b", unavailable=why, left_out="skipped: it needs a GPU")
-    answered(["layers"], skipped, unavailable=why)
+    answered(["layers"], why)
     result = in_process("profile", "epoch", "--with", "layers,kernels")
     assert result.returncode == 0
     assert result.stdout.count("saved in profiles/") == 1
-    assert "[2/2] test_b: skipped: it needs a GPU\n" in result.stderr
+    assert f"[2/2] test_b: {SKIPPED}\n" in result.stderr
     assert result.stderr.splitlines()[-2:] == [f"gnnbench: {why['kernels']}", SYNTHETIC]
-    monkeypatch.setattr(profile, "profile", lambda *_: [skipped])
+    shutil.rmtree("profiles")
+    answered([], why)
     result = in_process("profile", "epoch", "--with", "kernels")
     assert (result.returncode, result.stdout) == (3, ""), "it has an exit code of its own"
 

@@ -104,7 +104,7 @@ def test_every_kind_on_every_platform_leaves_a_record_and_files_for_their_own_re
         events = json.loads((path / "gnnbench.pt.trace.json").read_text())["traceEvents"]
         assert any(event.get("name") == "forward" for event in events)
     assert result.stderr.count("'kernels' needs CUDA") == 1, "once, not for each benchmark"
-    assert f"[1/{len(platforms)}] epoch-train-" in result.stderr
+    assert re.search(rf"^\[1/{len(platforms)}\] epoch .*: profiled$", result.stderr, re.MULTILINE)
 
 
 def test_any_suite_is_profiled_and_gets_its_results_and_errors_until_it_dies(tmp_path, suite):
@@ -114,7 +114,7 @@ def test_any_suite_is_profiled_and_gets_its_results_and_errors_until_it_dies(tmp
     assert "ValueError: the third call" in found.stderr
     ends = [line.partition(": ")[2] for line in found.stderr.splitlines() if line.startswith("[")]
     assert ends == ["profiled", "profiled", "failed", "failed"]
-    assert "pytest ended early with exit status 1" in found.stderr
+    assert "pytest ended with exit status 1" in found.stderr
     assert found.stdout.count("saved in") == 2
     assert len(list((tmp_path / "p").iterdir())) == 3, "an unfinished one of what died"
     by_id = {one["id"]: one for one in records(tmp_path / "p")}
@@ -166,7 +166,7 @@ def test_plain():
     pass
 """
 GAT, CACHED, SAMPLED = (
-    [f"{name} forward pyg {graph}" for graph in ("cora", "rmat:5")]
+    [f"test_any[forward-pyg-{name}-{graph}]" for graph in ("cora", "rmat:5")]
     for name in ("gat", "gat_cached", "sampled_gat")
 )
 OTHER = ["test_gat_layer"]
@@ -187,18 +187,16 @@ class Parent(list):
         ("gat_layer", (), OTHER),
         ("cached or layer", (), [*CACHED, *OTHER]),
         ("cached or layer", ("-k", "pyg"), CACHED),
-        ("gat", ("--deselect", "test_suite.py::test_any[forward-pyg-gat-cora]"), ["gat forward pyg"]),
+        ("gat", ("--deselect", "test_suite.py::test_any[forward-pyg-gat-cora]"), GAT[1:]),
     ],
 )
 def test_an_operation_is_meant_before_its_first_words_and_these_before_an_expression(
     pytester, select, arguments, expected
 ):
-    """Titles say what tells benchmarks apart."""
     pytester.makepyfile(test_suite=SELECTED)
     terms = {"select": select, "kinds": ["phases"], "repeats": 1, "folder": str(pytester.path)}
     parent = Parent()
     pytester.inline_run(*arguments, plugins=[Profiler(terms, parent)])
-    assert parent[0].items() >= {"answer": "collected", "titles": expected}.items()
-    assert [one["answer"] for one in parent[1:-1]] == ["began", "ended"] * len(expected)
-    assert {one["left_out"] for one in parent[2:-1:2]} == {"it was not profiled"}
-    assert parent[-1] == {"answer": "finished", "status": 0}
+    assert parent[0]["names"] == [f"test_suite.py::{name}" for name in expected]
+    assert [one["answer"] for one in parent] == ["collected", *["began", "ended"] * len(expected)]
+    assert {one["left_out"] for one in parent[2::2]} == {"it was not profiled"}

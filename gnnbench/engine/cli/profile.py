@@ -14,7 +14,8 @@ from ..ground import units
 from ..ground.errors import UsageError
 from ..ground.files import check_folder, scratch, shown
 from ..ground.options import PROFILE_OPTIONS, ProfileOptions, values_of
-from ..process.variants.child import Child, DiedError, signal_name
+from ..process.variants.child import Child, DiedError
+from ..show.names import labels_in, short
 from ..store.option_defaults import every, passed_on
 from ..store.suite import installed
 from . import streams
@@ -75,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     folders = [Path(one["folder"]) for one in ended if one["folder"]]
     profiles = [(shown(one), json.loads((one / FILE).read_text(encoding="utf-8"))) for one in folders]
     labels = [installed().labels(record["spec"]) for _, record in profiles if record["spec"]]
-    reasons = dict.fromkeys(reason for one in ended for reason in one["unavailable"].values())
+    reasons = dict.fromkeys(reason for _, record in profiles for reason in record["unavailable"].values())
     for line in (*reasons, *installed().remarks([one for one in labels if one])):
         Progress().say(line)
     for page in pages(profiles):
@@ -149,58 +150,41 @@ def profile(
 
 def _ended(child: Child, log: Path, progress: Progress) -> list[dict[str, Any]]:
     ended: list[dict[str, Any]] = []
-    running, count, problem = None, 0, ""
+    titles: Mapping[str, str] | None = None
+    running = None
     try:
-        while (answer := child.answer(math.inf))["answer"] != "finished":
-            place = f"[{len(ended) + 1:{len(str(count))}}/{count}]"
+        while True:
+            answer = child.answer(math.inf)
             if answer["answer"] == "collected":
-                count = len(answer["titles"])
-                _announce(answer, progress)
+                titles = short(labels_in(answer["names"]))
+                for note in answer["notes"]:
+                    progress.say(note)
+                count, names = units.count(len(titles), "benchmark"), [*titles.values()]
+                text = f"gnnbench: profiling {count}: {units.listed(names, _MOST_NAMED)}"
+                text = textwrap.fill(text, 80, subsequent_indent="  ", break_on_hyphens=False)
+                if titles:
+                    progress.print(text)
             elif answer["answer"] == "began":
-                running = answer["name"]
-                progress.show(f"{place} {_short(running)} ...")
+                running = f"[{len(ended) + 1}/{len(titles or ())}] {(titles or {})[answer['name']]}"
+                progress.show(f"{running} ...")
             else:
+                how = "failed" if answer["failed"] else answer["left_out"] or "profiled"
+                progress.print("\n".join(filter(None, (f"{running}: {how}", answer["failed"]))))
                 running = None
                 ended.append(answer)
-                how = "failed" if answer["failed"] else answer["left_out"] or "profiled"
-                progress.print(f"{place} {_short(answer['name'])}: {how}")
-                if answer["failed"]:
-                    progress.print(answer["failed"])
-        if answer["status"] in _REGULAR and not running:
-            return ended
     except DiedError as error:
-        problem = str(error)
-    why = _why(child.status(), problem, log.read_text(errors="replace"))
-    if not ended and not (problem and running):
+        if titles is not None and running is None and child.status() in _REGULAR:
+            return ended
+        why = _why(str(error).partition(" while ")[0], log.read_text(errors="replace"))
+    if not ended and not running:
         raise UsageError(*why.split("\n"))
-    progress.print(f"[{len(ended) + 1}/{count}] {_short(running or 'pytest')}: failed\n{why}")
-    return [*ended, {"folder": None, "unavailable": {}, "failed": why}]
+    progress.print(f"{running or 'pytest'}: failed\n{why}")
+    return [*ended, {"folder": None, "failed": why}]
 
 
-def _announce(answer: Mapping[str, Any], progress: Progress) -> None:
-    for note in answer["notes"]:
-        progress.say(note)
-    if titles := answer["titles"]:
-        text = f"{units.count(len(titles), 'benchmark')}: {units.listed(titles, _MOST_NAMED)}"
-        text = f"gnnbench: profiling {text}"
-        progress.print(textwrap.fill(text, 80, subsequent_indent="  ", break_on_hyphens=False))
-
-
-def _short(name: str) -> str:
-    """Return the parameters in a node id, or the whole id if it has none."""
-    _, bracket, parameters = name.partition("[")
-    return parameters.removesuffix("]") if bracket else name
-
-
-def _why(status: int | None, problem: str, log: str) -> str:
-    """Return why nothing ran: in one line if pytest gives the reason, else with the end of its output."""
+def _why(how: str, log: str) -> str:
+    """Return why pytest ended early: in one line if it gives the reason, else with the end of its output."""
     lines = log.splitlines()
     if reasons := [match[1] or match[2] for line in lines if (match := _REASON.match(line))]:
         return reasons[0].removeprefix("gnnbench: ")
-    if status is None:
-        how = problem
-    elif status < 0:
-        how = f"was killed by {signal_name(-status)}"
-    else:
-        how = f"ended early with exit status {status}"
-    return f"pytest {how}\n" + "\n".join(lines[-_TAIL_LINES:])
+    return "\n".join((f"pytest {how}", *lines[-_TAIL_LINES:]))

@@ -32,12 +32,12 @@ def take(subject: Subject) -> dict[str, Any]:
 
     Returns:
         Rows by kind, in order of first appearance; each has the `path` of its range, and `count`. All but
-        ranges and copies have a `name`. Reads, sorts and copies have a `caller`: the innermost Python
-        function outside torch, as `file:line function`, or `the benchmark`. `host_reads` and `mask_reads`
-        are those of the device's memory, with the elements that torch.tensor reads from a list of tensors,
-        which a dispatch mode does not see. `copies` between devices have `direction`, as in `cpu→cuda`, and
-        `bytes`. `gathers` of rows of features, as from nodes to edges, and `scatters` back have `from_rows`,
-        `to_rows` and `columns`. Of operators and library calls the sums are those of measure/counters.py.
+        ranges have a `name`, as `cpu→cuda` for copies. Reads, sorts and copies have a `caller`: the innermost
+        Python function outside torch, as `file:line function`, or `the benchmark`. `host_reads` and
+        `mask_reads` are those of the device's memory, with the elements that torch.tensor reads from a list
+        of tensors, which a dispatch mode does not see. `gathers` of rows of features, as from nodes to edges,
+        and `scatters` back have `from_rows`, `to_rows` and `columns`. Of operators and library calls the sums
+        are those of measure/counters.py.
     """
     counter = _Counter(subject.device)
     with (
@@ -63,13 +63,11 @@ class _Counter(TorchFunctionMode):
         self._rows: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._device = device
 
-    def add(self, kind: str, count: int = 1, **fields: Any) -> dict[str, Any]:
-        """Add to a count, and return its row."""
+    def add(self, kind: str, count: int = 1, **fields: Any) -> None:
+        """Add to a count."""
         path = self.ranges.path
         new = {"path": list(path), **fields, "count": 0}
-        row = self._rows.setdefault((kind, path, *fields.values()), new)
-        row["count"] += count
-        return row
+        self._rows.setdefault((kind, path, *fields.values()), new)["count"] += count
 
     def rows(self, kind: str) -> list[dict[str, Any]]:
         """Return the rows of a kind."""
@@ -81,14 +79,9 @@ class _Counter(TorchFunctionMode):
 
     def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Count a call of an operator."""
-        for kind, counted, _ in kinds(self._device, name, args, kwargs, result):
-            if kind == "operators":
-                self.add(kind, name=counted)
-            elif kind == "copies":
-                row = self.add(kind, direction=counted, caller=_caller())
-                row["bytes"] = row.get("bytes", 0) + result.nbytes
-            elif kind != "copied_bytes":
-                self.add(kind, name=counted, caller=_caller())
+        for kind, counted, number in kinds(self._device, name, args, kwargs, result):
+            caller = {} if kind == "operators" else {"caller": _caller()}
+            self.add(kind, number, name=counted, **caller)
         if name in _SORTS or (name in _CONVERSIONS and args[0].layout != torch.strided):
             self.add("sorts", name=name, caller=_caller())
         if name in _GATHERS:

@@ -14,6 +14,7 @@ _MOST_NAMED = 3
 
 Sections = Mapping[str, Any]
 """What `kinds.take` returns."""
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -98,10 +99,8 @@ def sorts(sections: Sections) -> Iterator[Finding]:
 def copies(sections: Sections) -> Iterator[Finding]:
     """Each call copies tensors between the host and a GPU."""
     if rows := sections["counts"]["copies"]:
-        directions: Counter[str] = Counter()
-        for row in rows:
-            directions[row["direction"]] += row["count"]
-        moved = sum(row["bytes"] for row in rows)
+        moved = sum(row["count"] for row in sections["counts"]["copied_bytes"])
+        directions = _summed(rows, lambda row: row["name"])
         yield Finding(
             "copies",
             f"Each call copies {moved:,} bytes between devices: {_named(directions)}.",
@@ -130,15 +129,15 @@ def small_kernels(sections: Sections) -> Iterator[Finding]:
 
 def gather_scatter(sections: Sections) -> Iterator[Finding]:
     """Node rows are copied to edges and reduced; a sparse product does this in one pass."""
-    reduced = {
+    back = {
         (row["to_rows"], row["from_rows"], row["columns"]): row["name"]
         for row in _forward(sections, "scatters")
     }
     pairs: Counter[str] = Counter()
     for row in _forward(sections, "gathers"):
         nodes, edges = row["from_rows"], row["to_rows"]
-        if back := reduced.get((nodes, edges, row["columns"])):
-            by = f"{row['name']} and {back} in {'/'.join(row['path'])}"
+        if reduced := back.get((nodes, edges, row["columns"])):
+            by = f"{row['name']} and {reduced} in {'/'.join(row['path'])}"
             pairs[f"from {nodes:,} rows to {edges:,} and back by {by}"] += row["count"]
     if pairs:
         yield Finding(
@@ -158,12 +157,15 @@ _RULES: Sequence[Callable[[Sections], Iterator[Finding]]] = (
 
 def _within_layers(sections: Sections, name: str) -> Counter[str]:
     """Return how often each layer opens ranges of a name; names of layers begin with a capital."""
-    calls: Counter[str] = Counter()
-    for row in sections["counts"]["ranges"]:
-        *outer, last = row["path"]
-        if last == name and outer[-1][0].isupper():
-            calls[outer[-1]] += row["count"]
-    return calls
+    rows = (row for row in sections["counts"]["ranges"] if row["path"][-1] == name)
+    return _summed((row for row in rows if row["path"][-2][0].isupper()), lambda row: row["path"][-2])
+
+
+def _summed(rows: Iterable[Row], key: Callable[[Row], str]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts[key(row)] += row["count"]
+    return counts
 
 
 def _share(sections: Sections, *names: str) -> str:
@@ -173,17 +175,17 @@ def _share(sections: Sections, *names: str) -> str:
     return f"{inside} of {sum(row['count'] for row in rows)} operators"
 
 
-def _forward(sections: Sections, kind: str) -> list[Mapping[str, Any]]:
+def _forward(sections: Sections, kind: str) -> list[Row]:
     """Return the rows outside the backward pass, where gathers become scatters and vice versa."""
     return [row for row in sections["counts"][kind] if "backward" not in row["path"]]
 
 
-def _callers(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:
+def _callers(rows: Iterable[Row]) -> Counter[str]:
     """Return the counts by `CALLER in RANGE`, the innermost range around all of its calls.
 
     The caller includes the line if all of its calls are in one line.
     """
-    grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    grouped: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         place, _, function = row["caller"].partition(" ")
         grouped.setdefault((place.partition(":")[0], function), []).append(row)

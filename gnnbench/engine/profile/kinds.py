@@ -19,8 +19,8 @@ _TREES = ("phases", "layers", "ranges")
 _OF_ANY_CODE = ("functions", "instructions")
 """Kinds that need no torch."""
 COUNTS = (
-    *("ranges", "operators", "library_calls", "host_reads", "mask_reads", "sorts", "copies"),
-    *("gathers", "scatters"),
+    *("ranges", "operators", "library_calls", "host_reads", "mask_reads", "sorts"),
+    *("copies", "copied_bytes", "gathers", "scatters"),
 )
 """What is counted, see `counts.take`."""
 ROOT = "call"

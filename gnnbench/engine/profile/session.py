@@ -1,6 +1,6 @@
 """The plugin of `gnnbench profile` in pytest's process: profiles each benchmark, and reports to the command.
 
-It sends `collected`, then `began` and `ended` of each benchmark, and `finished` if pytest ends regularly.
+It sends `collected`, then `began` and `ended` of each benchmark.
 """
 
 import signal
@@ -27,9 +27,6 @@ from ..store import suite
 from . import kinds, record
 from .findings import find
 
-_TITLE = ("operation", "direction", "platform")
-"""Parameters that every title has."""
-
 
 def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
     """Run pytest and profile what the terms say."""
@@ -46,7 +43,7 @@ class Profiler(Overrides):
         self._terms, self._link = terms, link
         self._root: Path | None = None
         self._reports: dict[str, pytest.TestReport] = {}
-        self._ended: dict[str, Any] = {}
+        self._folder: Path | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -68,8 +65,9 @@ class Profiler(Overrides):
         if config.pluginmanager.has_plugin("timeout"):  # a profile takes longer than the test
             config.pluginmanager.unregister(name="timeout")
         if not session.testsfailed or config.option.continue_on_collection_errors:
+            names = [item.nodeid for item in session.items]
             notes = [*self.lines(), *self.excluded.lines(session.items)]
-            self._link.send({"answer": "collected", "titles": titles(session.items), "notes": notes})
+            self._link.send({"answer": "collected", "names": names, "notes": notes})
         with seam.replaced(lambda _: self):
             return (yield)
 
@@ -77,24 +75,19 @@ class Profiler(Overrides):
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Report how a benchmark ended; `left_out` says why one that did not fail has no profile."""
         self._link.send({"answer": "began", "name": item.nodeid})
-        self._reports, self._ended = {}, {"folder": None, "unavailable": {}}
+        self._reports, self._folder = {}, None
         conditions.seed(0)
         result = yield
         failed = next((report.longreprtext for report in self._reports.values() if report.failed), None)
         why = outcome.failure(self._reports)
-        left_out = None if self._ended["folder"] else why.text if why else "it was not profiled"
-        told = {"name": item.nodeid, "failed": failed, "left_out": left_out, **self._ended}
-        self._link.send({"answer": "ended", **told})
+        left_out = None if self._folder else why.text if why else "it was not profiled"
+        folder = self._folder and str(self._folder)
+        self._link.send({"answer": "ended", "folder": folder, "failed": failed, "left_out": left_out})
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note how a phase of the test ended."""
         self._reports[report.when or ""] = report
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Report that pytest ended regularly."""
-        self._link.send({"answer": "finished", "status": int(exitstatus)})
 
     def measure(self, fixture: Any, call: Call) -> Any:
         """Profile `benchmark(function, ...)`."""
@@ -113,7 +106,6 @@ class Profiler(Overrides):
             with seam.paused():
                 subject = kinds.Subject(asked, device, repeats)
                 sections, unavailable = kinds.take(self._terms["kinds"], subject, draft)
-            self._ended["unavailable"] = unavailable
             if not sections:
                 pytest.skip("; ".join(dict.fromkeys(unavailable.values())))
             made = record.ProfileRecord(
@@ -126,7 +118,7 @@ class Profiler(Overrides):
                 findings=find(sections),
             )
             record.write(made, draft)
-        self._ended["folder"] = str(folder)
+        self._folder = folder
         return asked.once()
 
 
@@ -149,18 +141,6 @@ def named(items: Sequence[pytest.Item], name: str) -> list[pytest.Item]:
     """
     exact = [item for item in items if _operation(item) == name]
     return exact or [item for item in items if _operation(item).startswith(f"{name}_")]
-
-
-def titles(items: Sequence[pytest.Item]) -> list[str]:
-    """Return a title for each benchmark: `conv forward pyg`, and the parameters that differ."""
-    names = dict.fromkeys(name for item in items for name in _parameters(item) if name not in _TITLE)
-    several = [name for name in names if len({str(_parameters(item).get(name)) for item in items}) > 1]
-    texts = []
-    for item in items:
-        values = [_parameters(item).get(name) for name in (*_TITLE, *several)]
-        text = " ".join(str(value) for value in values if isinstance(value, str | int | float))
-        texts.append(text if "operation" in _parameters(item) else item.name)
-    return texts
 
 
 def _operation(item: pytest.Item) -> str:
