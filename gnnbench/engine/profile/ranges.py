@@ -64,7 +64,8 @@ class Ranges:
         self.missing = dict.fromkeys(missing)
         self._originals = {}
         self._wrappers = [
-            (one.owner, one.name, self._wrapped(one.value, one.range, one.inline)) for one in attributes
+            (owner, name, self._wrapped(value, shown, inline))
+            for owner, name, value, shown, inline in attributes
         ]
         self._modules, self._thread = set(sys.modules), get_ident()
         self.switch(on=True)

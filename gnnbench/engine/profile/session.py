@@ -27,6 +27,9 @@ from ..store import suite
 from . import kinds, record
 from .findings import find
 
+_OFF = ("lfplugin", "nfplugin", "stepwise", "timeout")
+"""Plugins of pytest that write to the user's folders, or end a test that takes longer than usual."""
+
 
 def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
     """Run pytest and profile what the terms say."""
@@ -62,8 +65,8 @@ class Profiler(Overrides):
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Profile instead of timing while the tests run."""
         self._root, config = session.config.rootpath, session.config
-        if config.pluginmanager.has_plugin("timeout"):  # a profile takes longer than the test
-            config.pluginmanager.unregister(name="timeout")
+        for name in filter(config.pluginmanager.has_plugin, _OFF):
+            config.pluginmanager.unregister(name=name)
         if not session.testsfailed or config.option.continue_on_collection_errors:
             names = [item.nodeid for item in session.items]
             notes = [*self.lines(), *self.excluded.lines(session.items)]
@@ -101,10 +104,9 @@ class Profiler(Overrides):
         labels = suite.installed().labels(spec) if spec else None
         name = labels.id if labels else fixture.fullname
         device = device_of((asked.target, asked.args, asked.kwargs))
-        repeats = self._terms["repeats"]
+        subject = kinds.Subject(asked, device, self._terms["repeats"])
         with record.new(Path(self._terms["folder"]), name) as (draft, folder):
             with seam.paused():
-                subject = kinds.Subject(asked, device, repeats)
                 sections, unavailable = kinds.take(self._terms["kinds"], subject, draft)
             if not sections:
                 pytest.skip("; ".join(dict.fromkeys(unavailable.values())))
@@ -112,7 +114,7 @@ class Profiler(Overrides):
                 id=name,
                 spec=spec,
                 environment=asdict(environment.collect(self._root, device=device)),
-                repeats=repeats,
+                repeats=subject.repeats,
                 sections=sections,
                 unavailable=unavailable,
                 findings=find(sections),

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from functools import reduce
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..store.suite import installed
 
@@ -68,16 +68,9 @@ LAYERS: Mapping[str, str] = {
 """The phases and the parts of a graph convolution. Only names of classes begin with a capital."""
 
 
-class Attribute(NamedTuple):
-    """An attribute of a module or class that becomes a range."""
-
-    owner: Any
-    name: str
-    value: Any
-    range: str
-    """The range's name."""
-    inline: bool
-    """Whether torch functions called in its body become ranges, too; see `ranges.InlineFunctions`."""
+Attribute = tuple[Any, str, Any, str, bool]
+"""The owner of an attribute, a module or class, its name, its value; the range's name; and whether torch
+functions called in its body become ranges, too, see `ranges.InlineFunctions`."""
 
 
 def find(targets: Mapping[str, str]) -> tuple[list[Attribute], list[str]]:
@@ -107,7 +100,7 @@ def find(targets: Mapping[str, str]) -> tuple[list[Attribute], list[str]]:
         for each in owners:
             shown = range_name.replace(CLASS, each.__name__)
             original = members(each).get(name, value)
-            attributes.append(Attribute(each, name, original, shown, range_name in _INLINE))
+            attributes.append((each, name, original, shown, range_name in _INLINE))
     return attributes, missing
 
 
