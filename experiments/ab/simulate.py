@@ -8,10 +8,6 @@ random phase. In a quarter of the benchmarks, half of the blocks are 2x slower (
 1 % between pairs, for each benchmark; a process is 25x slower with probability 5 %. A pair takes 3 seconds to
 start; a block is ten rounds of a millisecond. Twenty benchmarks have 60 seconds each.
 
-Early stopping is compared with samples of fixed size: pairs of sessions of equal length for all benchmarks,
-without a pilot, tested once at the same levels and without the rule's checks. The smallest fixed size counts
-that finds 95 % of slowdowns of 5 % and calls 70 % of identical benchmarks with one mode the same.
-
 FEW are separate runs of few benchmarks: some whose pairs vary more, as on some real days, and some in which
 part of the processes are 6.5x faster. A real gather took 2.9 ms where the allocator had kept its pages, and
 19 ms elsewhere. In others a call takes 0.2 s: a block is one call and an untimed one, and a visit has five
@@ -32,9 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import signal
 
-from gnnbench.engine.judge.evidence import Evidence
 from gnnbench.engine.judge.schedule import Plan, Schedule
-from gnnbench.engine.judge.verdict import Thresholds, judge_ratio
+from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.judge.visit import FEWEST_BLOCKS, Pair, Visit
 
 Array = NDArray[np.float64]
@@ -55,9 +50,6 @@ THRESHOLDS = Thresholds(effect=0.03)
 NAMES = [f"{'two' if number < TWO_MODES else 'one'}-{number}" for number in range(BENCHMARKS)]
 PLANTED = {"two": "two-2", "one": "one-14"}
 """Benchmarks that are slowed down, by kind."""
-FIXED_SECONDS, FIXED_PAIRS = 0.5, 20
-"""Visits of the sample of fixed size: the schedule's own for twenty benchmarks."""
-MOST_ALARMS, LEAST_FOUND, LEAST_SAME = 12, 0.95, 0.7
 
 
 class Few(NamedTuple):
@@ -214,40 +206,10 @@ def few(kind: str, seed: int, effect: float) -> dict[str, Any]:
     return {"verdict": verdicts[0], "alarm": alarm, "same": same, "total": schedule.spent_seconds}
 
 
-def fixed(seed: int, effect: float) -> dict[str, Any]:
-    """Judge samples of each fixed size [FIXED_PAIRS]: whether found, the share called same, and alarms."""
-    random = np.random.default_rng([seed, 2])
-    machine = Machine(random, dict.fromkeys(PLANTED.values(), effect) if effect else {})
-    evidence, seconds = Evidence(NAMES), 0.0
-    found: dict[str, Any] = {"found": [], "found two": [], "same": [], "alarm": [], "seconds": []}
-    for _ in range(FIXED_PAIRS):
-        pair = machine.pair(Plan(dict.fromkeys(NAMES, FIXED_SECONDS)))
-        evidence.add(pair.visits)
-        seconds += pair.start_seconds + sum(visit.seconds for visit in pair.visits.values())
-        verdicts = {
-            name: judge_ratio(
-                one.log_ratio, one.standard_error, one.degrees_of_freedom, THRESHOLDS, BENCHMARKS
-            ).verdict
-            if one.degrees_of_freedom > 0
-            else "undecided"
-            for name, one in evidence.estimates().items()
-        }
-        rest = [name for name in NAMES if not effect or name not in PLANTED.values()]
-        found["found"].append(verdicts[PLANTED["one"]] == "slower")
-        found["found two"].append(verdicts[PLANTED["two"]] == "slower")
-        found["same"].append(np.mean([verdicts[name] == "same" for name in rest if name.startswith("one")]))
-        found["alarm"].append(any(verdicts[name] in ("slower", "faster") for name in rest))
-        found["seconds"].append(seconds / BENCHMARKS)
-    return found
-
-
 def one_run(key: Key) -> dict[str, Any]:
     """Simulate a run."""
     kind, effect, seed = key
-    if kind in FEW:
-        found = few(kind, seed, effect)
-    else:
-        found = (adaptive if kind == "adaptive" else fixed)(seed, effect)
+    found = few(kind, seed, effect) if kind in FEW else adaptive(seed, effect)
     return {"kind": kind, "effect": effect, "seed": seed, **found}
 
 
@@ -256,7 +218,7 @@ def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict
 
     Args:
         runs: of identical benchmarks.
-        power: with each effect, and of samples of fixed size.
+        power: with each effect.
         seed: of the first; the others follow.
         keep: file of finished runs; None keeps nothing.
     """
@@ -264,7 +226,6 @@ def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict
     wanted = [
         ("adaptive", effect, first + run) for effect in EFFECTS for run in range(power if effect else runs)
     ]
-    wanted += [("fixed", 0.05, first + run) for run in range(power)]
     for kind, case in FEW.items():
         wanted += [(kind, 0.0, first + run) for run in range(runs)]
         wanted += [(kind, case.effect, first + run) for run in range(power)]
@@ -350,7 +311,6 @@ def summarize(found: list[dict[str, Any]]) -> dict[str, Any]:
                 "ratio": _middle(run["ratios"][planted] for run in runs[effect])["median"],
             }
         result[f"{kind} mode{'s' * (kind == 'two')}"] = {"identical": identical, "slowed": slowed}
-    result["fixed"] = _smallest([run for run in found if run["kind"] == "fixed"])
     result["few"] = {kind: _few([run for run in found if run["kind"] == kind]) for kind in FEW}
     return result
 
@@ -365,25 +325,9 @@ def _few(runs: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _smallest(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the smallest sample of fixed size that reaches both rates, and what each size reaches."""
-    rates = {
-        key: np.mean([run[key] for run in runs], axis=0)
-        for key in ("found", "found two", "same", "alarm", "seconds")
-    }
-    enough = np.flatnonzero((rates["found"] >= LEAST_FOUND) & (rates["same"] >= LEAST_SAME))
-    size = int(enough[0]) + 1 if len(enough) else None
-    return {
-        "visit_seconds": FIXED_SECONDS,
-        "pairs": size,
-        "seconds": float(np.median([run["seconds"][size - 1] for run in runs])) if size else None,
-        "by_pairs": {key: [round(float(value), 4) for value in rate] for key, rate in rates.items()},
-    }
-
-
-def main() -> None:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+def command_line(simulate: Callable[..., dict[str, Any]], description: str | None) -> None:
+    """Read the command line, simulate, and print what is found."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--power", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
@@ -397,4 +341,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    command_line(simulate, __doc__)

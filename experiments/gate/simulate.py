@@ -10,8 +10,6 @@ another minute and in other processes. A slowdown is in one benchmark, either of
 Finished runs are kept in FILE.jsonl, one per line, and not repeated.
 """
 
-import argparse
-import json
 import math
 import sys
 from pathlib import Path
@@ -101,20 +99,5 @@ def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--power", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="finished runs, so that a later call goes on")
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    text = json.dumps(simulate(options.runs, options.power, options.seed, options.keep), indent=1)
-    print(text)
-    if options.out:
-        options.out.write_text(text + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    ab.command_line(simulate, __doc__)
