@@ -1,10 +1,13 @@
 from dataclasses import replace
 
-from gnnbench.engine.judge.comparison import Compared, Comparison
+from gnnbench.engine.judge.comparison import Compared, Comparison, PairCounts
+from gnnbench.engine.judge.schedule import Decision
 from gnnbench.engine.judge.verdict import Judgement
+from gnnbench.engine.show import drawing
+from gnnbench.engine.show.charts import forest
 from gnnbench.engine.show.console import Terminal
-from gnnbench.engine.show.document import Note
-from gnnbench.engine.show.verdicts import document
+from gnnbench.engine.show.document import EVERYWHERE, Note
+from gnnbench.engine.show.verdicts import document, named, standing
 from gnnbench.engine.show.wording import sentence
 from gnnbench.suite.spec import Spec
 
@@ -94,3 +97,14 @@ def test_why_there_was_too_little_to_judge_by_stands_below_and_of_an_interval_it
     for bounds in ({"low": 3.0, "high": 5.0}, {"low": 0.01, "high": 0.02}):
         far = replace(wide, reason="5 pairs, a ratio above 3x needs 6", **bounds)
         assert notes(row(far)) == ["5 pairs, a ratio above 3x needs 6: b"]
+
+
+def test_a_ratio_without_an_interval_ends_in_a_question_mark_everywhere():
+    few = row(Judgement("undecided", "1 pair, a verdict needs 4", ratio=1.22))
+    assert " 1.22x? " in shown(few)
+    for output in EVERYWHERE:
+        (column,) = named(output, "ratio")
+        assert column.shown(column.of(few)).text == "1.22x?"
+    assert standing(Decision(few.judgement, PairCounts(1, 0, 1, 5, 0.5)))[0] == "1.220x?"
+    chart = drawing.for_page(lambda style: forest.chart([("b", few.judgement)], 0.03, style), "b")
+    assert chart.count("1.22x? undecided") == chart.count("1.22x") > 0

@@ -79,15 +79,18 @@ def article(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
-def ratio(value: float | None, less: str = "faster", digits: int = 2, *, changed: bool = False) -> str:
+def ratio(value: float | None, less: str = "faster", digits: int = 2, *, changed: bool | None = False) -> str:
     """Write a ratio: `1.22x`, `0.85x`, `25.3x`, `370x`; below a tenth, the other way round: `370x faster`.
 
     Args:
         less: what a ratio below 1 means; empty: the text next to it says so.
-        changed: whether it is known to differ from 1, so that it never reads as 1: `1.002x`.
+        changed: whether it is known to differ from 1, so that it never reads as 1: `1.002x`. None: it has no
+            interval, and ends in a question mark: `1.22x?`.
     """
     if value is None:
         return ""
+    if changed is None:
+        return f"{ratio(value, less, digits)}?"
     if value < _LEAST_RATIO:
         return f"{ratio(1 / value) if value > 0 else 'infinitely'} {less}".rstrip()
     rounded = float(f"{value:.3g}")

@@ -99,9 +99,9 @@ class Judgement:
         return self.verdict != "incomparable" and (self.low is not None or self.same_code)
 
     @property
-    def changed(self) -> bool:
-        """Whether the simultaneous interval excludes 1."""
-        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+    def changed(self) -> bool | None:
+        """Whether the simultaneous interval excludes 1; None: there is none."""
+        return None if self.low is None or self.high is None else not self.low <= 1 <= self.high
 
     @property
     def same_code(self) -> bool:

@@ -55,7 +55,7 @@ def _mean(found: Along, mean: Mean) -> tuple[object, ...]:
     benchmarks = units.count(mean.benchmarks, "benchmark")
     bounds = judged.own_low, judged.own_high
     what = f"{benchmarks}: {counts}" if is_judged(found) else benchmarks
-    ratio = None if judged.ratio is None else (judged.ratio, False)
+    ratio = None if judged.ratio is None else (judged.ratio, None if judged.own_low is None else False)
     return f"{mean.value} / {found.base}", ratio, bounds, what
 
 

@@ -45,7 +45,7 @@ class Shown:
     """The verdict in whose colour it is, or how it is marked; empty: it is not."""
 
 
-def _ratio(found: tuple[float, bool]) -> Shown:
+def _ratio(found: tuple[float, bool | None]) -> Shown:
     value, changed = found
     return Shown(units.ratio(value, changed=changed), value)
 

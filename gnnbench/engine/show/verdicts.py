@@ -54,7 +54,7 @@ def standing(decision: Decision) -> tuple[str, str, str]:
     )
 
 
-def _ratio(row: Any) -> tuple[float, bool] | None:
+def _ratio(row: Any) -> tuple[float, bool | None] | None:
     found = row.judgement
     return (found.ratio, found.changed) if found and found.ratio is not None else None
 
