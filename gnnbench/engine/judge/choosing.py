@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from .comparison import PairCounts
-from .estimate import FEWEST_PAIRS, RatioEstimate
+from .estimate import FEWEST_PAIRS, NOTHING, RatioEstimate
 from .spending import Boundary
 from .verdict import Judgement, Thresholds
 
@@ -34,9 +34,8 @@ class Benchmark:
     judgement: Judgement = field(default_factory=lambda: Judgement("undecided", NOT_REACHED))
     decided: bool = False
     pairs: int = 0
-    excluded: int = 0
-    fewest: int = FEWEST_PAIRS
-    """Pairs, without excluded ones, that a verdict needs."""
+    estimate: RatioEstimate = NOTHING
+    """From all pairs so far."""
     rounds: int = 0
     layouts: int = 0
     seconds: float = 0.0
@@ -47,12 +46,18 @@ class Benchmark:
     @property
     def counts(self) -> PairCounts:
         """How much it was timed."""
-        return PairCounts(self.pairs, self.excluded, self.rounds, self.layouts, self.seconds, self.decided)
+        excluded = self.estimate.outliers.excluded
+        return PairCounts(self.pairs, excluded, self.rounds, self.layouts, self.seconds, self.decided)
 
     @property
     def has_too_few_pairs(self) -> bool:
         """Whether more pairs are needed for a verdict, however small the interval is."""
-        return self.pairs - self.excluded < self.fewest
+        return self.estimate.pairs < self.estimate.fewest
+
+    @property
+    def looks_changed(self) -> bool:
+        """Whether its ratio is slower or faster by the effect, as far as is known."""
+        return abs(self.estimate.log_ratio) >= math.log1p(self.thresholds.effect)
 
     @property
     def pairs_to_afford(self) -> int:
@@ -110,12 +115,13 @@ class Choosing:
         ):
             return first, len(self.undecided)
         ranked = self._ranked
-        if len(self._brought(ranked, FEWEST_PAIRS)) == len(ranked):
+        lacking = {name: max(FEWEST_PAIRS - self.benchmarks[name].pairs, 0) for name in ranked}
+        if any(lacking.values()) and len(self._brought(ranked, lacking)) == len(ranked):
             return ranked, len(ranked)
         new = [name for name in self.undecided if not self.benchmarks[name].pairs]
         if new and self.price(new) <= self.left:
             return new, len(self.undecided)
-        names = self.decidable or self.undecided
+        names = self.decidable or ranked
         return names, len(names)
 
     @cached_property
@@ -131,21 +137,27 @@ class Choosing:
             names, key=lambda name: -self.benchmarks[name].pairs if self._lacks_pairs(name) else math.inf
         )
 
-    @property
+    @cached_property
     def decidable(self) -> Sequence[str]:
-        """As many of the first benchmarks as the rest of the budget can decide."""
-        return self._brought(self._ranked, PAIRS_TO_AFFORD) or self._brought(self._ranked, FEWEST_PAIRS)
+        """What the rest of the budget decides, as far as is known: the closest to a verdict first.
+
+        Of those that are equally close, the first are those that look slower or faster.
+        """
+        states, family = {name: self.benchmarks[name] for name in self._ranked}, len(self.benchmarks)
+        lacking = {name: one.estimate.lacking(one.thresholds, family) for name, one in states.items()}
+        ranked = sorted(states, key=lambda name: (lacking[name], not states[name].looks_changed))
+        return self._brought(ranked, lacking)
 
     def reachable(self) -> int:
         """Return how many pairs each of the undecided benchmarks can have at the end."""
         return self._pairs(self.undecided, self.left)
 
-    def _brought(self, names: Sequence[str], goal: int) -> Sequence[str]:
-        """Return as many of the first benchmarks as the rest of the budget brings to a number of pairs."""
+    def _brought(self, names: Sequence[str], lacking: Mapping[str, int]) -> Sequence[str]:
+        """Return as many of the first benchmarks as the rest of the budget gives the pairs that they lack."""
         most, visits = 0, 0.0
         for number, name in enumerate(names):
-            lacking = max(goal - self.benchmarks[name].pairs, 1)
-            most, visits = max(most, lacking), visits + lacking * (self.extra[name] + SHORTEST_VISIT)
+            most = max(most, lacking[name])
+            visits += lacking[name] * (self.extra[name] + SHORTEST_VISIT)
             if most * self.start + visits > self.left:
                 return names[:number]
         return names

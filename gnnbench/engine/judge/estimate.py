@@ -3,6 +3,9 @@
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+from scipy import special
+
 from ..ground import units
 from .outliers import FACTOR, Outliers
 from .verdict import Judgement, Thresholds, judge_ratio
@@ -10,11 +13,13 @@ from .verdict import Judgement, Thresholds, judge_ratio
 FEWEST_PAIRS = 4
 """Pairs, not counting excluded ones, that any verdict but "undecided" needs."""
 FEWEST_FAR_PAIRS = 6
-"""The same for a ratio beyond `outliers.FACTOR`. If half of the processes of identical code are in a second
-mode, the same side is in it in all of four pairs once in 128 runs, in all of six once in 2,048 runs."""
+"""The same for a ratio beyond `outliers.FACTOR` where processes of the run showed two modes. If half of the
+processes of identical code are in a second mode, the same side is in it in all of three pairs once in 32
+runs, in all of four once in 128, in all of six once in 2,048. Several such benchmarks show their modes."""
 
 _AGREEING = 0.7
 """Share of the pairs' weight that must support slower or faster if the variance is mostly shrunk."""
+_MOST_LACKING = 300
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,9 @@ class RatioEstimate:
     agreeing: float
     """Share of the pairs' weight in pairs that lie beyond a quarter of the log ratio."""
 
+    modes: bool = False
+    """Whether processes of any benchmark of the run showed two modes; see `outliers.modes_shown`."""
+
     @property
     def information(self) -> float:
         """1 / variance of the log ratio; 0: unknown."""
@@ -45,7 +53,23 @@ class RatioEstimate:
     @property
     def fewest(self) -> int:
         """Pairs that a verdict other than undecided needs."""
-        return FEWEST_FAR_PAIRS if abs(self.log_ratio) > math.log(FACTOR) else FEWEST_PAIRS
+        is_far = abs(self.log_ratio) > math.log(FACTOR)
+        return FEWEST_FAR_PAIRS if is_far and self.modes else FEWEST_PAIRS
+
+    def lacking(self, thresholds: Thresholds, family: int) -> int:
+        """Return how many more pairs give a verdict if the log ratio is a standard error nearer to it."""
+        more = np.arange(max(self.fewest - self.pairs, 1), _MOST_LACKING)
+        if not self.degrees_of_freedom > 0:
+            return int(more[0])
+        effect, size = math.log1p(thresholds.effect), abs(self.log_ratio)
+        errors = self.standard_error * np.sqrt(self.pairs / (self.pairs + more))
+        wide, own = (
+            errors * -special.stdtrit(self.degrees_of_freedom + more, tail)
+            for tail in ((1 - thresholds.family_level) / 2 / family, (1 - thresholds.own_level) / 2)
+        )
+        change, rest = size + self.standard_error, max(size - self.standard_error, 0.0)
+        decides = (wide < change) & (change >= effect) | (own + rest < effect)
+        return int(more[decides][0]) if decides.any() else _MOST_LACKING
 
     @property
     def too_few(self) -> str:
@@ -55,12 +79,14 @@ class RatioEstimate:
     @property
     def doubt(self) -> str | None:
         """Why the interval alone allows no verdict yet; None: it does."""
-        if self.pairs < FEWEST_PAIRS:
-            return self.too_few
         if self.pairs < self.fewest:
-            far = f"a ratio above {FACTOR:g}x needs {self.fewest}: processes may have two modes"
+            far = f"a ratio above {FACTOR:g}x needs {self.fewest}: processes have two modes"
             return f"{units.count(self.pairs, 'pair')}, {far}"
         return self.outliers.doubt
+
+
+NOTHING = RatioEstimate(0.0, math.nan, 0.0, 0, Outliers(), math.nan, shrunk=False, agreeing=0.0)
+"""Of a benchmark that was not measured."""
 
 
 def judged(
@@ -76,10 +102,10 @@ def judged(
             analysis. None: those of a sample of fixed size, which is analysed once.
     """
     excluded = estimate.outliers.text
+    if not estimate.pairs:
+        return _counted(Judgement("incomparable", f"not measured{excluded}"), estimate)
+    few = Judgement("undecided", f"{estimate.too_few}{excluded}", math.exp(estimate.log_ratio))
     if estimate.degrees_of_freedom <= 0 or math.isnan(estimate.standard_error):
-        if not estimate.pairs:
-            return _counted(Judgement("incomparable", f"not measured{excluded}"), estimate)
-        few = Judgement("undecided", f"{estimate.too_few}{excluded}", math.exp(estimate.log_ratio))
         return _counted(few, estimate)
     wide, own = tails or ((1 - thresholds.family_level) / 2 / family, (1 - thresholds.own_level) / 2)
     at_look = replace(thresholds, family_level=1 - 2 * wide * family, own_level=1 - 2 * own)
@@ -91,7 +117,14 @@ def judged(
     verdict, reason = found.verdict, found.code.text(thresholds)
     if verdict in ("slower", "faster") and estimate.shrunk and estimate.agreeing < _AGREEING:
         verdict, reason = "undecided", "some pairs contradict the difference"
-    if estimate.doubt and verdict != "undecided":
+    if estimate.pairs < FEWEST_PAIRS:
+        if verdict not in ("slower", "faster") or excluded:
+            return _counted(few, estimate)
+        assert found.low
+        assert found.high
+        least = units.ratio(found.low if verdict == "slower" else 1 / found.high)
+        verdict, reason = "undecided", f"at least {least} {verdict}, not decided: {estimate.too_few}"
+    elif estimate.doubt and verdict != "undecided":
         verdict, reason = "undecided", estimate.doubt
     return _counted(replace(found, verdict=verdict, reason=reason + excluded), estimate)
 

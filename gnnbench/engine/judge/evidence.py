@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from .estimate import RatioEstimate
-from .outliers import Outliers, kept, outliers
+from .outliers import Outliers, kept, modes_shown, outliers
 from .shrinkage import FEWEST_TO_POOL, prior_of, shrunk
 from .visit import Visit, sample
 
@@ -121,7 +121,7 @@ class Evidence:
         square = np.maximum(np.divide(scale, total, out=np.full_like(total, np.nan), where=total > 0), floor)
         beyond = keeps & (np.sign(means) * logs > np.abs(means) / 4)
         base, head, *_ = self._measured
-        measured = np.isfinite(difference)
+        measured, modes = np.isfinite(difference), modes_shown(base, head)
         some = (measured & ~keeps).any(axis=0)
         found = {}
         for name, column in self._columns.items():
@@ -136,6 +136,7 @@ class Evidence:
                 math.sqrt(square[column] * max(count[column], 1)),
                 bool(own[column] < degrees_of_freedom[column] / 2),
                 float((weights * beyond)[:, column].sum() / total[column]) if total[column] else 0.0,
+                modes,
             )
         return found
 

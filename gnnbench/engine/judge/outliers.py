@@ -109,6 +109,19 @@ def kept(base: Array, head: Array) -> NDArray[np.bool_]:
     return _near(head - base - _middle(head - base))
 
 
+def modes_shown(base: Array, head: Array) -> bool:
+    """Tell whether a process was over FACTOR slower than another of its side, but not in most benchmarks.
+
+    A process that is slow in most of them has no mode: something else slows it.
+    """
+    for side in (base, head):
+        slow = side - np.fmin.reduce(side, axis=0, initial=np.inf) > _APART
+        few = slow.sum(axis=1) <= np.isfinite(side).sum(axis=1) / 2
+        if (slow.any(axis=1) & few).any():
+            return True
+    return False
+
+
 def outliers(base: Array, head: Array) -> Outliers:
     """Count the excluded pairs of one benchmark, and look for two modes."""
     (middle,) = _middle((head - base)[:, None])

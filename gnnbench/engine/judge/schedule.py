@@ -215,8 +215,6 @@ class Schedule(Driver):
             cost = now.start / len(names) + now.extra[name]
             best = math.sqrt(cost * rates.get(name, usual) / variance)
             affordable = now.left / pairs / sharing - cost
-            if (one := self._benchmarks[name]).fewest == PAIRS_TO_AFFORD and one.has_too_few_pairs:
-                affordable = 0.0  # it needs all of these pairs, and their starts may take longer than before
             seconds[name] = max(min(best, affordable, LONGEST_VISIT), SHORTEST_VISIT)
         return seconds
 
@@ -245,11 +243,9 @@ class Schedule(Driver):
                 one.judgement = Judgement("incomparable", why.text)
 
     def _analyse(self, one: Benchmark, estimate: RatioEstimate, limit: Allowed | None) -> None:
-        one.excluded, one.fewest = estimate.outliers.excluded, estimate.fewest
+        one.estimate = estimate
         if estimate.pairs < FEWEST_PAIRS:
-            one.judgement = judged(
-                replace(estimate, degrees_of_freedom=0.0), one.thresholds, len(self._benchmarks)
-            )
+            one.judgement = judged(estimate, one.thresholds, len(self._benchmarks))
             return
         if one.boundaries is None:
             error = (1 - one.thresholds.family_level) / 2 / len(self._benchmarks)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnnbench.engine.ground import units
 from gnnbench.engine.judge.estimate import FEWEST_PAIRS, judged
 from gnnbench.engine.judge.evidence import Evidence
 from gnnbench.engine.judge.verdict import Thresholds
@@ -171,8 +172,8 @@ def test_a_changed_weight_of_two_modes_of_processes_is_undecided(weights):
     ("heads", "noise", "verdict"),
     [
         # Identical code, one process in two is slow: by chance all of the head's were, or all but one.
-        *[(heads, 0.01, "undecided") for heads in ([6] * 4, [6] * 5, [6] * 6 + [1], [6] * 6 + [1 / 6])],
-        ([6] * 6, 0.01, "slower"),
+        *[(heads, 0.01, "undecided") for heads in ([6] * 3, [6] * 6 + [1], [6] * 6 + [1 / 6])],
+        ([6] * 4, 0.01, "slower"),
         ([25] * 4 + [1] * 3, 0.05, "undecided"),
         # Few pairs that do not agree make no verdict.
         ([1.4, 1.4, 1.0, 1.0], 0.005, "undecided"),
@@ -182,6 +183,28 @@ def test_a_changed_weight_of_two_modes_of_processes_is_undecided(weights):
 def test_few_pairs_that_differ_by_a_mode_or_do_not_agree_are_no_verdict(heads, noise, verdict):
     visits = pairs(np.random.default_rng(21), len(heads), {"b3": heads}, noise=noise, sd=min(noise, 0.01))
     assert verdicts(visits)["b3"].verdict == verdict
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(4, "undecided"), (5, "undecided"), (6, "slower")])
+def test_a_large_change_needs_six_pairs_where_another_benchmark_has_shown_two_modes(count, verdict):
+    ratios = {"b3": 6.0, "b5": [1 / 6] + [1.0] * (count - 1)}
+    found = verdicts(pairs(np.random.default_rng(21), count, ratios, noise=0.01))["b3"]
+    assert found.verdict == verdict
+    if verdict == "undecided":
+        assert found.reason == f"{count} pairs, a ratio above 3x needs 6: processes have two modes"
+    # A process that is fast or slow in all benchmarks is no mode.
+    ratios = {name: 6.0 if name == "b3" else [1 / 6] + [1.0] * (count - 1) for name in NAMES}
+    assert verdicts(pairs(np.random.default_rng(21), count, ratios, noise=0.01))["b3"].verdict == "slower"
+
+
+def test_two_or_three_pairs_say_how_much_slower_at_least_and_decide_nothing():
+    found = verdicts(pairs(np.random.default_rng(21), 2, {"b3": 6.0, "b4": 1 / 6}, noise=0.01))
+    least = units.ratio(found["b3"].low)
+    assert found["b3"].verdict == found["b4"].verdict == "undecided"
+    assert found["b3"].reason == f"at least {least} slower, not decided: 2 pairs, a verdict needs at least 4"
+    assert 3 < found["b3"].low < 6 < found["b3"].high
+    assert found["b4"].reason.startswith("at least 5.")
+    assert found["b5"].low is None
 
 
 def test_a_head_that_is_often_slow_is_not_called_the_same():

@@ -185,8 +185,7 @@ def test_of_nine_of_which_one_is_likely_slower_all_have_six_pairs_before_any_has
     possible = int((budget - start - 9 * (extra + PILOT_SECONDS)) / shortest) + 1
     least = min(counts[name] for name in NINE)
     assert least >= 1
-    assert least >= min(possible, 6) or possible in (3, 5), "others than the first have no verdict then"
-    assert least >= 4 or possible < 4
+    assert least >= min(possible, 4) or possible == 3, "others than the first have no verdict then"
     assert alone <= budget / 2
 
 
@@ -209,7 +208,7 @@ def test_what_a_pair_costs_and_what_the_budget_will_decide_is_said_after_the_fir
     one = schedule(NINE, total_seconds=57.0)
     bench = Limited(start=4.0, extra=0.3, sd=0.1)
     run(one, bench)
-    assert min(pairs_of(bench.plans)[name] for name in NINE) >= 6, "as it says"
+    assert min(pairs_of(bench.plans)[name] for name in NINE) >= 4
 
 
 def test_a_budget_that_is_too_small_for_all_decides_the_first_when_each_has_a_pair():
@@ -248,27 +247,12 @@ class Turns(Bench):
 
 @pytest.mark.parametrize("sd", [0.02, 0.3])
 @pytest.mark.parametrize("ratio", [1e-4, 1e-3, 0.01, 0.1, 10.0, 100.0, 1e3, 1e4])
-def test_a_ratio_that_is_far_away_is_decided_with_the_sixth_pair(ratio, sd):
+def test_a_ratio_that_is_far_away_is_decided_with_the_fourth_pair(ratio, sd):
     """A turn takes four calls of the head, of a millisecond in the base."""
     one = schedule(NAMES[:1], per_benchmark_seconds=15 + 7 * 4e-3 * ratio)
     run(one, Turns(ratios={"b0": ratio}, sd=sd, start=1.0, extra=0.1, block=4e-3 * max(ratio, 1.0)))
     found = one.decisions()["b0"]
-    assert (found.judgement.verdict, found.counts.pairs) == ("faster" if ratio < 1 else "slower", 6)
-
-
-def test_where_processes_start_slowly_visits_leave_time_for_six_pairs_of_a_ratio_that_is_far_away():
-    def far(starts, seconds):
-        one = schedule(NAMES[:1], per_benchmark_seconds=seconds)
-        for start in starts:
-            if plan := one.next():
-                one.add(Turns(ratios={"b0": 0.003}, start=start, extra=0.6).pair(plan))
-        found = one.decisions()["b0"]
-        return found.judgement.verdict, found.counts.pairs, found.judgement.reason
-
-    assert far([12.1, 12.0, 12.5, 13.0, 13.0, 14.8], 80.0)[:2] == ("faster", 6)
-    *few, reason = far([14.0] * 9, 80.0)
-    assert few == ["undecided", 5]
-    assert far([14.0] * 9, float(re.search(r"--budget (\d+)", reason)[1]))[0] == "faster", "as it says"
+    assert (found.judgement.verdict, found.counts.pairs) == ("faster" if ratio < 1 else "slower", 4)
 
 
 def test_no_more_is_spent_than_the_purse():
