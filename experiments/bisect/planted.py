@@ -164,21 +164,21 @@ def bisect(folder: Path, cache: Path) -> dict[str, object]:
     status = subprocess.run(words, cwd=folder, env=variables, check=False).returncode
     if status not in (0, 1, 3):
         raise SystemExit(status)
-    (stage,) = json.loads((folder / "found.json").read_text())["stages"]
+    found = json.loads((folder / "found.json").read_text())
     return {
         "exit": status,
         "changes": [
             {
                 "commits": [int(cause["title"]) for cause in one["causes"]],
                 "benchmarks": {
-                    each["id"].partition("[")[2][:-1]: each["ratio"] for each in one["benchmarks"]
+                    name.partition("[")[2][:-1]: change["ratio"] for name, change in one["changes"].items()
                 },
             }
-            for one in stage["changes"]
+            for one in found["findings"]
         ],
-        "summary": {one["id"]: one["verdict"] for one in stage["benchmarks"]},
-        "pairs": stage["pairs"],
-        "unfinished": stage["unfinished"],
+        "summary": {one["id"]: one["verdict"] for one in found["ends"]["benchmarks"]},
+        "pairs": found["pairs"],
+        "unfinished": found["unfinished"],
         "seconds": round(time.monotonic() - start, 1),
     }
 

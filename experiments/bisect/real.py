@@ -45,7 +45,7 @@ def run(case: str, pyg: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    """Run what is left, and print what each step of each case found."""
+    """Run what is left, and print what each case found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("pyg", type=Path)
     parser.add_argument("folder", type=Path)
@@ -55,16 +55,14 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for case in options.cases:
         file = folder / f"{case}.json"
-        if not file.exists() or json.loads(file.read_text())["interrupted"]:
+        if not file.exists() or json.loads(file.read_text())["unfinished"] == "interrupted":
             run(case, pyg, folder)
-        for stage in json.loads(file.read_text())["stages"]:
-            for change in stage["changes"]:
-                causes = [f"{cause['name'][:40]} {cause['title']}".strip() for cause in change["causes"]]
-                ratios = [f"{one['ratio']:.2f}x" for one in change["benchmarks"]]
-                print(
-                    f"{case}: {stage['kind']}: {', '.join(ratios)}: {' | '.join(causes[:3])} ({len(causes)})"
-                )
-            print(f"{case}: {stage['kind']}: {stage['pairs']} pairs, {stage['seconds']:.0f} s")
+        found = json.loads(file.read_text())
+        for one in found["findings"]:
+            causes = [f"{cause['name'][:40]} {cause['title']}".strip() for cause in one["causes"]]
+            ratios = [f"{change['ratio']:.2f}x" for change in one["changes"].values()]
+            print(f"{case}: {', '.join(ratios)}: {' | '.join(causes[:3])} ({len(causes)})")
+        print(f"{case}: {found['pairs']} pairs, {found['seconds']:.0f} s")
 
 
 if __name__ == "__main__":

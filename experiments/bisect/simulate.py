@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from gnnbench.engine.judge.posterior import Observation
+from gnnbench.engine.judge.posterior import PAIR_VARIANCE, Observation
 from gnnbench.engine.judge.search import Search, least_change, next_position
 
 COMMITS, ENDS, MOST_PAIRS = 64, 4, 500
@@ -38,7 +38,7 @@ def adaptive(seed: int, effect: float, pair_sd: float) -> tuple[int, bool, bool]
 
     def measure(position: int) -> None:
         log_ratio = change * (position >= culprit) + float(noise(random, pair_sd, 1)[0])
-        search.add(Observation(position, log_ratio, WITHIN_SD**2))
+        search.observations.append(Observation(position, log_ratio, PAIR_VARIANCE + WITHIN_SD**2))
 
     for _ in range(ENDS):
         measure(COMMITS)

@@ -7,7 +7,6 @@ from pathlib import Path
 from gnnbench.engine.cli import main
 from gnnbench.engine.ground import codec
 from gnnbench.engine.judge.comparison import Work
-from gnnbench.engine.judge.visit import Inspections
 from gnnbench.engine.measure.counter_changes import CounterChange
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests.apps.regret import results
@@ -180,7 +179,7 @@ def results_of_ab() -> None:
 def results_of_bisect() -> None:
     """Write the result for a line of three commits."""
     line = commits(3)
-    counted = {"test_a.py::a": Inspections(Work(counters=(CounterChange("aten::mm", 1, 3),)))}
+    counted = {"a": Work(counters=(CounterChange("aten::mm", 1, 3),))}
     one = finding(line, 0, 1, counted, a=1.2)
     whole = result(line, "slower", findings=[one], unmeasured={"a commit": "a reason"}).as_json()
     for file in (FILE, OTHER):

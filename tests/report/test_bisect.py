@@ -1,18 +1,16 @@
 from gnnbench.engine.judge.comparison import Work
-from gnnbench.engine.judge.visit import Inspections
 from gnnbench.engine.measure.counter_changes import CounterChange
 from gnnbench.engine.show import bisect
 from gnnbench.engine.show.console import Terminal
-from gnnbench.engine.show.document import Note
 from tests.compare.bisect.results import commits, finding, result
 
 LINE = commits(14)
 SHORT = [one.cause.short for one in LINE.candidates[1:]]
-NAMED = [f"commit {one.short} (2026-01-31): {one.title}" for one in LINE.causes(0, 14)]
+NAMED = [f"commit {one.short} (2026-01-31): {one.title}" for one in LINE.place(0, 14).causes]
 
 
 def printed(found):
-    return Terminal(None).write([*bisect.document(found), Note(bisect.summary(found))]).splitlines()
+    return Terminal(None).write(bisect.document(found)).splitlines()
 
 
 def test_a_range_names_its_first_ten_candidates_and_counts_the_others():
@@ -26,11 +24,11 @@ def test_a_range_names_its_first_ten_candidates_and_counts_the_others():
 
 
 def test_below_a_finding_stands_what_differs_and_the_command_and_last_what_could_not_be_measured():
-    counted = {"test_a.py::a": Inspections(Work(counters=(CounterChange("aten::mm", 1, 3),)))}
+    counted = {"a": Work(counters=(CounterChange("aten::mm", 1, 3),))}
     reasons = {f"{number}": "no compiler" for number in range(7)}
     one = finding(LINE, 3, 4, counted, a=1.5, b=1.2)
     found = result(LINE, "slower", "slower", findings=[one], unmeasured=reasons, notes=("a note",))
-    command = f"gnnbench ab {one.before.variant} {one.after.variant} -- test_a.py::a test_a.py::b suite -x"
+    command = f"gnnbench ab {one.before.variant} {one.after.variant} -- -x test_a.py::a test_a.py::b"
     assert printed(found)[7:] == [
         "counters: +2 aten::mm",
         f"repeat: {command}",

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...engine.drive import coordinator
-from ...engine.drive.bisect import run as bisection
-from ...engine.drive.bisect.journal import BisectSetting
+from ...engine.drive.bisect import bisection
+from ...engine.drive.bisect.bisection import BisectSetting
 from ...engine.ground.errors import UsageError
 from ...engine.process.pairs import Watcher
 from ...engine.process.variants import variant
@@ -150,7 +150,7 @@ class Watch:
             total_seconds=self._setting.search_seconds,
         )
         found = bisection.run(*ends, setting, self._watcher)
-        if found.interrupted:
+        if found.unfinished == bisection.INTERRUPTED:
             raise KeyboardInterrupt
         return {"search": found.as_json()}
 

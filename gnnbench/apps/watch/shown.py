@@ -69,20 +69,11 @@ def title(change: Change, watched: str) -> str:
     return f"{names[first]}{more}: {', '.join(change.kinds)}{size}, {between} {since}"
 
 
-def cause(change: Change, name: str) -> str:
-    """Return the cause of a benchmark's change in a line: a commit and hunks, or a number of candidates.
-
-    Empty: it is not known.
-    """
+def cause(change: Change) -> str:
+    """Return the cause of a change in a line: a commit, or a number of candidates; empty: it is not known."""
     if len(change.causes) > 1:
         return f"one of {units.count(len(change.causes), change.causes[0].kind)}"
-    return "; ".join(filter(None, (*map(bisect.named, change.causes), hunks(change, name))))
-
-
-def hunks(change: Change, name: str) -> str:
-    """Return the hunks behind a benchmark's change: `hunk 2 of 5: in softmax(), a.py (97%)`."""
-    found = change.step.hunks(name)
-    return "; ".join(f"{' or '.join(map(bisect.named, one))} ({100 * share:.0f}%)" for one, share in found)
+    return "".join(map(bisect.named, change.causes))
 
 
 def text(change: Change, watched: str) -> Document:
@@ -97,7 +88,6 @@ def text(change: Change, watched: str) -> Document:
     ]
     count = units.count(len(change.pairs), "benchmark")
     measured = f": {judged[0]}, and {judged[1]} in a second run alone" if len(judged) > 1 else ""
-    found = dict.fromkeys(filter(None, (cause(change, name) for name in change.pairs)))
     names = {word for row, _ in change.pairs.values() for word in (agreement(row),) if word}
     notes = [
         note
@@ -108,7 +98,7 @@ def text(change: Change, watched: str) -> Document:
     return [
         Heading(title(change, watched)),
         Note(f"{versions(step)}: {count} changed ({', '.join(change.kinds)}){measured}."),
-        *([Note(f"The cause is {one}.") for one in found] or [Note(_unknown(step))]),
+        Note(f"The cause is {cause(change)}." if change.causes else _unknown(step)),
         Note(f"The results of both sides: {', '.join(sorted(names)) or 'not compared'}."),
         *tables(labels_in(change.pairs), COLUMNS, change.pairs),
         *map(Note, dict.fromkeys(notes)),
@@ -173,7 +163,6 @@ def _change(change: Change, watched: str) -> dict[str, Any]:
             {
                 "id": name,
                 "kinds": sorted(kinds(pair[0])),
-                "hunks": hunks(change, name),
                 "runs": [
                     {key: getattr(row.judgement, key) for key in ("ratio", "low", "high")} for row in pair
                 ],

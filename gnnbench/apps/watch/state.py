@@ -85,26 +85,12 @@ class Step:
     def seconds(self) -> float:
         """How long its comparisons and its search took."""
         results = [one.seconds or 0.0 for one in (self.result, self.second) if one]
-        return sum((*results, *(stage.seconds for stage in self.found.stages)))
+        return sum((*results, self.found.seconds))
 
     def causes(self, name: str) -> tuple[Cause, ...]:
         """Return what the search named as the cause of a benchmark's change: one, or several candidates."""
-        found = [one for one, _ in self._searched(name) if one[0].kind != "hunk"]
-        return found[-1] if found else ()
-
-    def hunks(self, name: str) -> list[tuple[tuple[Cause, ...], float]]:
-        """Return the hunks that changed a benchmark, each one or several candidates, and their shares."""
-        return [one for one in self._searched(name) if one[0][0].kind == "hunk"]
-
-    def _searched(self, name: str) -> list[tuple[tuple[Cause, ...], float]]:
-        """Return the causes of a benchmark's changes on all lines that were searched, and their shares."""
-        return [
-            (change.causes, one.share)
-            for stage in self.found.stages
-            for change in stage.changes
-            for one in change.benchmarks
-            if one.id == name and change.causes
-        ]
+        named = [change.causes for change in self.found.findings if name in change.changes]
+        return named[-1] if named else ()
 
     def confirmed(self) -> dict[str, tuple[Compared, Compared]]:
         """Return the rows of the benchmarks of which both comparisons found the same change."""
@@ -136,35 +122,20 @@ def changed(found: Result | None) -> dict[str, Compared]:
 
 
 @dataclass(frozen=True)
-class Searched:
-    """A benchmark of a change that a bisection found."""
-
-    id: str
-    share: float = 1.0
-    """How much of the change between the ends it is, as a fraction."""
-
-
-@dataclass(frozen=True)
 class SearchedChange:
     """A change that a bisection found."""
 
-    benchmarks: tuple[Searched, ...]
     causes: tuple[Cause, ...]
-
-
-@dataclass(frozen=True)
-class SearchedLine:
-    """A line of candidates that was searched."""
-
-    changes: tuple[SearchedChange, ...] = ()
-    seconds: NotNegative = 0.0
+    changes: Mapping[str, Any]
+    """By id of the benchmark."""
 
 
 @dataclass(frozen=True)
 class Search:
     """What is read of a result of `gnnbench bisect`."""
 
-    stages: tuple[SearchedLine, ...] = ()
+    findings: tuple[SearchedChange, ...] = ()
+    seconds: NotNegative = 0.0
 
 
 @dataclass(frozen=True)

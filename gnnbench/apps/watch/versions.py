@@ -1,4 +1,4 @@
-"""The versions of what is watched, in order: releases or nightly builds of a package, or lines."""
+"""The versions of what is watched, in order: releases or nightly builds of a package, or line."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ from pathlib import Path
 from packaging.version import InvalidVersion
 from packaging.version import Version as Release
 
-from ...engine.drive.bisect import lines
+from ...engine.drive.bisect import line
 from ...engine.drive.bisect.line import SHORT
 from ...engine.ground import git
 from ...engine.ground.errors import UsageError, unknown_name
@@ -21,6 +21,8 @@ from ...engine.process.variants.worktree import Repository
 
 _NIGHT = re.compile(r"\.?dev(20\d\d)(\d\d)(\d\d)")
 """The day in the version of a nightly build, `2.9.0.dev20261027`."""
+_TAGS = ("v{}", "{}", "{name}-{}", "{name}-v{}", "release-{}")
+"""How repositories call the tag of a release."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Watched:
     def __post_init__(self) -> None:
         """Read the text."""
         if ":" not in self.text and not self.text.startswith((".", "/", "~")):
-            lines.pinned(f"{self.text}==0")
+            line.pinned(f"{self.text}==0")
             return
         found = variant.parse(shlex.join([self.text]))
         if not self.text.startswith("git:"):
@@ -67,7 +69,7 @@ class Watched:
         return self._releases(since, until, last) if self.is_package else self._commits(since, until, last)
 
     def _releases(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
-        known = lines.available(self.text, self.root, early=True)
+        known = line.available(self.text, self.root, early=True)
         builds = {one.public for one in known if one.local}  # of which pip would take the one with a name
         found = sorted({Release(one.public) for one in known})
         found = [one for one in found if not one.is_prerelease] or found  # nightly builds are nothing else
@@ -97,7 +99,7 @@ class Watched:
         later = git.first_parents(folder, first, newest)
         base = git.commit_of(folder, first)
         return [
-            Version(one.hash[:SHORT], shlex.join([lines.part(typed, one.hash)]), one.day, one.title)
+            Version(one.hash[:SHORT], shlex.join([line.part(typed, one.hash)]), one.day, one.title)
             for one in (base, *later)
             if one
         ]
@@ -123,10 +125,10 @@ class Watched:
         first, last = (
             self._by_day(folder, ref or "HEAD", one.day, more)
             if one.day
-            else lines.tag(self.text, one.name, typed, folder)
+            else _tag(self.text, one.name, typed, folder)
             for one, more in ((base, 0), (head, 1))
         )
-        return shlex.join([lines.part(typed, first)]), shlex.join([lines.part(typed, last)])
+        return shlex.join([line.part(typed, first)]), shlex.join([line.part(typed, last)])
 
     def _by_day(self, folder: Path, ref: str, day: str, more: int) -> str:
         until = date.fromisoformat(day) + timedelta(days=more)
@@ -134,6 +136,16 @@ class Watched:
         if found is None:
             raise UsageError(f"{self.clone} has no commit before {until}: fetch its history")
         return found
+
+
+def _tag(name: str, version: str, typed: str, folder: Path) -> str:
+    """Return the tag of a release in a repository, in a folder that the user typed."""
+    names = git.tags(folder)
+    wanted = [form.format(version, name=name) for form in _TAGS]
+    found = [one for one in wanted if one in names]
+    if not found:
+        raise UsageError(f"the repository {typed} has no tag of {name} {version}, such as {wanted[0]}")
+    return found[0]
 
 
 def _release(name: str, text: str, known: Sequence[Release]) -> Release:
@@ -149,7 +161,7 @@ def anchor(text: str | None, looked_at: Sequence[Version], watched: Watched) -> 
 
     Args:
         text: how many versions before it, a version, or another variant; None: 30 nightly builds or commits
-            before it, or 5 lines.
+            before it, or 5 line.
     """
     is_number = text is None or text.isdigit()
     if not is_number:

@@ -54,21 +54,27 @@ class AffectedResult:
 
 
 def run(
-    base: Prepared, head: Prepared, setting: Setting, listener: Listener, only: str | None = None
+    base: Prepared,
+    head: Prepared,
+    setting: Setting,
+    listener: Listener,
+    only: str | Sequence[str] | None = None,
 ) -> AffectedResult:
     """Inspect one call of each benchmark on both sides, in one pair of processes.
 
     If a side dies, the remaining benchmarks are inspected in a new pair.
 
     Args:
-        only: the id of a benchmark, or a part of it that no other id has; None: inspect all.
+        only: ids; or one id, or a part of it that no other has, for all that differs; None: inspect all.
     """
     start = RealTime.seconds()
-    if only is not None:
+    if isinstance(only, str):
         setting = replace(setting, cache=None)  # everything that differs is shown
 
     def choose(suite: Suite) -> Sequence[str]:
-        return suite.chosen() if only is None else [_chosen([*suite.benchmarks, *suite.left_out], only)]
+        if isinstance(only, str):
+            return [_chosen([*suite.benchmarks, *suite.left_out], only)]
+        return [name for name in suite.chosen() if only is None or name in only]
 
     with Pairs(setting, listener) as pairs:
         inspecting = Inspecting(pairs, Terms(base, head), listener, choose)

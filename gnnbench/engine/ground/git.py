@@ -3,8 +3,6 @@
 import os
 import re
 import subprocess
-import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -226,61 +224,24 @@ def tags(folder: Path) -> list[str]:
     return _ask(folder, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/tags").splitlines()
 
 
-def diff(folder: Path, old: str, new: str) -> str:
-    """Return what a commit changes as a patch, with renamed files as one that is gone and one that is new."""
-    options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--binary", "--full-index")
-    return _ask(folder, "diff", *options, "--src-prefix=a/", "--dst-prefix=b/", "--unified=3", old, new)
-
-
-def content(folder: Path, commit: str, file: str) -> str:
-    """Return the content of a file, whose path begins at the top of the repository; empty: it has none."""
-    return _ask(folder, "cat-file", "blob", f"{commit}:{file}")
-
-
-def with_patch(folder: Path, commit: str, patch: str, title: str) -> str | None:
-    """Make a commit on top of another one by a patch, and return its hash; None: git cannot apply it.
-
-    No branch has it, and neither the index nor the working tree changes. The same patch makes the same hash.
-    """
-    who = {"NAME": "gnnbench", "EMAIL": "gnnbench@localhost", "DATE": "2000-01-01T00:00:00Z"}
-    names = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in who.items()}
-    with tempfile.TemporaryDirectory() as place:
-        own = {**names, "GIT_INDEX_FILE": f"{place}/index"}
-        _ask(folder, "read-tree", commit, own=own)
-        tree = _ask(folder, "write-tree", own=own)
-        _ask(folder, "apply", "--cached", "--whitespace=nowarn", given=patch, own=own)
-        made = _ask(folder, "write-tree", own=own)
-        if not tree or made == tree:
-            return None
-        parent = ("-p", commit, "-m", title)
-        return _ask(folder, "commit-tree", "--no-gpg-sign", *parent, made.strip(), own=own).strip() or None
-
-
-def within(folder: Path, old: str, new: str) -> list[str]:
-    """Return the hashes of all commits that are in `new`'s history and not in `old`'s."""
-    return _ask(folder, "rev-list", f"{old}..{new}").split()
-
-
-def _ask(folder: Path, *arguments: str, given: str = "", own: Mapping[str, str] | None = None) -> str:
+def _ask(folder: Path, *arguments: str) -> str:
     """Return what git prints; an empty text if it fails or is not installed."""
     try:
-        answer = _run(folder, *arguments, given=given, own=own)
+        answer = _run(folder, *arguments)
     except OSError:
         return ""
     return "" if answer.returncode else answer.stdout
 
 
-def _run(
-    folder: Path, *arguments: str, given: str = "", own: Mapping[str, str] | None = None
-) -> "subprocess.CompletedProcess[str]":
+def _run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     command = ("git", *QUIET, *arguments)
     return subprocess.run(  # noqa: S603
         command,
         cwd=folder,
-        env={**variables(), **(own or {})},
+        env=variables(),
         check=False,
         capture_output=True,
-        input=given,
+        stdin=subprocess.DEVNULL,
         encoding="utf-8",
         errors="surrogateescape",
     )

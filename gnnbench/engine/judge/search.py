@@ -9,7 +9,6 @@ and not at each of its steps.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from .posterior import Interval, Observation, posterior
 
@@ -19,8 +18,6 @@ _MISSED = 0.2
 """Once a change is named, an interval that has another one with at most this probability is not searched."""
 MOST_PAIRS = 16
 """Pairs of one candidate: it is not measured again, whatever they say."""
-_COUNTERS = 4.0
-"""How much likelier a change is where counters are known to change."""
 
 
 @dataclass
@@ -36,49 +33,22 @@ class Search:
     sign: int
     error: float = ERROR
     observations: list[Observation] = field(default_factory=list)
-    equal: dict[int, int] = field(default_factory=dict)
-    """Candidates that run the same code as an earlier one, and the first of those."""
+    same: list[tuple[int, int]] = field(default_factory=list)
+    """Two candidates each, the first before the second, that run the same code, as do those between them."""
     broken: set[int] = field(default_factory=set)
     """Candidates that cannot be measured."""
-    counters: dict[int, str] = field(default_factory=dict)
-    """By candidate, what one call counts; equal texts are equal counts."""
-    _known: list[Interval] | None = None
-
-    def add(self, observation: Observation) -> None:
-        """Add a pair."""
-        self.observations.append(observation)
-        self._known = None
-
-    def same(self, position: int, as_position: int) -> None:
-        """Add that a candidate runs the same code as another."""
-        firsts = {self.equal.get(one, one) for one in (position, as_position)}
-        alike = {position, as_position, *firsts}
-        alike.update(one for one, first in self.equal.items() if first in firsts)
-        self.equal.update(dict.fromkeys(alike, min(alike)))
-        del self.equal[min(alike)]
-        self._known = None
 
     @property
     def intervals(self) -> list[Interval]:
-        """What the measurements say so far: the intervals between neighbours that were measured."""
-        if self._known is None:
-            self._known = posterior(
-                self.last,
-                self.observations,
-                least=self.least,
-                sign=self.sign,
-                equal=self.equal,
-                weights=self._weights(),
-            )
-        return self._known
+        """What is known so far: the intervals between neighbours that were measured."""
+        return posterior(self.last, tuple(self.observations), tuple(self.same), self.least, self.sign)
 
-    def _weights(self) -> list[float]:
-        weights = [1.0] * self.last
-        known = sorted(self.counters)
-        for low, high in pairwise(known):
-            if self.counters[low] != self.counters[high]:
-                weights[low:high] = [_COUNTERS] * (high - low)
-        return weights
+    def changes(self) -> list[Interval]:
+        """Return the intervals whose change is certain enough to be named.
+
+        While the search is unfinished, candidates within them are left to measure.
+        """
+        return [interval for interval in self.intervals if interval.changed >= 1 - self.error]
 
     def between(self, interval: Interval) -> list[int]:
         """Return the candidates within an interval that can still be measured."""
@@ -87,25 +57,22 @@ class Search:
 
     def open(self) -> list[Interval]:
         """Return the intervals that may have a change which is not narrowed down yet."""
-        found = self.intervals
-        named = any(self._named(one) for one in found)
+        certain = self.changes()
+        least = self.error if all(map(self.between, certain)) else _MISSED
         return [
-            one for one in found if one.changed > (_MISSED if named else self.error) and self._is_open(one)
+            interval
+            for interval in self.intervals
+            if interval.changed > least
+            and (
+                self.between(interval)
+                or (interval not in certain and any(map(self._can_repeat, (interval.low, interval.high))))
+            )
         ]
 
-    def _named(self, interval: Interval) -> bool:
-        return interval.changed >= 1 - self.error and not self.between(interval)
-
-    def _is_open(self, interval: Interval) -> bool:
-        if self.between(interval):
-            return True
-        can_repeat = self._can_repeat(interval.low) or self._can_repeat(interval.high)
-        return can_repeat and not self._named(interval)
-
     def _can_repeat(self, position: int) -> bool:
-        """Tell whether a candidate that was measured, or runs the same code as others, is worth a pair."""
-        pairs = sum(one.position == position for one in self.observations)
-        is_base = not self.equal.get(position, position)
+        """Tell whether a candidate that was measured, or runs the same code as another, is worth a pair."""
+        pairs = sum(observation.position == position for observation in self.observations)
+        is_base = not position or any(low == 0 and position <= high for low, high in self.same)
         return not is_base and pairs < MOST_PAIRS and position not in self.broken
 
     def scores(self) -> dict[int, float]:
@@ -114,57 +81,50 @@ class Search:
         The score is the sum, over the intervals next to the candidate, of the variance of whether they have a
         change: at most a half, of a candidate that is as likely before the change as after it.
         """
-        found: dict[int, float] = {}
-        if not (left := self.open()):
-            return found
-        for one in left:
-            if inside := self.between(one):
-                middle = self._middle(one, inside)
-                share = (middle - one.low) / (one.high - one.low)
-                found[middle] = 2 * share * (1 - share) * one.changed
-        doubts = [one.changed * (1 - one.changed) for one in self.intervals]
-        for one, before, after in zip(self.intervals, doubts, [*doubts[1:], 0.0], strict=True):
-            if self._can_repeat(one.high):
-                found[one.high] = before + after
-        return {position: score for position, score in found.items() if score > 0}
+        scores: dict[int, float] = {}
+        if not (unknown := self.open()):
+            return scores
+        for interval in unknown:
+            if inside := self.between(interval):
+                middle = self._middle(interval, inside)
+                share = (middle - interval.low) / (interval.high - interval.low)
+                scores[middle] = 2 * share * (1 - share) * interval.changed
+        doubts = [interval.changed * (1 - interval.changed) for interval in self.intervals]
+        for interval, before, after in zip(self.intervals, doubts, [*doubts[1:], 0.0], strict=True):
+            if self._can_repeat(interval.high):
+                scores[interval.high] = before + after
+        return {position: score for position, score in scores.items() if score > 0}
 
     def _middle(self, interval: Interval, inside: Sequence[int]) -> int:
         """Return the candidate nearest to the middle, but far from those that cannot be measured."""
         length = interval.high - interval.low
-        broken = [one for one in self.broken if interval.low < one < interval.high]
+        broken = [position for position in self.broken if interval.low < position < interval.high]
 
         def worth(position: int) -> float:
             share = (position - interval.low) / length
-            near = min((abs(position - one) for one in broken), default=length)
+            near = min((abs(position - other) for other in broken), default=length)
             return share * (1 - share) * near / (near + length / 8)
 
         return max(inside, key=worth)
 
-    def changes(self) -> list[Interval]:
-        """Return the intervals whose change is certain enough to be named, the largest change first.
-
-        While the search is unfinished, candidates within them are left to measure.
-        """
-        found = [one for one in self.intervals if one.changed >= 1 - self.error]
-        return sorted(found, key=lambda one: -abs(one.log_ratio))
-
 
 def next_position(searches: Mapping[str, Search]) -> tuple[int, list[str]] | None:
-    """Return the candidate to measure next and the benchmarks to measure there; None: all is found."""
-    scores = {name: search.scores() for name, search in searches.items()}
+    """Return the candidate to measure next and the benchmarks to measure there; None: all is known."""
     total: dict[int, float] = {}
-    for found in scores.values():
-        for position, score in found.items():
+    for search in searches.values():
+        for position, score in search.scores().items():
             total[position] = total.get(position, 0.0) + score
     if not total:
         return None
     best = max(total, key=lambda position: (total[position], -position))
-    return best, [name for name, found in scores.items() if found and _useful(searches[name], best)]
+    return best, [name for name, search in searches.items() if _useful(search, best)]
 
 
 def _useful(search: Search, position: int) -> bool:
     """Tell whether a candidate lies in or beside an interval that is open."""
-    return position not in search.broken and any(one.low <= position <= one.high for one in search.open())
+    return position not in search.broken and any(
+        interval.low <= position <= interval.high for interval in search.open()
+    )
 
 
 def least_change(effect: float, log_ratio: float) -> float:

@@ -32,12 +32,6 @@ def content(number, one=1.0, two=1.0, *, rewritten=False):
     return f"{functions}# {number}\n"
 
 
-def in_three_hunks(number, one):
-    """Return the module at a commit, which changes in three places; the second one is the function `one`."""
-    apart = "".join(f"# {line}\n" for line in range(12))
-    return f"def first():\n    return {number}\n{apart}{content(0, one)}{apart}LAST = {number}\n"
-
-
 def create(folder, commits, monkeypatch):
     """Make a repository with a commit for each content of the module; a text in a tuple is the title.
 

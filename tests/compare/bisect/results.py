@@ -1,11 +1,10 @@
 """Results of bisections, made up."""
 
-from gnnbench.engine.drive.bisect.followed import Change
-from gnnbench.engine.drive.bisect.journal import BisectSetting
+from gnnbench.engine.drive.bisect.bisection import Bisected, BisectSetting, Change, Finding
 from gnnbench.engine.drive.bisect.line import Candidate, Cause, Line
-from gnnbench.engine.drive.bisect.result import Bisected, BisectResult, Finding
-from gnnbench.engine.judge.comparison import PairCounts
-from gnnbench.engine.judge.schedule import Decision
+from gnnbench.engine.drive.repeat import Repeat
+from gnnbench.engine.drive.result import Result, Side
+from gnnbench.engine.judge.comparison import Compared, Comparison, Work
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
 
 
@@ -15,7 +14,7 @@ def commits(count):
         for number in range(1, count + 1)
     ]
     candidates = [Candidate(one.short, f"git:{one.name}", one) for one in causes]
-    return Line("commit", (Candidate("good", "git:good"), *candidates))
+    return Line((Candidate("good", "git:good"), *candidates))
 
 
 def setting(folder, **more):
@@ -24,20 +23,22 @@ def setting(folder, **more):
     return BisectSetting(**fields)
 
 
-def finding(line, low, high, inspections=None, **ratios):
+def finding(line, low, high, works=None, **ratios):
     """Return what was found between two candidates: ratios by benchmark."""
     changes = {
-        f"test_a.py::{name}": Change(ratio, (ratio - 0.1, ratio + 0.1)) for name, ratio in ratios.items()
+        f"test_a.py::{name}": Change(ratio, (ratio - 0.1, ratio + 0.1), (works or {}).get(name, Work()))
+        for name, ratio in ratios.items()
     }
-    ends = line.candidates[low], line.candidates[high]
-    return Finding(*ends, tuple(line.causes(low, high)), changes, inspections or {})
+    place = line.place(low, high)
+    again = Repeat(place.before.variant, place.after.variant, pytest=("-x",))
+    return Finding(**vars(place), changes=changes, command=again.commands(list(changes)).ab)
 
 
 def result(line, *verdicts, findings=(), unmeasured=None, **more):
     """Return a result in which benchmarks have these verdicts on the ends."""
-    decisions = {
-        f"test_a.py::{name}": Decision(Judgement(verdict, "", 1.2, 1.1, 1.3), PairCounts(4, 0, 9, 9, 1.0))
+    rows = [
+        Compared(f"test_a.py::{name}", Judgement(verdict, "", 1.2, 1.1, 1.3), None)
         for name, verdict in zip("ab", verdicts, strict=False)
-    }
-    stage = Bisected(line, decisions, tuple(findings), unmeasured or {}, 4, 60.0, **more)
-    return BisectResult("git:good", "git:main", ("suite", "-x"), Thresholds(0.03), {"cpu": "one"}, (stage,))
+    ]
+    ends = Result("ab", Side("git:good"), Side("git:main"), Comparison(rows), Thresholds(0.03))
+    return Bisected(ends, tuple(findings), unmeasured or {}, line.last, 4, 60.0, **more)

@@ -1,66 +1,56 @@
 """A bisection of candidates whose processes answer what a test says, on a simulated machine."""
 
+import random
 from contextlib import contextmanager
+from itertools import count
+from unittest.mock import Mock
 
 import pytest
 
-from gnnbench.engine.drive.bisect.bisection import Bisection
-from gnnbench.engine.drive.bisect.journal import Journal
-from gnnbench.engine.drive.bisect.line import Candidate, Cause, Line, Ready
+from gnnbench.engine.drive.bisect import bisection as module
+from gnnbench.engine.drive.bisect.line import Candidate, Cause, Line
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.process.pairs import Pairs
+from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.process.variants.command import UnbuildableError
 from tests.compare.ab.answers import answering, block, costing, done, inspected
 from tests.compare.ab.workers import Watcher, prepared
 from tests.compare.bisect.results import setting
 
 
-class Candidates:
-    """Candidates, each with the answers of its processes; the first is the good end.
+@pytest.fixture
+def bisection(tmp_path, monkeypatch):
+    """Return a function that makes candidates, each with the answers of its processes; the first is good.
 
-    A candidate whose answers are a text cannot be built.
+    A candidate whose answers are a text cannot be built. It returns a function that bisects them.
     """
 
-    def __init__(self, folder, monkeypatch, candidates, names=("a",), skipped=()):
-        self.folder, self.watcher = folder, Watcher()
-        self.candidates = candidates
+    def make(*candidates, names=("a",)):
         steps = [
             Candidate(f"{number}", f"git:{number}", number and Cause("commit", f"{number}"))
             for number in range(len(candidates))
         ]
-        self.line = Line("commit", tuple(steps), frozenset(skipped))
-        self.cleaned = []
         sides = {f"at {number}": one for number, one in enumerate(candidates) if isinstance(one, dict)}
-        answering(monkeypatch, folder, list(names), **sides)
+        answering(monkeypatch, tmp_path, list(names), **sides)
         for name in sides:
-            (folder / name).mkdir()
-            (folder / name / "SIDE").write_text(name)
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "SIDE").write_text(name)
 
-    @contextmanager
-    def prepare(self, position):
-        if isinstance(self.candidates[position], str):
-            raise UnbuildableError(self.candidates[position])
-        yield prepared(f"git:{position}", self.folder / f"at {position}")
-        self.cleaned.append(position)
+        @contextmanager
+        def prepare(variant, _root, _watcher, **_options):
+            number = int(variant.git)
+            if isinstance(candidates[number], str):
+                raise UnbuildableError(candidates[number])
+            yield prepared(f"git:{number}", tmp_path / f"at {number}")
 
-    @contextmanager
-    def session(self, total_seconds=1e6, watcher=None):
-        watcher, its = watcher or self.watcher, setting(self.folder, total_seconds=total_seconds)
-        with (
-            Journal.held(its.cache, "one", 7, fresh=False) as journal,
-            Pairs(its, watcher) as pairs,
-            Ready(self.prepare) as ready,
-        ):
-            yield Bisection(self.line, ready, pairs, journal, its, watcher)
+        monkeypatch.setattr(module, "prepared", prepare)
+        monkeypatch.setattr(module, "line", lambda *_: Line(tuple(steps)))
 
-    def run(self, *words, **options):
-        with self.session(*words, **options) as session:
-            return session.run()
+        def run(watcher=None, **more):
+            return module.run("git:good", "git:bad", setting(tmp_path, **more), watcher or Watcher())
 
+        return run
 
-@pytest.fixture
-def bisection(tmp_path, monkeypatch):
-    return lambda *candidates, **more: Candidates(tmp_path, monkeypatch, candidates, **more)
+    return make
 
 
 def times(ms):
@@ -72,49 +62,83 @@ def times(ms):
 
 OLD, NEW = times(1.0), times(1.3)
 BROKEN = {"collected": "not today"}
+FAILS = {**NEW, "run a": done("raised: KeyError")}
+VERSIONS = (OLD, OLD, OLD, BROKEN, "no compiler", FAILS, NEW, NEW, NEW, NEW)
+
+
+def places(found):
+    return [(one.before.name, one.after.name, list(one.changes)) for one in found.findings]
+
+
+def test_a_change_is_found_beside_what_cannot_be_measured(bisection):
+    found = bisection(*VERSIONS, names="abc")()
+    assert found.unfinished is None
+    assert found.pairs < 12
+    verdicts = {row.fullname: row.judgement.verdict for row in found.ends.rows}
+    assert verdicts == {"a": "slower", "c": "same"}
+    assert found.notes == ("skipped on both sides, and left out: 1 benchmark (no GPU)",)
+    assert places(found) == [("2", "6", ["a"])]
+    change = found.findings[0].changes["a"]
+    assert change.bounds[0] < 1.3 < change.bounds[1]
+    assert change.work.changed.functions == ("work",)
+    assert len(found.findings[0].causes) == 4
+    assert found.unmeasured["4"] == "no compiler"
+    assert found.unmeasured["5"] == "a: head: raised: KeyError"
+    assert "not today" in found.unmeasured["3"]
 
 
 class Interrupting(Watcher):
-    """Interrupts the second pair between the ends."""
+    """Interrupts a step."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
 
     def step(self, text, at_most_seconds=None):
         super().step(text, at_most_seconds)
-        if sum(" left, at most " in text and "starting" in text for text, _ in self.steps) == 2:
+        if len(self.steps) == self.number:
             raise KeyboardInterrupt
 
 
-def test_a_change_is_found_beside_what_cannot_be_measured_and_after_two_stops(bisection):
-    fails = {**NEW, "run a": done("raised: KeyError")}
-    versions = (OLD, OLD, OLD, BROKEN, "no compiler", fails, NEW, NEW, NEW, NEW)
-    made = bisection(*versions, names="abc", skipped={7})
-    found = made.run(total_seconds=1e-3)
-    assert (found.pairs, found.unfinished) == (1, "the time is used up")
-    assert found.findings == ()
+def test_stopped_at_random_places_it_ends_with_the_same_answer(bisection):
+    run, draws, stops = bisection(*VERSIONS), random.Random(5), 0
+    while (found := run(watcher := Interrupting(draws.randrange(4, 14) if stops else 20))).unfinished:
+        assert found.unfinished == "interrupted"
+        stops += 1
+        assert stops < 20
+    assert stops > 1
+    assert any(said.startswith("continuing after the comparison of the ends and ") for said in watcher.said)
+    assert places(found) == [("2", "6", ["a"])]
+    run(watcher := Watcher())
+    assert not any(said.startswith("continuing") for said in watcher.said), "it is finished"
 
-    found = made.run(watcher=(watcher := Interrupting()))
-    assert watcher.said == ["continuing after 1 pair of an earlier run"]
-    assert found.unfinished == "interrupted"
-    assert not any(one.inspections for one in found.findings), "what takes time is left out"
 
-    before = found.pairs
-    found = made.run()
-    assert made.watcher.said == [f"continuing after {before} pairs of an earlier run"]
-    assert found.unfinished is None
-    assert found.pairs < 12
-    verdicts = {name: one.judgement.verdict for name, one in found.decisions.items()}
-    assert verdicts == {"a": "slower", "c": "same"}
-    assert found.notes == ("skipped on both sides, and left out: 1 benchmark (no GPU)",)
-    (one,) = found.findings
-    assert (one.before.name, one.after.name, len(one.causes)) == ("2", "6", 4)
-    low, high = one.changes["a"].bounds
-    assert low < 1.3 < high
-    assert found.unmeasured == {
-        "3": "head: ended with exit status 1 while starting: not today",
-        "4": "no compiler",
-        "5": "a: head: raised: KeyError",
+def test_when_its_time_is_used_up_what_is_known_is_the_answer(bisection, monkeypatch):
+    monkeypatch.setattr(module, "RealTime", Mock(seconds=Mock(side_effect=count(step=1000))))
+    found = bisection(OLD, OLD, NEW)(total_seconds=999.0)
+    assert found.unfinished == "the time is used up"
+    assert places(found) == [("0", "2", ["a"])]
+
+
+def test_a_state_belongs_to_the_ends_the_setting_and_the_suite_as_it_is(tmp_path):
+    def key(end="git:a", *arguments, **more):
+        line = Line((Candidate("good", "git:good"), Candidate("bad", end)))
+        return module._key(line, setting(tmp_path, arguments=arguments, **more))
+
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "test_a.py").write_text("1")
+    keys = {
+        key("git:a", "suite"),
+        key("git:b", "suite"),
+        key(),
+        key(thresholds=Thresholds(0.05)),
+        key(dependencies=True),
     }
-    assert one.inspections["a"].work.changed.functions == ("work",)
-    assert 7 not in made.cleaned, "it is skipped"
+    (tmp_path / "suite" / "test_a.py").write_text("2")
+    keys.add(key("git:a", "suite"))
+    (tmp_path / "conftest.py").write_text("")
+    keys.add(key("git:a", "suite"))
+    assert len(keys) == 7
 
 
 def test_what_costs_more_with_the_same_code_is_timed_and_found(bisection):
@@ -122,56 +146,27 @@ def test_what_costs_more_with_the_same_code_is_timed_and_found(bisection):
         return {**times(ms), "inspect": inspected(work="same"), "cost": costing(lines)}
 
     old, new = costly(1.0, 100), costly(1.3, 400)
-    found = bisection(old, old, old, new, new).run()
-    assert found.decisions["a"].judgement.verdict == "slower"
-    (one,) = found.findings
-    assert (one.before.name, one.after.name) == ("2", "3")
-    assert one.inspections["a"].work.cost == pytest.approx(4, rel=0.05)
+    found = bisection(old, old, old, new, new)()
+    assert places(found) == [("2", "3", ["a"])]
+    assert found.findings[0].changes["a"].work.cost == pytest.approx(4, rel=0.05)
 
 
 def test_a_good_end_that_does_not_start_is_tried_twice(bisection):
-    made = bisection(BROKEN, NEW)
+    watcher = Watcher()
     with pytest.raises(UsageError, match=r"^base: .*: not today$"):
-        made.run()
-    (said,) = made.watcher.said
+        bisection(BROKEN, NEW)(watcher)
+    (said,) = watcher.said
     assert said.endswith("; restarting both sides")
 
 
 def test_a_good_end_that_can_run_no_benchmark_is_refused_with_its_reason(bisection):
     failing = {**OLD, "run a": done("raised: ModuleNotFoundError: no old"), "run c": done("raised: KeyError")}
-    said = (
-        r"^the good end \(0\) cannot run a: base: raised: ModuleNotFoundError: no old; give one that can as"
-    )
+    said = r"^the ends cannot be compared: a: base: raised: ModuleNotFoundError: no old; give two that run"
     with pytest.raises(UsageError, match=said):
-        bisection(failing, NEW, names="abc").run()
+        bisection(failing, NEW, names="ac")()
 
 
 def test_a_good_end_that_can_run_some_benchmarks_is_searched(bisection):
-    found = bisection({**OLD, "run a": done("raised: KeyError")}, NEW, names="ac").run()
-    verdicts = {name: one.judgement.verdict for name, one in found.decisions.items()}
+    found = bisection({**OLD, "run a": done("raised: KeyError")}, NEW, names="ac")()
+    verdicts = {row.fullname: row.judgement.verdict for row in found.ends.rows}
     assert verdicts == {"a": "incomparable", "c": "same"}
-
-
-def test_what_cannot_be_inspected_is_not_compared(bisection):
-    made = bisection(OLD, NEW | {"inspect c": "no"}, BROKEN, names="abcd")
-    with made.session() as session:
-        assert session._inspected(0, 1, ["a", "b", "c", "d"]).keys() == {"a"}
-        assert session._inspected(0, 2, ["a"]) == {}
-
-
-def test_the_candidates_that_were_used_longest_ago_are_cleaned_up_first():
-    cleaned = []
-
-    @contextmanager
-    def prepare(position):
-        yield f"candidate {position}"
-        cleaned.append(position)
-
-    with Ready(prepare) as ready:
-        for position in (0, 1, 2, 3, 4, 5, 6, 1):
-            assert ready.get(position) == f"candidate {position}"
-        ready.forget((0, 1))
-        assert cleaned == [2]
-        ready.forget(())
-        assert cleaned == [2, 0, 3], "four are kept beside those in use"
-    assert sorted(cleaned) == list(range(7))

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gnnbench.engine.drive.bisect import lines
+from gnnbench.engine.drive.bisect import line as lines
 from gnnbench.engine.ground.errors import UsageError
 from tests.compare.bisect.histories import content, create
 from tests.variants.repositories import wheel
@@ -37,24 +37,23 @@ def test_yanked_and_early_releases_are_no_candidates(folder, wheels, tmp_path, m
     ]
     index.write_text(f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>")
     monkeypatch.setenv("PIP_FIND_LINKS", str(index))
-    down = lines.of_releases("thing", "5", "1", folder)
+    down = lines.line("pip:thing==5", "pip:thing==1", folder)
     assert down.candidates[0].name == "thing 5"
     assert [one.cause.name for one in down.candidates[1:]] == ["thing 4", "thing 2", "thing 1"]
     assert [one.variant for one in down.candidates[1:]] == ["pip:thing==4", "pip:thing===2", "pip:thing==1"]
-    builds = lines.of_releases("thing", "1", "2+cpu", folder)
+    builds = lines.line("pip:thing==1", "pip:thing==2+cpu", folder)
     assert [one.variant for one in builds.candidates] == ["pip:thing==1", "pip:thing==2+cpu"]
-    typed = lines.line("pip:thing==5", "pip:thing==1", folder)
-    assert typed.notes[0].startswith("pip:thing==5 (GOOD) is newer than pip:thing==1 (BAD): swap them")
+    assert down.notes[0].startswith("pip:thing==5 (GOOD) is newer than pip:thing==1 (BAD): swap them")
 
 
 @pytest.mark.parametrize(
     ("good", "bad", "text"),
     [
-        ("git:./a@1", "git:./b@2", "are of two repositories"),
-        ("git:./a@1", "git:./a@2", "the folder of 'git:./a@1' does not exist"),
+        ("git:.@HEAD", "git:../suite@HEAD", "are of two repositories"),
+        ("git:./a@1", "git:./a@2", "the folder of git:./a@1 does not exist"),
         ("pip:thing==1", "pip:other==2", "are two packages"),
         ("pip:thing>=1", "pip:thing==2", "is not one release: give pip:NAME==VERSION"),
-        ("pip:--index-url=x", "pip:thing==2", "is not one release"),
+        ("pip:--index-url=x", "pip:thing==2", "looks like an option of pip"),
         ("pip:no-such-thing==1", "pip:no-such-thing==2", "pip finds no releases of no-such-thing"),
         ("pip:thing==1.*", "pip:thing==2", "is not one release"),
     ],

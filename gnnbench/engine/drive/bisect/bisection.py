@@ -1,221 +1,337 @@
-"""A bisection: first the ends, then the candidates between them, until all changes are found."""
+"""A bisection: `ab` compares the ends, then pairs of processes measure candidates between them."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+import hashlib
+import json
+import math
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
 
-from ...ground import units
+from ...ground import codec, units
 from ...ground.cpu import RealTime
 from ...ground.errors import UsageError
+from ...ground.files import read_whole, save
+from ...judge.comparison import Work
+from ...judge.posterior import PAIR_VARIANCE, Interval, Observation
 from ...judge.schedule import Plan
-from ...judge.search import MOST_PAIRS, next_position
-from ...judge.visit import Inspections
-from ...process.pairs import Pairs, Watcher, Workers
+from ...judge.search import ERROR, Search, least_change, next_position
+from ...judge.visit import Inspections, Visit, sample
+from ...process.pairs import Pairs, Watcher
 from ...process.processes import Terms
-from ...process.variants.child import SIDES
-from ...process.variants.command import UnbuildableError
-from ..coordinator import Judging
-from .followed import Followed, Measured, Seen
-from .journal import BisectSetting, Journal
-from .line import Line, Ready
-from .result import INTERRUPTED, Bisected, Finding
+from ...process.variants import variant
+from ...process.variants.builds import Build
+from ...process.variants.collected import SETTINGS
+from ...process.variants.prepare import Prepared, prepared
+from ...process.variants.torch_release import not_usable
+from .. import affected, coordinator
+from ..coordinator import TimedSetting
+from ..result import Result, parse
+from .line import Line, Place, line
 
-_BASE_FAILURES = 3
-"""The run ends if a benchmark fails so often in candidate 0, which ran it before."""
+INTERRUPTED = "interrupted"
+"""Why a search ended early: the user ended it."""
+_VISIT_SECONDS = 1.0
 
 
-class Bisection:
-    """One bisection."""
+@dataclass(frozen=True, kw_only=True)
+class BisectSetting(TimedSetting):
+    """How to bisect: `per_benchmark_seconds` is the time to compare the ends."""
+
+    cache: Path
+    total_seconds: float = math.inf
+    """For everything together."""
+    dependencies: bool = False
+    """Whether to install the dependencies of pip: requirements too."""
+    build: Build | None = None
+    """How to build commits; None: they are not built."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """By how much a benchmark changed, and what differs, if that was inspected."""
+
+    ratio: float
+    """Time after the change divided by the time before."""
+    bounds: tuple[float, float]
+    """99 % interval of the ratio."""
+    work: Work
+
+
+@dataclass(frozen=True)
+class Finding(Place):
+    """A place in a line where the times of benchmarks changed."""
+
+    changes: Mapping[str, Change]
+    """By benchmark, the largest first."""
+    command: str
+    """Compares both candidates again."""
+
+
+@dataclass(frozen=True)
+class Bisected:
+    """What is known of a line."""
+
+    ends: Result
+    """The comparison of its ends."""
+    findings: tuple[Finding, ...]
+    """The largest change first."""
+    unmeasured: Mapping[str, str]
+    """By name, candidates at which a benchmark or all could not be measured, and why."""
+    candidates: int
+    pairs: int
+    """Of processes that timed something."""
+    seconds: float
+    unfinished: str | None = None
+    """Why the search ended early; None: it did not."""
+    notes: tuple[str, ...] = ()
+    version: int = 1
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        """The number of benchmarks with each verdict on the ends."""
+        return Counter(row.judgement.verdict for row in self.ends.rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form, see docs/formats.md."""
+        fields = {name: codec.encode(value) for name, value in vars(self).items() if name != "ends"}
+        return {**fields, "ends": self.ends.as_json()}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a step of the search says of a candidate."""
+
+    position: int
+    broken: str | None = None
+    """Why nothing can be measured here; None: something can."""
+    same: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """By benchmark, this candidate and a neighbour with the same code, in their order."""
+    ratios: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """By benchmark, the log ratio to candidate 0, and the variance of its noise."""
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """By benchmark that fails here, why."""
+
+
+@dataclass
+class Saved:
+    """What an interrupted bisection knows: the same command continues."""
+
+    ends: Mapping[str, Any] | None = None
+    measured: list[Measured] = field(default_factory=list)
+
+
+def preparing(
+    line: Line, setting: BisectSetting, watcher: Watcher, stack: ExitStack
+) -> Callable[[int], Prepared]:
+    """Return what checks out, installs or builds a candidate, which stays until the stack is closed."""
+    variants = [variant.parse(candidate.variant) for candidate in line.candidates]
+    prepare = partial(prepared, cache=setting.cache, apart=True, hidden=not_usable(variants))
+    prepare = partial(prepare, dependencies=setting.dependencies, build=setting.build)
+    return cache(lambda at: stack.enter_context(prepare(variants[at], setting.folder, watcher)))
+
+
+def run(good: str, bad: str, setting: BisectSetting, watcher: Watcher) -> Bisected:
+    """Find what changed the benchmarks between two ends."""
+    made = line(good, bad, setting.folder)
+    for note in made.notes:
+        watcher.say(note)  # before all the work, as it may be in vain
+    with ExitStack() as stack:
+        return _Bisection(made, preparing(made, setting, watcher, stack), setting, watcher).run()
+
+
+def _key(line: Line, setting: BisectSetting) -> str:
+    """Return a hash of all that measurements depend on; the suite counts by the content of its files."""
+    folder, files = setting.folder, {setting.folder / name for name in SETTINGS}
+    for word in setting.arguments:
+        path = folder / word.partition("::")[0]
+        if os.path.exists(path):  # noqa: PTH110 - False for any text
+            files.update(path.rglob("*.py") if path.is_dir() else (path, path.parent / "conftest.py"))
+    what = (
+        [candidate.variant for candidate in line.candidates],
+        [(file, hashlib.sha256(file.read_bytes()).digest()) for file in sorted(files) if file.is_file()],
+        (folder, setting.arguments, setting.dependencies, setting.build, sys.version, sys.prefix),
+        (setting.thresholds.effect, [rule.as_json() for rule in setting.thresholds.rules.rules]),
+        (setting.per_benchmark_seconds, setting.total_seconds),
+    )
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:24]
+
+
+class _Bisection:
+    """The state of a bisection between its steps."""
 
     def __init__(
-        self,
-        line: Line,
-        ready: Ready,
-        pairs: Pairs,
-        journal: Journal,
-        setting: BisectSetting,
-        watcher: Watcher,
+        self, line: Line, ready: Callable[[int], Prepared], setting: BisectSetting, watcher: Watcher
     ) -> None:
-        self._line, self._ready, self._pairs, self._journal = line, ready, pairs, journal
-        self._setting, self._watcher = setting, watcher
-        self._followed = Followed(line, setting.thresholds)
-        self._ends = Judging(journal.names, setting, None)
-        """Of no benchmarks, until they are collected."""
-        self._inspections: dict[int, dict[str, Inspections]] = {}
-        """By candidate and benchmark."""
-        self._base_failures = 0
-        self._spent_seconds = 0.0
+        self._line, self._ready, self._setting, self._watcher = line, ready, setting, watcher
+        self._begin = RealTime.seconds()
+        self._searches: dict[str, Search] = {}
+        """By benchmark that differs between the ends."""
+        self._unmeasured: dict[int, str] = {}
+        self._inspected = {0, line.last}
+        self._file, self._saved = setting.cache / "bisect" / f"{_key(line, setting)}.json", Saved()
+        with suppress(OSError, ValueError):  # one that is missing or damaged counts as empty
+            self._saved = codec.decode(json.loads(read_whole(self._file)), Saved)
 
     def run(self) -> Bisected:
         """Bisect; after an interruption, or when the time is used up, return what is known so far."""
-        unfinished = None
+        ends = self._compared()
         try:
-            self._replay()
-            while measure := self._next():
-                if not self._left_seconds:
-                    unfinished = "the time is used up"
-                    break
-                self._keep(measure())
+            unfinished = INTERRUPTED if ends.interrupted else self._search(ends)
+            findings = self._findings(ends, inspected=True)
         except KeyboardInterrupt:
-            unfinished = INTERRUPTED
-        notes = [*self._line.notes, *self._journal.notes, *self._ends.notes()]
+            unfinished, findings = INTERRUPTED, self._findings(ends, inspected=False)
+        if not unfinished:
+            self._file.unlink(missing_ok=True)
+        of_ends = max(
+            (row.get("pairs", 0) for row in (self._saved.ends or {}).get("benchmarks", ())), default=0
+        )
         return Bisected(
-            self._line,
-            self._ends.decisions(),
-            tuple(self._findings(inspected=unfinished != INTERRUPTED)),
-            {self._line.candidates[at].name: why for at, why in sorted(self._followed.reasons.items())},
-            len(self._journal.measured),
-            self._spent_seconds,
-            unfinished,
-            tuple(notes),
-        )
-
-    def _replay(self) -> None:
-        """Take the pairs of an earlier run."""
-        done = self._journal.measured
-        if done:
-            self._watcher.say(f"continuing after {units.count(len(done), 'pair')} of an earlier run")
-        for one in done:
-            if one.ends:
-                self._ends.schedule.next()
-                self._ends.take_all(one)
-            elif not self._followed.searches:
-                self._followed.begin(self._ends.decisions())
-            self._take(one)
-
-    def _next(self) -> Callable[[], Measured] | None:
-        """Return what to do next; None: all is found."""
-        if not self._followed.searches:
-            plan = self._ends.schedule.next()
-            if plan or not self._journal.names:
-                return partial(self._measure_ends, plan)
-            self._followed.begin(self._ends.decisions())
-        chosen = next_position(self._followed.searches)
-        return partial(self._measure_within, *chosen) if chosen else None
-
-    def _measure_ends(self, plan: Plan | None) -> Measured:
-        """Compare the bad end with the good one, as planned; the first pair shows what there is."""
-        return self._measure(
-            self._line.last, "the ends", lambda workers: plan or self._collected(workers), ends=True
-        )
-
-    def _collected(self, workers: Workers) -> Plan | None:
-        """Take the names of the benchmarks, and plan the first pair."""
-        self._journal.names, self._journal.notes = workers.suite.chosen(), workers.suite.notes()
-        self._ends = Judging(self._journal.names, self._setting, None)
-        return self._ends.schedule.next()
-
-    def _measure_within(self, position: int, names: list[str]) -> Measured:
-        """Measure a candidate between the ends."""
-        self._watcher.update({}, self._spent_seconds, 0.0)  # which only knows the ends' time
-        usual_seconds = self._spent_seconds / max(len(self._journal.measured), 1)
-        at_most_seconds = min(self._left_seconds, self._followed.left * MOST_PAIRS * usual_seconds)
-        left, at_most = units.count(self._followed.left, "candidate"), units.duration(at_most_seconds)
-        what = f"{left} left, at most {at_most}: {self._line.candidates[position].name}"
-        plan = Plan(self._followed.seconds(names))
-        return self._measure(position, what, lambda _: plan)
-
-    def _measure(
-        self, position: int, what: str, plan: Callable[[Workers], Plan | None], *, ends: bool = False
-    ) -> Measured:
-        """Time benchmarks of a candidate beside candidate 0."""
-        begin = RealTime.seconds()
-        base = self._ready.get(0)
-        try:
-            head = self._ready.get(position)
-        except UnbuildableError as error:
-            if ends:
-                raise
-            return Measured(RealTime.seconds() - begin, position=position, broken=str(error))
-        self._ready.forget((0, position))
-        seconds = RealTime.seconds() - begin
-        inspections = self._inspections.setdefault(position, {})
-        before = set(inspections)
-        terms = Terms(
-            base,
-            head,
-            inspections,
-            partial(self._followed.known, position),
-            about=f"{what}: ",
-            spared=() if ends else ("head",),
-        )
-        workers, found = self._pairs.measure(
-            terms,
-            plan,
-            lambda name, found: ends and self._ends.take(name, found),
-        )
-        return Measured(
-            seconds + found.start_seconds,
-            found.visits,
-            found.failures,
-            found.settled_seconds,
-            position,
             ends,
-            None if workers.suite.names else workers.broken,
-            {
-                name: (Seen.of(one.sides[0]), Seen.of(one.sides[1]))
-                for name, one in inspections.items()
-                if name not in before
-            },
+            tuple(findings),
+            {self._line.candidates[at].name: why for at, why in sorted(self._unmeasured.items())},
+            self._line.last,
+            of_ends + sum(bool(measured.ratios) for measured in self._saved.measured),
+            RealTime.seconds() - self._begin,
+            unfinished,
+            (*self._line.notes, *ends.notes),
         )
 
-    def _keep(self, one: Measured) -> None:
-        failing = {name: why for name, why in one.failures.items() if why.kind != "skipped"}
-        is_all = len(one.failures) == len(self._journal.names) and not self._journal.measured
-        if is_all and failing and all(SIDES[0] in why.sides for why in failing.values()):
-            name, why = next(iter(failing.items()))
-            good = self._line.candidates[0].name
-            raise UsageError(
-                f"the good end ({good}) cannot run {name}: {why.text}; give one that can as GOOD"
-            )
-        self._journal.add(one)
-        self._take(one)
-        if one.ends:
-            left_seconds = min(self._ends.schedule.left_seconds, self._left_seconds)
-            self._watcher.update(self._ends.decisions(), self._spent_seconds, left_seconds)
-            return
-        for name, failure in one.failures.items():
-            if "base" in failure.sides:
-                self._base_failures += 1
-                if self._base_failures == _BASE_FAILURES:
-                    raise UsageError(
-                        f"{name} fails in the good end now ({failure.text}); the same command continues"
-                    )
+    def _compared(self) -> Result:
+        """Return the comparison of the ends."""
+        if self._saved.ends:
+            done = units.count(len(self._saved.measured), "measurement")
+            self._watcher.say(f"continuing after the comparison of the ends and {done} of an earlier run")
+            return parse(self._file, self._saved.ends)
+        sides = self._ready(0), self._ready(self._line.last)
+        ends = coordinator.run(*sides, self._setting, self._watcher)
+        if ends.rows and all(row.judgement.verdict == "incomparable" for row in ends.rows):
+            name, why = ends.rows[0].fullname, ends.rows[0].judgement.reason
+            raise UsageError(f"the ends cannot be compared: {name}: {why}; give two that run the benchmarks")
+        if not ends.interrupted:
+            self._saved.ends = ends.as_json()
+            save(self._file, json.dumps(codec.encode(self._saved)))
+        return ends
 
-    def _take(self, one: Measured) -> None:
-        self._spent_seconds += one.seconds
-        if one.ends:
-            self._ends.add(one)
-        self._followed.add(one)
+    def _search(self, ends: Result) -> str | None:
+        """Search each benchmark that is slower or faster at the bad end; return why that ended early."""
+        different = [row for row in ends.rows if row.judgement.verdict in ("slower", "faster")]
+        for row in different:
+            ratios = row.judgement.ratio, row.judgement.low, row.judgement.high
+            log_ratio, low, high = (math.log(ratio or 1.0) for ratio in ratios)
+            least = least_change(self._setting.thresholds.of(row.fullname).effect, log_ratio)
+            search = Search(self._line.last, least, 1 if log_ratio > 0 else -1, ERROR / len(different))
+            # Half a 99 % interval is 2.58 standard errors, of four pairs or more.
+            variance = max(4 * ((high - low) / 2 / 2.58) ** 2, PAIR_VARIANCE)
+            search.observations += 4 * [Observation(self._line.last, log_ratio, variance)]
+            self._searches[row.fullname] = search
+        for measured in self._saved.measured:
+            self._take(measured)
+        # What needs no timing is known before.
+        with Pairs(replace(self._setting, time_all=True), self._watcher) as pairs:
+            while chosen := next_position(self._searches):
+                passed = RealTime.seconds() - self._begin
+                if passed > self._setting.total_seconds:
+                    return "the time is used up"
+                self._watcher.update({}, passed, self._setting.total_seconds - passed)
+                measured = self._measured(pairs, *chosen)
+                self._saved.measured.append(measured)
+                save(self._file, json.dumps(codec.encode(self._saved)))
+                self._take(measured)
+        return None
 
-    def _findings(self, *, inspected: bool) -> list[Finding]:
+    def _measured(self, pairs: Pairs, position: int, names: Sequence[str]) -> Measured:
+        """Look where benchmarks run the code of a neighbour, and time the others beside candidate 0."""
+        same: dict[str, tuple[int, int]] = {}
+        try:
+            head = self._ready(position)
+            if position not in self._inspected:
+                below = max(at for at in self._inspected if at < position)
+                above = min(at for at in self._inspected if at > position)
+                for place in ((below, position), (position, above)):
+                    rows = self._different(*place, [name for name in names if name not in same])
+                    same |= {name: place for name, row in rows.items() if row.same_code}
+        except UsageError as error:  # it cannot be built, or does not start
+            return Measured(position, str(error))
+        plan = Plan({name: _VISIT_SECONDS for name in names if name not in same})
+        if not plan.seconds:
+            return Measured(position, None, same)
+        intervals = [interval for search in self._searches.values() for interval in search.open()]
+        among = {at for interval in intervals for at in range(interval.low + 1, interval.high + 1)}
+        about = f"{units.count(len(among), 'candidate')} left: {self._line.candidates[position].name}: "
+        terms = Terms(self._ready(0), head, about=about, spared=("head",))
+        workers, pair = pairs.measure(terms, lambda _: plan, lambda *_: False)
+        for name, why in pair.failures.items():
+            if "base" in why.sides:
+                raise UsageError(f"{name} fails in the good end now ({why.text}); the same command continues")
+        broken = None if pair.visits or pair.failures else workers.broken
+        ratios = {name: _log_ratio(visit) for name, visit in pair.visits.items()}
+        return Measured(
+            position, broken, same, ratios, {name: why.text for name, why in pair.failures.items()}
+        )
+
+    def _different(self, low: int, high: int, names: Sequence[str]) -> Mapping[str, Inspections]:
+        """Inspect benchmarks in two candidates."""
+        sides = self._ready(low), self._ready(high)
+        return affected.run(*sides, self._setting, self._watcher, names).benchmarks if names else {}
+
+    def _take(self, measured: Measured) -> None:
+        position = measured.position
+        if not measured.broken:
+            self._inspected.add(position)
+        for name, search in self._searches.items():
+            why = f"{name}: {measured.failures[name]}" if name in measured.failures else measured.broken
+            if why:
+                self._unmeasured.setdefault(position, why)
+                search.broken.add(position)
+            if name in measured.same:
+                search.same.append(measured.same[name])
+            if name in measured.ratios:
+                search.observations.append(Observation(position, *measured.ratios[name]))
+
+    def _findings(self, ends: Result, *, inspected: bool) -> list[Finding]:
         """Return where benchmarks changed; `inspected`: with what differs between the two candidates."""
-        found = self._followed.changes()
-        if found and inspected:
-            self._watcher.step(f"inspecting what {units.count(len(found), 'change')} changed")
-        return [
-            Finding(
-                self._line.candidates[low],
-                self._line.candidates[high],
-                tuple(self._line.causes(low, high)),
-                changes,
-                self._inspected(low, high, list(changes)) if inspected else {},
-            )
-            for (low, high), changes in found.items()
+        changes = [
+            (interval, name)
+            for name, search in self._searches.items()
+            for interval in search.changes() or [_likely(search)]
         ]
+        places: dict[tuple[int, int], dict[str, Interval]] = {}
+        for interval, name in sorted(changes, key=lambda change: -abs(change[0].log_ratio)):
+            places.setdefault((interval.low, interval.high), {})[name] = interval
+        return [self._finding(ends, *each, inspected=inspected) for each in places.items()]
 
-    def _inspected(self, low: int, high: int, names: Sequence[str]) -> dict[str, Inspections]:
-        """Inspect benchmarks in two candidates; those that cannot be inspected are left out."""
-        found: dict[str, Inspections] = {}
-        terms = Terms(self._ready.get(low), self._ready.get(high), spared=SIDES, untimed=True)
-        with self._pairs.started(terms) as workers:
-            for name in names:
-                if workers.broken:
-                    break
-                one = workers.inspect(name)
-                if isinstance(one, Inspections):
-                    found[name] = one
-        return found
+    def _finding(
+        self, ends: Result, place: tuple[int, int], intervals: Mapping[str, Interval], *, inspected: bool
+    ) -> Finding:
+        its, different = self._line.place(*place), dict[str, Inspections]()
+        assert ends.repeat
+        again = replace(ends.repeat, base=its.before.variant, head=its.after.variant)
+        with suppress(UsageError):  # one of them does not start any more
+            different |= self._different(*place, [*intervals] if inspected else [])
+        changes = {}
+        for name, interval in intervals.items():
+            ratio, low, high = map(math.exp, (interval.log_ratio, *interval.bounds))
+            changes[name] = Change(ratio, (low, high), different.get(name, Inspections()).work)
+        return Finding(its.before, its.after, its.causes, changes, again.commands([*intervals]).ab)
 
-    @property
-    def _left_seconds(self) -> float:
-        return max(self._setting.total_seconds - self._spent_seconds, 0.0)
+
+def _likely(search: Search) -> Interval:
+    """Return the intervals that may have the change together, as none alone is certain to have it."""
+    may = [each for each in search.intervals if each.changed > search.error] or search.intervals
+    likely = max(may, key=lambda interval: interval.changed)
+    bounds = min(each.bounds[0] for each in may), max(each.bounds[1] for each in may)
+    return replace(likely, low=may[0].low, high=may[-1].high, bounds=bounds)
+
+
+def _log_ratio(visit: Visit) -> tuple[float, float]:
+    """Return a visit's log ratio, of the two estimates of `sample` that with less noise, and its variance."""
+    found = sample(visit)
+    noises = found.noise.diagonal()
+    noise, log_ratio = min((noises[0], found.head - found.base), (noises[1], found.turns))
+    return log_ratio, PAIR_VARIANCE + (float(noise) if math.isfinite(noise) else PAIR_VARIANCE)

@@ -1,6 +1,7 @@
 """Finds where benchmarks began to return another output: a binary search over `affected`'s comparison."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from ...ground.cpu import RealTime
@@ -8,11 +9,8 @@ from ...ground.errors import UsageError
 from ...judge.comparison import Agreement, not_compared
 from ...process.pairs import Watcher
 from .. import affected
-from . import lines
-from .journal import BisectSetting
-from .line import Place
-from .result import pytest_options
-from .run import ready
+from .bisection import BisectSetting, preparing
+from .line import Place, line
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class OtherOutputs(Place):
 
 @dataclass(frozen=True)
 class BisectedOutputs:
-    """What is found, and saved."""
+    """What is known, and saved."""
 
     results: Mapping[str, Agreement]
     """How the outputs of each benchmark agree between the ends."""
@@ -38,43 +36,43 @@ class BisectedOutputs:
     version: int = 1
 
 
-def run(
-    good: str, bad: str, setting: BisectSetting, watcher: Watcher, *, skip: Sequence[str] = ()
-) -> BisectedOutputs:
-    """Find what changed outputs between two ends; arguments and errors are those of `run.run`."""
-    start, line = RealTime.seconds(), lines.line(good, bad, setting.folder, skip=skip)
+def run(good: str, bad: str, setting: BisectSetting, watcher: Watcher) -> BisectedOutputs:
+    """Find what changed outputs between two ends."""
+    start, made = RealTime.seconds(), line(good, bad, setting.folder)
+    setting = replace(setting, results=True)
     compared: dict[int, Mapping[str, Agreement]] = {}
     unmeasured: dict[str, str] = {}
-    places: dict[tuple[int, int], OtherOutputs] = {}
-    with ready(line, setting, watcher) as candidates:
+    places: dict[tuple[int, int], dict[str, Agreement]] = {}
+    with ExitStack() as stack:
+        ready = preparing(made, setting, watcher, stack)
 
-        def compare(position: int, arguments: Sequence[str]) -> Mapping[str, Agreement]:
-            watcher.say(f"comparing the outputs of {line.candidates[position].name}")
-            asked = replace(setting, arguments=tuple(arguments), results=True)
-            found = affected.run(candidates.get(0), candidates.get(position), asked, watcher).benchmarks
-            candidates.forget({0, position})
+        def compare(position: int, names: Sequence[str] | None = None) -> Mapping[str, Agreement]:
+            watcher.say(f"comparing the outputs of {made.candidates[position].name}")
+            rows = affected.run(ready(0), ready(position), setting, watcher, names).benchmarks
             equal, unknown = Agreement("equal"), not_compared("the benchmark was not inspected")
-            return {name: one.results or (equal if one.same_code else unknown) for name, one in found.items()}
+            return {name: row.results or (equal if row.same_code else unknown) for name, row in rows.items()}
 
-        ends = compared[line.last] = compare(line.last, setting.arguments)
-        others = [name for name, one in ends.items() if one.is_other]
+        ends = compared[made.last] = compare(made.last)
+        others = [name for name, agreement in ends.items() if agreement.is_other]
         for name in others:
-            low, high, unknown = 0, line.last, set(line.skipped)
-            while between := [one for one in range(low + 1, high) if one not in unknown]:
+            low, high, unknown = 0, made.last, set[int]()
+            while between := [position for position in range(low + 1, high) if position not in unknown]:
                 middle = between[len(between) // 2]
                 if middle not in compared:
                     try:
-                        compared[middle] = compare(middle, (*others, *pytest_options(setting.arguments)))
+                        compared[middle] = compare(middle, others)
                     except UsageError as error:  # it cannot be built, or does not start
-                        compared[middle], unmeasured[line.candidates[middle].name] = {}, str(error)
-                found = compared[middle].get(name)
-                if found is None or found.status == "not compared":
+                        compared[middle], unmeasured[made.candidates[middle].name] = {}, str(error)
+                agreement = compared[middle].get(name)
+                if agreement is None or agreement.status == "not compared":
                     unknown.add(middle)
+                elif agreement.is_other:
+                    high = middle
                 else:
-                    low, high = (low, middle) if found.is_other else (middle, high)
-            ends_of = line.candidates[low], line.candidates[high], tuple(line.causes(low, high))
-            place = places.setdefault((low, high), OtherOutputs(*ends_of, {}))
-            place.benchmarks[name] = compared[high][name]
-    changes = tuple(places[key] for key in sorted(places))
+                    low = middle
+            places.setdefault((low, high), {})[name] = compared[high][name]
+    changes = tuple(
+        OtherOutputs(**vars(made.place(*at)), benchmarks=its) for at, its in sorted(places.items())
+    )
     done, seconds = len(compared) - len(unmeasured), round(RealTime.seconds() - start, 3)
-    return BisectedOutputs(ends, changes, unmeasured, line.last, done, seconds)
+    return BisectedOutputs(ends, changes, unmeasured, made.last, done, seconds)
