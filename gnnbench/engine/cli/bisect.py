@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     from ..ground.files import cache_folder
     from ..process.variants.builds import Build
     from ..show import bisect as shown
-    from ..show.markdown_text import markdown
+    from ..show.markdown_text import Markdown
 
     arguments = suite(options.rest, "gnnbench bisect GOOD BAD")
     for file in filter(None, (options.json, options.markdown)):

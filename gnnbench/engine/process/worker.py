@@ -16,10 +16,6 @@ Each command has one answer:
     reap       tell how a fork has ended                                       reaped
     quit       end the session                                                 none
 
-A worker that profiles (`profile/launch.py`) answers `run` with `waits`, too: before each call it waits for
-
-    go on      make the next call                                              waits or done
-
 The answer is `done` whenever the test has ended: also if it was skipped, raised, or has no benchmark. If the
 process notes what it uses (`unchanged/used.py`), this and the first answer, `collected`, have it.
 """
@@ -89,9 +85,6 @@ garbage several times at the end, which takes seconds with torch."""
 
 class Worker(Overrides, Instrument):
     """The plugin, and the instrument that holds each benchmark."""
-
-    summarises = False
-    """Whether pytest prints its summary, which may take a second."""
 
     def __init__(self, terms: Mapping[str, Any], link: Link, trees: Trees) -> None:
         """Take the connection and what this process is started for.
@@ -189,7 +182,7 @@ class Worker(Overrides, Instrument):
         }
         with seam.replaced(self._choose):
             try:
-                command = self._ask({**told, **self._more_told(session), **self._taken()})
+                command = self._ask({**told, **self._taken()})
                 command = self._serve_forks(config, command)
                 while command["command"] == "run":
                     item = items[command["name"]]
@@ -201,8 +194,7 @@ class Worker(Overrides, Instrument):
                     self._keeps = command.get("compared", False)
                     command = self._ask(run_it(session, item, then, command["seed"]))
             finally:
-                if not self.summarises:
-                    config.pluginmanager.unregister(name="terminalreporter")
+                config.pluginmanager.unregister(name="terminalreporter")  # its summary may take a second
         return True
 
     def _serve_forks(self, config: pytest.Config, command: dict[str, Any]) -> dict[str, Any]:
@@ -230,10 +222,6 @@ class Worker(Overrides, Instrument):
             config.option.randomly_seed = pair
         self._machine = _fake_machine(pair, self._side, self._slowdown, number)
         return self._ask({"answer": "forked"})
-
-    def _more_told(self, _session: pytest.Session) -> Mapping[str, Any]:
-        """Return what else is told of what was collected."""
-        return {}
 
     def _run(self, session: pytest.Session, item: pytest.Item, then: Any, seed: int) -> dict[str, Any]:
         """Run a test, and return how it ended; tear down what the next item does not need."""

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import pytest
 
 from ..ground import json_io
+from ..interfaces import Instrument
 from ..measure import conditions, seam
 from ..measure.clock import Call
 from ..measure.seam import Pedantic
@@ -37,7 +38,7 @@ def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
     run(trees, Profiler(terms, link))
 
 
-class Profiler(Overrides):
+class Profiler(Overrides, Instrument):
     """The plugin, and the instrument that profiles in place of timing."""
 
     def __init__(self, terms: Mapping[str, Any], link: Link) -> None:
@@ -126,7 +127,7 @@ class Profiler(Overrides):
 
 def device_of(inputs: object) -> str:
     """Return the device of a call: that of its inputs; without tensor inputs, `cuda` if a GPU is in use."""
-    from ..measure.copies import tensors
+    from ..ground.parts import tensors
 
     torch = sys.modules.get("torch")
     devices = {tensor.device.type for tensor in tensors(inputs)} or {

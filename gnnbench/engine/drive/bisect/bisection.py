@@ -21,6 +21,7 @@ from ...judge.comparison import Work
 from ...judge.posterior import PAIR_VARIANCE, Interval, Observation
 from ...judge.schedule import Plan
 from ...judge.search import ERROR, Search, least_change, next_position
+from ...judge.trial import Trial
 from ...judge.visit import Inspections, Visit, sample
 from ...process.pairs import Pairs, Watcher
 from ...process.processes import Terms
@@ -28,6 +29,7 @@ from ...process.variants import variant
 from ...process.variants.builds import Build
 from ...process.variants.collected import SETTINGS
 from ...process.variants.prepare import Prepared, prepared
+from ...process.variants.requirement import Requirement
 from ...process.variants.torch_release import not_usable
 from .. import affected, coordinator
 from ..coordinator import TimedSetting
@@ -131,7 +133,8 @@ def preparing(
 ) -> Callable[[int], Prepared]:
     """Return what checks out, installs or builds a candidate, which stays until the stack is closed."""
     variants = [variant.parse(candidate.variant) for candidate in line.candidates]
-    prepare = partial(prepared, cache=setting.cache, apart=True, hidden=not_usable(variants))
+    requirements = [[part.text for part in side.of(Requirement)] for side in variants]
+    prepare = partial(prepared, cache=setting.cache, apart=True, hidden=not_usable(requirements))
     prepare = partial(prepare, dependencies=setting.dependencies, build=setting.build)
     return cache(lambda at: stack.enter_context(prepare(variants[at], setting.folder, watcher)))
 
@@ -172,6 +175,7 @@ class _Bisection:
         self._begin = RealTime.seconds()
         self._searches: dict[str, Search] = {}
         """By benchmark that differs between the ends."""
+        self._trials: dict[str, Trial] = {}
         self._unmeasured: dict[int, str] = {}
         self._inspected = {0, line.last}
         self._file, self._saved = setting.cache / "bisect" / f"{_key(line, setting)}.json", Saved()
@@ -229,7 +233,7 @@ class _Bisection:
             # Half a 99 % interval is 2.58 standard errors, of four pairs or more.
             variance = max(4 * ((high - low) / 2 / 2.58) ** 2, PAIR_VARIANCE)
             search.observations += 4 * [Observation(self._line.last, log_ratio, variance)]
-            self._searches[row.fullname] = search
+            self._searches[row.fullname], self._trials[row.fullname] = search, Trial(row.fullname)
         for measured in self._saved.measured:
             self._take(measured)
         # What needs no timing is known before.
@@ -265,7 +269,9 @@ class _Bisection:
         among = {at for interval in intervals for at in range(interval.low + 1, interval.high + 1)}
         about = f"{units.count(len(among), 'candidate')} left: {self._line.candidates[position].name}: "
         terms = Terms(self._ready(0), head, about=about, spared=("head",))
-        workers, pair = pairs.measure(terms, lambda _: plan, lambda *_: False)
+        for name in plan.seconds:
+            self._trials[name].inspections = None  # of another candidate
+        workers, pair = pairs.measure(terms, self._trials, plan, lambda *_: False)
         for name, why in pair.failures.items():
             if "base" in why.sides:
                 raise UsageError(f"{name} fails in the good end now ({why.text}); the same command continues")

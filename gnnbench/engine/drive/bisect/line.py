@@ -18,8 +18,8 @@ from ...ground.errors import UsageError, one_line
 from ...measure.sources import installed
 from ...process.variants import variant
 from ...process.variants.command import call, last_line
+from ...process.variants.commit import Commit
 from ...process.variants.overlay import local_path
-from ...process.variants.prepare import check
 from ...process.variants.worktree import Repository
 
 FORM = "give git:REF, git:DIR@REF, or pip:NAME==VERSION"
@@ -105,7 +105,7 @@ def line(good: str, bad: str, root: Path) -> Line:
         raise UsageError(f"the ends must differ in one part, unlike {good!r} and {bad!r}: {FORM}")
     (old,), (new,) = differing
     for text in (good, bad):
-        check(variant.parse(text), root)
+        variant.parse(text).check(root)
     kinds = {text.partition(":")[0] for text in (old, new)}
     if kinds not in ({"git"}, {"pip"}):
         raise UsageError(f"{old!r} and {new!r} are not two commits or two releases: {FORM}")
@@ -126,9 +126,7 @@ def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Cand
     good end itself, and from there to the bad end. Of a merge, it follows the first parent.
     """
     parsed = [variant.parse(shlex.join([text])) for text in (old, new)]
-    (typed, good), (other, bad) = (
-        (None, end.git) if end.git is not None else end.checkouts[0] for end in parsed
-    )
+    (typed, good), (other, bad) = ((part.folder, part.ref) for end in parsed for part in end.of(Commit))
     if typed != other:
         raise UsageError(f"{old!r} and {new!r} are of two repositories: give two commits of one")
     folder = root if typed is None else local_path(typed, root)
