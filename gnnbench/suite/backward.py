@@ -20,10 +20,8 @@ def with_backward(
     """Return a function that runs a kernel and its backward pass, and the function's inputs.
 
     The first input is the output's gradient, or a tuple of gradients if the output has several parts; the
-    kernel's inputs follow. Each call leaves gradients in `.grad`, so that inputs become leaves.
-
-    Raises:
-        MismatchError: no part of the output needs a gradient, or a part cannot be compared.
+    kernel's inputs follow. Each call leaves gradients in `.grad`, so that inputs become leaves. If no part of
+    the output needs a gradient, or one cannot be compared, MismatchError is raised.
     """
     inputs = tuple(
         item if all(one.is_leaf for one in numbers(item)) else tree_map(_leaf, item) for item in inputs
@@ -105,11 +103,7 @@ def _is_index(value: Any) -> bool:
 
 
 def parts_of(output: Any) -> dict[str, Any]:
-    """Return the parts of an output by place.
-
-    Raises:
-        MismatchError: it has a part that cannot be compared.
-    """
+    """Return the parts of an output by place; raise MismatchError if one cannot be compared."""
     try:
         return parts(output)
     except UncomparableError as error:
@@ -135,10 +129,7 @@ def tied(
     """Return which entries of a gradient jump if the entries where it is wrong are moved a little.
 
     Moving an entry up or down decides every tie that it is part of, so that both ways of choosing are seen.
-
-    Args:
-        start: the reference's argument; it is moved in place, and back.
-        again: computes the gradient of the moved argument.
+    The reference's argument, `start`, is moved in place, and back; `again` computes its gradient.
     """
     jumps = torch.zeros_like(wrong)
     before = start.detach().clone()

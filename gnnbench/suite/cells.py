@@ -77,13 +77,10 @@ def graphs(operations: Sequence[Operation]) -> tuple[str, ...]:
 def is_default(spec: Spec, first_graphs: Collection[str], *, narrowed: bool) -> bool:
     """Return whether a benchmark is a default one, which runs unless the user selects others.
 
-    Default are the core operations and the example of each other group; in a narrowed run, all operations but
-    those with `default=False`. Of each it is the last direction that a platform can run, on the first graph;
-    of a core operation, on every graph. All benchmarks of a suite's own operations are.
-
-    Args:
-        first_graphs: the operation's first graph, or all graphs that the user names.
-        narrowed: whether the user names files or gives -k.
+    Default are the core operations and the example of each other group; in a run that the user has `narrowed`
+    by files or -k, all operations but those with `default=False`. Of each it is the last direction that a
+    platform can run, on the operation's first graph or on all that the user names; of a core operation, on
+    every graph. All benchmarks of a suite's own operations are.
     """
     operation = OPERATIONS.get(spec.operation)
     if operation is None:

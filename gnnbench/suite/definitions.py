@@ -22,11 +22,7 @@ CHUNK_BYTES = 256 * 2**20
 
 
 def looped(graph: Graph, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Add self-loops of weight 1.
-
-    Returns:
-        Sources and targets, int64 [2, E + N]; their weights, float64 [E + N].
-    """
+    """Return sources and targets with self-loops, int64 [2, E + N], and weights with ones for the loops."""
     node = torch.arange(graph.num_nodes)
     entries = torch.cat((graph.edge_index, node.expand(2, -1)), dim=1)
     if weight is None:
@@ -35,16 +31,9 @@ def looped(graph: Graph, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
 
 
 def aggregate(entries: Tensor, weight: Tensor | None, x: Tensor, reduce: Reduce = "sum") -> Tensor:
-    """Reduce weight * x[source] over the entries of each target; 0 for a target without entries.
+    """Reduce weight * x[source] over the entries [2, E] of each target, 0 without entries: float64 [N, F].
 
-    Args:
-        entries: sources and targets, int64 [2, E].
-        weight: float64 [E], or None for ones; with "amax" it must be None.
-        x: float64 [N, F].
-        reduce: the name in `Tensor.scatter_reduce`.
-
-    Returns:
-        float64 [N, F].
+    Without weights [E] they are ones; "amax" takes none.
     """
     if reduce == "mean":
         degree = torch.bincount(entries[1], minlength=len(x)).clamp(min=1).unsqueeze(1)
@@ -110,17 +99,7 @@ def sums(nodes: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
 
 
 def reduced(index: Tensor, messages: Tensor, num_nodes: int, reduce: Reduce = "sum") -> Tensor:
-    """Reduce the messages of each node; 0 for a node without messages.
-
-    Args:
-        index: each message's node, int64 [E].
-        messages: float64 [E, F].
-        num_nodes: N.
-        reduce: the name in `Tensor.scatter_reduce`.
-
-    Returns:
-        float64 [N, F].
-    """
+    """Reduce the messages [E, F] by their nodes, index int64 [E]; 0 for a node without: float64 [N, F]."""
     if reduce == "amax":
         parts = []
         for columns in messages.split(_width(index.unsqueeze(0)), dim=1):
@@ -143,12 +122,8 @@ def matrix(graph: Graph, entries: Tensor, weight: Tensor) -> Tensor:
 def trained(parameters: Sequence[Tensor], losses: Sequence[Callable[[Sequence[Tensor]], Tensor]]) -> Tensor:
     """Train with a step of Adam for each batch (Kingma and Ba, ICLR 2015, algorithm 1).
 
-    Args:
-        parameters: float64; they are not changed.
-        losses: by batch, a function of the parameters that returns the loss [].
-
-    Returns:
-        The loss of each batch before its step, and that of the first one after all steps: float64 [B + 1].
+    Of each batch, `losses` has a function of the parameters, which are not changed. The loss of each batch
+    before its step is returned, and that of the first one after all steps: float64 [B + 1].
     """
     first = [torch.zeros_like(one) for one in parameters]
     second = [torch.zeros_like(one) for one in parameters]

@@ -32,14 +32,8 @@ def run(code: str, *arguments: str, absent: tuple[str, ...] = (), empty: tuple[s
     """Run code in a fresh interpreter, and return what it writes to stdout.
 
     Two variants of a package are compared in processes that import it from different folders, so what
-    `import` finds by itself may be another one.
-
-    Args:
-        absent: modules that cannot be imported.
-        empty: modules in whose place there is an empty one.
-
-    Raises:
-        InterpreterError: the code raised.
+    `import` finds by itself may be another one. Modules that are `absent` cannot be imported, and in place of
+    `empty` ones there is an empty one. If the code raises, so does this, an InterpreterError.
     """
     modules = json.dumps(_folders()), json.dumps([absent, empty])
     found = subprocess.run(  # noqa: S603

@@ -65,9 +65,8 @@ class KeptReference:
     ) -> Expected:
         """Return the results for these arguments, computed now if they are others than before.
 
-        Args:
-            upstream: gradients of the outputs, as the view has them; None: `gradient_for` the first.
-            check: gets the outputs before gradients are made of them; what it raises, `of` raises.
+        `upstream` has gradients of the outputs, as the view has them; None: `gradient_for` the first. `check`
+        gets the outputs before gradients are made of them; what it raises, `of` raises.
         """
         kept = self._expected
         if (

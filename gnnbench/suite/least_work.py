@@ -9,9 +9,19 @@ graph without values, with a row pointer or both ends of each entry. Rows withou
 
 Flops are those of the definition on dense arrays. A sum of n terms takes n, because it starts from zero; a
 matrix product takes 2 N A B; a comparison, a root and an exponential take one each.
+
+`Formula` writes them as mathematicians do: a space between two factors multiplies.
 """
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..engine.ground.labels import Work
+
+_PRODUCT = re.compile(r"(?<=[\w)]) (?=[\w(])")
+"""The space between two factors."""
 
 
 @dataclass(frozen=True)
@@ -58,3 +68,23 @@ class Symbols:
     def K(self, width: int) -> int:  # noqa: N802
         """Flops of propagation: (L + min(L, 2 N)) width, for sums and for scaling entries or both ends."""
         return (self.L + min(self.L, 2 * self.N)) * width
+
+
+@dataclass(frozen=True)
+class Formula:
+    """The least work as text, such as `G(E) + p s (2 N F + F)`."""
+
+    bytes: str
+    flops: str
+    where: Mapping[str, str] = field(default_factory=dict)
+    """Further letters."""
+
+    def __call__(self, m: Symbols) -> Work:
+        """Return the values for some letters."""
+        letters = {**vars(m), "G": m.G, "K": m.K, "min": min, "max": max}
+        letters |= {name: _value(text, letters) for name, text in self.where.items()}
+        return Work(_value(self.bytes, letters), _value(self.flops, letters))
+
+
+def _value(text: str, letters: dict[str, Any]) -> int:
+    return eval(_PRODUCT.sub(" * ", text), {}, letters)  # noqa: S307 - texts of modules

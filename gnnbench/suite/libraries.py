@@ -61,9 +61,6 @@ class Library(ModuleType):
         """Import the module, put it in this one's place in the module that uses it, and return its attribute.
 
         Later uses there find the module itself: a timed function makes no call but its library's.
-
-        Raises:
-            AttributeError: the module lacks it, or Python asks for an attribute of its own, as `__file__`.
         """
         if name.startswith("__"):
             raise AttributeError(name)

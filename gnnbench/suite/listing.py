@@ -16,7 +16,7 @@ from .graphs.locate import place
 from .operation import Operation
 from .operations import OPERATIONS
 from .options import OPTIONS
-from .platforms import PLATFORMS
+from .platforms import COMPARED, PLATFORMS
 
 _GROUPS = (
     "aggregation",
@@ -34,9 +34,6 @@ _GROUPS = (
 _WIDTH_IN_A_PIPE = 80
 """Calls are shortened to this width where the output is not a terminal."""
 _SHORTEST_CALL = 10
-_COLUMNS = tuple(name for name in PLATFORMS if name not in ("compiled", "pyg_lib"))
-"""Platforms with a column of their own; `compiled` stands in that of `sparse`, as no operation has both, and
-`pyg_lib` beside `pyg`."""
 _PLATFORM_WIDTH = max(map(len, PLATFORMS))
 _DATA_SET_COLUMNS = (
     Column("name"),
@@ -61,7 +58,7 @@ def document(data_root: Path | None, cache: Path, width: int | None) -> Document
     platforms = [(one.name, one.title, "no" if reasons[one.name] else "yes") for one in PLATFORMS.values()]
     titles = [Column(name, "text") for name in ("name", "what", "here")]
     heading = "Operations, their platforms, and the call that is timed on the first"
-    columns = [Column("", "shown") for _ in ("name", *_COLUMNS, "call")]
+    columns = [Column("", "shown") for _ in ("name", *COMPARED, "call")]
     return [
         Table("Data sets (--gnn-dataset)", _DATA_SET_COLUMNS, list(_datasets(data_root, cache))),
         Note(_DATA_SETS),
@@ -114,13 +111,14 @@ def _operations(width: int) -> Iterator[tuple[object, ...]]:
     for one in OPERATIONS.values():
         groups.setdefault(one.group, []).append(one)
     names = max(map(len, OPERATIONS)) + 2
-    left = max(width - names - sum(len(platform) + 1 for platform in _COLUMNS) - 2, _SHORTEST_CALL)
+    left = max(width - names - sum(len(platform) + 1 for platform in COMPARED) - 2, _SHORTEST_CALL)
     for group, found in groups.items():
         if found:
-            yield Shown(group, style="heading"), *[None] * (len(_COLUMNS) + 1)
+            yield Shown(group, style="heading"), *[None] * (len(COMPARED) + 1)
         for one in found:
+            # No operation is on both of these; `pyg_lib` stands beside `pyg`.
             shown = {name.replace("compiled", "sparse"): name for name in one.calls}
-            platforms = map(shown.get, _COLUMNS)
+            platforms = map(shown.get, COMPARED)
             first = next(one.calls[platform].text for platform in PLATFORMS if platform in one.calls)
             yield f"  {one.name}", *platforms, _shortened(first, left)
 

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .limits import HALF, HALF_TRAINING, NO_PRODUCT, Limit
-from .platforms import Kernel, Result, load
+from .platforms import COMPARED, Kernel, Result, load
 from .spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ class Operation:
     calls: Mapping[str, Call]
     """By platform."""
     absent: Mapping[str, str] = field(default_factory=dict)
-    """By platform, why it lacks the operation."""
+    """By platform, why it lacks the operation, where more is to say than that."""
+    elsewhere: str = ""
+    """The same of all platforms that are neither in `calls` nor in `absent`."""
     directions: tuple[str, ...] = (FORWARD, FORWARD_BACKWARD)
     core: bool = False
     """Whether pull requests run it, in its last direction."""
@@ -102,7 +104,11 @@ class Operation:
     """Whether PyG takes another path if pyg-lib is installed: the platform `pyg_lib`, with the same call."""
 
     def __post_init__(self) -> None:
-        """Add the call with pyg-lib, which needs nothing else."""
+        """Add the call with pyg-lib, which needs nothing else, and why other platforms lack the operation."""
+        if self.group != _OTHER:
+            reasons = {name: self.elsewhere or f"{name} has no such operation" for name in COMPARED}
+            absent = {name: reason for name, reason in reasons.items() if name not in self.calls}
+            object.__setattr__(self, "absent", {**absent, **self.absent})
         if self.with_pyg_lib:
             call = self.calls["pyg"]
             call = call._replace(text=f"{call.text}, with pyg-lib", one_of=())

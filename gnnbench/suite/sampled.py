@@ -33,17 +33,10 @@ def require(holds: Any, what: str) -> None:
 
 
 def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) -> Tensor:
-    """Check the edges that were drawn at one hop.
+    """Return how many neighbours were drawn of each node at one hop, int64 [N], or raise MismatchError.
 
-    Args:
-        fan_out: neighbours to draw of each node; of one that has fewer, all.
-        replace: whether each is drawn from all neighbours, so that a node with any has `fan_out` edges.
-
-    Returns:
-        The number of neighbours that were drawn of each node: int64 [N].
-
-    Raises:
-        MismatchError: an edge is not one of the graph, or drawn twice, or a node has too few or too many.
+    Each edge must be one of the graph. Of each node `fan_out` neighbours are drawn, or all if it has fewer,
+    and none twice; with `replace` each is drawn from all, so that a node with any has `fan_out` edges.
     """
     inside = (hop.entry >= 0) & (hop.entry < graph.num_edges)
     require(bool(inside.all()), "an edge is none of the graph's entries")
@@ -71,10 +64,8 @@ def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) 
 def renumbered(count: int, *found: Tensor) -> list[Hop]:
     """Return each `Hop` of PyG and torch_sparse, which list both together and number the nodes anew.
 
-    They draw neighbours of each node once: at the second hop of those that the first one reached.
-
-    Args:
-        found: the nodes by their new numbers [n]; sources, targets and entries [m].
+    They draw neighbours of each node once: at the second hop of those that the first one reached. `found` are
+    the nodes by their new numbers [n]; sources, targets and entries [m].
     """
     nodes, source, target, entry = map(whole, found)
     require(len(nodes.unique()) == len(nodes), "a node has two numbers")

@@ -155,9 +155,8 @@ def notes(rows: Sequence[TableRow], hint: str | None = "") -> list[str]:
 def scaling(rows: Sequence[TableRow], session_threads: int) -> list[str]:
     """Return lines on operations with more threads than one, on batches a second, and on first batches.
 
-    Args:
-        rows: all rows; the end of an operation's name says how many threads or workers it has.
-        session_threads: what `_all_threads` stands for.
+    The end of an operation's name says how many threads or workers it has; `_all_threads` are
+    `session_threads`.
     """
     return [*_written(_speed_ups(rows, session_threads)), *_written(_throughputs(rows))]
 

@@ -59,13 +59,10 @@ def prepare_model(
 
 
 def loss(logits: Tensor, train: Tensor, y: Tensor) -> Tensor:
-    """Return the mean loss over the training nodes.
+    """Return the mean loss of logits [N, C] over the training nodes, int64 [T].
 
-    Args:
-        logits: [N, C].
-        train: int64 [T].
-        y: classes int64 [T]: negative log-likelihood of the log-softmax; or tasks bool [T, C]: binary
-            cross-entropy.
+    For classes, y int64 [T], it is the negative log-likelihood of the log-softmax; for tasks, y bool [T, C],
+    binary cross-entropy.
     """
     if y.dtype == torch.bool:
         return F.binary_cross_entropy_with_logits(logits[train], y.to(logits.dtype))
@@ -92,15 +89,7 @@ def fit(training: Training, epochs: int = 100) -> None:
 
 @torch.no_grad()
 def accuracy(model: nn.Module, structure: Any, x: Tensor, y: Tensor, nodes: Tensor) -> float:
-    """Return the fraction of the chosen nodes whose largest logit is their class.
-
-    Args:
-        model: called with `structure` and `x`.
-        structure: the platform's graph.
-        x: [N, F].
-        y: int64 [N].
-        nodes: bool [N], the chosen nodes.
-    """
+    """Return the fraction of the nodes, bool [N], whose largest logit is their class y, int64 [N]."""
     model.eval()
     predicted = model(structure, x).argmax(dim=1).cpu()
     return float((predicted[nodes] == y[nodes]).double().mean())

@@ -37,18 +37,15 @@ def verify(
 ) -> None:
     """Run once; compare the output, and gradients if the direction has any, with the reference.
 
-    Args:
-        inputs: its inputs. Tensors and modules become the reference's arguments, in order. A module becomes
-            its parameters: first those with several dimensions (matrices as [in, out]), then the vectors.
-            Sparse tensors and containers of tensors are arguments where the reference has a place for them.
-        reference: called with the graph and float64 copies. Integers and booleans in its results must be
-            equal, floating-point numbers within TOLERANCE.
-        result: as in `Kernel`. An epoch that has one is compared by it alone: after several steps there is no
-            gradient of the initial parameters.
-        view: what is compared; None: every entry.
+    Tensors and modules among the inputs become the reference's arguments, in order. A module becomes its
+    parameters: first those with several dimensions (matrices as [in, out]), then the vectors. Sparse tensors
+    and containers of tensors are arguments where the reference has a place for them. It gets the graph and
+    float64 copies. Integers and booleans in its results must be equal, floating-point numbers within
+    TOLERANCE.
 
-    Raises:
-        MismatchError: a value, shape, dtype or device is wrong.
+    An epoch with a `result`, as in `Kernel`, is compared by it alone: after several steps there is no
+    gradient of the initial parameters. Without a `view` every entry is compared. A wrong value, shape, dtype
+    or device raises MismatchError.
     """
     view, kept = view or View(case.graph), kept or KeptReference()
     gradients: tuple[Tensor, ...] = ()

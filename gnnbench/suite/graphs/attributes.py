@@ -121,9 +121,8 @@ def made_up(
 ]:
     """Return synthetic attributes for a graph without any; they depend on the number of nodes only.
 
-    Returns:
-        Features, float32 [nodes, 128]; labels, int64 [nodes], which depend on the features but not on the
-        edges; the number of classes, 16; int64 node numbers to train (60 %), validate (20 %) and test on.
+    They are features, float32 [nodes, 128]; labels, int64 [nodes], which depend on the features but not on
+    the edges; the number of classes, 16; node numbers to train (60 %), validate (20 %) and test on.
     """
     stream = Stream(nodes)
     label = labels(stream, nodes, ATTRIBUTES_CLASSES)

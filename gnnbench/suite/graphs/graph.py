@@ -70,20 +70,12 @@ class Graph:
         type_sizes: Mapping[str, int] | None = None,
         sizes: NDArray[np.int64] | None = None,
     ) -> "Graph":
-        """Make a graph from listed edges, in any order and direction.
+        """Make a graph from listed edges, in any order and direction: source and target int64 [M].
 
-        Args:
-            source: int64 [M], one end of each edge; `target` has the other.
-            x: float32 [N, F].
-            y: int64 [N] or float32 [N, C].
-            train: int64 node numbers of the training part; `val` and `test` have those of the others.
-            edge_type: positions in `relations` of the listed edges, int64 [M].
-            relations: all relations, with their reverses; one without a reverse is its own.
-            type_sizes: numbers of nodes by type, in the order of the nodes; None: there is one type.
-            sizes: numbers of nodes of the separate graphs, int64 [M]; None: it is one graph.
-
-        Raises:
-            UsageError: a node number is outside [0, N), a feature is not finite, or shapes do not match.
+        `train`, `val` and `test` are node numbers. `edge_type` has positions in `relations` of the listed
+        edges; relations come with their reverses, and one without is its own. `type_sizes` has numbers of
+        nodes by type, in their order, and `sizes` those of separate graphs. UsageError: a node number is
+        outside [0, N), a feature is not finite, or shapes do not match.
         """
         num_nodes = len(x)
         if len(y) != num_nodes:
@@ -155,12 +147,7 @@ class Graph:
         return self.edge_type is None or not bool((self.edge_index.diff() == 0).all(dim=0).any())
 
     def part(self, nodes: Tensor, edges: Tensor) -> "Graph":
-        """Return the graph of some nodes and entries, renumbered, as one graph.
-
-        Args:
-            nodes: int64 [n], ascending.
-            edges: positions of entries between these nodes: int64 [m], ascending.
-        """
+        """Return the graph of some nodes [n] and entries between them [m], both ascending, renumbered."""
         return replace(
             self,
             edge_index=torch.searchsorted(nodes, self.edge_index[:, edges]),

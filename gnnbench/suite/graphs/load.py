@@ -23,11 +23,8 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
     """Read, download or make a graph on the CPU, after checking that it fits.
 
     `data_root` is the folder of real data sets, which is only read. `cache` is for downloads and graphs that
-    took long to read, and is made if missing.
-
-    Raises:
-        UsageError: memory is too small, files are missing or broken, the download failed, or the cache is not
-            writable.
+    took long to read, and is made if missing. UsageError: memory is too small, files are missing or broken,
+    the download failed, or the cache is not writable.
     """
     capacity.check_memory(name)
     if name.path:
@@ -90,11 +87,8 @@ def _fingerprint(folder: Path) -> str:
 def load_by_id(text: str) -> Graph:
     """Load a graph by its id, as the suite does: `cora`, `ogbn-arxiv:synthetic@0.1`, `rmat:14`.
 
-    The data folder is GNNBENCH_DATA. An unavailable published data set is replaced by its synthetic
-    stand-in; then the graph's name is that of the stand-in.
-
-    Raises:
-        UsageError: see `load` and `DatasetName.parse`.
+    The data folder is GNNBENCH_DATA. An unavailable published data set is replaced by its synthetic stand-in;
+    then the graph's name is that of the stand-in. It raises UsageError as `load` and `DatasetName.parse`.
     """
     root, cache = data_folder(), cache_folder()
     (name,), _ = resolve([DatasetName.parse(text)], root, cache, real_only=False)

@@ -144,10 +144,9 @@ def is_reachable(url: str) -> bool:
 def resolve(
     names: Iterable[DatasetName], data_root: Path | None, cache: Path, real_only: bool
 ) -> tuple[list[DatasetName], list[str]]:
-    """Replace unavailable data sets by their synthetic stand-ins; `real_only`: raise an error instead.
+    """Return the names without duplicates, and a line for each that was replaced or will be downloaded.
 
-    Returns:
-        The names without duplicates, and a line for each data set that was replaced or will be downloaded.
+    Unavailable data sets are replaced by their synthetic stand-ins; `real_only`: raise an error instead.
     """
     resolved: dict[str, DatasetName] = {}
     notices = []

@@ -22,11 +22,7 @@ _ROUNDS = 8
 
 
 def citation_degrees(nodes: int, total: int, largest: float) -> NDArray[np.int64]:
-    """Return ascending degrees like Cora's, scaled to the mean, with a Pareto tail: int64 [nodes].
-
-    Args:
-        largest: approximate bound.
-    """
+    """Return ascending degrees like Cora's, scaled to the mean, with a Pareto tail up to about `largest`."""
     below, degree = np.array(_CORA_DEGREES).T * np.array([[_BILLION // 1000], [_FINE]])
     stand = (2 * np.arange(nodes, dtype=np.int64) + 1) * (_BILLION // 2) // nodes
     knot = np.clip(np.searchsorted(below, stand, side="right"), 1, len(below) - 1)
@@ -60,11 +56,7 @@ def _rounded(weight: NDArray[np.float64], total: int) -> NDArray[np.int64]:
 def match(
     stream: Stream, degrees: NDArray[np.int64], label: NDArray[np.int64], classes: int, inside: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pair stubs into simple edges: two int64 [sum(degrees) / 2].
-
-    Args:
-        inside: fraction of the stubs that get a partner of their own class.
-    """
+    """Pair stubs into simple edges, a part `inside` of them within a class: two int64 [sum(degrees) / 2]."""
     nodes = len(degrees)
     stubs = np.repeat(np.arange(nodes), degrees)
     wanted = len(stubs) // 2

@@ -13,11 +13,7 @@ from ..operation import Operation
 
 
 def by_name(operations: Iterable[Operation]) -> dict[str, Operation]:
-    """Return operations by name.
-
-    Raises:
-        ValueError: two operations have the same name.
-    """
+    """Return operations by name; two of the same name are a ValueError."""
     found: dict[str, Operation] = {}
     for operation in operations:
         if operation.name in found:

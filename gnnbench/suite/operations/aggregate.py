@@ -3,9 +3,8 @@
 from functools import partial
 from typing import Any
 
-from ...engine.ground.labels import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import definitions, dgl, on_dgl, on_torch
 from ..limits import CSR_PRODUCT, DGL_HALF
 from ..operation import Call, Operation
@@ -40,11 +39,6 @@ def _reference(hops: int, graph: Graph, x: Tensor) -> Tensor:
     return x
 
 
-def _least_work(hops: int, m: Symbols) -> Work:
-    """Bytes G(L) + p s 2 N: the graph once for all hops, one column in and out. Flops p L per hop."""
-    return Work(m.G(m.L) + m.p * m.s * 2 * m.N, m.p * hops * m.L)
-
-
 def _operation(name: str, hops: int, dgl: str, torch: str, *, core: bool = False) -> Operation:
     return Operation(
         name,
@@ -52,12 +46,13 @@ def _operation(name: str, hops: int, dgl: str, torch: str, *, core: bool = False
             "dgl": Call(dgl, make=partial(_dgl, hops), limits=(DGL_HALF,)),
             "torch": Call(torch, make=partial(_torch, hops), limits=(CSR_PRODUCT,)),
         },
-        dict.fromkeys(("pyg", "sparse"), "AGGNet is DGL code; see torch for the same sums in PyTorch"),
+        elsewhere="AGGNet is DGL code; see torch for the same sums in PyTorch",
         directions=(FORWARD, FORWARD_BACKWARD) if core else (FORWARD,),
         core=core,
         default=hops in (2, 4),
         reference=partial(_reference, hops),
-        least_work=partial(_least_work, hops),
+        # The graph once for all hops, one column in and out.
+        least_work=Formula("G(L) + p s 2 N", f"p {hops} L"),
         group="aggregation",
     )
 

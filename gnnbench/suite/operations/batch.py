@@ -160,8 +160,6 @@ def reference(graph: Graph) -> tuple[Tensor, ...]:
     return edge_index, numbers, sizes(graph), member, graph.x[: len(member)].double()
 
 
-_NONE = "plain PyTorch has no batches of graphs"
-
 _operation = partial(Operation, batched=True, directions=(FORWARD,), graphs=MOLECULES, group="batches")
 
 OPERATIONS = (
@@ -176,14 +174,13 @@ OPERATIONS = (
                 "dgl.batch", "dgl.batch", build=lambda case: dgl_molecules(case, SIZE), result=_dgl_result
             ),
         },
-        {"torch": _NONE},
         example=True,
         reference=reference,
     ),
     _operation(
         "batch_csr",
         {"pyg": Call("Batch.from_data_list with CSR tensors as adj_t", make=_csr)},
-        {"sparse": "its matrices are SparseTensors: see batch", "torch": _NONE, "dgl": "see batch"},
+        {"sparse": "its matrices are SparseTensors: see batch", "dgl": "see batch"},
         reference=reference,
         default=False,
     ),

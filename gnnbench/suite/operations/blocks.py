@@ -50,8 +50,7 @@ def block_targets(graph: Graph) -> Tensor:
 def block(graph: Graph) -> tuple[Tensor, ...]:
     """Return the block of all edges to `block_targets`, with the graph's numbers of nodes.
 
-    Returns:
-        Targets [n]; the first n sources, which are the targets; all sources, ascending; edges [2, m], sorted.
+    Targets [n]; the first n sources, which are the targets; all sources, ascending; edges [2, m], sorted.
     """
     targets = block_targets(graph)
     edges = graph.edge_index[:, torch.isin(graph.edge_index[1], targets)]

@@ -8,7 +8,7 @@ from ..annotations import Case, Graph, Tensor
 from ..libraries import torch
 from ..limits import HALF, Limit
 from ..operation import Call, Operation
-from ..platforms import PLATFORMS, Kernel, load
+from ..platforms import COMPARED, PLATFORMS, Kernel, load
 from ..spec import FORWARD
 from . import conv
 
@@ -77,7 +77,7 @@ OPERATIONS = (
         {
             name: _call(f"import {platform.packages[-1]}", name, _import)
             for name, platform in PLATFORMS.items()
-            if name not in ("compiled", "pyg_lib")
+            if name in COMPARED
         },
         reference=imported,
     ),

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from functools import partial
 
-from ...engine.ground.labels import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import definitions
 from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
@@ -23,20 +22,10 @@ def reference(graph: Graph, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
     return definitions.aggregate(*propagation(graph), x @ weight) + bias
 
 
-def least_work(m: Symbols) -> Work:
-    """Bytes G(E) + p s (2 N F + F F + F): x, output, weight and bias, then their gradients.
-
-    Flops p (2 N F F + K(F) + N F): product, propagation and bias. The backward pass takes 2 N F F more,
-    because both factors of the product need a gradient.
-    """
-    flops = (2 * m.p - 1) * 2 * m.N * m.F * m.F + m.p * (m.K(m.F) + m.N * m.F)
-    return Work(m.G(m.E) + m.p * m.s * (2 * m.N * m.F + m.F * m.F + m.F), flops)
-
-
-def cached_work(m: Symbols) -> Work:
-    """Bytes as conv, but G(L) + s L instead of G(E): the normalised matrix is an input. Flops as conv."""
-    conv = least_work(m)
-    return Work(conv.bytes - m.G(m.E) + m.G(m.L) + m.s * m.L, conv.flops)
+_FLOPS = "(2 p - 1) 2 N F F + p (K(F) + N F)"
+"""Product, of which both factors need a gradient; propagation and bias."""
+least_work = Formula("G(E) + p s (2 N F + F F + F)", _FLOPS)
+"""x, output, weight and bias, then their gradients."""
 
 
 _LIMITS: Mapping[str, tuple[Limit, ...]] = {
@@ -73,6 +62,6 @@ OPERATIONS = (
             "torch": _call("normalised CSR @ (x @ W)", "torch", cached=True),
             "dgl": _call("GraphConv(norm='none'), weights", "dgl", cached=True),
         },
-        least_work=cached_work,
+        least_work=Formula("G(L) + s L + p s (2 N F + F F + F)", _FLOPS),  # the normalised matrix is an input
     ),
 )

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import on_sparse, torch, torch_sparse, utils
 from ..limits import HALF, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
@@ -24,11 +23,6 @@ def _sparse_structure(case: Case) -> Any:
 def reference(graph: Graph) -> Tensor:
     """Return the number of entries of each node, which is the same at both ends: int64 [N]."""
     return graph.edge_index[0].bincount(minlength=graph.num_nodes)
-
-
-def least_work(m: Symbols) -> Work:
-    """Bytes i min(N + 1, E) + min(s, i) N: a row pointer or an index; results. Flops N."""
-    return Work(m.i * min(m.N + 1, m.E) + min(m.s, m.i) * m.N, m.N)
 
 
 OPERATIONS = (
@@ -56,7 +50,7 @@ OPERATIONS = (
         },
         directions=(FORWARD,),
         reference=reference,
-        least_work=least_work,
+        least_work=Formula("i min(N + 1, E) + min(s, i) N", "N"),  # a row pointer or an index; results
         group="scatter",
     ),
 )

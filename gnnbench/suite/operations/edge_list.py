@@ -7,9 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import definitions, dgl, torch, torch_sparse, utils
 from ..limits import HALF, KEY_OVERFLOW, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
@@ -106,17 +105,6 @@ def to_undirected(graph: Graph) -> Tensor:
     return edges_of(both.unique(), graph.num_nodes)
 
 
-def coalesce_work(m: Symbols) -> Work:
-    """Bytes 2 i E + G(U) + p s (E + U): the list in, U distinct edges out, weights. Flops E."""
-    distinct = m.E - m.E // 4
-    return Work(2 * m.i * m.E + m.G(distinct) + m.p * m.s * (m.E + distinct), m.E)
-
-
-def to_undirected_work(m: Symbols) -> Work:
-    """Bytes G(E / 2) + G(E): half of the edges in, all out. Flops 0."""
-    return Work(m.G(m.E // 2) + m.G(m.E), 0)
-
-
 _operation = partial(Operation, with_pyg_lib=True, group="structure")
 
 OPERATIONS = (
@@ -155,7 +143,8 @@ OPERATIONS = (
         },
         example=True,
         reference=coalesce,
-        least_work=coalesce_work,
+        # The list in, distinct edges out, weights.
+        least_work=Formula("2 i E + G(E - E // 4) + p s (E + E - E // 4)", "E"),
     ),
     _operation(
         "to_undirected",
@@ -182,9 +171,8 @@ OPERATIONS = (
                 result=lambda output, *_: torch.stack(output.edges()),
             ),
         },
-        {"torch": "plain PyTorch has no operation that adds reverse edges"},
         directions=(FORWARD,),
         reference=to_undirected,
-        least_work=to_undirected_work,
+        least_work=Formula("G(E // 2) + G(E)", "0"),  # half of the edges in, all out
     ),
 )

@@ -2,9 +2,8 @@
 
 from functools import partial
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import definitions, inputs, torch, torch_scatter, utils
 from ..limits import DGL_HALF, HALF, NO_PRODUCT, Limit
 from ..operation import Call, Operation
@@ -51,13 +50,8 @@ def reference(graph: Graph, score: Tensor) -> Tensor:
     return score.exp() / definitions.sums(target, score.exp(), graph.num_nodes)[target]
 
 
-def least_work(m: Symbols) -> Work:
-    """Bytes i min(N + 1, E) + p s 2 E H: targets, scores and results, then their gradients.
-
-    H = 8 heads. Flops 3 E H; backward 4 E H.
-    """
-    values = HEADS * m.E
-    return Work(m.i * min(m.N + 1, m.E) + m.p * m.s * 2 * values, (4 * m.p - 1) * values)
+least_work = Formula("i min(N + 1, E) + p s 2 E H", "(4 p - 1) E H", {"H": f"{HEADS}"})
+"""Targets, scores and results, then their gradients."""
 
 
 _operation = partial(Operation, group="attention", least_work=least_work, reach=1)

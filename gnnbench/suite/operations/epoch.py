@@ -4,7 +4,7 @@ from functools import partial
 
 from ...engine.ground.labels import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula, Symbols
 from ..libraries import definitions, inputs
 from ..libraries import functional as F
 from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
@@ -62,12 +62,11 @@ def forward_work(m: Symbols) -> Work:
     return Work(m.G(m.E) + m.s * (m.N * m.D + m.P + m.N * m.C), flops)
 
 
-def loss_work(m: Symbols) -> Work:
-    """Bytes s (T C + 1) + T y: the training nodes' logits, indices and labels, and the loss.
+loss_work = Formula("s (T C + 1) + T y", "4 T C")
+"""The training nodes' logits, indices and labels, and the loss.
 
-    Flops 4 T C: maximum, difference, exponential and sum; binary cross-entropy takes at least as many.
-    """
-    return Work(m.s * (m.T * m.C + 1) + m.T * m.y, 4 * m.T * m.C)
+Flops of maximum, difference, exponential and sum; binary cross-entropy takes at least as many.
+"""
 
 
 def backward_work(m: Symbols) -> Work:
@@ -84,28 +83,21 @@ def backward_work(m: Symbols) -> Work:
     return Work(m.G(m.E) + m.s * (read + m.P) + m.T * m.y, m.T * m.C + parameters + inputs)
 
 
-def step_work(m: Symbols) -> Work:
-    """Bytes 7 s P: Adam reads parameter, gradient and two moments, and writes all but the gradient.
+step_work = Formula("7 s P", "12 P")
+"""Adam reads parameter, gradient and two moments, and writes all but the gradient.
 
-    Flops 12 P (Kingma and Ba, ICLR 2015, section 2): 3 and 4 for the moments, 5 for the parameter.
-    """
-    return Work(7 * m.s * m.P, 12 * m.P)
+Flops (Kingma and Ba, ICLR 2015, section 2): 3 and 4 for the moments, 5 for the parameter.
+"""
 
 
 def least_work(m: Symbols) -> Work:
-    """Bytes: see `training_bytes`. Flops: sum of the phases."""
+    """Bytes: see `around_layers`. Flops: sum of the phases."""
     phases = (forward_work(m), loss_work(m), backward_work(m), step_work(m))
-    return Work(training_bytes(m), sum(phase.flops for phase in phases))
+    return Work(around_layers(m).bytes, sum(phase.flops for phase in phases))
 
 
-def training_bytes(m: Symbols) -> int:
-    """Return G(E) + s (N D + 7 P + 1) + T y: gradients are written, not read."""
-    return m.G(m.E) + m.s * (m.N * m.D + 7 * m.P + 1) + m.T * m.y
-
-
-def _on_torch(phase: str) -> dict[str, str]:
-    reason = f"every platform uses PyTorch's {phase}: see torch"
-    return dict.fromkeys(("pyg", "sparse", "dgl"), reason)
+around_layers = Formula("G(E) + s (N D + 7 P + 1) + T y", "5 T C + 12 P")
+"""An epoch's bytes: gradients are written, not read. Flops of the loss with its gradient, and of the step."""
 
 
 _operation = partial(Operation, group="training")
@@ -129,7 +121,7 @@ OPERATIONS = (
     _operation(
         "epoch_loss",
         {"torch": Call("nll_loss of log_softmax")},
-        _on_torch("loss"),
+        elsewhere="every platform uses PyTorch's loss: see torch",
         directions=(FORWARD,),
         default=False,
         reference=loss,
@@ -145,7 +137,7 @@ OPERATIONS = (
     _operation(
         "epoch_step",
         {"torch": Call("torch.optim.Adam")},
-        _on_torch("step"),
+        elsewhere="every platform uses PyTorch's step: see torch",
         directions=(STEP,),
         default=False,
         reference=first_step,

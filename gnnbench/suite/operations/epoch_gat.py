@@ -42,8 +42,8 @@ def least_work(m: Symbols) -> Work:
     flops = sum(4 * m.N * A * B + 14 * m.N * B + 12 * m.L * h + 6 * m.L * B for A, h, B in layers)
     inner, _, _ = layers[1]
     flops += 2 * m.N * inner * m.C + 2 * m.N * inner
-    flops += epoch.loss_work(m).flops + m.T * m.C + epoch.step_work(own).flops
-    return Work(epoch.training_bytes(own), flops)
+    rest = epoch.around_layers(own)
+    return Work(rest.bytes, flops + rest.flops)
 
 
 OPERATIONS = (

@@ -96,15 +96,10 @@ def _dgl() -> Kernel:
 
 
 def logits(graph: Graph, numbers: Tensor, parameters: Sequence[Tensor]) -> Tensor:
-    """Return the network's output for some of the separate graphs: [B, C].
+    """Return the network's output for some of a graph's separate graphs, ascending `numbers` [B]: [B, C].
 
     Each convolution is relu(relu((x + sum over neighbours) W + b) W' + b'); then come each graph's mean and a
-    linear layer.
-
-    Args:
-        graph: it consists of separate graphs.
-        numbers: which of them, ascending, int64 [B].
-        parameters: the matrices [in, out] in order, then the biases.
+    linear layer. `parameters` are the matrices [in, out] in order, then the biases.
     """
     half = len(parameters) // 2
     matrices, biases = parameters[:half], parameters[half:]
@@ -142,10 +137,7 @@ OPERATIONS = (
                 "GraphDataLoader, GINConv, mean_nodes", make=_dgl, limits=(SEGMENT_SUM, _IN_AUTOCAST)
             ),
         },
-        {
-            "sparse": "batches of SparseTensors: see batch",
-            "torch": "plain PyTorch has no batches of graphs",
-        },
+        {"sparse": "batches of SparseTensors: see batch"},
         directions=(TRAIN,),
         reference=losses,
         group="training",

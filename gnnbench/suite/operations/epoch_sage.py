@@ -32,8 +32,8 @@ def least_work(m: Symbols) -> Work:
     own = replace(m, P=sum(2 * A * B + B for A, B in layers))
     flops = sum(8 * m.N * A * B + (m.E + m.R) * min(A, B) + 3 * m.N * B for A, B in layers)
     flops += 4 * m.N * m.F * m.C + (m.E + m.R) * min(m.F, m.C) + 3 * m.N * m.F
-    flops += epoch.loss_work(m).flops + m.T * m.C + epoch.step_work(own).flops
-    return Work(epoch.training_bytes(own), flops)
+    rest = epoch.around_layers(own)
+    return Work(rest.bytes, flops + rest.flops)
 
 
 OPERATIONS = (

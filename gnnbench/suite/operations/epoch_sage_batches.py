@@ -83,10 +83,7 @@ OPERATIONS = (
             ),
             "dgl": Call("DataLoader of NeighborSampler, SAGEConv"),
         },
-        {
-            "sparse": "NeighborLoader yields edges, no matrix: see pyg",
-            "torch": "plain PyTorch draws no parts of graphs",
-        },
+        {"sparse": "NeighborLoader yields edges, no matrix: see pyg"},
         directions=(TRAIN,),
         reference=reference,
         group="training",

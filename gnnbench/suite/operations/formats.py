@@ -7,9 +7,8 @@ numbers, not weights.
 from functools import partial
 from typing import Any
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import on_sparse, on_torch, torch, torch_sparse, utils
 from ..limits import KEY_OVERFLOW, SPARSE_TENSOR
 from ..operation import Call, Operation
@@ -102,19 +101,8 @@ def _compressed(entries: Tensor, weight: Tensor, num_nodes: int) -> Compressed:
     return pointer, other[order], weight[order]
 
 
-def conversion_work(m: Symbols) -> Work:
-    """Bytes 2 i E + G(E) + min(2 s, i) E: list in, matrix out, weights in and out or their order. Flops 0."""
-    return Work(2 * m.i * m.E + m.G(m.E) + min(2 * m.s, m.i) * m.E, 0)
-
-
-def to_coo_work(m: Symbols) -> Work:
-    """Bytes G(E) + 2 i E + min(2 s, i) E: matrix in, both ends out, weights in and out or none. Flops 0."""
-    return Work(m.G(m.E) + 2 * m.i * m.E + min(2 * m.s, m.i) * m.E, 0)
-
-
-def transpose_work(m: Symbols) -> Work:
-    """Bytes 2 G(E) + min(2 s, i) E: matrix in and out, weights in and out or their order. Flops 0."""
-    return Work(2 * m.G(m.E) + min(2 * m.s, m.i) * m.E, 0)
+_WORK = Formula("2 i E + G(E) + min(2 s, i) E", "0")
+"""A list, a matrix, and weights in and out or their order."""
 
 
 _operation = partial(Operation, directions=(FORWARD,), group="structure")
@@ -139,7 +127,7 @@ def _conversion(form: str, reference: Any) -> Operation:
             ),
         },
         reference=reference,
-        least_work=conversion_work,
+        least_work=_WORK,
     )
 
 
@@ -175,7 +163,7 @@ OPERATIONS = (
             ),
         },
         reference=to_coo,
-        least_work=to_coo_work,
+        least_work=_WORK,
     ),
     _operation(
         "transpose",
@@ -200,6 +188,6 @@ OPERATIONS = (
         },
         {"pyg": "PyG reverses edges by edge_index.flip(0), which copies the list: see to_csc"},
         reference=transpose,
-        least_work=transpose_work,
+        least_work=Formula("2 G(E) + min(2 s, i) E", "0"),
     ),
 )

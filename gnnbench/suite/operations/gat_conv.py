@@ -11,7 +11,7 @@ from typing import Any
 
 from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Module, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula, Symbols
 from ..libraries import definitions, dgl, inputs, on_dgl, pyg_nn, torch
 from ..libraries import functional as F
 from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
@@ -160,30 +160,24 @@ def gatv2(graph: Graph, attention: Tensor, of_source: Tensor, of_target: Tensor,
     return output + bias[0] if bias else output
 
 
-def gat_work(m: Symbols) -> Work:
-    """Bytes G(E) + p s (N F + F O + 3 O + N O): x, weight, attention vectors, bias and output; gradients.
-
-    H = 8 heads, O = H C columns in all. Flops 2 N F O + 5 N O + 5 L H + 2 L O: product, scores of both ends
-    and bias; sum, LeakyReLU and softmax; weighted sums. Backward 4 N F O + 9 N O + 7 L H + 4 L O.
-    """
-    out = HEADS * _channels(m.F)
-    moved = m.N * m.F + m.F * out + 3 * out + m.N * out
-    flops = 2 * m.N * m.F * out + 5 * m.N * out + 5 * m.L * HEADS + 2 * m.L * out
-    backward = 4 * m.N * m.F * out + 9 * m.N * out + 7 * m.L * HEADS + 4 * m.L * out
-    return Work(m.G(m.E) + m.p * m.s * moved, flops + (m.p - 1) * backward)
+_COLUMNS = {"H": f"{HEADS}", "O": f"{HEADS} max(1, F // {HEADS})"}
+"""Heads, and columns of all heads."""
+gat_work = Formula(
+    # x, weight, attention vectors, bias and output, then gradients.
+    "G(E) + p s (N F + F O + 3 O + N O)",
+    # Product, scores of both ends and bias; sum, LeakyReLU and softmax; weighted sums. Then the gradients'.
+    "2 N F O + 5 N O + 5 L H + 2 L O + (p - 1) (4 N F O + 9 N O + 7 L H + 4 L O)",
+    _COLUMNS,
+)
 
 
-def gatv2_work(m: Symbols) -> Work:
-    """Bytes G(E) + p s (N F + 2 F O + 3 O + N O): x, weights, attention, two biases and output; gradients.
-
-    H = 8 heads, O = H C columns in all. Flops 4 N F O + 2 N O + 6 L O + 3 L H: products and biases; sum,
-    LeakyReLU, attention and weighted sums; softmax. Backward 8 N F O + 2 N O + 10 L O + 4 L H.
-    """
-    out = HEADS * _channels(m.F)
-    moved = m.N * m.F + 2 * m.F * out + 3 * out + m.N * out
-    flops = 4 * m.N * m.F * out + 2 * m.N * out + 6 * m.L * out + 3 * m.L * HEADS
-    backward = 8 * m.N * m.F * out + 2 * m.N * out + 10 * m.L * out + 4 * m.L * HEADS
-    return Work(m.G(m.E) + m.p * m.s * moved, flops + (m.p - 1) * backward)
+gatv2_work = Formula(
+    # x, weights, attention, two biases and output, then gradients.
+    "G(E) + p s (N F + 2 F O + 3 O + N O)",
+    # Products and biases; sum, LeakyReLU, attention and weighted sums; softmax. Then the gradients'.
+    "4 N F O + 2 N O + 6 L O + 3 L H + (p - 1) (8 N F O + 2 N O + 10 L O + 4 L H)",
+    _COLUMNS,
+)
 
 
 def _operation(
@@ -207,7 +201,6 @@ def _operation(
                 layer, make=partial(_dgl, layer, parameters, names), limits=(_ROUNDING, DGL_HALF, MIXED)
             ),
         },
-        {"torch": "PyTorch has no graph attention layer"},
         reference=reference,
         reach=1,
         least_work=least_work,

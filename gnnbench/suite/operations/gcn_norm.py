@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from ...engine.ground.labels import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import definitions, dgl, gcn_conv, on_dgl, on_sparse, torch, torch_sparse, utils
 from ..limits import DGL_HALF, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
@@ -50,30 +49,8 @@ def with_self_loops(graph: Graph, weight: Tensor) -> Tensor:
     return definitions.matrix(graph, *definitions.looped(graph, weight))
 
 
-def gcn_work(m: Symbols) -> Work:
-    """Bytes G(E) + G(L) + p s (E + L): weights in, normalised weights out; then the gradients.
-
-    Flops 3 L + N: degrees, roots, two products per entry. Backward 3 (E + L) + 2 N: a product per entry,
-    summed at both ends into the degrees' gradients; two products and the degree's share per weight.
-    """
-    flops = 3 * m.L + m.N + (m.p - 1) * (3 * (m.E + m.L) + 2 * m.N)
-    return Work(m.G(m.E) + m.G(m.L) + m.p * m.s * (m.E + m.L), flops)
-
-
-def edge_weight_work(m: Symbols) -> Work:
-    """Bytes as gcn_norm's. Flops with degrees at both ends: 4 L + 2 N; backward 4 E + 3 L + 4 N."""
-    flops = 4 * m.L + 2 * m.N + (m.p - 1) * (4 * m.E + 3 * m.L + 4 * m.N)
-    return Work(gcn_work(m).bytes, flops)
-
-
-def degree_work(m: Symbols) -> Work:
-    """Bytes i min(N + 1, E) + s N: the row pointer or one end of each entry; results. Flops N."""
-    return Work(m.i * min(m.N + 1, m.E) + m.s * m.N, m.N)
-
-
-def self_loops_work(m: Symbols) -> Work:
-    """Bytes G(E) + G(L) + s (E + L): weights in and out; backward s 2 E, without loops. Flops 0."""
-    return Work(m.G(m.E) + m.G(m.L) + m.s * (m.E + m.L + (m.p - 1) * 2 * m.E), 0)
+_WEIGHTS = "G(E) + G(L) + p s (E + L)"
+"""Weights in, normalised weights out; then the gradients."""
 
 
 OPERATIONS = (
@@ -97,16 +74,18 @@ OPERATIONS = (
         },
         core=True,
         reference=gcn_norm,
-        least_work=gcn_work,
+        # Degrees, roots, two products per entry. Backward a product per entry, summed at both ends into the
+        # degrees' gradients; two products and the degree's share per weight.
+        least_work=Formula(_WEIGHTS, "3 L + N + (p - 1) (3 (E + L) + 2 N)"),
         group="normalisation",
     ),
     Operation(
         "edge_weight_norm",
         {"dgl": Call("add_self_loop, EdgeWeightNorm", _dgl_weights, (_ROUNDING, DGL_HALF))},
-        dict.fromkeys(("pyg", "sparse", "torch"), "only DGL has EdgeWeightNorm; see gcn_norm"),
+        elsewhere="only DGL has EdgeWeightNorm; see gcn_norm",
         core=True,
         reference=edge_weight_norm,
-        least_work=edge_weight_work,
+        least_work=Formula(_WEIGHTS, "4 L + 2 N + (p - 1) (4 E + 3 L + 4 N)"),  # degrees at both ends
         group="normalisation",
     ),
     Operation(
@@ -117,10 +96,10 @@ OPERATIONS = (
                 lambda graph, like: torch.pow(graph.out_degrees().to(like).clamp(min=1), -0.5),
             )
         },
-        dict.fromkeys(("pyg", "sparse", "torch"), "only DGL's GraphConv normalises by degree; see gcn_norm"),
+        elsewhere="only DGL's GraphConv normalises by degree; see gcn_norm",
         directions=(FORWARD,),
         reference=degree_norm,
-        least_work=degree_work,
+        least_work=Formula("i min(N + 1, E) + s N", "N"),  # a row pointer or one end of each entry; results
         group="normalisation",
     ),
     Operation(
@@ -140,10 +119,10 @@ OPERATIONS = (
             ),
             "dgl": Call("dgl.add_self_loop", "add_self_loops"),
         },
-        {"torch": "plain PyTorch has no operation that adds self-loops to a CSR matrix"},
         core=True,
         reference=with_self_loops,
-        least_work=self_loops_work,
+        # Weights in and out; backward without loops.
+        least_work=Formula("G(E) + G(L) + s (E + L + (p - 1) 2 E)", "0"),
         group="normalisation",
     ),
 )

@@ -131,7 +131,6 @@ OPERATIONS = (
             },
             {
                 "sparse": "OnDiskDataset stores tensors: see pyg",
-                "torch": "plain PyTorch has no batches of graphs",
                 "dgl": "DGL's data set on disk is GraphBolt's, which has no build for this PyTorch",
             },
             default=False,
@@ -145,10 +144,7 @@ OPERATIONS = (
                 "pyg": Call(f"DataLoader, {workers} workers", limits=(ON_CPU,)),
                 "dgl": Call(f"dgl.dataloading.GraphDataLoader, {workers} workers", limits=(ON_CPU,)),
             },
-            {
-                "sparse": "DataLoader takes edge_index and SparseTensor alike: see pyg",
-                "torch": "plain PyTorch has no batches of graphs",
-            },
+            {"sparse": "DataLoader takes edge_index and SparseTensor alike: see pyg"},
         )
         for workers in (0, 2)
     ),

@@ -1,8 +1,7 @@
 """The rank of each entry among those of its node, by value."""
 
-from ...engine.ground.labels import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import utils
 from ..limits import HALF, Limit
 from ..operation import Call, Operation
@@ -18,14 +17,9 @@ _ROUNDING = Limit(
 
 
 def reference(graph: Graph, values: Tensor) -> Tensor:
-    """Return how many entries of the same source come first: smaller values, then equal ones in order.
+    """Return how many entries of the same source come first: int64 [E].
 
-    Args:
-        graph: its sources are the groups.
-        values: float64 [E].
-
-    Returns:
-        int64 [E].
+    These are those of smaller values, then of equal ones in order.
     """
     source = graph.edge_index[0]
     order = values.argsort(stable=True)
@@ -34,11 +28,6 @@ def reference(graph: Graph, values: Tensor) -> Tensor:
     rank = source.new_empty(len(source))
     rank[order] = source.new_ones(len(source)).cumsum(0) - 1
     return rank - (degree.cumsum(0) - degree)[source]
-
-
-def least_work(m: Symbols) -> Work:
-    """Bytes (2 i + s) E: index, values, ranks. Flops E - R: the fewest comparisons if nothing is unsorted."""
-    return Work((2 * m.i + m.s) * m.E, m.E - m.R)
 
 
 OPERATIONS = (
@@ -55,13 +44,13 @@ OPERATIONS = (
             )
         },
         {
-            "sparse": "torch_scatter and torch_sparse do not sort within groups",
             "torch": "torch.sort has no groups; two stable sorts would do it",
             "dgl": "dgl.sort_csc_by_tag sorts by integer tags and returns a graph, not ranks",
         },
         directions=(FORWARD,),
         reference=reference,
-        least_work=least_work,
+        # Index, values, ranks; the fewest comparisons if nothing is unsorted.
+        least_work=Formula("(2 i + s) E", "E - R"),
         group="scatter",
     ),
 )

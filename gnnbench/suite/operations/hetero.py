@@ -5,9 +5,8 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Layer, Module, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import definitions, dgl, inputs, network, on_dgl, pyg_nn, torch
 from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
@@ -159,34 +158,17 @@ def convolutions(graph: Graph, *tensors: Tensor) -> Tensor:
     return result
 
 
-def convolutions_work(m: Symbols) -> Work:
-    """Bytes i (E + V) + p s (2 N F + Q (2 F F + F)): graph, x, output, parameters, then their gradients.
-
-    Flops p (E F + V F + N F) for sums, divisions and bias, 2 (2 p - 1) (V + N) F F for products; the weights
-    of the nodes themselves can be added up before the product.
-    """
-    return Work(
-        m.i * (m.E + m.V) + m.p * m.s * (2 * m.N * m.F + m.Q * (2 * m.F * m.F + m.F)),
-        m.p * (m.E + m.V + m.N) * m.F + 2 * (2 * m.p - 1) * (m.V + m.N) * m.F * m.F,
-    )
-
-
-def sums_work(m: Symbols) -> Work:
-    """Bytes i (E + V) + p s (R + N) F: the graph, x and sums, then their gradients. Flops p E F."""
-    return Work(m.i * (m.E + m.V) + m.p * m.s * (m.R + m.N) * m.F, m.p * m.E * m.F)
-
-
 def _sums(name: str, text: str, *, multi: bool) -> Operation:
     return Operation(
         name,
         {"dgl": Call(text, make=partial(_update_all, multi=multi), limits=(DGL_HALF,))},
-        dict.fromkeys(("pyg", "sparse", "torch"), "only DGL has update_all; see hetero_conv and spmm_sum"),
+        elsewhere="only DGL has update_all; see hetero_conv and spmm_sum",
         group="layers",
         graphs=("aifb", MAG),
         relational=True,
         reference=spmm.sums,
         linear=True,
-        least_work=sums_work,
+        least_work=Formula("i (E + V) + p s (R + N) F", "p E F"),
     )
 
 
@@ -204,7 +186,11 @@ OPERATIONS = (
         relational=True,
         reference=convolutions,
         reach=1,
-        least_work=convolutions_work,
+        # Graph, x, output, parameters, then gradients. Sums, divisions, bias and products; the weights of
+        # the nodes themselves can be added up before the product.
+        least_work=Formula(
+            "i (E + V) + p s (2 N F + Q (2 F F + F))", "p (E + V + N) F + 2 (2 p - 1) (V + N) F F"
+        ),
     ),
     _sums("hetero_update_all", "update_all(copy_u, sum) on a heterograph", multi=False),
     _sums("hetero_multi_update_all", "multi_update_all(copy_u, sum; sum)", multi=True),

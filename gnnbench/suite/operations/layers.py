@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Module, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import definitions, dgl, inputs, on_sparse, pyg_nn, torch
 from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
@@ -77,11 +76,7 @@ def whole_features(case: Case) -> Tensor:
 def with_values(case: Case, layer: Module, matrices: Iterable[Tensor], vectors: Iterable[Tensor]) -> Module:
     """Give a layer of linear layers its values, device and dtype; return it.
 
-    Args:
-        case: says the device, the dtype and whether parameters need gradients.
-        layer: PyG's or DGL's.
-        matrices: [in, out], in the order of the layer's weights.
-        vectors: in the order of the layer's other parameters.
+    `matrices` [in, out] are in the order of its weights, `vectors` in that of its other parameters.
     """
     layer.to(case.device, case.dtype)
     parameters = list(layer.parameters())
@@ -118,32 +113,6 @@ def linear(_graph: Graph, weight: Tensor, x: Tensor) -> Tensor:
     return x @ weight
 
 
-def linear_work(m: Symbols) -> Work:
-    """Bytes s (N D + p (D F + N F)): x (without gradient), weight and output. Flops p 2 N D F."""
-    return Work(m.s * (m.N * m.D + m.p * (m.D * m.F + m.N * m.F)), m.p * 2 * m.N * m.D * m.F)
-
-
-def sage_work(m: Symbols) -> Work:
-    """Bytes G(E) + p s (2 N F + 2 F F + F): x, output, weights and bias, then their gradients.
-
-    Flops p ((E + R) F + N F) + 2 (R + N) F F: means, bias and two products, one of them for nodes with a
-    neighbour. The backward pass takes twice the products, because both factors need a gradient.
-    """
-    products = 2 * (m.R + m.N) * m.F * m.F
-    flops = m.p * (m.E + m.R + m.N) * m.F + (2 * m.p - 1) * products
-    return Work(m.G(m.E) + m.p * m.s * (2 * m.N + 2 * m.F + 1) * m.F, flops)
-
-
-def gin_work(m: Symbols) -> Work:
-    """Bytes G(E) + p s (2 N F + 2 F F + 2 F + 1): x, output and parameters, then their gradients.
-
-    Flops p (E + 5 N) F + 4 N F F: sums, the scaled x and its addition, two biases, ReLU and two products.
-    Backward twice the products, and 2 N F more for epsilon's gradient.
-    """
-    flops = m.p * (m.E + 5 * m.N) * m.F + (2 * m.p - 1) * 4 * m.N * m.F * m.F + (m.p - 1) * 2 * m.N * m.F
-    return Work(m.G(m.E) + m.p * m.s * ((2 * m.N + 2 * m.F + 2) * m.F + 1), flops)
-
-
 OPERATIONS = (
     Operation(
         "sage_conv",
@@ -155,7 +124,8 @@ OPERATIONS = (
         {"torch": "plain PyTorch has no GraphSAGE layer; its mean over neighbours: see spmm_mean"},
         reference=sage_conv,
         reach=1,
-        least_work=sage_work,
+        # Means, bias and two products, one of them for nodes with a neighbour; both factors need a gradient.
+        least_work=Formula("G(E) + p s (2 N + 2 F + 1) F", "p (E + R + N) F + (2 p - 1) 2 (R + N) F F"),
         group="layers",
     ),
     Operation(
@@ -168,7 +138,11 @@ OPERATIONS = (
         {"torch": "plain PyTorch has no GIN layer; its sum over neighbours: see spmm_sum"},
         reference=gin_conv,
         reach=1,
-        least_work=gin_work,
+        # Sums, the scaled x and its addition, two biases, ReLU and two products; epsilon's gradient.
+        least_work=Formula(
+            "G(E) + p s ((2 N + 2 F + 2) F + 1)",
+            "p (E + 5 N) F + (2 p - 1) 4 N F F + (p - 1) 2 N F",
+        ),
         group="layers",
     ),
     Operation(
@@ -182,7 +156,7 @@ OPERATIONS = (
             "dgl": "GraphConv calls torch.matmul: see torch",
         },
         reference=linear,
-        least_work=linear_work,
+        least_work=Formula("s (N D + p (D F + N F))", "p 2 N D F"),  # x has no gradient
         group="layers",
     ),
 )

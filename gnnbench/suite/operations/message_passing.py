@@ -3,9 +3,8 @@
 from functools import partial
 from typing import Any
 
-from ...engine.ground.labels import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import dgl, on_dgl, pyg_nn, torch
 from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
@@ -73,16 +72,6 @@ def _sums(entries: Tensor, x: Tensor, weight: Tensor) -> Tensor:
     return torch.zeros_like(x).index_add(0, target, messages)
 
 
-def least_work(m: Symbols) -> Work:
-    """Bytes G(E) + p s ((R + N) F + E): x, sums and weights, then their gradients.
-
-    Flops 4 E F: difference, ReLU, product and sum. Backward 6 E F: the weight's gradient is a product and a
-    sum, the difference's a product and ReLU, and the latter is summed at both ends.
-    """
-    flops = (4 + (m.p - 1) * 6) * m.E * m.F
-    return Work(m.G(m.E) + m.p * m.s * ((m.R + m.N) * m.F + m.E), flops)
-
-
 OPERATIONS = (
     Operation(
         "message_passing",
@@ -96,7 +85,9 @@ OPERATIONS = (
         },
         reference=reference,
         reach=1,
-        least_work=least_work,
+        # Difference, ReLU, product, sum. Backward a product and a sum for the weight; a product and ReLU for
+        # the difference, which is summed at both ends.
+        least_work=Formula("G(E) + p s ((R + N) F + E)", "(4 + (p - 1) 6) E F"),
         group="layers",
     ),
 )

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import definitions, on_dgl, torch
 from ..limits import OVERFLOW
 from ..operation import Call, Operation
@@ -179,11 +178,6 @@ def reference(graph: Graph) -> Tensor:
     return torch.cat(found, dim=1).t()
 
 
-def least_work(m: Symbols) -> Work:
-    """Bytes G(E) + E + N + s 2 N: the graph, masks of edges and nodes, both results. Flops 2 * 2 L."""
-    return Work(m.G(m.E) + m.E + m.N + m.s * 2 * m.N, 4 * m.L)
-
-
 _TEXTS = {
     "pyg": "gather, weigh, scatter both columns",
     "sparse": "torch_sparse's SpMM, block-diagonal",
@@ -200,7 +194,7 @@ OPERATIONS = (
         },
         directions=(FORWARD,),
         reference=reference,
-        least_work=least_work,
+        least_work=Formula("G(E) + E + N + s 2 N", "4 L"),  # graph, masks of edges and nodes, results
         group="aggregation",
         simple=True,
     ),

@@ -190,11 +190,11 @@ def sampling(
     reference: Callable[..., Tensor | tuple[Tensor, ...]] = reference,
     **more: Any,
 ) -> Operation:
-    """Return an operation of this group; plain PyTorch has none of them. `more` are other fields of it."""
+    """Return an operation of this group; `more` are other fields of it."""
     return Operation(
         name,
         calls,
-        {"torch": "plain PyTorch draws no parts of graphs", **absent},
+        absent,
         directions=(FORWARD,),
         reference=reference,
         group="sampling",

@@ -108,9 +108,8 @@ def _ranks(graph: Graph, score: Tensor) -> tuple[Tensor, Tensor]:
 def top_k(graph: Graph, weight: Tensor, x: Tensor) -> tuple[Tensor, ...]:
     """Keep each graph's nodes with the largest scores tanh(x w / |w|) (Gao and Ji, ICML 2019).
 
-    Returns:
-        Their features times their scores [m, F]; the edges between them, renumbered [2, e']; the graph of
-        each [m]; their former numbers [m].
+    Their features times their scores [m, F]; the edges between them, renumbered [2, e']; the graph of each
+    [m]; their former numbers [m].
     """
     score = (x @ weight.view(-1) / weight.norm()).tanh()
     order, rank = _ranks(graph, score.detach())
@@ -164,7 +163,6 @@ OPERATIONS = (
         {"pyg": Call("TopKPooling", _top_k, (SCATTER_ADD, _TIES), _pyg_batch, result=_top_k_result)},
         {
             "sparse": _SPARSE,
-            "torch": "plain PyTorch has no pooling of graphs",
             "dgl": "DGL has no layer that keeps a part of the nodes; its topk_nodes: see sort_pool",
         },
         reference=top_k,
@@ -175,7 +173,7 @@ OPERATIONS = (
             "pyg": Call("SortAggregation", make=_sort_pyg, limits=(_TIES,)),
             "dgl": Call("dgl.topk_nodes", _sort_dgl, (_TIES,), _dgl_batch),
         },
-        {"sparse": _SPARSE, "torch": "plain PyTorch has no pooling of graphs"},
+        {"sparse": _SPARSE},
         reference=sort_pool,
     ),
     _operation(

@@ -3,9 +3,8 @@
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Layer, Module, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, torch, torch_geometric
 from ..limits import DGL_HALF, HALF, SCATTER_ADD, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
@@ -99,22 +98,17 @@ def reference(
     return result
 
 
-def least_work(m: Symbols) -> Work:
-    """Bytes i (E + V) + p s (2 N F + B F F + Q B + F F + F): graph, x, output, parameters, then gradients.
-
-    Flops p (E F + V F + N F) for sums, divisions and bias, 2 (2 p - 1) (Q B + V + N) F F for products.
-    """
-    parameters = BASES * m.F * m.F + m.Q * BASES + m.F * m.F + m.F
-    products = 2 * (2 * m.p - 1) * (m.Q * BASES + m.V + m.N) * m.F * m.F
-    return Work(
-        m.i * (m.E + m.V) + m.p * m.s * (2 * m.N * m.F + parameters),
-        m.p * (m.E + m.V + m.N) * m.F + products,
-    )
+_WORK = Formula(
+    # Graph, x, output, parameters, then gradients; sums, divisions and bias, and products.
+    "i (E + V) + p s (2 N F + B F F + Q B + F F + F)",
+    "p (E + V + N) F + 2 (2 p - 1) (Q B + V + N) F F",
+    {"B": f"{BASES}"},
+)
 
 
 _NO_LAYER = "plain PyTorch has no layer for several relations; see conv_cached"
 
-_operation = partial(Operation, graphs=("aifb",), group="layers", least_work=least_work, reach=1)
+_operation = partial(Operation, graphs=("aifb",), group="layers", least_work=_WORK, reach=1)
 
 OPERATIONS = (
     _operation(

@@ -4,12 +4,12 @@ Message e of [E, F] belongs to node index[e], the source of entry e. Entries are
 messages of a node lie apart, as in PyG's data sets, which are sorted by source and aggregated at targets.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import definitions, dgl, on_dgl, torch_scatter, utils
 from ..limits import DGL_HALF, MAX_GRADIENT, SCATTER_ADD, Limit
 from ..operation import Call, Operation
@@ -93,71 +93,51 @@ def products(graph: Graph, messages: Tensor) -> Tensor:
     return reduced(graph, messages.log(), 0, "sum").exp()
 
 
-def message_bytes(m: Symbols) -> int:
-    """Return s (E + N) F for messages and results; with backward, s (R + E) F more for their gradients."""
-    return m.s * m.F * (m.E + m.N + (m.p - 1) * (m.R + m.E))
+MESSAGE_BYTES = "s F (E + N + (p - 1) (R + E))"
+"""Messages and results, then their gradients."""
+_BYTES = f"i E + {MESSAGE_BYTES}"
+SUM, MEAN = "E F", "(E + p R) F"
+"""Flops: the backward pass copies; of a mean each sum is divided, and each gradient."""
 
 
-def sums_work(m: Symbols) -> Work:
-    """Bytes i E + those of messages: index, messages, results. Flops E F; the backward pass copies."""
-    return Work(m.i * m.E + message_bytes(m), m.E * m.F)
+def _call(text: str, run: Callable[..., Tensor], reduce: str, *limits: Limit) -> Call:
+    return Call(f"{text}(..., '{reduce}')", partial(run, reduce=reduce), limits, unsorted_index)
 
 
-def means_work(m: Symbols) -> Work:
-    """Bytes as a sum. Flops (E + R) F: each sum is divided; backward R F: each gradient is."""
-    return Work(sums_work(m).bytes, (m.E + m.p * m.R) * m.F)
-
-
-def products_work(m: Symbols) -> Work:
-    """Bytes as a sum. Flops E F; backward (R + E) F: gradient times product, over each message."""
-    return Work(sums_work(m).bytes, (m.E + (m.p - 1) * (m.R + m.E)) * m.F)
-
-
-_call = partial(Call, build=unsorted_index)
 _operation = partial(Operation, group="scatter")
 
 OPERATIONS = (
     _operation(
         "scatter_sum",
         {
-            "pyg": _call("utils.scatter(..., 'sum')", partial(_pyg, reduce="sum"), (SCATTER_ADD,)),
-            "sparse": _call("torch_scatter.scatter", partial(_sparse, reduce="sum"), (SCATTER_ADD,)),
-            "torch": _call("index_add_", _torch_sum),
+            "pyg": _call("utils.scatter", _pyg, "sum", SCATTER_ADD),
+            "sparse": _call("torch_scatter.scatter", _sparse, "sum", SCATTER_ADD),
+            "torch": Call("index_add_", _torch_sum, build=unsorted_index),
             "dgl": Call("update_all(copy_e, sum)", limits=(DGL_HALF,), make=partial(_dgl, "sum")),
         },
         example=True,
         reference=partial(reduced, end=0, reduce="sum"),
         linear=True,
-        least_work=sums_work,
+        least_work=Formula(_BYTES, SUM),
     ),
     _operation(
         "scatter_mean",
         {
-            "pyg": _call("utils.scatter(..., 'mean')", partial(_pyg, reduce="mean"), (SCATTER_ADD,)),
-            "sparse": _call(
-                "torch_scatter.scatter(..., 'mean')", partial(_sparse, reduce="mean"), (SCATTER_ADD,)
-            ),
-            "torch": _call("scatter_reduce_(..., 'mean')", partial(_torch, reduce="mean"), (SCATTER_ADD,)),
+            "pyg": _call("utils.scatter", _pyg, "mean", SCATTER_ADD),
+            "sparse": _call("torch_scatter.scatter", _sparse, "mean", SCATTER_ADD),
+            "torch": _call("scatter_reduce_", _torch, "mean", SCATTER_ADD),
             "dgl": Call("update_all(copy_e, mean)", limits=(DGL_HALF,), make=partial(_dgl, "mean")),
         },
         reference=partial(reduced, end=0, reduce="mean"),
         linear=True,
-        least_work=means_work,
+        least_work=Formula(_BYTES, MEAN),
     ),
     _operation(
         "scatter_max",
         {
-            "pyg": _call(
-                "utils.scatter(..., 'max')", partial(_pyg, reduce="max"), (SCATTER_ADD, MAX_GRADIENT)
-            ),
-            "sparse": _call(
-                "torch_scatter.scatter(..., 'max')",
-                partial(_sparse, reduce="max"),
-                (_TORCH_SCATTER, MAX_GRADIENT),
-            ),
-            "torch": _call(
-                "scatter_reduce_(..., 'amax')", partial(_torch, reduce="amax"), (SCATTER_ADD, MAX_GRADIENT)
-            ),
+            "pyg": _call("utils.scatter", _pyg, "max", SCATTER_ADD, MAX_GRADIENT),
+            "sparse": _call("torch_scatter.scatter", _sparse, "max", _TORCH_SCATTER, MAX_GRADIENT),
+            "torch": _call("scatter_reduce_", _torch, "amax", SCATTER_ADD, MAX_GRADIENT),
             "dgl": Call(
                 "update_all(copy_e, max)", limits=(MAX_GRADIENT, DGL_HALF), make=partial(_dgl, "max")
             ),
@@ -165,23 +145,19 @@ OPERATIONS = (
         reference=partial(reduced, end=0, reduce="amax"),
         reach=1,
         end=0,
-        least_work=sums_work,
+        least_work=Formula(_BYTES, SUM),
     ),
     _operation(
         "scatter_mul",
         {
-            "pyg": _call("utils.scatter(..., 'mul')", partial(_pyg, reduce="mul"), (SCATTER_ADD,)),
-            "sparse": _call(
-                "torch_scatter.scatter(..., 'mul')",
-                partial(_sparse, reduce="mul"),
-                (_TORCH_SCATTER, _PRODUCT_ROUNDING),
-            ),
-            "torch": _call("scatter_reduce_(..., 'prod')", _torch_product, (SCATTER_ADD,)),
+            "pyg": _call("utils.scatter", _pyg, "mul", SCATTER_ADD),
+            "sparse": _call("torch_scatter.scatter", _sparse, "mul", _TORCH_SCATTER, _PRODUCT_ROUNDING),
+            "torch": Call("scatter_reduce_(..., 'prod')", _torch_product, (SCATTER_ADD,), unsorted_index),
         },
         {"dgl": "DGL reduces by sum, mean, max and min only"},
         reference=products,
         reach=1,
         end=0,
-        least_work=products_work,
+        least_work=Formula(_BYTES, "(E + (p - 1) (R + E)) F"),
     ),
 )

@@ -1,8 +1,7 @@
 """The dot product of the features at both ends of each edge: a sampled dense-dense matrix product."""
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import dgl, inputs, torch
 from ..limits import DGL_HALF, HALF, NO_PRODUCT, Limit
 from ..operation import Call, Operation
@@ -38,15 +37,6 @@ def reference(graph: Graph, x: Tensor, y: Tensor) -> Tensor:
     return torch.einsum("ef,ef->e", x[source], y[target])
 
 
-def least_work(m: Symbols) -> Work:
-    """Bytes G(E) + s (2 R F + E): features in, products out; backward s (2 N F + E): the gradients.
-
-    Flops 2 E F; backward 2 E F per input.
-    """
-    moved = 2 * m.R * m.F + m.E + (m.p - 1) * (2 * m.N * m.F + m.E)
-    return Work(m.G(m.E) + m.s * moved, (2 * m.p - 1) * 2 * m.E * m.F)
-
-
 OPERATIONS = (
     Operation(
         "sddmm",
@@ -66,7 +56,8 @@ OPERATIONS = (
         {"sparse": "torch_sparse has no product of dense matrices at a matrix's entries: see pyg"},
         reference=reference,
         reach=1,
-        least_work=least_work,
+        # Features in, products out; backward the gradients.
+        least_work=Formula("G(E) + s (2 R F + E + (p - 1) (2 N F + E))", "(2 p - 1) 2 E F"),
         group="attention",
     ),
 )

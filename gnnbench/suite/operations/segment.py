@@ -3,11 +3,12 @@
 Message e of [E, F] belongs to the target of entry e. Entries are sorted by target.
 """
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import dgl, torch, torch_scatter, utils
 from ..limits import DGL_HALF, MAX_GRADIENT, SEGMENT_SUM, Limit
 from ..operation import Call, Operation
@@ -53,82 +54,60 @@ def _dgl(lengths: Tensor, messages: Tensor, reduce: str) -> Tensor:
     return dgl.ops.segment_reduce(lengths, messages, reduce)
 
 
-def sums_work(m: Symbols) -> Work:
-    """Bytes as scatter_sum's, with the smaller of lengths and index: i min(N, E). Flops E F."""
-    return Work(m.i * min(m.N, m.E) + scatter.message_bytes(m), m.E * m.F)
+_BYTES = f"i min(N, E) + {scatter.MESSAGE_BYTES}"
+"""With the smaller of lengths and index."""
 
 
-def means_work(m: Symbols) -> Work:
-    """Bytes as a sum. Flops as scatter_mean."""
-    return Work(sums_work(m).bytes, scatter.means_work(m).flops)
+def _call(
+    text: str,
+    run: Callable[..., Tensor],
+    reduce: str,
+    *limits: Limit,
+    build: Any = offsets,
+    result: Any = None,
+) -> Call:
+    return Call(f"{text}(..., '{reduce}')", partial(run, reduce=reduce), limits, build, result)
 
 
-_call = partial(Call, build=offsets)
 _operation = partial(Operation, group="scatter")
+
 
 OPERATIONS = (
     _operation(
         "segment_sum",
         {
-            "pyg": _call("utils.segment(..., 'sum')", partial(_pyg, reduce="sum"), (_SEGMENT_CSR,)),
-            "sparse": _call("torch_scatter.segment_csr", partial(_sparse, reduce="sum"), (_SEGMENT_CSR,)),
-            "torch": _call(
-                "torch.segment_reduce(..., 'sum')", partial(_torch, reduce="sum"), (_SUM_ROUNDING,)
-            ),
-            "dgl": Call(
-                "dgl.ops.segment_reduce", partial(_dgl, reduce="sum"), (SEGMENT_SUM, DGL_HALF), lengths
-            ),
+            "pyg": _call("utils.segment", _pyg, "sum", _SEGMENT_CSR),
+            "sparse": _call("torch_scatter.segment_csr", _sparse, "sum", _SEGMENT_CSR),
+            "torch": _call("torch.segment_reduce", _torch, "sum", _SUM_ROUNDING),
+            "dgl": _call("dgl.ops.segment_reduce", _dgl, "sum", SEGMENT_SUM, DGL_HALF, build=lengths),
         },
         reference=partial(scatter.reduced, end=1, reduce="sum"),
         linear=True,
-        least_work=sums_work,
+        least_work=Formula(_BYTES, scatter.SUM),
     ),
     _operation(
         "segment_mean",
         {
-            "pyg": _call("utils.segment(..., 'mean')", partial(_pyg, reduce="mean"), (_SEGMENT_CSR,)),
-            "sparse": _call(
-                "torch_scatter.segment_csr(..., 'mean')", partial(_sparse, reduce="mean"), (_SEGMENT_CSR,)
-            ),
+            "pyg": _call("utils.segment", _pyg, "mean", _SEGMENT_CSR),
+            "sparse": _call("torch_scatter.segment_csr", _sparse, "mean", _SEGMENT_CSR),
             # Of no messages, the mean would be NaN.
-            "torch": _call("torch.segment_reduce(..., 'mean')", partial(_torch, reduce="mean", initial=0)),
-            "dgl": Call(
-                "dgl.ops.segment_reduce(..., 'mean')",
-                partial(_dgl, reduce="mean"),
-                (SEGMENT_SUM, DGL_HALF),
-                lengths,
-            ),
+            "torch": _call("torch.segment_reduce", partial(_torch, initial=0), "mean"),
+            "dgl": _call("dgl.ops.segment_reduce", _dgl, "mean", SEGMENT_SUM, DGL_HALF, build=lengths),
         },
         reference=partial(scatter.reduced, end=1, reduce="mean"),
         linear=True,
-        least_work=means_work,
+        least_work=Formula(_BYTES, scatter.MEAN),
     ),
     _operation(
         "segment_max",
         {
-            "pyg": _call(
-                "utils.segment(..., 'max')", partial(_pyg, reduce="max"), (_SEGMENT_CSR, MAX_GRADIENT)
-            ),
-            "sparse": _call(
-                "torch_scatter.segment_csr(..., 'max')",
-                partial(_sparse, reduce="max"),
-                (_SEGMENT_CSR, MAX_GRADIENT),
-            ),
-            "torch": _call(
-                "torch.segment_reduce(..., 'max')",
-                partial(_torch, reduce="max"),
-                (MAX_GRADIENT,),
-                result=_without_infinities,
-            ),
-            "dgl": Call(
-                "dgl.ops.segment_reduce(..., 'max')",
-                partial(_dgl, reduce="max"),
-                (MAX_GRADIENT, DGL_HALF),
-                lengths,
-            ),
+            "pyg": _call("utils.segment", _pyg, "max", _SEGMENT_CSR, MAX_GRADIENT),
+            "sparse": _call("torch_scatter.segment_csr", _sparse, "max", _SEGMENT_CSR, MAX_GRADIENT),
+            "torch": _call("torch.segment_reduce", _torch, "max", MAX_GRADIENT, result=_without_infinities),
+            "dgl": _call("dgl.ops.segment_reduce", _dgl, "max", MAX_GRADIENT, DGL_HALF, build=lengths),
         },
         reference=partial(scatter.reduced, end=1, reduce="amax"),
         reach=1,
-        least_work=sums_work,
+        least_work=Formula(_BYTES, scatter.SUM),
     ),
 )

@@ -3,14 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import torch, utils
 from ..operation import Call, Operation
 from .subgraph import drawn
-
-_ABSENT = dict.fromkeys(("sparse", "dgl"), "features are PyTorch tensors there too: see torch")
 
 
 def nodes(graph: Graph) -> Tensor:
@@ -36,20 +33,8 @@ def _reference(rows: Callable[[Graph], Tensor], graph: Graph, x: Tensor) -> Tens
     return x[rows(graph)]
 
 
-def _rows_bytes(m: Symbols) -> int:
-    """2 s n F for n = N // 2 rows in and out; backward s (n + N) F for their gradients in, and x's out."""
-    rows = m.N // 2
-    return m.s * m.F * (2 * rows + (m.p - 1) * (rows + m.N))
-
-
-def mask_work(m: Symbols) -> Work:
-    """Bytes N + those of the rows: the mask has a byte for each node. Flops 0."""
-    return Work(m.N + _rows_bytes(m), 0)
-
-
-def index_work(m: Symbols) -> Work:
-    """Bytes i N // 2 + those of the rows. Flops 0."""
-    return Work(m.i * (m.N // 2) + _rows_bytes(m), 0)
+_ROWS = "s F (2 (N // 2) + (p - 1) (N // 2 + N))"
+"""Bytes of the rows in and out; backward their gradients in, and x's out."""
 
 
 OPERATIONS = (
@@ -59,10 +44,10 @@ OPERATIONS = (
             "pyg": Call("utils.mask_select", lambda mask, x: utils.mask_select(x, 0, mask), build=_mask),
             "torch": Call("x[mask]", lambda mask, x: x[mask], build=_mask),
         },
-        _ABSENT,
+        elsewhere="features are PyTorch tensors there too: see torch",
         reference=partial(_reference, mask),
         linear=True,
-        least_work=mask_work,
+        least_work=Formula(f"N + {_ROWS}", "0"),
         group="structure",
     ),
     Operation(
@@ -73,10 +58,10 @@ OPERATIONS = (
                 "torch.index_select", lambda nodes, x: torch.index_select(x, 0, nodes), build=_nodes
             ),
         },
-        _ABSENT,
+        elsewhere="features are PyTorch tensors there too: see torch",
         reference=partial(_reference, nodes),
         linear=True,
-        least_work=index_work,
+        least_work=Formula(f"i (N // 2) + {_ROWS}", "0"),
         group="structure",
     ),
 )

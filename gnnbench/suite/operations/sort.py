@@ -3,9 +3,8 @@
 from functools import partial
 from typing import Any
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import dgl, torch, torch_geometric, torch_sparse, utils
 from ..limits import KEY_OVERFLOW, SPARSE_TENSOR
 from ..operation import Call, Operation
@@ -47,16 +46,6 @@ def edge_index_sort_by(graph: Graph) -> tuple[Tensor, Tensor]:
     return edges, edges
 
 
-def sort_work(m: Symbols) -> Work:
-    """Bytes 2 i E + G(E) + p s 2 E: the list in, the sorted list out, weights. Flops 0."""
-    return Work(2 * m.i * m.E + m.G(m.E) + m.p * m.s * 2 * m.E, 0)
-
-
-def sort_by_work(m: Symbols) -> Work:
-    """Bytes 5 i E: the list in, the sorted list and the order out. Flops 0."""
-    return Work(5 * m.i * m.E, 0)
-
-
 _operation = partial(Operation, with_pyg_lib=True, group="structure")
 
 OPERATIONS = (
@@ -85,7 +74,7 @@ OPERATIONS = (
             "dgl": "dgl.reorder_graph sorts by one end: see edge_index_sort_by",
         },
         reference=sort_edge_index,
-        least_work=sort_work,
+        least_work=Formula("2 i E + G(E) + p s 2 E", "0"),  # the list in, the sorted list out, weights
     ),
     _operation(
         "edge_index_sort_by",
@@ -116,6 +105,6 @@ OPERATIONS = (
         {"sparse": "a SparseTensor is sorted by both ends: see sort_edge_index"},
         directions=(FORWARD,),
         reference=edge_index_sort_by,
-        least_work=sort_by_work,
+        least_work=Formula("5 i E", "0"),  # the list in, the sorted list and the order out
     ),
 )

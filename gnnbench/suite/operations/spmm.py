@@ -3,9 +3,8 @@
 from functools import partial
 from typing import Any
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Edges, Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import definitions, torch, torch_geometric, torch_scatter, torch_sparse, utils
 from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
@@ -58,24 +57,11 @@ def aggregated(graph: Graph, x: Tensor, reduce: Any) -> Tensor:
 sums, means, maxima = (partial(aggregated, reduce=reduce) for reduce in ("sum", "mean", "amax"))
 
 
-def sums_work(m: Symbols) -> Work:
-    """Bytes G(E) + p s (R + N) F: x and sums, then the gradients of sums and x. Flops p E F."""
-    return Work(m.G(m.E) + m.p * m.s * (m.R + m.N) * m.F, m.p * m.E * m.F)
-
-
-def means_work(m: Symbols) -> Work:
-    """Bytes as a sum. Flops p (E + R) F: each sum is divided."""
-    return Work(sums_work(m).bytes, m.p * (m.E + m.R) * m.F)
-
-
-def maxima_work(m: Symbols) -> Work:
-    """Bytes as a sum. Flops E F comparisons; backward R F additions, one per maximum."""
-    return Work(sums_work(m).bytes, (m.E + (m.p - 1) * m.R) * m.F)
-
-
-def edge_list_work(m: Symbols) -> Work:
-    """Bytes 2 i E + p s (R + N) F: as a sum, with an edge list as the graph. Flops p E F."""
-    return Work(2 * m.i * m.E + m.p * m.s * (m.R + m.N) * m.F, m.p * m.E * m.F)
+_BYTES = "G(E) + p s (R + N) F"
+"""The graph, x and sums, then the gradients of sums and x."""
+sums_work = Formula(_BYTES, "p E F")
+means_work = Formula(_BYTES, "p (E + R) F")  # each sum is divided
+maxima_work = Formula(_BYTES, "(E + (p - 1) R) F")  # comparisons; backward an addition per maximum
 
 
 _operation = partial(Operation, group="aggregation")
@@ -132,7 +118,7 @@ OPERATIONS = (
                 build=_edge_index,
             )
         },
-        dict.fromkeys(("sparse", "torch", "dgl"), "only PyG has EdgeIndex; see spmm_sum"),
+        elsewhere="only PyG has EdgeIndex; see spmm_sum",
         reference=sums,
         linear=True,
         least_work=sums_work,
@@ -148,6 +134,6 @@ OPERATIONS = (
         core=True,
         reference=sums,
         linear=True,
-        least_work=edge_list_work,
+        least_work=Formula("2 i E + p s (R + N) F", "p E F"),  # an edge list as the graph
     ),
 )

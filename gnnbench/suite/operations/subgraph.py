@@ -162,8 +162,7 @@ def bipartite_subgraph(graph: Graph, weight: Tensor) -> Tensor:
 def k_hop_subgraph(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
     """Return the part of the graph from which HOPS or fewer edges lead to a seed.
 
-    Returns:
-        The nodes, ascending [n]; all edges among them, renumbered and sorted [2, m]; the seeds' new numbers.
+    Its nodes, ascending [n]; all edges among them, renumbered and sorted [2, m]; the seeds' new numbers.
     """
     source, target = graph.edge_index
     reached = torch.zeros(graph.num_nodes, dtype=torch.bool)
@@ -245,10 +244,7 @@ OPERATIONS = (
                 result=_k_hop_dgl,
             ),
         },
-        {
-            "sparse": "torch_sparse.sample_adj goes one hop: see subgraph",
-            "torch": "plain PyTorch has no neighbourhoods of nodes",
-        },
+        {"sparse": "torch_sparse.sample_adj goes one hop: see subgraph"},
         directions=(FORWARD,),
         reference=k_hop_subgraph,
         group="structure",

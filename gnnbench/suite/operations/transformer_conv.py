@@ -1,8 +1,7 @@
 """A layer with dot-product attention over neighbours."""
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Module, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import inputs, pyg_nn, torch
 from ..limits import SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
@@ -60,20 +59,6 @@ def _scores(entries: Tensor, key: Tensor, query: Tensor) -> Tensor:
     return (query[target] * key[source]).sum(dim=1) / key.size(1) ** 0.5
 
 
-def least_work(m: Symbols) -> Work:
-    """Bytes G(E) + p s (2 N F + 4 F F + 4 F): x, output and parameters, then gradients of all but one bias.
-
-    Flops of four products with their biases, three of them for nodes with a neighbour: (3 R + N) (2 F F + F);
-    of scores and weighted sums: 4 E F; of scale and softmax: 4 E for each head; of the last addition: N F.
-    Backward twice the products, (2 R + N) F for biases, 8 E F, and 5 E for each head.
-    """
-    rows = 3 * m.R + m.N
-    forward = rows * (2 * m.F + 1) * m.F + 4 * m.E * (m.F + HEADS) + m.N * m.F
-    backward = rows * 4 * m.F * m.F + (2 * m.R + m.N) * m.F + (8 * m.F + 5 * HEADS) * m.E
-    numbers = m.p * (2 * m.N + 4 * m.F + 4) * m.F - (m.p - 1) * m.F
-    return Work(m.G(m.E) + m.s * numbers, forward + (m.p - 1) * backward)
-
-
 OPERATIONS = (
     Operation(
         "transformer_conv",
@@ -89,7 +74,14 @@ OPERATIONS = (
         },
         reference=reference,
         reach=1,
-        least_work=least_work,
+        # Four products with their biases, three of them for nodes with a neighbour; scores and weighted sums;
+        # scale and softmax; the last addition. The bias of the keys has no gradient.
+        least_work=Formula(
+            "G(E) + s (p (2 N + 4 F + 4) F - (p - 1) F)",
+            "(3 R + N) (2 F + 1) F + 4 E (F + H) + N F"
+            " + (p - 1) ((3 R + N) 4 F F + (2 R + N) F + (8 F + 5 H) E)",
+            {"H": f"{HEADS}"},
+        ),
         group="layers",
     ),
 )

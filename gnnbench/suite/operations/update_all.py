@@ -4,19 +4,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ...engine.ground.labels import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Symbols
+from ..least_work import Formula
 from ..libraries import definitions, dgl, on_dgl
 from ..limits import DGL_HALF, MAX_GRADIENT, Limit
 from ..operation import Call, Operation
 from ..platforms import Kernel
 from . import spmm
 
-_ABSENT = dict.fromkeys(
-    ("pyg", "sparse", "torch"),
-    "only DGL has update_all; see spmm_sum, spmm_mean and spmm_max",
-)
+_ELSEWHERE = "only DGL has update_all; see spmm_sum, spmm_mean and spmm_max"
 
 
 def _dgl(reduce_name: str, *, weighted: bool = False) -> Kernel:
@@ -40,15 +36,10 @@ def weighted_sums(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
     return definitions.aggregate(graph.edge_index, weight, x)
 
 
-def weighted_sums_work(m: Symbols) -> Work:
-    """Bytes of a sum + p s E: weights, then their gradients. Flops 2 E F; backward 2 E F per input."""
-    return Work(spmm.sums_work(m).bytes + m.p * m.s * m.E, (2 * m.p - 1) * 2 * m.E * m.F)
-
-
 def _operation(name: str, kernel: Callable[[], Kernel], *limits: Limit, **more: Any) -> Operation:
     message, _, reduce = name.rpartition("_")
     calls = {"dgl": Call(f"update_all({message}, {reduce})", make=kernel, limits=(DGL_HALF, *limits))}
-    return Operation(f"update_all_{name}", calls, _ABSENT, group="aggregation", **more)
+    return Operation(f"update_all_{name}", calls, elsewhere=_ELSEWHERE, group="aggregation", **more)
 
 
 OPERATIONS = (
@@ -76,6 +67,6 @@ OPERATIONS = (
         partial(_dgl, "sum", weighted=True),
         reference=weighted_sums,
         reach=1,
-        least_work=weighted_sums_work,
+        least_work=Formula("G(E) + p s ((R + N) F + E)", "(2 p - 1) 2 E F"),
     ),
 )

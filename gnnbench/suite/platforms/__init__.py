@@ -51,6 +51,8 @@ PLATFORMS: Mapping[str, Platform] = {
     )
 }
 
+COMPARED = tuple(name for name in PLATFORMS if name not in ("compiled", "pyg_lib"))
+"""Each operation has a call on these, or says why not; the others are PyG once more."""
 
 Result = Callable[..., "Tensor | tuple[Tensor, ...]"]
 """Takes the output and the inputs of `run`; returns a tensor or several, in the form of the reference's."""
