@@ -4,6 +4,8 @@ It adds two things to an epoch that classifies nodes: pairs are drawn and compar
 PyG runs in Python and NumPy, and each edge and pair gathers two rows of embeddings.
 """
 
+from functools import partial
+
 import pytest
 
 
@@ -12,4 +14,4 @@ def test_link(case, measure):
     """Pairs are drawn in each call, the same each time; embeddings have 64 columns."""
     from gnnbench.suite.operations import epoch_link
 
-    measure(*epoch_link.prepare(case), result=epoch_link.checked(case))
+    measure(*epoch_link.prepare(case), result=partial(epoch_link.checked, case))

@@ -4,6 +4,8 @@ A batch has up to 512 ends whose neighbours are drawn at two hops, so it costs s
 nodes, and it has code of its own: pairs are drawn, ends are made unique and numbered anew.
 """
 
+from functools import partial
+
 import pytest
 
 
@@ -15,4 +17,4 @@ def test_batches(case, measure):
     from gnnbench.suite.operations.neighbor_loader import take
 
     with loading(case) as running:
-        measure(take, running, result=checked(case))
+        measure(take, running, result=partial(checked, case))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,6 +17,7 @@ from .view import View, view_of
 
 Upstream = Mapping[str, Tensor]
 """Gradients of an output's parts, by place."""
+Check = Callable[[Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True)
@@ -29,81 +30,69 @@ class Expected:
     """Of the arguments that need one; None: not computed."""
 
 
+class Asked(NamedTuple):
+    """What a reference is computed of."""
+
+    reference: Reference
+    view: View
+    arguments: Sequence[Any]
+    upstream: Upstream | None = None
+    """None: `gradient_for` the first output."""
+
+    def equals(self, other: "Asked", *, differentiate: bool) -> bool:
+        """Return whether the results are the same; without gradients, `upstream` does not matter."""
+        same = self.reference is other.reference and self.view is other.view
+        same = same and _equal(self.arguments, other.arguments)
+        return same and (not differentiate or _equal(self.upstream, other.upstream))
+
+
 class KeptReference:
-    """The last reference that was computed, with its arguments.
+    """The last reference that was computed.
 
     Platforms get equal inputs, so that one reference serves all. Only the last one is kept: a large graph's
     takes hundreds of megabytes.
     """
 
     def __init__(self) -> None:
-        self._reference: Reference | None = None
-        self._view: View | None = None
-        self._view_of: tuple[object, ...] = ()
-        self._viewed: View | None = None
-        self._arguments: Sequence[Any] = []
-        self._upstream: Upstream | None = None
-        self._expected: Expected | None = None
+        self._view: tuple[object, View] | None = None
+        self._last: tuple[Asked, Expected] | None = None
 
     def view(self, graph: Graph, width: int, operation: Operation | None) -> View:
         """Return how an operation is checked on a graph; the same view as before where it is the same."""
-        how = operation and (operation.linear, operation.reach, operation.end)
-        wanted = (graph, width, how)
-        if self._view is None or wanted != self._view_of:
-            self._view, self._view_of = view_of(graph, width, operation), wanted
-        return self._view
+        how = graph, width, operation and (operation.linear, operation.reach, operation.end)
+        if self._view is None or how != self._view[0]:
+            self._view = how, view_of(graph, width, operation)
+        return self._view[1]
 
-    def of(
-        self,
-        reference: Reference,
-        view: View,
-        arguments: Sequence[Any],
-        upstream: Upstream | None,
-        *,
-        differentiate: bool,
-        check: Callable[[Mapping[str, Any]], None] = lambda _: None,
-    ) -> Expected:
-        """Return the results for these arguments, computed now if they are others than before.
-
-        `upstream` has gradients of the outputs, as the view has them; None: `gradient_for` the first. `check`
-        gets the outputs before gradients are made of them; what it raises, `of` raises.
-        """
-        kept = self._expected
-        if (
-            kept is None
-            or reference is not self._reference
-            or view is not self._viewed
-            or not _equal(arguments, self._arguments)
-            or (differentiate and (kept.gradients is None or not _equal(upstream, self._upstream)))
-        ):
-            self._expected = None  # frees it before the next is made
-            kept = compute(reference, view, arguments, upstream, differentiate=differentiate, check=check)
-            self._reference, self._viewed, self._arguments = reference, view, arguments
-            self._upstream, self._expected = upstream, kept
-        else:
-            check(kept.outputs)
-        return kept
+    def of(self, asked: Asked, *, differentiate: bool, check: Check = lambda _: None) -> Expected:
+        """Return the results, computed now if they are others than before; see `compute`."""
+        if self._last:
+            last, expected = self._last
+            is_enough = expected.gradients is not None or not differentiate
+            if is_enough and asked.equals(last, differentiate=differentiate):
+                check(expected.outputs)
+                return expected
+        self._last = last = expected = None  # type: ignore[assignment] # frees them before the next is made
+        expected = compute(asked, differentiate=differentiate, check=check)
+        self._last = asked, expected
+        return expected
 
 
-def compute(
-    reference: Reference,
-    view: View,
-    arguments: Sequence[Any],
-    upstream: Upstream | None,
-    *,
-    differentiate: bool,
-    check: Callable[[Mapping[str, Any]], None] = lambda _: None,
-) -> Expected:
-    """Return the reference's results, as `KeptReference.of` does."""
+def compute(asked: Asked, *, differentiate: bool, check: Check = lambda _: None) -> Expected:
+    """Return the reference's results.
+
+    `check` gets the outputs before gradients are made of them; what it raises, this raises.
+    """
     with torch.set_grad_enabled(differentiate):
-        outputs = opened(parts(reference(view.graph, *arguments)))
+        outputs = opened(parts(asked.reference(asked.view.graph, *asked.arguments)))
     check(outputs)
     gradients = None
     if differentiate:
+        upstream = asked.upstream or {}
         places = list(upstream or [""])
         if not outputs.keys() >= {*places}:
             places = differentiable(outputs)[: len(places)]
-        given = list(upstream.values()) if upstream else [None]
+        given: list[Tensor | None] = [*upstream.values()] or [None]
         starts, ends = [], []
         for place, gradient in zip(places, given, strict=False):
             entries, values = stored(outputs[place])
@@ -113,7 +102,7 @@ def compute(
             )
         if len(starts) < len(given) or not all(one.requires_grad for one in starts):
             raise UncomparableError("the output needs no gradient, and that of the kernel does")
-        wanted = [one for one in numbers(arguments) if one.requires_grad]
+        wanted = [one for one in numbers(asked.arguments) if one.requires_grad]
         gradients = torch.autograd.grad(starts, wanted, ends, materialize_grads=True)
     kept = {place: one.detach() if isinstance(one, Tensor) else one for place, one in outputs.items()}
     return Expected(kept, gradients)

@@ -16,9 +16,12 @@ matrix product takes 2 N A B; a comparison, a root and an exponential take one e
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from ..engine.ground.labels import Work
+from .spec import AUTOCAST, FORWARD_BACKWARD, Spec
+
+FLOAT_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, AUTOCAST: 4, "float64": 8}
 
 _PRODUCT = re.compile(r"(?<=[\w)]) (?=[\w(])")
 """The space between two factors."""
@@ -60,6 +63,25 @@ class Symbols:
     """Bytes of a training node's index and labels."""
     p: int
     """Passes: 1, or 2 with the backward pass."""
+
+    @classmethod
+    def of(cls, spec: Spec, layers: tuple[tuple[int, int], ...], *, multi_label: bool, **counts: int) -> Self:
+        """Return the letters of a spec, with the counts N, E, R, Q, V and T."""
+        classes = layers[-1][1]
+        return cls(
+            **counts,
+            L=counts["E"] + counts["N"],
+            D=layers[0][0],
+            F=spec.hidden,
+            C=classes,
+            layers=layers,
+            P=sum(A * B + B for A, B in layers),
+            s=FLOAT_BYTES[spec.dtype],
+            i=8 if spec.index_dtype == "int64" else 4,
+            # Node numbers and classes are int64 whatever the index dtype; a task's label is a bool.
+            y=8 + (classes if multi_label else 8),
+            p=2 if spec.direction == FORWARD_BACKWARD else 1,
+        )
 
     def G(self, entries: int) -> int:  # noqa: N802 - a letter like the others
         """Bytes of a graph: i (min(N + 1, entries) + entries)."""

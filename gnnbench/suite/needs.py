@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ..engine.ground import units
 from . import operations
 from .graphs import capacity
-from .least_work import Symbols
-from .spec import AUTOCAST, BACKWARD, FORWARD_BACKWARD, TRAIN
+from .least_work import FLOAT_BYTES, Symbols
+from .spec import BACKWARD, TRAIN
 
 if TYPE_CHECKING:
     from .graphs.catalog import DatasetName
@@ -27,32 +27,14 @@ _MESSAGES = 2
 """Rows [E + N, width] that PyG's layers on edge_index keep for the backward pass."""
 _ACTIVATIONS = 10
 """Arrays of the size of each layer's output that training and its float64 reference hold, in float32."""
-_FLOAT_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, AUTOCAST: 4, "float64": 8}
-_INDEX_BYTES = {"int64": 8, "int32": 4}
 
 
 def symbols(spec: "Spec", name: "DatasetName") -> Symbols:
     """Return upper bounds of the letters of least work, from the published or random graph's counts."""
-    dataset, nodes, entries, hidden = name.dataset, name.nodes, 2 * name.pairs, spec.hidden
-    layers = tuple(pairwise((dataset.features, hidden, hidden, dataset.classes)))
-    return Symbols(
-        N=nodes,
-        E=entries,
-        L=entries + nodes,
-        R=nodes,
-        Q=max(1, len(name.relations)),
-        V=min(entries, nodes * max(1, len(name.relations))),
-        T=nodes,
-        D=dataset.features,
-        F=hidden,
-        C=dataset.classes,
-        layers=layers,
-        P=sum(A * B + B for A, B in layers),
-        s=_FLOAT_BYTES[spec.dtype],
-        i=_INDEX_BYTES[spec.index_dtype],
-        y=8 + (dataset.classes if dataset.multi_label else 8),
-        p=2 if spec.direction == FORWARD_BACKWARD else 1,
-    )
+    dataset, nodes, entries, relations = name.dataset, name.nodes, 2 * name.pairs, max(1, len(name.relations))
+    layers = tuple(pairwise((dataset.features, spec.hidden, spec.hidden, dataset.classes)))
+    counts = {"N": nodes, "E": entries, "R": nodes, "Q": relations, "V": min(entries, nodes * relations)}
+    return Symbols.of(spec, layers, multi_label=dataset.multi_label, T=nodes, **counts)
 
 
 def call_bytes(spec: "Spec", name: "DatasetName") -> int | None:
@@ -69,7 +51,7 @@ def call_bytes(spec: "Spec", name: "DatasetName") -> int | None:
     needed = _OF_INDICES * indices + _OF_VALUES * (least - indices)
     if spec.direction in (TRAIN, BACKWARD):
         needed += (
-            _ACTIVATIONS * _FLOAT_BYTES["float32"] * letters.N * sum(width for _, width in letters.layers)
+            _ACTIVATIONS * FLOAT_BYTES["float32"] * letters.N * sum(width for _, width in letters.layers)
         )
     widths = sum(width for _, width in letters.layers) if operation.group == "training" else spec.hidden
     if spec.platform == "pyg" and operation.group in ("layers", "training"):

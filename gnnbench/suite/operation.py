@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .least_work import Formula
 from .limits import HALF, HALF_TRAINING, NO_PRODUCT, Limit
 from .platforms import COMPARED, Kernel, Result, load
-from .spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP
+from .spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -17,6 +18,18 @@ if TYPE_CHECKING:
     from .least_work import Symbols
     from .spec import Spec
 
+# What the modules of `operations/` are made of.
+__all__ = [
+    "BACKWARD",
+    "FORWARD",
+    "FORWARD_BACKWARD",
+    "STEP",
+    "TRAIN",
+    "Call",
+    "Formula",
+    "Kernel",
+    "Operation",
+]
 
 _OTHER = "other"
 """The group of a suite's own operations."""

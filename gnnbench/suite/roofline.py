@@ -20,7 +20,7 @@ from .case import Case
 from .graphs.capacity import memory_free
 from .least_work import Symbols
 from .operations import OPERATIONS
-from .spec import AUTOCAST, FORWARD_BACKWARD
+from .spec import AUTOCAST
 
 FORMAT_VERSION = 1
 # 1: rates by dtype.
@@ -51,31 +51,20 @@ def least(case: Case) -> Work | None:
 
 
 def _symbols(case: Case) -> Symbols:
-    graph, spec = case.graph, case.spec
-    widths = gcn.widths(graph, spec.hidden)
-    layers = tuple(pairwise(widths))
-    relations = max(1, len(graph.relations))
-    ends = graph.edge_index[1]
+    graph = case.graph
+    relations, ends = max(1, len(graph.relations)), graph.edge_index[1]
     if graph.edge_type is not None:
         ends = ends * relations + graph.edge_type
-    return Symbols(
+    return Symbols.of(
+        case.spec,
+        tuple(pairwise(gcn.widths(graph, case.spec.hidden))),
+        multi_label=graph.y.is_floating_point(),
         N=graph.num_nodes,
         E=graph.num_edges,
-        L=graph.num_edges + graph.num_nodes,
         R=int(graph.edge_index[0].bincount().count_nonzero()),
         Q=relations,
         V=int(ends.bincount().count_nonzero()),
         T=int(graph.train_mask.sum()),
-        D=widths[0],
-        F=spec.hidden,
-        C=widths[-1],
-        layers=layers,
-        P=sum(A * B + B for A, B in layers),
-        s=case.dtype.itemsize,
-        i=case.index_dtype.itemsize,
-        # Node numbers and classes are int64 whatever the index dtype; a task's label is a bool.
-        y=8 + (graph.num_classes if graph.y.is_floating_point() else 8),
-        p=2 if spec.direction == FORWARD_BACKWARD else 1,
     )
 
 

@@ -15,7 +15,7 @@ from .accuracy import MismatchError, agree, check_type, compare, compare_network
 from .backward import differentiated, is_single, parts_of, tied
 from .case import Case
 from .definitions import Reference, adam_step
-from .kept_reference import KeptReference, compute, numbers, opened, stored
+from .kept_reference import Asked, KeptReference, compute, numbers, opened, stored
 from .network import Layer
 from .platforms import PlatformModule, Result
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
@@ -78,8 +78,9 @@ def verify(
             why = "; the call draws random numbers: seed them in it, and in the reference" if drawn else ""
             raise MismatchError(f"{error}{why}") from None
 
+    asked = Asked(reference, view, arguments, upstream)
     try:
-        expected = kept.of(reference, view, arguments, upstream, differentiate=differentiate, check=check)
+        expected = kept.of(asked, differentiate=differentiate, check=check)
     except UncomparableError as error:
         raise MismatchError(f"{case.spec.id}: of the reference, {error}") from None
     if expected.gradients is not None and differentiate:
@@ -87,7 +88,7 @@ def verify(
         terms = [_gradient_terms(one, expected.outputs, gradients) for one in before] if upstream else []
 
         def again() -> tuple[Tensor, ...]:
-            made = compute(reference, view, arguments, upstream, differentiate=True).gradients
+            made = compute(asked, differentiate=True).gradients
             assert made is not None
             return made
 

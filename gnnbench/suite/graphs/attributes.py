@@ -3,10 +3,9 @@
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .catalog import ATTRIBUTES_CLASSES, ATTRIBUTES_WIDTH
-from .stream import Stream
+from .stream import Floats, Ints, Stream
 
 _ROWS_AT_ONCE = 1 << 16
 _BYTES = np.uint64(0x00FF00FF00FF00FF)
@@ -20,7 +19,7 @@ _FLIPPED = 0.1
 """Fraction of a node's tasks (multi-label) whose label differs from its community's."""
 
 
-def labels(stream: Stream, nodes: int, classes: int) -> NDArray[np.int64]:
+def labels(stream: Stream, nodes: int, classes: int) -> Ints:
     """Return classes with sizes proportional to 1/2, 1/3, 1/4, ...: int64 [nodes].
 
     The class sizes of Cora and ogbn-arxiv are roughly like this.
@@ -30,7 +29,7 @@ def labels(stream: Stream, nodes: int, classes: int) -> NDArray[np.int64]:
     return np.searchsorted(shares, position, side="right")[stream.permutation(nodes)]
 
 
-def tasks(stream: Stream, community: NDArray[np.int64], count: int) -> NDArray[np.float32]:
+def tasks(stream: Stream, community: Ints, count: int) -> Floats:
     """Return 0 or 1 for each node and task, mostly equal within a community: float32 [N, count]."""
     communities = int(community.max()) + 1
     typical = stream.chance(0.5, communities * count).reshape(communities, count)
@@ -38,9 +37,7 @@ def tasks(stream: Stream, community: NDArray[np.int64], count: int) -> NDArray[n
     return (typical[community] ^ flipped).astype(np.float32)
 
 
-def bag_of_words(
-    stream: Stream, label: NDArray[np.int64], classes: int, vocabulary: int, words: int
-) -> NDArray[np.float32]:
+def bag_of_words(stream: Stream, label: Ints, classes: int, vocabulary: int, words: int) -> Floats:
     """Return rows that sum to 1, with equal weights for a node's words: float32 [N, vocabulary].
 
     A word comes from the class's own part of the vocabulary, or from all of it. In the latter case, low
@@ -62,7 +59,7 @@ def bag_of_words(
     return x
 
 
-def dense(stream: Stream, label: NDArray[np.int64], classes: int, width: int) -> NDArray[np.float32]:
+def dense(stream: Stream, label: Ints, classes: int, width: int) -> Floats:
     """Return a centre per class plus noise: float32 [N, width].
 
     Both are sums of four uniform bytes. Values are integers times a power of two, with mean 0 and standard
@@ -76,7 +73,7 @@ def dense(stream: Stream, label: NDArray[np.int64], classes: int, width: int) ->
     return x
 
 
-def _bells(stream: Stream, rows: int, width: int) -> NDArray[np.float32]:
+def _bells(stream: Stream, rows: int, width: int) -> Floats:
     """Approximately normal numbers, two from each 64 random bits: float32 [rows, width]."""
     half = (width + 1) // 2
     bits = stream.raw(rows * half).reshape(rows, half)
@@ -91,15 +88,13 @@ def _bells(stream: Stream, rows: int, width: int) -> NDArray[np.float32]:
     return x[:, :width]
 
 
-def split(stream: Stream, nodes: int, sizes: tuple[int, int, int]) -> list[NDArray[np.int64]]:
+def split(stream: Stream, nodes: int, sizes: tuple[int, int, int]) -> list[Ints]:
     """Return a random split into nodes to train, validate and test on: int64 [sizes[i]] each."""
     order = stream.permutation(nodes)
     return [order[start:end] for start, end in pairwise((0, *np.cumsum(sizes)))]
 
 
-def balanced_split(
-    stream: Stream, label: NDArray[np.int64], classes: int, sizes: tuple[int, int, int]
-) -> list[NDArray[np.int64]]:
+def balanced_split(stream: Stream, label: Ints, classes: int, sizes: tuple[int, int, int]) -> list[Ints]:
     """Return a split with equally many training nodes per class (Planetoid's "public" split).
 
     Each class gets `sizes[0] // classes` training nodes, or all that it has. `label` is int64 [N]; the
@@ -114,11 +109,7 @@ def balanced_split(
     return [by_class[chosen], val, test]
 
 
-def made_up(
-    nodes: int,
-) -> tuple[
-    NDArray[np.float32], NDArray[np.int64], int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
-]:
+def made_up(nodes: int) -> tuple[Floats, Ints, int, Ints, Ints, Ints]:
     """Return synthetic attributes for a graph without any; they depend on the number of nodes only.
 
     They are features, float32 [nodes, 128]; labels, int64 [nodes], which depend on the features but not on

@@ -10,13 +10,13 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import attributes
 from .catalog import Dataset
 from .graph import Graph
 from .locate import ENTITIES_FILES
 from .relation import NODE, Relation
+from .stream import Ints
 
 
 def read(dataset: Dataset, folder: Path) -> Graph:
@@ -50,7 +50,7 @@ def read(dataset: Dataset, folder: Path) -> Graph:
     )
 
 
-def _triples(file: Path) -> tuple[dict[str, int], NDArray[np.int64], tuple[Relation, ...]]:
+def _triples(file: Path) -> tuple[dict[str, int], Ints, tuple[Relation, ...]]:
     """Return the nodes' numbers; sources, positions of relations and targets, int64 [3, M]; relations."""
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         triples = [

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ...engine.ground.errors import UsageError
 from .relation import NODE, Relation, reverses
+from .stream import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,20 +56,20 @@ class Graph:
     def build(
         cls,
         name: str,
-        source: NDArray[np.int64],
-        target: NDArray[np.int64],
-        x: NDArray[np.float32],
-        y: NDArray[np.int64] | NDArray[np.float32],
+        source: Ints,
+        target: Ints,
+        x: Floats,
+        y: Ints | Floats,
         num_classes: int,
-        train: NDArray[np.int64],
-        val: NDArray[np.int64],
-        test: NDArray[np.int64],
+        train: Ints,
+        val: Ints,
+        test: Ints,
         *,
         synthetic: bool,
-        edge_type: NDArray[np.int64] | None = None,
+        edge_type: Ints | None = None,
         relations: tuple[Relation, ...] = (),
         type_sizes: Mapping[str, int] | None = None,
-        sizes: NDArray[np.int64] | None = None,
+        sizes: Ints | None = None,
     ) -> "Graph":
         """Make a graph from listed edges, in any order and direction: source and target int64 [M].
 
@@ -177,12 +178,12 @@ class Graph:
 
 
 def _entries(
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
+    source: Ints,
+    target: Ints,
     num_nodes: int,
-    edge_type: NDArray[np.int64] | None,
+    edge_type: Ints | None,
     reverse: Sequence[int],
-) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+) -> tuple[Ints, Ints | None]:
     """Return each edge once in both directions, without loops, by target then source: int64 [2, E].
 
     With types there is one for each relation of two nodes, sorted by relation, and the relations are returned
@@ -210,7 +211,7 @@ def _node_type(sizes: Mapping[str, int] | None) -> Tensor | None:
     return torch.arange(len(sizes)).repeat_interleave(torch.tensor(list(sizes.values())))
 
 
-def _mask(nodes: NDArray[np.int64], num_nodes: int) -> Tensor:
+def _mask(nodes: Ints, num_nodes: int) -> Tensor:
     mask = torch.zeros(num_nodes, dtype=torch.bool)
     mask[_tensor(nodes)] = True
     return mask

@@ -7,7 +7,7 @@ edges on any machine.
 import numpy as np
 from numpy.typing import NDArray
 
-from .stream import Stream
+from .stream import Ints, Stream
 
 # Quantiles of Cora's degrees: (thousandths of the nodes, degree in hundredths).
 _CORA_DEGREES = (
@@ -21,7 +21,7 @@ _BILLION = 1_000_000_000
 _ROUNDS = 8
 
 
-def citation_degrees(nodes: int, total: int, largest: float) -> NDArray[np.int64]:
+def citation_degrees(nodes: int, total: int, largest: float) -> Ints:
     """Return ascending degrees like Cora's, scaled to the mean, with a Pareto tail up to about `largest`."""
     below, degree = np.array(_CORA_DEGREES).T * np.array([[_BILLION // 1000], [_FINE]])
     stand = (2 * np.arange(nodes, dtype=np.int64) + 1) * (_BILLION // 2) // nodes
@@ -35,7 +35,7 @@ def citation_degrees(nodes: int, total: int, largest: float) -> NDArray[np.int64
     return _rounded(np.minimum(weight, largest / mean * (_CORA_MEAN * _FINE)), total)
 
 
-def power_law_degrees(nodes: int, total: int) -> NDArray[np.int64]:
+def power_law_degrees(nodes: int, total: int) -> Ints:
     """Return descending degrees with a sum of `total`, of which 1 / k**2 are larger than k: int64 [nodes].
 
     The k-th largest is proportional to 1 / sqrt(k), as in Barabasi and Albert's graphs (Science 1999).
@@ -43,19 +43,17 @@ def power_law_degrees(nodes: int, total: int) -> NDArray[np.int64]:
     return _rounded(_BILLION / np.sqrt(np.arange(1, nodes + 1, dtype=np.float64)), total)
 
 
-def _rounded(weight: NDArray[np.float64], total: int) -> NDArray[np.int64]:
+def _rounded(weight: NDArray[np.float64], total: int) -> Ints:
     """Return integers proportional to the weights, with a sum of `total`."""
     # Rounding the running sum, not each degree, keeps the total exact. Weights become integers first,
     # because integer sums do not depend on the order.
     running = np.cumsum(weight.astype(np.int64)).astype(np.float64)
-    upto: NDArray[np.int64] = (running * (total / running[-1])).astype(np.int64)
+    upto: Ints = (running * (total / running[-1])).astype(np.int64)
     upto[-1] = total
     return np.diff(upto, prepend=0)
 
 
-def match(
-    stream: Stream, degrees: NDArray[np.int64], label: NDArray[np.int64], classes: int, inside: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def match(stream: Stream, degrees: Ints, label: Ints, classes: int, inside: float) -> tuple[Ints, Ints]:
     """Pair stubs into simple edges, a part `inside` of them within a class: two int64 [sum(degrees) / 2]."""
     nodes = len(degrees)
     stubs = np.repeat(np.arange(nodes), degrees)
@@ -77,9 +75,7 @@ def match(
     return edges // nodes, edges % nodes
 
 
-def match_between(
-    stream: Stream, degrees: NDArray[np.int64], others: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def match_between(stream: Stream, degrees: Ints, others: Ints) -> tuple[Ints, Ints]:
     """Pair the stubs of two types of nodes into simple edges: two int64 [sum(degrees)].
 
     `degrees` and `others` are those of the two types, with equal sums. The nodes of each are numbered from 0.
@@ -100,13 +96,11 @@ def match_between(
     return edges // nodes, edges % nodes
 
 
-def _keys(one: NDArray[np.int64], other: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
+def _keys(one: Ints, other: Ints, nodes: int) -> Ints:
     return np.minimum(one, other) * nodes + np.maximum(one, other)
 
 
-def _accept(
-    edges: NDArray[np.int64], proposed: NDArray[np.int64], nodes: int | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _accept(edges: Ints, proposed: Ints, nodes: int | None = None) -> tuple[Ints, Ints]:
     """Add proposed keys that are new; return all edges, sorted, and the rejected keys.
 
     With `nodes`, both ends are of one type, and loops are rejected.

@@ -6,12 +6,11 @@ which are atoms without hydrogen, 23.16 on average (documentation of dgl.data.ZI
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import attributes
 from .catalog import DatasetName
 from .graph import Graph
-from .stream import Stream
+from .stream import Ints, Stream
 
 SEED = 20261124
 _FEWEST = 9
@@ -55,7 +54,7 @@ def generate(name: DatasetName, seed: int = SEED) -> Graph:
     )
 
 
-def _sizes(stream: Stream, count: int, nodes: int) -> NDArray[np.int64]:
+def _sizes(stream: Stream, count: int, nodes: int) -> Ints:
     """Return numbers of atoms, which add up to `nodes`: int64 [count]."""
     most = 28
     draws = stream.below(most + 1, 4 * count).reshape(count, 4).sum(axis=1)
@@ -66,7 +65,7 @@ def _sizes(stream: Stream, count: int, nodes: int) -> NDArray[np.int64]:
     return sizes
 
 
-def _bonds(stream: Stream, atom: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _bonds(stream: Stream, atom: Ints) -> tuple[Ints, Ints]:
     """Return the bonds of chains with branches, for each atom but a molecule's first: two int64 arrays.
 
     `atom` has each atom's position in its molecule.
@@ -78,9 +77,7 @@ def _bonds(stream: Stream, atom: NDArray[np.int64]) -> tuple[NDArray[np.int64], 
     return follower - 1 - branch[follower], follower
 
 
-def _rings(
-    stream: Stream, atom: NDArray[np.int64], degree: NDArray[np.int64], count: int
-) -> NDArray[np.int64]:
+def _rings(stream: Stream, atom: Ints, degree: Ints, count: int) -> Ints:
     """Return the last atoms of `count` rings, or of as many as fit: int64.
 
     A bond of the last atom with the fifth before it closes a ring. They are drawn at random; both have at

@@ -14,7 +14,7 @@ from ...engine.ground.packages import hidden
 from . import attributes
 from .catalog import Dataset
 from .graph import Graph
-from .stream import Stream
+from .stream import Floats, Ints, Stream
 
 _PAPERS = "paper"
 
@@ -60,9 +60,7 @@ def _table(folder: Path, name: str) -> NDArray[np.float64]:
     return np.loadtxt(files[0], delimiter=",", ndmin=2)
 
 
-def _typed(
-    dataset: Dataset, graph: Mapping[str, Any]
-) -> tuple[NDArray[np.int64], NDArray[np.float32], dict[str, Any]]:
+def _typed(dataset: Dataset, graph: Mapping[str, Any]) -> tuple[Ints, Floats, dict[str, Any]]:
     """Return edges and features of all types of nodes, and the types for `Graph.build`.
 
     Papers, which come first, have features; others get random ones, and class 0.
@@ -83,9 +81,7 @@ def _typed(
     return np.concatenate(edges, axis=1), np.concatenate((x, made_up)), types
 
 
-def _molecules(
-    graphs: Sequence[Mapping[str, Any]],
-) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
+def _molecules(graphs: Sequence[Mapping[str, Any]]) -> tuple[Ints, Floats, Ints]:
     """Return edges and features of the nodes of all graphs, and the graphs' numbers of nodes."""
     sizes = np.array([graph["num_nodes"] for graph in graphs], dtype=np.int64)
     edges = [
@@ -96,7 +92,7 @@ def _molecules(
     return np.concatenate(edges, axis=1), x, sizes
 
 
-def _shifted(ends: NDArray[np.int64], sizes: Sequence[int], first: Sequence[int]) -> NDArray[np.int64]:
+def _shifted(ends: Ints, sizes: Sequence[int], first: Sequence[int]) -> Ints:
     """Return edges between parts of a graph with the graph's node numbers: int64 [2, M]."""
     for nodes, size in zip(ends, sizes, strict=True):
         if ((nodes < 0) | (nodes >= size)).any():
@@ -104,9 +100,7 @@ def _shifted(ends: NDArray[np.int64], sizes: Sequence[int], first: Sequence[int]
     return ends + np.array(first)[:, None]
 
 
-def _mean_of_edges(
-    edges: NDArray[np.int64], features: NDArray[np.float32], nodes: int
-) -> NDArray[np.float32]:
+def _mean_of_edges(edges: Ints, features: Floats, nodes: int) -> Floats:
     """Return the mean feature of the edges that end at each node, zeros without edges: float32 [N, K]."""
     count = np.maximum(np.bincount(edges[1], minlength=nodes), 1)
     columns = [np.bincount(edges[1], weights=column, minlength=nodes) / count for column in features.T]

@@ -7,6 +7,9 @@ and integer arithmetic only.
 import numpy as np
 from numpy.typing import NDArray
 
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+
 _HALF = np.uint64(32)
 
 
@@ -20,7 +23,7 @@ class Stream:
         """Return the next `count` integers below 2**64: uint64 [count]."""
         return self._source.random_raw(count).astype(np.uint64, copy=False)
 
-    def below(self, bound: int, count: int) -> NDArray[np.int64]:
+    def below(self, bound: int, count: int) -> Ints:
         """Return `count` integers in [0, bound), bound < 2**32: int64 [count].
 
         Lemire's method without rejection: probabilities differ from uniform by less than bound / 2**32.
@@ -31,11 +34,11 @@ class Stream:
         """Return `count` booleans that are true with `probability`, rounded to 2**-32: bool [count]."""
         return (self.raw(count) >> _HALF) < np.uint64(int(probability * 2**32))
 
-    def permutation(self, count: int) -> NDArray[np.int64]:
+    def permutation(self, count: int) -> Ints:
         """Return 0 .. count - 1 in random order: int64 [count]."""
         return self.shuffled_groups(np.zeros(count, dtype=np.int64), 1)
 
-    def shuffled_groups(self, group: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
+    def shuffled_groups(self, group: Ints, groups: int) -> Ints:
         """Return positions sorted by group, in random order within each: int64, as long as `group`.
 
         `group` is int64 [M], in [0, groups). The sort key (group, random bits, position) is unique, so

@@ -4,12 +4,11 @@ A seed gives the same bytes on any machine: randomness comes from `Stream`, edge
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import attributes, matching, molecules
 from .catalog import DatasetName
 from .graph import Graph
-from .stream import Stream
+from .stream import Ints, Stream
 
 SEED = 20160328
 """A change changes all stand-ins and makes their baselines incomparable."""
@@ -71,13 +70,11 @@ def twin(name: DatasetName) -> Graph:
     )
 
 
-def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+def _joined(parts: list[Ints]) -> Ints:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)  # a copy may be large
 
 
-def _edges(
-    stream: Stream, label: NDArray[np.int64], pairs: int, classes: int, homophily: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _edges(stream: Stream, label: Ints, pairs: int, classes: int, homophily: float) -> tuple[Ints, Ints]:
     """Return simple edges between nodes of one type, as `twin` says: two int64 [pairs]."""
     nodes = len(label)
     # A simple graph has no room for hubs far beyond sqrt(2 E) (Boguna et al. 2004).
@@ -88,9 +85,7 @@ def _edges(
     return matching.match(stream, degrees, label, classes, inside)
 
 
-def _edges_between(
-    stream: Stream, nodes: int, others: int, pairs: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _edges_between(stream: Stream, nodes: int, others: int, pairs: int) -> tuple[Ints, Ints]:
     """Return simple edges between nodes of two types, with degrees as in `twin`: two int64 [pairs]."""
     degrees = [
         matching.citation_degrees(count, pairs, min(2 * np.sqrt(2.0 * pairs), room / 2))[

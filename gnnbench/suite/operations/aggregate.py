@@ -4,12 +4,9 @@ from functools import partial
 from typing import Any
 
 from ..annotations import Graph, Tensor
-from ..least_work import Formula
 from ..libraries import definitions, dgl, on_dgl, on_torch
 from ..limits import CSR_PRODUCT, DGL_HALF
-from ..operation import Call, Operation
-from ..platforms import Kernel
-from ..spec import FORWARD, FORWARD_BACKWARD
+from ..operation import FORWARD, FORWARD_BACKWARD, Call, Formula, Kernel, Operation
 
 
 def _torch(hops: int) -> Kernel:

@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 from ..annotations import Case, DGLGraph, Graph, Tensor
 from ..libraries import dgl, pyg_data, torch
 from ..limits import SPARSE_TENSOR
-from ..operation import Call, Operation
-from ..platforms import Kernel
-from ..spec import FORWARD
+from ..operation import FORWARD, Call, Kernel, Operation
 
 SIZE = 256
 """Graphs of a batch: the first ones, or all if there are fewer."""

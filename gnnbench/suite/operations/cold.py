@@ -7,9 +7,8 @@ from typing import Any
 from ..annotations import Case, Graph, Tensor
 from ..libraries import torch
 from ..limits import HALF, Limit
-from ..operation import Call, Operation
-from ..platforms import COMPARED, PLATFORMS, Kernel, load
-from ..spec import FORWARD
+from ..operation import FORWARD, Call, Kernel, Operation
+from ..platforms import COMPARED, PLATFORMS, load
 from . import conv
 
 _LIMITS = tuple(

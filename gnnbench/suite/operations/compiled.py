@@ -8,9 +8,7 @@ from ...engine.ground.labels import Work
 from ..annotations import Case, Edges, Graph, Module, Tensor
 from ..least_work import Symbols
 from ..libraries import gat, on_compiled, on_pyg, torch
-from ..operation import Call, Operation
-from ..platforms import Kernel
-from ..spec import FORWARD_BACKWARD
+from ..operation import FORWARD_BACKWARD, Call, Kernel, Operation
 from . import conv, gat_conv
 
 if TYPE_CHECKING:

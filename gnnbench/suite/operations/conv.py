@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from functools import partial
 
 from ..annotations import Graph, Tensor
-from ..least_work import Formula
 from ..libraries import definitions
 from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
-from ..operation import Call, Operation
+from ..operation import Call, Formula, Operation
 from ..platforms import load
 
 

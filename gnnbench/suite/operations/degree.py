@@ -3,11 +3,9 @@
 from typing import Any
 
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Formula
 from ..libraries import on_sparse, torch, torch_sparse, utils
 from ..limits import HALF, SPARSE_TENSOR, Limit
-from ..operation import Call, Operation
-from ..spec import FORWARD
+from ..operation import FORWARD, Call, Formula, Operation
 from .scatter import unsorted_index
 
 _ROUNDING = Limit(

@@ -8,11 +8,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Formula
 from ..libraries import definitions, dgl, torch, torch_sparse, utils
 from ..limits import HALF, KEY_OVERFLOW, SPARSE_TENSOR, Limit
-from ..operation import Call, Operation
-from ..spec import FORWARD
+from ..operation import FORWARD, Call, Formula, Operation
 
 _TO_SIMPLE = Limit("dgl.to_simple works on the CPU only", frozenset({"cuda"}))
 _SCATTER_ADD = Limit("dgl.to_simple does not sum half precision", frozenset({HALF}))

@@ -3,11 +3,9 @@
 from functools import partial
 
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Formula
 from ..libraries import definitions, inputs, torch, torch_scatter, utils
 from ..limits import DGL_HALF, HALF, NO_PRODUCT, Limit
-from ..operation import Call, Operation
-from ..spec import FORWARD_BACKWARD
+from ..operation import FORWARD_BACKWARD, Call, Formula, Operation
 
 HEADS = 8
 """Scores of each edge."""

@@ -3,8 +3,7 @@
 from ..annotations import Graph, Tensor
 from ..libraries import functional
 from ..limits import Limit
-from ..operation import Call, Operation
-from ..spec import FORWARD_BACKWARD
+from ..operation import FORWARD_BACKWARD, Call, Operation
 
 _HALF = Limit("PyTorch adds no sparse tensors in float16 on the CPU", frozenset({"float16", "cpu"}))
 

@@ -4,12 +4,11 @@ from functools import partial
 
 from ...engine.ground.labels import Work
 from ..annotations import Graph, Tensor
-from ..least_work import Formula, Symbols
+from ..least_work import Symbols
 from ..libraries import definitions, inputs
 from ..libraries import functional as F
 from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
-from ..operation import Call, Operation
-from ..spec import BACKWARD, FORWARD, STEP, TRAIN
+from ..operation import BACKWARD, FORWARD, STEP, TRAIN, Call, Formula, Operation
 from . import conv
 
 _CALLS = {

@@ -8,8 +8,8 @@ from ..least_work import Symbols
 from ..libraries import functional as F
 from ..libraries import gat
 from ..limits import MIXED, SPARSE_TENSOR, Limit
-from ..operation import Call, Operation
-from ..spec import AUTOCAST, TRAIN
+from ..operation import TRAIN, Call, Operation
+from ..spec import AUTOCAST
 from . import epoch, gat_conv
 
 _ROUNDING = tuple(

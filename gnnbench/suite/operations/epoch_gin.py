@@ -9,9 +9,8 @@ from ..annotations import Case, Graph, Module, Optimizer, Tensor
 from ..libraries import definitions, dgl, pyg_loader, torch
 from ..libraries import functional as F
 from ..limits import SCATTER_ADD, SEGMENT_SUM
-from ..operation import Call, Operation
-from ..platforms import Kernel
-from ..spec import AUTOCAST, TRAIN
+from ..operation import TRAIN, Call, Kernel, Operation
+from ..spec import AUTOCAST
 from .batch import MOLECULES, dgl_molecules, pyg_molecules
 
 BATCH = 128

@@ -8,8 +8,7 @@ from ..annotations import Case, Graph, Network, Optimizer, Tensor
 from ..libraries import definitions, dgl, sage, sampled, torch, training, utils
 from ..libraries import functional as F
 from ..limits import SCATTER_ADD
-from ..operation import Call, Operation
-from ..spec import TRAIN
+from ..operation import TRAIN, Call, Operation
 from .layers import sage_conv
 
 WIDTH = 64
@@ -84,37 +83,28 @@ def _parameters(case: Case) -> Any:
     return sage.initial_parameters(case.graph, case.spec.hidden, out=WIDTH)
 
 
-def checked(case: Case) -> Callable[..., Tensor]:
-    """Return a function that checks an epoch's pairs and its loss.
+def checked(
+    case: Case, output: tuple[Tensor, Tensor], structure: Any, model: Network, x: Tensor, _: Optimizer
+) -> Tensor:
+    """Check an epoch's pairs and its loss, and return what `reference` does.
 
-    It returns what `reference` returns: the loss, and that after the step, each over the one that float64
-    gives for the same pairs. It raises MismatchError if a pair is an edge, a node with itself or drawn twice,
-    or if too few are drawn.
+    That is the loss, and that after the step, each over the one that float64 gives for the same pairs. No
+    pair may be an edge, a node with itself or drawn twice, and not too few may be drawn.
     """
-
-    def result(
-        output: tuple[Tensor, Tensor], structure: Any, model: Network, x: Tensor, _: Optimizer
-    ) -> Tensor:
-        library, graph = _LIBRARIES[case.spec.platform](), case.graph
-        value, pairs = output
-        source, target = sampled.whole(pairs)
-        sampled.require(not sampled.has_edges(graph, source, target).any(), "a drawn pair is an edge")
-        sampled.require(not (source == target).any(), "a drawn pair is a node with itself")
-        sampled.require(
-            len((source * graph.num_nodes + target).unique()) == len(source), "a pair was drawn twice"
-        )
-        sampled.require(
-            _FEWEST * graph.num_edges <= len(source) <= graph.num_edges, "too few pairs were drawn"
-        )
-        flat = [tensor for layer in _parameters(case) for tensor in layer]
-        expected = definitions.trained(
-            flat, [lambda parameters: loss(graph, sampled.whole(pairs), parameters)]
-        )
-        after = _loss(library, structure, pairs, model, x)
-        found = torch.stack((value, after)).detach()
-        return (found.double() / expected.to(found.device)).to(found)
-
-    return result
+    library, graph = _LIBRARIES[case.spec.platform](), case.graph
+    value, pairs = output
+    source, target = sampled.whole(pairs)
+    sampled.require(not sampled.has_edges(graph, source, target).any(), "a drawn pair is an edge")
+    sampled.require(not (source == target).any(), "a drawn pair is a node with itself")
+    sampled.require(
+        len((source * graph.num_nodes + target).unique()) == len(source), "a pair was drawn twice"
+    )
+    sampled.require(_FEWEST * graph.num_edges <= len(source) <= graph.num_edges, "too few pairs were drawn")
+    flat = [tensor for layer in _parameters(case) for tensor in layer]
+    expected = definitions.trained(flat, [lambda parameters: loss(graph, sampled.whole(pairs), parameters)])
+    after = _loss(library, structure, pairs, model, x)
+    found = torch.stack((value, after)).detach()
+    return (found.double() / expected.to(found.device)).to(found)
 
 
 def loss(graph: Graph, pairs: Tensor, parameters: Sequence[Tensor]) -> Tensor:

@@ -7,8 +7,7 @@ from ...engine.ground.labels import Work
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols
 from ..limits import SCATTER_ADD, SPARSE_TENSOR
-from ..operation import Call, Operation
-from ..spec import TRAIN
+from ..operation import TRAIN, Call, Operation
 from . import epoch
 from .layers import sage_conv
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..annotations import Case, Graph, Network, Optimizer, Tensor
 from ..libraries import definitions, minibatch, sage, sampled, torch, training
-from ..operation import Call, Operation
-from ..spec import TRAIN
+from ..operation import TRAIN, Call, Operation
 from .neighbors import INT64_ONLY
 
 if TYPE_CHECKING:
@@ -27,32 +26,27 @@ def prepare(case: Case) -> "tuple[Callable[..., Tensor], Any, Network, Optimizer
     return run, library.loader(case, shuffle=False), model, optimizer, minibatch.Record()
 
 
-def checked(case: Case) -> Callable[..., tuple[Tensor, ...]]:
-    """Return a function that checks an epoch's batches and losses, and empties the record.
+def checked(
+    case: Case, losses: Tensor, _loader: Any, model: Network, _optimizer: Any, record: "Record"
+) -> tuple[Tensor, ...]:
+    """Check an epoch's batches and losses, empty the record, and return what `reference` does.
 
-    It returns what `reference` returns: the nodes that were trained on, and each loss over the one that
-    float64 gives for the same batches. It raises MismatchError if neighbours are missing, drawn twice or none
-    of the graph's.
+    That is the nodes that were trained on, and each loss over the one that float64 gives for the same
+    batches. No neighbours may be missing, drawn twice or none of the graph's.
     """
-
-    def result(
-        losses: Tensor, _loader: Any, model: Network, _optimizer: Any, record: "Record"
-    ) -> tuple[Tensor, ...]:
-        library = minibatch.LIBRARIES[case.spec.platform]
-        batches, record.batches = record.batches, []
-        draws = [library.drawn(batch) for batch in batches]
-        after = minibatch.loss(model, batches[0]).detach()
-        for drawn in draws:
-            for hop, fan_out in zip(drawn.hops, minibatch.FAN_OUTS, strict=True):
-                sampled.require_hop(case.graph, hop, fan_out)
-        parameters = sage.initial_parameters(case.graph, case.spec.hidden)
-        flat = [tensor for layer in parameters for tensor in layer]
-        expected = definitions.trained(flat, [partial(loss, case.graph, drawn) for drawn in draws])
-        seeds = torch.cat([drawn.seeds for drawn in draws])
-        found = torch.cat((losses, after.unsqueeze(0)))
-        return seeds.to(losses.device), (found.double() / expected.to(losses.device)).to(losses)
-
-    return result
+    library = minibatch.LIBRARIES[case.spec.platform]
+    batches, record.batches = record.batches, []
+    draws = [library.drawn(batch) for batch in batches]
+    after = minibatch.loss(model, batches[0]).detach()
+    for drawn in draws:
+        for hop, fan_out in zip(drawn.hops, minibatch.FAN_OUTS, strict=True):
+            sampled.require_hop(case.graph, hop, fan_out)
+    parameters = sage.initial_parameters(case.graph, case.spec.hidden)
+    flat = [tensor for layer in parameters for tensor in layer]
+    expected = definitions.trained(flat, [partial(loss, case.graph, drawn) for drawn in draws])
+    seeds = torch.cat([drawn.seeds for drawn in draws])
+    found = torch.cat((losses, after.unsqueeze(0)))
+    return seeds.to(losses.device), (found.double() / expected.to(losses.device)).to(losses)
 
 
 def loss(graph: Graph, drawn: "Drawn", parameters: Sequence[Tensor]) -> Tensor:

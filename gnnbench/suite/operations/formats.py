@@ -8,11 +8,9 @@ from functools import partial
 from typing import Any
 
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Formula
 from ..libraries import on_sparse, on_torch, torch, torch_sparse, utils
 from ..limits import KEY_OVERFLOW, SPARSE_TENSOR
-from ..operation import Call, Operation
-from ..spec import FORWARD
+from ..operation import FORWARD, Call, Formula, Operation
 from .edge_list import EdgeList, dgl_graph, keys, listed, shuffled, unchanged
 
 Compressed = tuple[Tensor, Tensor, Tensor]

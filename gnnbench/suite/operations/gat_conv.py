@@ -11,12 +11,12 @@ from typing import Any
 
 from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Module, Tensor
-from ..least_work import Formula, Symbols
+from ..least_work import Symbols
 from ..libraries import definitions, dgl, inputs, on_dgl, pyg_nn, torch
 from ..libraries import functional as F
 from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
-from ..operation import Call, Operation
-from ..platforms import Kernel, load
+from ..operation import Call, Formula, Kernel, Operation
+from ..platforms import load
 from . import edge_softmax
 from .edge_softmax import HEADS
 

@@ -3,11 +3,9 @@
 from typing import Any
 
 from ..annotations import Graph, Tensor
-from ..least_work import Formula
 from ..libraries import definitions, dgl, gcn_conv, on_dgl, on_sparse, torch, torch_sparse, utils
 from ..limits import DGL_HALF, SPARSE_TENSOR, Limit
-from ..operation import Call, Operation
-from ..spec import FORWARD, FORWARD_BACKWARD
+from ..operation import FORWARD, FORWARD_BACKWARD, Call, Formula, Operation
 
 _ROUNDING = Limit(
     "the gradient of EdgeWeightNorm is too inexact in bfloat16 at nodes of high degree",

@@ -13,8 +13,7 @@ from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, pyg_data, pyg_loader, torch
 from ..limits import Limit
 from ..loading import Loading
-from ..operation import Call, Operation
-from ..spec import FORWARD
+from ..operation import FORWARD, Call, Operation
 from .batch import MOLECULES, dgl_molecules, pyg_molecules
 from .neighbor_loader import BATCHES, REPEATS
 from .neighbors import ON_CPU

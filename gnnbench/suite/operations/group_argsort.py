@@ -1,11 +1,9 @@
 """The rank of each entry among those of its node, by value."""
 
 from ..annotations import Graph, Tensor
-from ..least_work import Formula
 from ..libraries import utils
 from ..limits import HALF, Limit
-from ..operation import Call, Operation
-from ..spec import FORWARD
+from ..operation import FORWARD, Call, Formula, Operation
 from .scatter import unsorted_index
 
 _INDEX = Limit("group_argsort takes int64 indices only", frozenset({"int32"}))

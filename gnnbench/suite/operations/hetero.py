@@ -6,11 +6,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..annotations import Case, Graph, Layer, Module, Tensor
-from ..least_work import Formula
 from ..libraries import definitions, dgl, inputs, network, on_dgl, pyg_nn, torch
 from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
-from ..operation import Call, Operation
-from ..platforms import Kernel
+from ..operation import Call, Formula, Kernel, Operation
 from . import spmm
 from .layers import with_values
 

@@ -1,6 +1,5 @@
 """Loaders of batches of a graph with several types of nodes: neighbours by relation, or nodes by type."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,8 @@ from .neighbor_loader import BATCHES, REPEATS
 from .neighbors import BATCH, FAN_OUTS, by_pyg, quietly, sampling
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..graphs.relation import Relation
 
 SAMPLES = (512, 512)
@@ -53,35 +54,29 @@ def loading(case: Case) -> Loading:
     return Loading(loader)
 
 
-def checked(case: Case) -> Callable[..., Tensor]:
-    """Return a function that checks each batch, and returns how many seeds each has."""
+def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
+    """Check each batch, and return how many seeds each has."""
     graph, kind, first = case.graph, case.graph.node_types[0], first_nodes(case.graph)
     require = _require_hgt if case.spec.operation.startswith("hgt") else _require_neighbors
     relations = {
         relation: replace(graph, edge_index=graph.edge_index[:, graph.edge_type == index])
         for index, relation in enumerate(graph.relations)
     }
-
-    def result(batches: list[Any], *_inputs: Any) -> Tensor:
-        for batch in batches:
-            here = {name: batch[name].n_id + start for name, start in first.items()}
-            seeds, found = here[kind][: batch[kind].batch_size], torch.cat([*here.values()])
-            edges = {}
-            for relation in relations:
-                source, target = batch[tuple(relation)].edge_index
-                ends = here[relation.source][source], here[relation.target][target]
-                edges[relation] = sampled.Hop(*ends, batch[tuple(relation)].e_id, seeds)
-            sampled.require(
-                bool(torch.isin(seeds, nodes(graph)).all()), "a seed is none of the loader's nodes"
-            )
-            sampled.require(len(found.unique()) == len(found), "a node has two numbers")
-            require(graph, found, edges, relations)
-            x, y = (torch.cat([batch[name][part] for name in here]) for part in "xy")
-            sampled.require(x.equal(graph.x[found].to(x.dtype)), "the features are those of other nodes")
-            sampled.require(y.equal(graph.y[found]), "the labels are those of other nodes")
-        return torch.tensor([batch[kind].batch_size for batch in batches])
-
-    return result
+    for batch in batches:
+        here = {name: batch[name].n_id + start for name, start in first.items()}
+        seeds, found = here[kind][: batch[kind].batch_size], torch.cat([*here.values()])
+        edges = {}
+        for relation in relations:
+            source, target = batch[tuple(relation)].edge_index
+            ends = here[relation.source][source], here[relation.target][target]
+            edges[relation] = sampled.Hop(*ends, batch[tuple(relation)].e_id, seeds)
+        sampled.require(bool(torch.isin(seeds, nodes(graph)).all()), "a seed is none of the loader's nodes")
+        sampled.require(len(found.unique()) == len(found), "a node has two numbers")
+        require(graph, found, edges, relations)
+        x, y = (torch.cat([batch[name][part] for name in here]) for part in "xy")
+        sampled.require(x.equal(graph.x[found].to(x.dtype)), "the features are those of other nodes")
+        sampled.require(y.equal(graph.y[found]), "the labels are those of other nodes")
+    return torch.tensor([batch[kind].batch_size for batch in batches])
 
 
 def _require_neighbors(

@@ -4,11 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..annotations import Case, Graph, Module, Tensor
-from ..least_work import Formula
 from ..libraries import definitions, dgl, inputs, on_sparse, pyg_nn, torch
 from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD, SPARSE_TENSOR
-from ..operation import Call, Operation
-from ..spec import FORWARD_BACKWARD
+from ..operation import FORWARD_BACKWARD, Call, Formula, Operation
 
 EPSILON = 0.5
 """GIN's initial epsilon: not 0, so that a layer without it is found."""

@@ -1,6 +1,5 @@
 """Loaders for link prediction: edges, as many drawn pairs of nodes, and the neighbours of all their ends."""
 
-from collections.abc import Callable
 from typing import Any
 
 from ..annotations import Case, Graph, Tensor
@@ -32,35 +31,31 @@ def loading(case: Case) -> Loading:
     return Loading(loader)
 
 
-def checked(case: Case) -> Callable[..., Tensor]:
-    """Return a function that checks each batch, and returns how many edges and pairs each has.
+def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
+    """Check each batch, and return how many edges and pairs each has.
 
     Pairs may be edges: the library does not exclude them.
     """
     graph = case.graph
-
-    def result(batches: list[Any], *_inputs: Any) -> Tensor:
-        own, counts = graph.edge_index[:, entries(graph)], []
-        for batch in batches:
-            edges, label = batch.n_id[batch.edge_label_index], batch.edge_label
-            count = len(batch.input_id)
-            is_edge = torch.arange(edges.size(1)) < count
-            sampled.require(label.equal(is_edge.to(label)), "pairs are labelled as if they were edges")
-            given, known = (pair[0] * graph.num_nodes + pair[1] for pair in (edges[:, :count], own))
-            sampled.require(bool(torch.isin(given, known).all()), "an edge is none of the loader's")
-            sampled.require(len(given.unique()) == count, "an edge comes twice")
-            ends = edges.unique()
-            reached, hops, x, _ = hops_of_data(batch, len(ends))
-            same = hops[0].expanded.sort().values.equal(ends)
-            sampled.require(same, "the nodes whose neighbours are drawn are not the ends of edges and pairs")
-            for hop, fan_out in zip(hops, FAN_OUTS, strict=True):
-                sampled.require_hop(graph, hop, fan_out)
-            features = graph.x[reached].to(x.dtype)
-            sampled.require(x.equal(features), "the features are those of other nodes")
-            counts.append(edges.size(1))
-        return torch.tensor(counts)
-
-    return result
+    own, counts = graph.edge_index[:, entries(graph)], []
+    for batch in batches:
+        edges, label = batch.n_id[batch.edge_label_index], batch.edge_label
+        count = len(batch.input_id)
+        is_edge = torch.arange(edges.size(1)) < count
+        sampled.require(label.equal(is_edge.to(label)), "pairs are labelled as if they were edges")
+        given, known = (pair[0] * graph.num_nodes + pair[1] for pair in (edges[:, :count], own))
+        sampled.require(bool(torch.isin(given, known).all()), "an edge is none of the loader's")
+        sampled.require(len(given.unique()) == count, "an edge comes twice")
+        ends = edges.unique()
+        reached, hops, x, _ = hops_of_data(batch, len(ends))
+        same = hops[0].expanded.sort().values.equal(ends)
+        sampled.require(same, "the nodes whose neighbours are drawn are not the ends of edges and pairs")
+        for hop, fan_out in zip(hops, FAN_OUTS, strict=True):
+            sampled.require_hop(graph, hop, fan_out)
+        features = graph.x[reached].to(x.dtype)
+        sampled.require(x.equal(features), "the features are those of other nodes")
+        counts.append(edges.size(1))
+    return torch.tensor(counts)
 
 
 def reference(graph: Graph) -> Tensor:

@@ -4,11 +4,10 @@ from functools import partial
 from typing import Any
 
 from ..annotations import Graph, Tensor
-from ..least_work import Formula
 from ..libraries import dgl, on_dgl, pyg_nn, torch
 from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
-from ..operation import Call, Operation
-from ..platforms import Kernel, load
+from ..operation import Call, Formula, Kernel, Operation
+from ..platforms import load
 
 _COLUMNS = 4
 """Columns of messages that the reference computes at a time."""

@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-from collections.abc import Callable
 from typing import Any
 
 from ..annotations import Case, Graph, Tensor
@@ -23,25 +22,21 @@ def _dgl(graph: Any) -> Tensor:
         return dgl.metis_partition_assignment(graph, PARTS)
 
 
-def checked(case: Case) -> Callable[..., Tensor]:
-    """Return a function that says of a division what `reference` does."""
-
-    def result(parts: Tensor, _graph: Any) -> Tensor:
-        part = sampled.whole(parts)
-        sizes = part.bincount(minlength=PARTS)
-        source, target = case.graph.edge_index
-        between = float((part[source] != part[target]).double().mean())
-        most = max(IMBALANCE * len(part) / PARTS, len(part) / PARTS + 2)
-        found = (
-            len(part) == case.graph.num_nodes,
-            len(sizes) == PARTS,
-            int(sizes.max()) <= most,
-            # A random division would leave this fraction of the edges between its parts.
-            between < 1 - 1 / PARTS,
-        )
-        return torch.tensor(found, device=case.device)
-
-    return result
+def checked(case: Case, parts: Tensor, _graph: Any) -> Tensor:
+    """Say of a division what `reference` does."""
+    part = sampled.whole(parts)
+    sizes = part.bincount(minlength=PARTS)
+    source, target = case.graph.edge_index
+    between = float((part[source] != part[target]).double().mean())
+    most = max(IMBALANCE * len(part) / PARTS, len(part) / PARTS + 2)
+    found = (
+        len(part) == case.graph.num_nodes,
+        len(sizes) == PARTS,
+        int(sizes.max()) <= most,
+        # A random division would leave this fraction of the edges between its parts.
+        between < 1 - 1 / PARTS,
+    )
+    return torch.tensor(found, device=case.device)
 
 
 def reference(_graph: Graph) -> Tensor:

@@ -11,11 +11,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Formula
 from ..libraries import definitions, on_dgl, torch
 from ..limits import OVERFLOW
-from ..operation import Call, Operation
-from ..spec import FORWARD
+from ..operation import FORWARD, Call, Formula, Operation
 
 HOPS = 2
 DROPPED = (0.5, 0.25)

@@ -11,9 +11,8 @@ from typing import NamedTuple
 from ..annotations import Case, Graph, Module, Tensor
 from ..libraries import definitions, network, on_compiled, on_pyg, pyg_nn, torch
 from ..limits import CPU_THREADS, HALF, MAX_GRADIENT, OVERFLOW, SCATTER_ADD, Limit
-from ..operation import Call, Operation
-from ..platforms import Kernel
-from ..spec import AUTOCAST, FORWARD, TRAIN
+from ..operation import FORWARD, TRAIN, Call, Kernel, Operation
+from ..spec import AUTOCAST
 from . import conv, epoch, layers
 
 DEPTH = 3

@@ -89,30 +89,22 @@ def first(loading: Loading) -> list[Any]:
     return found
 
 
-def checked(case: Case) -> Callable[..., Tensor]:
-    """Return a function that checks each batch, and returns how many seeds each has."""
+def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
+    """Check each batch, and return how many seeds each has."""
     hops_of = _hops_of_blocks if case.spec.platform == "dgl" else hops_of_data
-
-    def result(batches: list[Any], *_inputs: Any) -> Tensor:
-        graph, counts = case.graph, []
-        for batch in batches:
-            reached, hops, x, y = hops_of(batch)
-            seeds = hops[0].expanded
-            sampled.require(
-                bool(torch.isin(seeds, nodes(graph)).all()), "a seed is none of the loader's nodes"
-            )
-            sampled.require(len(seeds.unique()) == len(seeds), "a seed comes twice")
-            for hop, fan_out in zip(hops, FAN_OUTS, strict=True):
-                sampled.require_hop(graph, hop, fan_out)
-            features = graph.x[reached].to(x.dtype)
-            sampled.require(x.cpu().equal(features), "the features are those of other nodes")
-            sampled.require(
-                y.cpu()[: len(seeds)].equal(graph.y[seeds]), "the labels are those of other nodes"
-            )
-            counts.append(len(seeds))
-        return torch.tensor(counts, device=case.device)
-
-    return result
+    graph, counts = case.graph, []
+    for batch in batches:
+        reached, hops, x, y = hops_of(batch)
+        seeds = hops[0].expanded
+        sampled.require(bool(torch.isin(seeds, nodes(graph)).all()), "a seed is none of the loader's nodes")
+        sampled.require(len(seeds.unique()) == len(seeds), "a seed comes twice")
+        for hop, fan_out in zip(hops, FAN_OUTS, strict=True):
+            sampled.require_hop(graph, hop, fan_out)
+        features = graph.x[reached].to(x.dtype)
+        sampled.require(x.cpu().equal(features), "the features are those of other nodes")
+        sampled.require(y.cpu()[: len(seeds)].equal(graph.y[seeds]), "the labels are those of other nodes")
+        counts.append(len(seeds))
+    return torch.tensor(counts, device=case.device)
 
 
 def hops_of_data(batch: Any, count: int | None = None) -> tuple[Tensor, list[Hop], Tensor, Tensor]:

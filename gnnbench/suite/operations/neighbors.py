@@ -8,9 +8,7 @@ from typing import Any, NamedTuple
 from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, on_dgl, pyg_data, pyg_sampler, sampled, torch
 from ..limits import HALF, Limit
-from ..operation import Call, Operation
-from ..platforms import Kernel
-from ..spec import FORWARD
+from ..operation import FORWARD, Call, Kernel, Operation
 from .subgraph import drawn
 
 FAN_OUTS = (15, 10)
@@ -106,26 +104,21 @@ def _dgl_hops(output: list[Any], batch: Batch) -> Any:
     return hops
 
 
-def checked(case: Case, kernel: Kernel) -> Callable[[Any, Batch], tuple[Tensor, ...]]:
-    """Return a function that checks what a kernel drew, and returns of it what `reference` returns.
+def checked(case: Case, kernel: Kernel, output: Any, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Check what a kernel drew, and return of it what `reference` does; see `require_hop`.
 
-    The kernel's own `result` returns each `Hop`. The function raises MismatchError: see `require_hop`.
+    The kernel's own `result` returns each `Hop`.
     """
+    graph, name = case.graph, case.spec.operation
     if not kernel.result:
-        return partial(_trees, case.graph, timed=case.spec.operation.endswith("_temporal"))
-    replace = case.spec.operation.endswith("_replaced")
-
-    def result(output: Any, batch: Batch) -> tuple[Tensor, ...]:
-        assert kernel.result
-        hops: Any = kernel.result(output, batch)
-        counts = [
-            sampled.require_hop(case.graph, *pair, replace=replace)
-            for pair in zip(hops, FAN_OUTS, strict=True)
-        ]
-        nodes = hops[0].expanded
-        return nodes.to(case.device), counts[0][nodes].to(case.device)
-
-    return result
+        return _trees(graph, output, batch, timed=name.endswith("_temporal"))
+    hops: Any = kernel.result(output, batch)
+    counts = [
+        sampled.require_hop(graph, *pair, replace=name.endswith("_replaced"))
+        for pair in zip(hops, FAN_OUTS, strict=True)
+    ]
+    nodes = hops[0].expanded
+    return nodes.to(case.device), counts[0][nodes].to(case.device)
 
 
 def reference(graph: Graph) -> tuple[Tensor, Tensor]:

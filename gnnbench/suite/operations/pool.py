@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 from ..annotations import Case, DGLGraph, Graph, Module, Tensor
 from ..libraries import definitions, dgl, inputs, pyg_nn, torch, utils
 from ..limits import DGL_HALF, HALF, SCATTER_ADD, SEGMENT_SUM, Limit
-from ..operation import Call, Operation
-from ..platforms import Kernel
+from ..operation import Call, Kernel, Operation
 from . import batch
 from .batch import MOLECULES
 from .layers import with_values

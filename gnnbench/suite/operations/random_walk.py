@@ -1,6 +1,5 @@
 """Random walks along edges, to any neighbour, or weighed by where the last step came from (node2vec)."""
 
-from collections.abc import Callable
 from typing import Any
 
 from ..annotations import Case, Graph, Tensor
@@ -72,15 +71,11 @@ def _node2vec(batch: Batch) -> Tensor:
     return dgl.sampling.node2vec_random_walk(batch.graph, batch.seeds, P, Q, LENGTH)
 
 
-def checked(case: Case) -> Callable[[Tensor, Batch], tuple[Tensor, Tensor]]:
-    """Return a function that returns of walks what `reference` does: starts, and which steps are edges."""
-
-    def result(walks: Tensor, _batch: Batch) -> tuple[Tensor, Tensor]:
-        nodes = sampled.whole(walks)
-        steps = sampled.has_edges(case.graph, nodes[:, :-1].flatten(), nodes[:, 1:].flatten())
-        return walks[:, 0], steps.view(len(nodes), -1).to(walks.device)
-
-    return result
+def checked(case: Case, walks: Tensor, _batch: Batch) -> tuple[Tensor, Tensor]:
+    """Return of walks what `reference` does: starts, and which steps are edges."""
+    nodes = sampled.whole(walks)
+    steps = sampled.has_edges(case.graph, nodes[:, :-1].flatten(), nodes[:, 1:].flatten())
+    return walks[:, 0], steps.view(len(nodes), -1).to(walks.device)
 
 
 def reference(graph: Graph) -> tuple[Tensor, Tensor]:

@@ -4,11 +4,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Layer, Module, Tensor
-from ..least_work import Formula
 from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, torch, torch_geometric
 from ..limits import DGL_HALF, HALF, SCATTER_ADD, SPARSE_TENSOR, Limit
-from ..operation import Call, Operation
-from ..platforms import Kernel
+from ..operation import Call, Formula, Kernel, Operation
 
 BASES = 30
 """Matrices of which each relation's weight is a sum, as in PyG's example of AIFB."""

@@ -1,13 +1,11 @@
 """GraphSAINT (Zeng et al., ICLR 2020): random walks, and the subgraph of the nodes on their ways."""
 
-from collections.abc import Callable
 from typing import Any
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, on_dgl, pyg_data, pyg_loader, sampled, torch
 from ..limits import Limit
-from ..operation import Call
-from ..platforms import Kernel
+from ..operation import Call, Kernel
 from .neighbors import INT64_ONLY, ON_CPU, sampling
 
 ROOTS = 500
@@ -66,23 +64,19 @@ def _dgl() -> Kernel:
     return Kernel(build, run, lambda part, _: (part.ndata[dgl.NID].long(), torch.stack(part.edges()).long()))
 
 
-def checked(case: Case, kernel: Kernel) -> Callable[..., Tensor]:
-    """Return a function that counts of what was drawn what `reference` does."""
-
-    def result(output: Any, structure: Any) -> Tensor:
-        assert kernel.result
-        nodes, edges = map(sampled.whole, kernel.result(output, structure))
-        sampled.require(nodes.equal(nodes.unique()), "the nodes are not ascending, or one comes twice")
-        sampled.require(0 < len(nodes) <= ROOTS * (LENGTH + 1), f"it has {len(nodes)} nodes")
-        entries = sampled.whole(_entries(case))
-        count = case.graph.num_nodes
-        expected = entries[:, torch.isin(entries, nodes).all(dim=0)]
-        found, right = (ends[0] * count + ends[1] for ends in (nodes[edges], expected))
-        missing, more = ~torch.isin(right, found), ~torch.isin(found, right)
-        wrong = int(missing.sum()), int(more.sum()), len(found) - len(right)
-        return torch.tensor(wrong, device=case.device)
-
-    return result
+def checked(case: Case, kernel: Kernel, output: Any, structure: Any) -> Tensor:
+    """Count of what was drawn what `reference` does."""
+    assert kernel.result
+    nodes, edges = map(sampled.whole, kernel.result(output, structure))
+    sampled.require(nodes.equal(nodes.unique()), "the nodes are not ascending, or one comes twice")
+    sampled.require(0 < len(nodes) <= ROOTS * (LENGTH + 1), f"it has {len(nodes)} nodes")
+    entries = sampled.whole(_entries(case))
+    count = case.graph.num_nodes
+    expected = entries[:, torch.isin(entries, nodes).all(dim=0)]
+    found, right = (ends[0] * count + ends[1] for ends in (nodes[edges], expected))
+    missing, more = ~torch.isin(right, found), ~torch.isin(found, right)
+    wrong = int(missing.sum()), int(more.sum()), len(found) - len(right)
+    return torch.tensor(wrong, device=case.device)
 
 
 def reference(_graph: Graph) -> Tensor:

@@ -9,11 +9,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Formula
 from ..libraries import definitions, dgl, on_dgl, torch_scatter, utils
 from ..limits import DGL_HALF, MAX_GRADIENT, SCATTER_ADD, Limit
-from ..operation import Call, Operation
-from ..platforms import Kernel
+from ..operation import Call, Formula, Kernel, Operation
 
 _TORCH_SCATTER = Limit("torch_scatter takes int64 indices only", frozenset({"int32"}))
 _PRODUCT_ROUNDING = Limit(

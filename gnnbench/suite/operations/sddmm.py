@@ -1,11 +1,9 @@
 """The dot product of the features at both ends of each edge: a sampled dense-dense matrix product."""
 
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Formula
 from ..libraries import dgl, inputs, torch
 from ..limits import DGL_HALF, HALF, NO_PRODUCT, Limit
-from ..operation import Call, Operation
-from ..spec import FORWARD_BACKWARD
+from ..operation import FORWARD_BACKWARD, Call, Formula, Operation
 
 _SAMPLED = Limit("sampled_addmm does not support half precision", frozenset({HALF}))
 _GRADIENT = Limit(

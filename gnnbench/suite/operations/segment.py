@@ -8,10 +8,9 @@ from functools import partial
 from typing import Any
 
 from ..annotations import Case, Tensor
-from ..least_work import Formula
 from ..libraries import dgl, torch, torch_scatter, utils
 from ..limits import DGL_HALF, MAX_GRADIENT, SEGMENT_SUM, Limit
-from ..operation import Call, Operation
+from ..operation import Call, Formula, Operation
 from . import scatter
 
 _SEGMENT_CSR = Limit("torch_scatter.segment_csr takes int64 offsets only", frozenset({"int32"}))

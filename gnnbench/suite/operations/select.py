@@ -4,9 +4,8 @@ from collections.abc import Callable
 from functools import partial
 
 from ..annotations import Case, Graph, Tensor
-from ..least_work import Formula
 from ..libraries import torch, utils
-from ..operation import Call, Operation
+from ..operation import Call, Formula, Operation
 from .subgraph import drawn
 
 

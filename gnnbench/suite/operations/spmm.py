@@ -4,10 +4,9 @@ from functools import partial
 from typing import Any
 
 from ..annotations import Case, Edges, Graph, Tensor
-from ..least_work import Formula
 from ..libraries import definitions, torch, torch_geometric, torch_scatter, torch_sparse, utils
 from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, SPARSE_TENSOR, Limit
-from ..operation import Call, Operation
+from ..operation import Call, Formula, Operation
 
 _ON_CPU = Limit("torch.sparse.mm reduces by mean and amax on the CPU only", frozenset({"cuda"}))
 _ONES = tuple(

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, on_sparse, torch, torch_sparse, utils
 from ..limits import SPARSE_TENSOR, Limit
-from ..operation import Call, Operation
-from ..spec import FORWARD, FORWARD_BACKWARD
+from ..operation import FORWARD, FORWARD_BACKWARD, Call, Operation
 from .edge_list import keys, listed
 
 SEEDS = 16

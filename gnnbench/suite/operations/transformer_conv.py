@@ -1,10 +1,9 @@
 """A layer with dot-product attention over neighbours."""
 
 from ..annotations import Case, Graph, Module, Tensor
-from ..least_work import Formula
 from ..libraries import inputs, pyg_nn, torch
 from ..limits import SCATTER_ADD, SPARSE_TENSOR
-from ..operation import Call, Operation
+from ..operation import Call, Formula, Operation
 from . import gat_conv, layers
 
 HEADS = 8

@@ -5,11 +5,9 @@ from functools import partial
 from typing import Any
 
 from ..annotations import Graph, Tensor
-from ..least_work import Formula
 from ..libraries import definitions, dgl, on_dgl
 from ..limits import DGL_HALF, MAX_GRADIENT, Limit
-from ..operation import Call, Operation
-from ..platforms import Kernel
+from ..operation import Call, Formula, Kernel, Operation
 from . import spmm
 
 _ELSEWHERE = "only DGL has update_all; see spmm_sum, spmm_mean and spmm_max"

@@ -4,7 +4,7 @@ They work wherever `gnnbench[pyg]` is installed, in tests with the marker `opera
 of the same name replaces the one here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,8 +16,10 @@ from ...engine.ground import codec, environment
 from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder
 from ...engine.ground.packages import is_installed
+from ...engine.measure.code_hash import code_hash
 from ...engine.plugin.session import here, options_of, settings_of, stop
 from ...engine.process.variants.collected import CHECKED, WHOLE_CALL, marked
+from ...engine.store.parts import FORMAT_VERSION, GraphPart
 from .. import counter_baseline, operations, platforms
 from ..platforms import Kernel, Result
 from ..spec import FORWARD, FORWARD_BACKWARD, Spec
@@ -33,15 +35,6 @@ if TYPE_CHECKING:
     from ..graphs.graph import Graph
     from ..kept_reference import KeptReference
     from ..training import Training
-
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-from ...engine.measure.code_hash import code_hash
-from ...engine.store.parts import FORMAT_VERSION, GraphPart
-
-if TYPE_CHECKING:
-    from ..case import Case
 
 
 @pytest.fixture(scope="session")
