@@ -4,14 +4,15 @@ On Cora the published one has 8 heads of width 8, ELU, and one output head: hidd
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from .case import Case
 from .graphs.graph import Graph
-from .network import Network, glorot
+from .libraries import dgl, on_dgl, pyg_nn
+from .network import Network, filled, glorot
 from .platforms import Kernel, load
 
 HEADS = 8
@@ -56,9 +57,7 @@ def kernel(platform: str) -> Kernel:
     """Return the kernel that applies a layer; `run` takes the structure, the layer and x [N, in]."""
     if platform != "dgl":
         return load(platform).convolution(cached=False)
-    from .platforms.dgl import looped_graph
-
-    return Kernel(looped_graph, lambda graph, layer, x: layer(graph, x).flatten(1))
+    return Kernel(on_dgl.looped_graph, lambda graph, layer, x: layer(graph, x).flatten(1))
 
 
 def layer(platform: str, parameters: Parameters, dropout: float = 0.0) -> nn.Module:
@@ -68,24 +67,13 @@ def layer(platform: str, parameters: Parameters, dropout: float = 0.0) -> nn.Mod
     """
     _, heads, width = parameters.source.shape
     fan_in = len(parameters.weight)
-    conv: Any
     if platform == "dgl":
-        from .platforms.dgl import dgl
-
         conv = dgl.nn.GATConv(fan_in, width, heads, attn_drop=dropout)
-        source, target, weight = conv.attn_l, conv.attn_r, conv.fc.weight
+        names = "attn_l", "attn_r", "fc.weight", "bias"
     else:
-        from torch_geometric.nn import GATConv
-
-        conv = GATConv(fan_in, width, heads, dropout=dropout)
-        source, target, weight = conv.att_src, conv.att_dst, conv.lin.weight
-    conv.to(parameters.weight)
-    with torch.no_grad():
-        source.copy_(parameters.source)
-        target.copy_(parameters.target)
-        weight.copy_(parameters.weight.t())
-        conv.bias.copy_(parameters.bias)
-    return conv
+        conv = pyg_nn.GATConv(fan_in, width, heads, dropout=dropout)
+        names = "att_src", "att_dst", "lin.weight", "bias"
+    return filled(conv, names, parameters._replace(weight=parameters.weight.t()))
 
 
 def build(case: Case, parameters: Sequence[Parameters], dropout: float = 0.0) -> Network:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from .case import Case
+from .libraries import dgl, pyg_nn
 from .network import glorot
 
 DEPTH = 3
@@ -60,7 +61,6 @@ def build(case: Case) -> GIN:
 
 def _on_platform(platform: str, networks: list[nn.Sequential], out: nn.Linear) -> GIN:
     if platform == "dgl":
-        from .platforms.dgl import dgl
 
         def means(graph: Any, x: Tensor) -> Any:
             with graph.local_scope():
@@ -69,11 +69,9 @@ def _on_platform(platform: str, networks: list[nn.Sequential], out: nn.Linear) -
 
         convolutions = [dgl.nn.GINConv(network, "sum") for network in networks]
         return GIN(convolutions, out, lambda graph, layer, x: layer(graph, x), means)
-    from torch_geometric import nn as pyg
-
     return GIN(
-        [pyg.GINConv(network) for network in networks],
+        [pyg_nn.GINConv(network) for network in networks],
         out,
         lambda batch, layer, x: layer(x, batch.edge_index),
-        lambda batch, x: pyg.global_mean_pool(x, batch.batch, batch.num_graphs),
+        lambda batch, x: pyg_nn.global_mean_pool(x, batch.batch, batch.num_graphs),
     )

@@ -24,40 +24,42 @@ class Limit(NamedTuple):
     """It holds only on graphs in which a node has at least so many neighbours."""
 
 
-SPARSE_TENSOR = Limit("torch_sparse's SparseTensor takes int64 indices only", frozenset({"int32"}))
-CSR_PRODUCT = Limit("the CSR product @ does not support half precision on the CPU", frozenset({HALF, "cpu"}))
-DGL_HALF = Limit("DGL does not compute in float16 on the CPU", frozenset({"float16", "cpu"}))
-SEGMENT_SUM = Limit(
-    "DGL's sums of segments do not support bfloat16 on the CPU", frozenset({"bfloat16", "cpu"})
+def refuses(reason: str, *where: str) -> Limit:
+    """Return where a library refuses a call, or returns something wrong."""
+    return Limit(reason, frozenset(where))
+
+
+def avoids(reason: str, *where: str) -> Limit:
+    """Return where a call is not timed although the library runs it: see `Limit.raises`."""
+    return Limit(reason, frozenset(where), raises=False)
+
+
+SPARSE_TENSOR = refuses("torch_sparse's SparseTensor takes int64 indices only", "int32")
+CSR_PRODUCT = refuses("the CSR product @ does not support half precision on the CPU", HALF, "cpu")
+DGL_HALF = refuses("DGL does not compute in float16 on the CPU", "float16", "cpu")
+SEGMENT_SUM = refuses("DGL's sums of segments do not support bfloat16 on the CPU", "bfloat16", "cpu")
+MAX_GRADIENT = avoids(
+    "the gradient of max is not unique: neighbours tie in half precision", HALF, FORWARD_BACKWARD
 )
-MAX_GRADIENT = Limit(
-    "the gradient of max is not unique: neighbours tie in half precision",
-    frozenset({HALF, FORWARD_BACKWARD}),
-    raises=False,
+SCATTER_ADD = refuses(
+    "scatter_add_ and scatter_reduce_ take int64 indices only, except for very small inputs", "int32"
 )
-SCATTER_ADD = Limit(
-    "scatter_add_ and scatter_reduce_ take int64 indices only, except for very small inputs",
-    frozenset({"int32"}),
-)
-KEY_OVERFLOW = Limit(
+KEY_OVERFLOW = avoids(
     "PyG sorts edges by source * N + target in the indices' type, which overflows int32 from 46,341 nodes on",
-    frozenset({"int32"}),
-    raises=False,
+    "int32",
 )
-CPU_THREADS = Limit("CPU threads do not compute on a GPU", frozenset({"cuda"}), raises=False)
-MIXED = Limit(
+CPU_THREADS = avoids("CPU threads do not compute on a GPU", "cuda")
+MIXED = refuses(
     "autocast makes the features bfloat16 but not the graph's values, and the library does not mix them",
-    frozenset({AUTOCAST, "cpu"}),
+    AUTOCAST,
+    "cpu",
 )
-OVERFLOW = Limit("sums exceed float16's largest number, 65,504", frozenset({"float16"}), raises=False)
+OVERFLOW = avoids("sums exceed float16's largest number, 65,504", "float16")
 HALF_TRAINING = tuple(
-    Limit("Adam's epsilon of 1e-8 is 0 in float16", frozenset({"float16", direction}))
-    for direction in (TRAIN, STEP)
+    refuses("Adam's epsilon of 1e-8 is 0 in float16", "float16", direction) for direction in (TRAIN, STEP)
 )
 """Of every operation of gnnbench."""
-NO_PRODUCT = Limit(
-    "autocast converts matrix products in a forward pass: it is timed on layers and models only",
-    frozenset({AUTOCAST}),
-    raises=False,
+NO_PRODUCT = avoids(
+    "autocast converts matrix products in a forward pass: it is timed on layers and models only", AUTOCAST
 )
 """Of every other operation of gnnbench."""

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from . import sage
 from .case import Case
+from .libraries import dgl, on_dgl, pyg_data, pyg_loader
 from .network import Network
 from .sampled import SEED, Hop, hops_of_blocks, renumbered, whole
 
@@ -44,22 +45,6 @@ class Drawn(NamedTuple):
     """By layer: sources and targets, int64 [2, m], as the batch numbers them; the number of results."""
 
 
-class Library(Protocol):
-    """How a library makes batches."""
-
-    def loader(self, case: Case, *, shuffle: bool) -> Any:
-        """Return a loader without worker processes, of features and classes on the CPU."""
-
-    def start(self, seed: int = SEED) -> None:
-        """Let the library draw the same from here on."""
-
-    def batches(self, loader: Any, device: torch.device) -> Iterator[Batch]:
-        """Yield an epoch's batches."""
-
-    def drawn(self, batch: Batch) -> Drawn:
-        """Return a batch for checks."""
-
-
 def build(case: Case) -> Network:
     """Return the network on a case's platform; DGL's takes an iterator of blocks, one for each layer."""
     model = sage.build(case, sage.initial_parameters(case.graph, case.spec.hidden))
@@ -85,7 +70,7 @@ class Record:
 
 
 def epoch(
-    library: Library,
+    library: "_Pyg | _Dgl",
     loader: Any,
     model: Network,
     optimizer: torch.optim.Optimizer,
@@ -109,16 +94,15 @@ def epoch(
 
 class _Pyg:
     def loader(self, case: Case, *, shuffle: bool) -> Any:
-        from torch_geometric.data import Data
-        from torch_geometric.loader import NeighborLoader
-
         graph = case.graph
         edges = graph.edge_index.to(case.index_dtype)
-        data = Data(x=graph.x.to(case.dtype), y=graph.y, edge_index=edges)
+        data = pyg_data.Data(x=graph.x.to(case.dtype), y=graph.y, edge_index=edges)
         train = graph.train_mask.nonzero().squeeze(1).to(case.index_dtype)
         with warnings.catch_warnings():  # that pyg-lib would be faster
             warnings.simplefilter("ignore")
-            return NeighborLoader(data, list(FAN_OUTS), input_nodes=train, batch_size=BATCH, shuffle=shuffle)
+            return pyg_loader.NeighborLoader(
+                data, list(FAN_OUTS), input_nodes=train, batch_size=BATCH, shuffle=shuffle
+            )
 
     def start(self, seed: int = SEED) -> None:
         torch.default_generator.manual_seed(seed)
@@ -138,9 +122,7 @@ class _Pyg:
 
 class _Dgl:
     def loader(self, case: Case, *, shuffle: bool) -> Any:
-        from .platforms.dgl import dgl, structure
-
-        graph = structure(case).to("cpu")
+        graph = on_dgl.structure(case).to("cpu")
         graph.ndata["x"], graph.ndata["y"] = case.graph.x.to(case.dtype), case.graph.y
         train = case.graph.train_mask.nonzero().squeeze(1).to(case.index_dtype)
         # DGL lists fan-outs by layer; the first layer is the second hop.
@@ -152,8 +134,6 @@ class _Dgl:
         )
 
     def start(self, seed: int = SEED) -> None:
-        from .platforms.dgl import dgl
-
         torch.default_generator.manual_seed(seed)  # for the order of nodes
         dgl.seed(seed)
 
@@ -164,8 +144,6 @@ class _Dgl:
                 yield Batch(blocks, blocks[0].srcdata["x"], blocks[-1].dstdata["y"], blocks)
 
     def drawn(self, batch: Batch) -> Drawn:
-        from .platforms.dgl import dgl
-
         blocks = batch.found
         nodes, seeds = whole(blocks[0].srcdata[dgl.NID]), whole(blocks[-1].dstdata[dgl.NID])
         first, second = hops_of_blocks(seeds, blocks)
@@ -175,5 +153,5 @@ class _Dgl:
         return Drawn(seeds, nodes, (first, second), (inner, outer))
 
 
-LIBRARIES: Mapping[str, Library] = {"pyg": _Pyg(), "dgl": _Dgl()}
-"""By platform."""
+LIBRARIES: Mapping[str, _Pyg | _Dgl] = {"pyg": _Pyg(), "dgl": _Dgl()}
+"""By platform, how a library loads and draws batches, with features and classes on the CPU."""

@@ -55,3 +55,9 @@ def glorot(fan_in: int, fan_out: int, generator: torch.Generator) -> Tensor:
     bound = (6 / (fan_in + fan_out)) ** 0.5
     uniform = torch.rand(fan_in, fan_out, generator=generator, dtype=torch.float64)
     return (2 * uniform - 1) * bound
+
+
+def filled(layer: Any, names: Sequence[str], values: Sequence[Tensor]) -> Any:
+    """Give a layer copies of the values of all its parameters, their device and dtype; return it."""
+    layer.to(values[0]).load_state_dict(dict(zip(names, values, strict=True)))
+    return layer

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from .case import Case
 from .graphs.graph import Graph
-from .network import Network, glorot
+from .libraries import dgl, on_dgl, pyg_nn
+from .network import Network, filled, glorot
 from .platforms import Kernel, load
 
 
@@ -41,29 +42,17 @@ def kernel(platform: str) -> Kernel:
     """Return the kernel that applies a layer; `run` takes the structure, the layer and x [N, in]."""
     if platform != "dgl":
         return load(platform).convolution(cached=False)
-    from .platforms.dgl import structure
-
-    return Kernel(structure, lambda graph, layer, x: layer(graph, x))
+    return Kernel(on_dgl.structure, lambda graph, layer, x: layer(graph, x))
 
 
 def layer(platform: str, parameters: Parameters) -> nn.Module:
     """Make a platform's layer with copies of the parameters."""
-    conv: Any
+    shape = parameters.own.shape
     if platform == "dgl":
-        from .platforms.dgl import dgl
-
-        conv = dgl.nn.SAGEConv(*parameters.own.shape, "mean").to(parameters.own)
-        neighbours, own, bias = conv.fc_neigh.weight, conv.fc_self.weight, conv.fc_self.bias
+        conv, names = dgl.nn.SAGEConv(*shape, "mean"), ("fc_neigh.weight", "fc_self.weight", "fc_self.bias")
     else:
-        from torch_geometric.nn import SAGEConv
-
-        conv = SAGEConv(*parameters.own.shape).to(parameters.own)
-        neighbours, own, bias = conv.lin_l.weight, conv.lin_r.weight, conv.lin_l.bias
-    with torch.no_grad():
-        neighbours.copy_(parameters.neighbours.t())
-        own.copy_(parameters.own.t())
-        bias.copy_(parameters.bias)
-    return conv
+        conv, names = pyg_nn.SAGEConv(*shape), ("lin_l.weight", "lin_r.weight", "lin_l.bias")
+    return filled(conv, names, (parameters.neighbours.t(), parameters.own.t(), parameters.bias))
 
 
 def build(case: Case, parameters: Sequence[Parameters], dropout: float = 0.0) -> Network:

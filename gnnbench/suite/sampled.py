@@ -8,6 +8,7 @@ from torch import Tensor
 
 from .accuracy import MismatchError
 from .graphs.graph import Graph
+from .libraries import dgl
 
 SEED = 0
 """Random numbers start anew with it in each timed call, so that each call draws the same."""
@@ -82,8 +83,6 @@ def renumbered(count: int, *found: Tensor) -> list[Hop]:
 
 def hops_of_blocks(seeds: Tensor, blocks: Sequence[Any]) -> list[Hop]:
     """Return each `Hop` of DGL's blocks for int64 seeds, at each hop for all nodes of the last one."""
-    from .platforms.dgl import dgl
-
     nodes, found = seeds, list[Hop]()
     for block in reversed(blocks):
         sources, targets = whole(block.srcdata[dgl.NID]), whole(block.dstdata[dgl.NID])

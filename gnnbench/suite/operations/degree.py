@@ -4,13 +4,11 @@ from typing import Any
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import on_sparse, torch, torch_sparse, utils
-from ..limits import HALF, SPARSE_TENSOR, Limit
+from ..limits import HALF, SPARSE_TENSOR, avoids
 from ..operation import FORWARD, Call, Formula, Operation
 from .scatter import unsorted_index
 
-_ROUNDING = Limit(
-    "bfloat16 cannot represent each degree above 256, float16 above 2,048", frozenset({HALF}), raises=False
-)
+_ROUNDING = avoids("bfloat16 cannot represent each degree above 256, float16 above 2,048", HALF)
 
 
 def _sparse_structure(case: Case) -> Any:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, dgl, torch, torch_sparse, utils
-from ..limits import HALF, KEY_OVERFLOW, SPARSE_TENSOR, Limit
+from ..limits import HALF, KEY_OVERFLOW, SPARSE_TENSOR, refuses
 from ..operation import FORWARD, Call, Formula, Operation
 
-_TO_SIMPLE = Limit("dgl.to_simple works on the CPU only", frozenset({"cuda"}))
-_SCATTER_ADD = Limit("dgl.to_simple does not sum half precision", frozenset({HALF}))
+_TO_SIMPLE = refuses("dgl.to_simple works on the CPU only", "cuda")
+_SCATTER_ADD = refuses("dgl.to_simple does not sum half precision", HALF)
 
 
 class EdgeList(NamedTuple):

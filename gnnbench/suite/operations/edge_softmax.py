@@ -4,24 +4,24 @@ from functools import partial
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, inputs, torch, torch_scatter, utils
-from ..limits import DGL_HALF, HALF, NO_PRODUCT, Limit
+from ..limits import DGL_HALF, HALF, NO_PRODUCT, avoids, refuses
 from ..operation import FORWARD_BACKWARD, Call, Formula, Operation
 
 HEADS = 8
 """Scores of each edge."""
 
-_GATHER = Limit(
+_GATHER = refuses(
     "torch.gather, the gradient of scatter_add_, takes wrong rows if an expanded index is int32",
-    frozenset({"int32", FORWARD_BACKWARD, "cpu"}),
+    "int32",
+    FORWARD_BACKWARD,
+    "cpu",
 )
-_SCATTER = Limit("torch_scatter takes int64 indices only", frozenset({"int32"}))
-_SEGMENT = Limit("sums and maxima of segments take int64 row pointers only", frozenset({"int32"}))
-_ROUNDING = Limit(
-    "sums in bfloat16 make the gradient too inexact at nodes of high degree",
-    frozenset({"bfloat16", FORWARD_BACKWARD}),
-    raises=False,
+_SCATTER = refuses("torch_scatter takes int64 indices only", "int32")
+_SEGMENT = refuses("sums and maxima of segments take int64 row pointers only", "int32")
+_ROUNDING = avoids(
+    "sums in bfloat16 make the gradient too inexact at nodes of high degree", "bfloat16", FORWARD_BACKWARD
 )
-_SPARSE = Limit("torch.sparse.softmax does not support half precision", frozenset({HALF}))
+_SPARSE = refuses("torch.sparse.softmax does not support half precision", HALF)
 
 
 def scores(case: Case) -> Tensor:

@@ -2,10 +2,10 @@
 
 from ..annotations import Graph, Tensor
 from ..libraries import functional
-from ..limits import Limit
+from ..limits import refuses
 from ..operation import FORWARD_BACKWARD, Call, Operation
 
-_HALF = Limit("PyTorch adds no sparse tensors in float16 on the CPU", frozenset({"float16", "cpu"}))
+_HALF = refuses("PyTorch adds no sparse tensors in float16 on the CPU", "float16", "cpu")
 
 
 def _torch(edge_index: Tensor, table: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from ..annotations import Graph, Tensor
 from ..least_work import Symbols
 from ..libraries import definitions, inputs
 from ..libraries import functional as F
-from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
+from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, avoids
 from ..operation import BACKWARD, FORWARD, STEP, TRAIN, Call, Formula, Operation
 from . import conv
 
@@ -18,9 +18,7 @@ _CALLS = {
     "dgl": Call("GraphConv", limits=(DGL_HALF,)),
 }
 
-_SMALL = Limit(
-    "gradients of a mean loss are too small for float16", frozenset({"float16", BACKWARD}), raises=False
-)
+_SMALL = avoids("gradients of a mean loss are too small for float16", "float16", BACKWARD)
 
 
 def logits(graph: Graph, *tensors: Tensor) -> Tensor:

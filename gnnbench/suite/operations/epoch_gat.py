@@ -7,17 +7,13 @@ from ..annotations import Graph, Tensor
 from ..least_work import Symbols
 from ..libraries import functional as F
 from ..libraries import gat
-from ..limits import MIXED, SPARSE_TENSOR, Limit
+from ..limits import MIXED, SPARSE_TENSOR, avoids
 from ..operation import TRAIN, Call, Operation
 from ..spec import AUTOCAST
 from . import epoch, gat_conv
 
 _ROUNDING = tuple(
-    Limit(
-        "the terms of the biases' gradients nearly cancel: too inexact in bfloat16",
-        frozenset({dtype}),
-        raises=False,
-    )
+    avoids("the terms of the biases' gradients nearly cancel: too inexact in bfloat16", dtype)
     for dtype in ("bfloat16", AUTOCAST)
 )
 

@@ -14,7 +14,7 @@ from ..annotations import Case, Graph, Module, Tensor
 from ..least_work import Symbols
 from ..libraries import definitions, dgl, inputs, on_dgl, pyg_nn, torch
 from ..libraries import functional as F
-from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
+from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, avoids
 from ..operation import Call, Formula, Kernel, Operation
 from ..platforms import load
 from . import edge_softmax
@@ -26,11 +26,7 @@ NEGATIVE_SLOPE = 0.2
 _TARGET = 1 / 20
 """The size of the target's parameters, relative to the source's."""
 
-_ROUNDING = Limit(
-    "DGL sums in bfloat16, which is too inexact at nodes of high degree",
-    frozenset({"bfloat16"}),
-    raises=False,
-)
+_ROUNDING = avoids("DGL sums in bfloat16, which is too inexact at nodes of high degree", "bfloat16")
 
 _GAT_IN_DGL = {"att_src": "attn_l", "att_dst": "attn_r", "lin.weight": "fc.weight", "bias": "bias"}
 _GATV2_IN_DGL = {

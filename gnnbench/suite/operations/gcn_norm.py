@@ -4,13 +4,13 @@ from typing import Any
 
 from ..annotations import Graph, Tensor
 from ..libraries import definitions, dgl, gcn_conv, on_dgl, on_sparse, torch, torch_sparse, utils
-from ..limits import DGL_HALF, SPARSE_TENSOR, Limit
+from ..limits import DGL_HALF, SPARSE_TENSOR, avoids
 from ..operation import FORWARD, FORWARD_BACKWARD, Call, Formula, Operation
 
-_ROUNDING = Limit(
+_ROUNDING = avoids(
     "the gradient of EdgeWeightNorm is too inexact in bfloat16 at nodes of high degree",
-    frozenset({"bfloat16", FORWARD_BACKWARD}),
-    raises=False,
+    "bfloat16",
+    FORWARD_BACKWARD,
 )
 
 

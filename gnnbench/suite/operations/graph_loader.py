@@ -11,7 +11,7 @@ from typing import Any
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, pyg_data, pyg_loader, torch
-from ..limits import Limit
+from ..limits import refuses
 from ..loading import Loading
 from ..operation import FORWARD, Call, Operation
 from .batch import MOLECULES, dgl_molecules, pyg_molecules
@@ -21,7 +21,7 @@ from .neighbors import ON_CPU
 SIZE = 128
 """Graphs of a batch."""
 
-_STORED = Limit("SQLiteDatabase stores NumPy's arrays, which have no bfloat16", frozenset({"bfloat16"}))
+_STORED = refuses("SQLiteDatabase stores NumPy's arrays, which have no bfloat16", "bfloat16")
 
 
 def size(graph: Graph) -> int:

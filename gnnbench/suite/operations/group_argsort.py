@@ -2,15 +2,13 @@
 
 from ..annotations import Graph, Tensor
 from ..libraries import utils
-from ..limits import HALF, Limit
+from ..limits import HALF, avoids, refuses
 from ..operation import FORWARD, Call, Formula, Operation
 from .scatter import unsorted_index
 
-_INDEX = Limit("group_argsort takes int64 indices only", frozenset({"int32"}))
-_ROUNDING = Limit(
-    "group_argsort adds 2 * index to values from 0 to 1 in their dtype; in half precision nodes mix",
-    frozenset({HALF}),
-    raises=False,
+_INDEX = refuses("group_argsort takes int64 indices only", "int32")
+_ROUNDING = avoids(
+    "group_argsort adds 2 * index to values from 0 to 1 in their dtype; in half precision nodes mix", HALF
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, sampled, torch
-from ..limits import Limit
+from ..limits import refuses
 from ..operation import Call
 from .neighbors import ON_CPU, sampling
 
@@ -14,7 +14,7 @@ PARTS = 8
 IMBALANCE = 1.05
 """Nodes of the largest part, as a multiple of the mean; METIS tries to reach 1.03."""
 
-_INT64 = Limit("DGL's METIS takes int64 only", frozenset({"int32"}))
+_INT64 = refuses("DGL's METIS takes int64 only", "int32")
 
 
 def _dgl(graph: Any) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, on_dgl, pyg_data, pyg_sampler, sampled, torch
-from ..limits import HALF, Limit
+from ..limits import HALF, refuses
 from ..operation import FORWARD, Call, Kernel, Operation
 from .subgraph import drawn
 
@@ -18,9 +18,9 @@ BATCH = 128
 GRAPHS = ("ogbn-arxiv:synthetic@0.1",)
 """Half of its nodes have more than 10 neighbours, and 4 % of Cora's."""
 
-ON_CPU = Limit("it draws on the CPU only", frozenset({"cuda"}))
-INT64_ONLY = Limit("samplers get int64: torch_sparse's take no other", frozenset({"int32"}))
-_WEIGHTS = Limit("DGL takes no probabilities in half precision", frozenset({HALF}))
+ON_CPU = refuses("it draws on the CPU only", "cuda")
+INT64_ONLY = refuses("samplers get int64: torch_sparse's take no other", "int32")
+_WEIGHTS = refuses("DGL takes no probabilities in half precision", HALF)
 
 
 class Batch(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ..annotations import Case, DGLGraph, Graph, Module, Tensor
 from ..libraries import definitions, dgl, inputs, pyg_nn, torch, utils
-from ..limits import DGL_HALF, HALF, SCATTER_ADD, SEGMENT_SUM, Limit
+from ..limits import DGL_HALF, HALF, SCATTER_ADD, SEGMENT_SUM, avoids
 from ..operation import Call, Kernel, Operation
 from . import batch
 from .batch import MOLECULES
@@ -16,7 +16,7 @@ RATIO = 0.5
 SORTED = 8
 """Nodes that sort pooling keeps of each graph."""
 
-_TIES = Limit("scores that order the nodes tie in half precision", frozenset({HALF}), raises=False)
+_TIES = avoids("scores that order the nodes tie in half precision", HALF)
 
 
 class _Batch(NamedTuple):

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, on_dgl, on_sparse, sampled, torch
-from ..limits import Limit
+from ..limits import refuses
 from ..operation import Call
 from .neighbors import INT64_ONLY, ON_CPU, Batch, sampling
 from .subgraph import drawn
@@ -16,7 +16,7 @@ P, Q = 0.5, 2.0
 """Of node2vec (Grover and Leskovec, KDD 2016): the weight of the way back is 1 / P, of a node that is no
 neighbour of the last one 1 / Q, and of the others 1."""
 
-_CLUSTER = Limit("torch_cluster walks in int64 only", frozenset({"int32"}))
+_CLUSTER = refuses("torch_cluster walks in int64 only", "int32")
 
 
 def starts(graph: Graph) -> Tensor:

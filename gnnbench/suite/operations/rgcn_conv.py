@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Layer, Module, Tensor
 from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, torch, torch_geometric
-from ..limits import DGL_HALF, HALF, SCATTER_ADD, SPARSE_TENSOR, Limit
+from ..limits import DGL_HALF, HALF, SCATTER_ADD, SPARSE_TENSOR, refuses
 from ..operation import Call, Formula, Kernel, Operation
 
 BASES = 30
 """Matrices of which each relation's weight is a sum, as in PyG's example of AIFB."""
 
-_FLOAT32 = Limit("RGCNConv returns float32 for half precision", frozenset({HALF}))
+_FLOAT32 = refuses("RGCNConv returns float32 for half precision", HALF)
 
 
 class _Edges(NamedTuple):

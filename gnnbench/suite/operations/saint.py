@@ -4,7 +4,7 @@ from typing import Any
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, on_dgl, pyg_data, pyg_loader, sampled, torch
-from ..limits import Limit
+from ..limits import refuses
 from ..operation import Call, Kernel
 from .neighbors import INT64_ONLY, ON_CPU, sampling
 
@@ -12,7 +12,7 @@ ROOTS = 500
 LENGTH = 2
 """Steps of each walk."""
 
-_ROOTS = Limit("DGL's SAINTSampler draws int64 only", frozenset({"int32"}))
+_ROOTS = refuses("DGL's SAINTSampler draws int64 only", "int32")
 
 
 def walkable(graph: Graph) -> Tensor:

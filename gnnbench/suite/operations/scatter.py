@@ -10,14 +10,12 @@ from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, torch_scatter, utils
-from ..limits import DGL_HALF, MAX_GRADIENT, SCATTER_ADD, Limit
+from ..limits import DGL_HALF, MAX_GRADIENT, SCATTER_ADD, Limit, avoids, refuses
 from ..operation import Call, Formula, Kernel, Operation
 
-_TORCH_SCATTER = Limit("torch_scatter takes int64 indices only", frozenset({"int32"}))
-_PRODUCT_ROUNDING = Limit(
-    "torch_scatter rounds each product to bfloat16: too inexact at nodes of high degree",
-    frozenset({"bfloat16"}),
-    raises=False,
+_TORCH_SCATTER = refuses("torch_scatter takes int64 indices only", "int32")
+_PRODUCT_ROUNDING = avoids(
+    "torch_scatter rounds each product to bfloat16: too inexact at nodes of high degree", "bfloat16"
 )
 
 

@@ -2,19 +2,15 @@
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, inputs, torch
-from ..limits import DGL_HALF, HALF, NO_PRODUCT, Limit
+from ..limits import DGL_HALF, HALF, NO_PRODUCT, avoids, refuses
 from ..operation import FORWARD_BACKWARD, Call, Formula, Operation
 
-_SAMPLED = Limit("sampled_addmm does not support half precision", frozenset({HALF}))
-_GRADIENT = Limit(
-    "sums in bfloat16 make the gradient too inexact at nodes of high degree",
-    frozenset({"bfloat16", FORWARD_BACKWARD}),
-    raises=False,
+_SAMPLED = refuses("sampled_addmm does not support half precision", HALF)
+_GRADIENT = avoids(
+    "sums in bfloat16 make the gradient too inexact at nodes of high degree", "bfloat16", FORWARD_BACKWARD
 )
-_DOT = Limit(
-    "DGL adds up the products in bfloat16, which is too inexact from some hundred features on",
-    frozenset({"bfloat16"}),
-    raises=False,
+_DOT = avoids(
+    "DGL adds up the products in bfloat16, which is too inexact from some hundred features on", "bfloat16"
 )
 
 

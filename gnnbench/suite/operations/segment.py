@@ -9,15 +9,13 @@ from typing import Any
 
 from ..annotations import Case, Tensor
 from ..libraries import dgl, torch, torch_scatter, utils
-from ..limits import DGL_HALF, MAX_GRADIENT, SEGMENT_SUM, Limit
+from ..limits import DGL_HALF, MAX_GRADIENT, SEGMENT_SUM, Limit, avoids, refuses
 from ..operation import Call, Formula, Operation
 from . import scatter
 
-_SEGMENT_CSR = Limit("torch_scatter.segment_csr takes int64 offsets only", frozenset({"int32"}))
-_SUM_ROUNDING = Limit(
-    "torch.segment_reduce adds in bfloat16: too inexact at nodes of high degree",
-    frozenset({"bfloat16", "cpu"}),
-    raises=False,
+_SEGMENT_CSR = refuses("torch_scatter.segment_csr takes int64 offsets only", "int32")
+_SUM_ROUNDING = avoids(
+    "torch.segment_reduce adds in bfloat16: too inexact at nodes of high degree", "bfloat16", "cpu"
 )
 
 

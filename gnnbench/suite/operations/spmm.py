@@ -5,13 +5,12 @@ from typing import Any
 
 from ..annotations import Case, Edges, Graph, Tensor
 from ..libraries import definitions, torch, torch_geometric, torch_scatter, torch_sparse, utils
-from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, SPARSE_TENSOR, Limit
+from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, SPARSE_TENSOR, refuses
 from ..operation import Call, Formula, Operation
 
-_ON_CPU = Limit("torch.sparse.mm reduces by mean and amax on the CPU only", frozenset({"cuda"}))
+_ON_CPU = refuses("torch.sparse.mm reduces by mean and amax on the CPU only", "cuda")
 _ONES = tuple(
-    Limit("EdgeIndex.matmul without values supports float32 only", frozenset({dtype}))
-    for dtype in (HALF, "float64")
+    refuses("EdgeIndex.matmul without values supports float32 only", dtype) for dtype in (HALF, "float64")
 )
 
 

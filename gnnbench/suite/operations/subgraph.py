@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, on_sparse, torch, torch_sparse, utils
-from ..limits import SPARSE_TENSOR, Limit
+from ..limits import SPARSE_TENSOR, refuses
 from ..operation import FORWARD, FORWARD_BACKWARD, Call, Operation
 from .edge_list import keys, listed
 
 SEEDS = 16
 HOPS = 2
 
-_NO_GRADIENT = Limit("the gradient of COO's index_select is not implemented", frozenset({FORWARD_BACKWARD}))
-_INT64_ONLY = Limit("COO's index_select takes int64 only", frozenset({"int32"}))
-_MAPPING = Limit("utils.k_hop_subgraph writes int64 into a mapping of int32", frozenset({"int32"}))
-_ON_CPU = Limit("torch_sparse.saint_subgraph works on the CPU only", frozenset({"cuda"}))
+_NO_GRADIENT = refuses("the gradient of COO's index_select is not implemented", FORWARD_BACKWARD)
+_INT64_ONLY = refuses("COO's index_select takes int64 only", "int32")
+_MAPPING = refuses("utils.k_hop_subgraph writes int64 into a mapping of int32", "int32")
+_ON_CPU = refuses("torch_sparse.saint_subgraph works on the CPU only", "cuda")
 
 
 class Chosen(NamedTuple):
