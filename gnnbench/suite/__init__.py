@@ -103,7 +103,7 @@ PUBLIC = {
     "libraries": "functional inputs on_torch torch utils",
     "operation": "Call Operation",
     "operations": "OPERATIONS",
-    "operations.edge_list": "EdgeList edges_of keys listed shuffled unchanged with_duplicates",
+    "operations.edge_list": "edges_of keys listed shuffled unchanged with_duplicates",
     "operations.scatter": "Destination unsorted_index",
     "operations.segment": "offsets",
     "spec": "FORWARD FORWARD_BACKWARD SHORT_DIRECTION Spec",

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from .case import Case
     from .graphs.graph import Graph
     from .network import Layer, Network
+    from .platforms import Edges
     from .platforms.dgl import DGLGraph
-    from .platforms.pyg import Edges
     from .sampled import Hop
 else:
     Case = DGLGraph = Edges = Graph = Hop = Layer = Module = Network = Optimizer = Tensor = Any

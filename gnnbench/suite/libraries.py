@@ -18,34 +18,20 @@ from typing import Any
 
 from ..engine.ground.packages import hidden
 
+_OURS = ("definitions", "gat", "gcn", "inputs", "minibatch", "network", "sage", "sampled", "training")
+_PLATFORMS = ("compiled", "dgl", "pyg", "sparse", "torch")
 _MODULES: Mapping[str, str] = {
-    "dgl": "dgl",
     "functional": "torch.nn.functional",
     "gcn_conv": "torch_geometric.nn.conv.gcn_conv",
-    "pyg_data": "torch_geometric.data",
-    "pyg_loader": "torch_geometric.loader",
-    "pyg_nn": "torch_geometric.nn",
-    "pyg_sampler": "torch_geometric.sampler",
-    "torch": "torch",
-    "torch_geometric": "torch_geometric",
-    "torch_scatter": "torch_scatter",
-    "torch_sparse": "torch_sparse",
     "utils": "torch_geometric.utils",
+    **{name: name for name in ("dgl", "torch", "torch_geometric", "torch_scatter", "torch_sparse")},
+    **{f"pyg_{name}": f"torch_geometric.{name}" for name in ("data", "loader", "nn", "sampler")},
     # Ours, which import torch.
-    "definitions": f"{__package__}.definitions",
-    "gat": f"{__package__}.gat",
-    "gcn": f"{__package__}.gcn",
-    "inputs": f"{__package__}.inputs",
-    "minibatch": f"{__package__}.minibatch",
-    "network": f"{__package__}.network",
-    "on_compiled": f"{__package__}.platforms.compiled",
-    "on_dgl": f"{__package__}.platforms.dgl",
-    "on_pyg": f"{__package__}.platforms.pyg",
-    "on_sparse": f"{__package__}.platforms.sparse",
-    "on_torch": f"{__package__}.platforms.torch",
-    "sage": f"{__package__}.sage",
-    "sampled": f"{__package__}.sampled",
-    "training": f"{__package__}.training",
+    **{name: f"{__package__}.{name}" for name in _OURS},
+    **{
+        f"on_{name}": f"{__package__}.platforms.{name}"
+        for name in ("compiled", "dgl", "pyg", "sparse", "torch")
+    },
 }
 """The modules by the name that they have where they are used."""
 

@@ -62,6 +62,11 @@ def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) 
     return drawn
 
 
+def require_rows(rows: Tensor, whole: Tensor, nodes: Tensor, what: str) -> None:
+    """Check that a batch has the rows of its nodes."""
+    require(rows.cpu().equal(whole[nodes].to(rows.dtype)), f"the {what} are those of other nodes")
+
+
 def renumbered(count: int, *found: Tensor) -> list[Hop]:
     """Return each `Hop` of PyG and torch_sparse, which list both together and number the nodes anew.
 

@@ -13,7 +13,6 @@ from ...suite.libraries import functional, inputs, on_torch, torch, utils
 from ...suite.operation import Call, Operation
 from ...suite.operations import OPERATIONS
 from ...suite.operations.edge_list import (
-    EdgeList,
     edges_of,
     keys,
     listed,
@@ -81,7 +80,7 @@ class Half(NamedTuple):
 def structure_kind(structure: Any, graph: Graph) -> str:
     """Return what form a structure has: two calls that take the same form need no conversion between them."""
     kind = type(structure).__name__
-    if kind in ("Edges", "EdgeList", "tuple"):
+    if kind in ("Edges", "tuple"):
         return structure_kind(structure[0], graph)
     if not isinstance(structure, torch.Tensor) or kind == "EdgeIndex":
         return {"Destination": "index", "Half": "CSR"}.get(kind, kind)
@@ -230,26 +229,26 @@ def _counted(to: Destination) -> Tensor:
     return ones.new_zeros(to.num_nodes).index_add_(0, to.indices, ones)
 
 
-def _distinct(edges: EdgeList, weight: Tensor) -> tuple[Tensor, Tensor]:
+def _distinct(edges: Edges, weight: Tensor) -> tuple[Tensor, Tensor]:
     distinct, number = keys(edges.edge_index, edges.num_nodes).unique(return_inverse=True)
     return edges_of(distinct, edges.num_nodes), weight.new_zeros(len(distinct)).index_add_(0, number, weight)
 
 
-def _sorted_distinct(edges: EdgeList, weight: Tensor) -> tuple[Tensor, Tensor]:
+def _sorted_distinct(edges: Edges, weight: Tensor) -> tuple[Tensor, Tensor]:
     ordered, order = keys(edges.edge_index, edges.num_nodes).sort()
     distinct, number = ordered.unique_consecutive(return_inverse=True)
     total = weight.new_zeros(len(distinct)).index_add_(0, number, weight.index_select(0, order))
     return edges_of(distinct, edges.num_nodes), total
 
 
-def _csr_by_keys(edges: EdgeList, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _csr_by_keys(edges: Edges, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     ordered, order = keys(edges.edge_index, edges.num_nodes).sort()
     source, target = edges_of(ordered, edges.num_nodes)
     pointer = torch._convert_indices_from_coo_to_csr(source, edges.num_nodes)  # noqa: SLF001
     return pointer, target, weight.index_select(0, order)
 
 
-def _csr_by_two_sorts(edges: EdgeList, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _csr_by_two_sorts(edges: Edges, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     source, target = edges.edge_index
     target, first = target.sort()
     source, second = source.index_select(0, first).sort(stable=True)

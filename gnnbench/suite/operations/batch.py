@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..annotations import Case, DGLGraph, Graph, Tensor
-from ..libraries import dgl, pyg_data, torch
+from ..libraries import dgl, pyg_data, torch, torch_sparse
 from ..limits import SPARSE_TENSOR
-from ..operation import FORWARD, Call, Kernel, Operation
+from ..operation import FORWARD, Call, Operation
 
 SIZE = 256
 """Graphs of a batch: the first ones, or all if there are fewer."""
@@ -91,58 +91,46 @@ def dgl_molecules(case: Case, count: int) -> list[DGLGraph]:
     return found
 
 
-def _with_matrix(case: Case, matrix: Callable[[Molecule], Any]) -> list[Any]:
+def _with_matrix(matrix: Callable[[Molecule], Any], case: Case) -> list[Any]:
     """Return the graphs with a matrix in the place of their edges; its rows are targets."""
     return [pyg_data.Data(x=each.x, adj_t=matrix(each)) for each in molecules(case, SIZE)]
 
 
-def _on_pyg(build: Callable[[Case], list[Any]], entries: Callable[[Any], tuple[Tensor, Tensor]]) -> Kernel:
-    """Return the kernel; `entries` returns a batch's sources and targets [2, e], and numbers [e]."""
-
-    def run(graphs: list[Any]) -> Any:
-        return pyg_data.Batch.from_data_list(graphs)
-
-    def result(batch: Any, _graphs: list[Any]) -> tuple[Tensor, ...]:
-        edge_index, numbers = entries(batch)
-        return edge_index, numbers, batch.ptr.diff(), batch.batch, batch.x
-
-    return Kernel(build, run, result)
+def _join(graphs: list[Any]) -> Any:
+    return pyg_data.Batch.from_data_list(graphs)
 
 
-def _pyg() -> Kernel:
-    return _on_pyg(lambda case: pyg_molecules(case, SIZE), lambda batch: (batch.edge_index, batch.edge_attr))
+def _result(entries: Callable[[Any], tuple[Tensor, Tensor]], batch: Any, _: list[Any]) -> tuple[Tensor, ...]:
+    """Return what `reference` does; `entries` returns sources and targets [2, e], and numbers [e]."""
+    return *entries(batch), batch.ptr.diff(), batch.batch, batch.x
 
 
-def _sparse() -> Kernel:
-    from torch_sparse import SparseTensor
-
-    def matrix(each: Molecule) -> SparseTensor:
-        source, target = each.edge_index
-        size = (len(each.x), len(each.x))
-        return SparseTensor(row=target, col=source, value=each.bonds, sparse_sizes=size, is_sorted=True)
-
-    def entries(batch: Any) -> tuple[Tensor, Tensor]:
-        row, column, value = batch.adj_t.coo()
-        return torch.stack((column, row)), value
-
-    return _on_pyg(lambda case: _with_matrix(case, matrix), entries)
+def _sparse_matrix(each: Molecule) -> Any:
+    source, target = each.edge_index
+    size = (len(each.x), len(each.x))
+    return torch_sparse.SparseTensor(
+        row=target, col=source, value=each.bonds, sparse_sizes=size, is_sorted=True
+    )
 
 
-def _csr() -> Kernel:
-    def matrix(each: Molecule) -> Tensor:
-        source, target = each.edge_index
-        pointer = torch.zeros(len(each.x) + 1).to(target)
-        pointer[1:] = target.bincount(minlength=len(each.x)).cumsum(0)
-        size = (len(each.x), len(each.x))
-        return torch.sparse_csr_tensor(pointer, source, each.bonds, size=size, check_invariants=False)
+def _sparse_entries(batch: Any) -> tuple[Tensor, Tensor]:
+    row, column, value = batch.adj_t.coo()
+    return torch.stack((column, row)), value
 
-    def entries(batch: Any) -> tuple[Tensor, Tensor]:
-        matrix = batch.adj_t
-        degree = matrix.crow_indices().diff()
-        row = torch.arange(len(degree)).to(degree).repeat_interleave(degree)
-        return torch.stack((matrix.col_indices(), row)), matrix.values()
 
-    return _on_pyg(lambda case: _with_matrix(case, matrix), entries)
+def _csr(each: Molecule) -> Tensor:
+    source, target = each.edge_index
+    pointer = torch.zeros(len(each.x) + 1).to(target)
+    pointer[1:] = target.bincount(minlength=len(each.x)).cumsum(0)
+    size = (len(each.x), len(each.x))
+    return torch.sparse_csr_tensor(pointer, source, each.bonds, size=size, check_invariants=False)
+
+
+def _csr_entries(batch: Any) -> tuple[Tensor, Tensor]:
+    matrix = batch.adj_t
+    degree = matrix.crow_indices().diff()
+    row = torch.arange(len(degree)).to(degree).repeat_interleave(degree)
+    return torch.stack((matrix.col_indices(), row)), matrix.values()
 
 
 def _dgl_result(batch: DGLGraph, _graphs: list[DGLGraph]) -> tuple[Tensor, ...]:
@@ -164,9 +152,18 @@ OPERATIONS = (
     _operation(
         "batch",
         {
-            "pyg": Call("Batch.from_data_list", make=_pyg),
+            "pyg": Call(
+                "Batch.from_data_list",
+                _join,
+                build=lambda case: pyg_molecules(case, SIZE),
+                result=partial(_result, lambda batch: (batch.edge_index, batch.edge_attr)),
+            ),
             "sparse": Call(
-                "Batch.from_data_list with SparseTensor as adj_t", make=_sparse, limits=(SPARSE_TENSOR,)
+                "Batch.from_data_list with SparseTensor as adj_t",
+                _join,
+                (SPARSE_TENSOR,),
+                partial(_with_matrix, _sparse_matrix),
+                partial(_result, _sparse_entries),
             ),
             "dgl": Call(
                 "dgl.batch", "dgl.batch", build=lambda case: dgl_molecules(case, SIZE), result=_dgl_result
@@ -177,7 +174,14 @@ OPERATIONS = (
     ),
     _operation(
         "batch_csr",
-        {"pyg": Call("Batch.from_data_list with CSR tensors as adj_t", make=_csr)},
+        {
+            "pyg": Call(
+                "Batch.from_data_list with CSR tensors as adj_t",
+                _join,
+                build=partial(_with_matrix, _csr),
+                result=partial(_result, _csr_entries),
+            )
+        },
         {"sparse": "its matrices are SparseTensors: see batch", "dgl": "see batch"},
         reference=reference,
         default=False,

@@ -6,19 +6,15 @@ from typing import Any
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import torch
-from ..limits import HALF, Limit
+from ..limits import HALF, avoids
 from ..operation import FORWARD, Call, Kernel, Operation
 from ..platforms import COMPARED, PLATFORMS, load
 from . import conv
 
+_USUAL = {"float64": "float32", HALF: "float32", "int32": "int64", "cuda": "the CPU"}
 _LIMITS = tuple(
-    Limit(f"what happens once hardly depends on types and device: timed with {usual}", where, raises=False)
-    for usual, where in (
-        ("float32", frozenset({"float64"})),
-        ("float32", frozenset({HALF})),
-        ("int64", frozenset({"int32"})),
-        ("the CPU", frozenset({"cuda"})),
-    )
+    avoids(f"what happens once hardly depends on types and device: timed with {usual}", other)
+    for other, usual in _USUAL.items()
 )
 
 _IMPORT = "import {module}; print({module}.__file__)\n"
@@ -66,8 +62,6 @@ def _call(text: str, platform: str, kernel: Any) -> Call:
     return Call(text, make=partial(kernel, platform), limits=_LIMITS)
 
 
-_NO_LAYER = {"torch": "PyTorch has no graph convolution: see conv_cached"}
-
 _operation = partial(Operation, default=False, directions=(FORWARD,), group="first calls")
 
 OPERATIONS = (
@@ -86,7 +80,7 @@ OPERATIONS = (
             name: call._replace(text=f"{call.text}(...), its first call", make=partial(_new_layer, name))
             for name, call in conv.OPERATIONS[0].calls.items()
         },
-        _NO_LAYER,
+        {"torch": "PyTorch has no graph convolution: see conv_cached"},
         reference=conv.reference,
         reach=2,
         least_work=conv.least_work,

@@ -65,11 +65,10 @@ def reference(graph: Graph, *tensors: Tensor, of: Callable[..., Tensor]) -> Tens
 
 
 def conv_work(m: Symbols) -> Work:
-    """Bytes G(E) + p s (n F + S F + F F + F): x, outputs, weight and bias, then their gradients.
+    """x, outputs, weight and bias, then their gradients; product, propagation of self-loops, bias.
 
-    n nodes of the largest part, S of all. Of the entries only those of a largest part that is the whole graph
-    count, because how many the others have is not known. Flops (2 p - 1) 2 S F F + p 3 S F: product;
-    propagation of self-loops; bias. Attention does more.
+    Of the entries only those of a largest part that is the whole graph count, because how many the others
+    have is not known. Attention does more.
     """
     nodes = counts(m.N)
     total = sum(nodes)

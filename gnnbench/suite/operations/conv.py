@@ -1,6 +1,5 @@
 """One graph convolution, with normalisation in each call or beforehand (`conv_cached`)."""
 
-from collections.abc import Mapping
 from functools import partial
 
 from ..annotations import Graph, Tensor
@@ -27,16 +26,8 @@ least_work = Formula("G(E) + p s (2 N F + F F + F)", _FLOPS)
 """x, output, weight and bias, then their gradients."""
 
 
-_LIMITS: Mapping[str, tuple[Limit, ...]] = {
-    "pyg": (),
-    "sparse": (SPARSE_TENSOR,),
-    "torch": (MIXED,),
-    "dgl": (DGL_HALF,),
-}
-
-
-def _call(text: str, platform: str, *, cached: bool) -> Call:
-    return Call(text, limits=_LIMITS[platform], make=lambda: load(platform).convolution(cached=cached))
+def _call(text: str, platform: str, *limits: Limit, cached: bool = False) -> Call:
+    return Call(text, limits=limits, make=lambda: load(platform).convolution(cached=cached))
 
 
 _operation = partial(Operation, reference=reference, reach=2, group="layers")
@@ -45,9 +36,9 @@ OPERATIONS = (
     _operation(
         "conv",
         {
-            "pyg": _call("GCNConv", "pyg", cached=False),
-            "sparse": _call("GCNConv on SparseTensor", "sparse", cached=False),
-            "dgl": _call("GraphConv", "dgl", cached=False),
+            "pyg": _call("GCNConv", "pyg"),
+            "sparse": _call("GCNConv on SparseTensor", "sparse", SPARSE_TENSOR),
+            "dgl": _call("GraphConv", "dgl", DGL_HALF),
         },
         {"torch": "the plain PyTorch layer takes a normalised matrix: see conv_cached"},
         core=True,
@@ -57,9 +48,9 @@ OPERATIONS = (
         "conv_cached",
         {
             "pyg": _call("GCNConv(cached=True)", "pyg", cached=True),
-            "sparse": _call("GCNConv(cached=True)", "sparse", cached=True),
-            "torch": _call("normalised CSR @ (x @ W)", "torch", cached=True),
-            "dgl": _call("GraphConv(norm='none'), weights", "dgl", cached=True),
+            "sparse": _call("GCNConv(cached=True)", "sparse", SPARSE_TENSOR, cached=True),
+            "torch": _call("normalised CSR @ (x @ W)", "torch", MIXED, cached=True),
+            "dgl": _call("GraphConv(norm='none'), weights", "dgl", DGL_HALF, cached=True),
         },
         least_work=Formula("G(L) + s L + p s (2 N F + F F + F)", _FLOPS),  # the normalised matrix is an input
     ),

@@ -5,28 +5,16 @@ A list is int [2, M], sources and targets. A sorted list is ordered by source, t
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, dgl, torch, torch_sparse, utils
 from ..limits import HALF, KEY_OVERFLOW, SPARSE_TENSOR, refuses
 from ..operation import FORWARD, Call, Formula, Operation
+from ..platforms import Edges
 
 _TO_SIMPLE = refuses("dgl.to_simple works on the CPU only", "cuda")
 _SCATTER_ADD = refuses("dgl.to_simple does not sum half precision", HALF)
-
-
-class EdgeList(NamedTuple):
-    """A list and the number of nodes."""
-
-    edge_index: Tensor
-    """int [2, M]."""
-    num_nodes: int
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Of the matrix of the list."""
-        return self.num_nodes, self.num_nodes
 
 
 def shuffled(graph: Graph) -> Tensor:
@@ -46,9 +34,9 @@ def one_direction(graph: Graph) -> Tensor:
     return graph.edge_index[:, source < target]
 
 
-def listed(edges: Callable[[Graph], Tensor], case: Case) -> EdgeList:
+def listed(edges: Callable[[Graph], Tensor], case: Case) -> Edges:
     """Return a list of the case's graph, with the case's index dtype."""
-    return EdgeList(edges(case.graph).to(case.device, case.index_dtype), case.graph.num_nodes)
+    return Edges(edges(case.graph).to(case.device, case.index_dtype), case.graph.num_nodes)
 
 
 def dgl_graph(edges: Callable[[Graph], Tensor], case: Case) -> Any:

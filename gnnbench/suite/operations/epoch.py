@@ -50,10 +50,9 @@ def first_step(_graph: Graph, parameter: Tensor) -> Tensor:
 
 
 def forward_work(m: Symbols) -> Work:
-    """Bytes G(E) + s (N D + P + N C): features, parameters, logits.
+    """Features, parameters and logits.
 
-    Flops per layer 2 N A B + K(min(A, B)) + 2 N B: product and propagation in the cheaper order, bias, and
-    ReLU except in the last layer.
+    Of each layer the product and propagation in the cheaper order, bias, and ReLU except in the last.
     """
     flops = sum(2 * m.N * A * B + m.K(min(A, B)) + 2 * m.N * B for A, B in m.layers) - m.N * m.C
     return Work(m.G(m.E) + m.s * (m.N * m.D + m.P + m.N * m.C), flops)
@@ -67,11 +66,10 @@ Flops of maximum, difference, exponential and sum; binary cross-entropy takes at
 
 
 def backward_work(m: Symbols) -> Work:
-    """Bytes G(E) + s (sum N A + sum' A B + T C + P) + T y; sum' excludes the first layer.
+    """Layer inputs, weights, softmax, training nodes and labels are read, the parameters' gradients written.
 
-    Read: layer inputs, weights, softmax, training nodes and labels. Written: the parameters' gradients.
-    Flops T C + sum (2 N A B + N B) + sum' (2 N A B + K(min(A, B)) + N A): weights, biases; inputs, ReLU.
-    The first layer needs no backward propagation if its forward pass propagates before the product.
+    Flops of softmax, weights and biases; in all but the first layer of inputs and ReLU: the first needs no
+    backward propagation if its forward pass propagates before the product.
     """
     inner = m.layers[1:]
     read = sum(m.N * A for A, _ in m.layers) + sum(A * B for A, B in inner) + m.T * m.C

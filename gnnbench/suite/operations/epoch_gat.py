@@ -28,10 +28,8 @@ def network_loss(graph: Graph, *tensors: Tensor) -> Tensor:
 def least_work(m: Symbols) -> Work:
     """Bytes as epoch's, with P = sum (A B + 3 B); layer widths A to B in h heads.
 
-    Flops forward per layer 2 N A B + 4 N B + 5 L h + 2 L B + N B: product; both scores; their sum,
-    LeakyReLU and softmax; propagation; bias. Backward 2 N A B + 8 N B + 7 L h + 4 L B + N B: weight; scores
-    and attention; softmax, LeakyReLU and sums at both ends; features and softmax; bias; in the second layer
-    also 2 N A B for its inputs. ELU takes N A forward and N A backward.
+    Flops of product; scores at both ends; their sum, LeakyReLU and softmax; propagation; bias; and of their
+    gradients, in the second layer also of its inputs; ELU.
     """
     layers = [(A, heads, heads * width) for A, heads, width in gat.widths(m.D, m.F, m.C)]
     own = replace(m, P=sum(A * B + 3 * B for A, _, B in layers))

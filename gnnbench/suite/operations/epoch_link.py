@@ -26,32 +26,28 @@ class _Library(NamedTuple):
     """Returns z_s . z_t of each edge and of each pair: [E + m]."""
 
 
-def _pyg() -> _Library:
-    def draw(edge_index: Tensor) -> Tensor:
-        random.seed(sampled.SEED)  # PyG draws with Python's generator
-        return utils.negative_sampling(edge_index)
-
-    def score(edge_index: Tensor, pairs: Tensor, z: Tensor) -> Tensor:
-        source, target = torch.cat((edge_index, pairs), dim=1)
-        return (z[source] * z[target]).sum(dim=1)
-
-    return _Library(draw, score)
+def _draw_pyg(edge_index: Tensor) -> Tensor:
+    random.seed(sampled.SEED)  # PyG draws with Python's generator
+    return utils.negative_sampling(edge_index)
 
 
-def _dgl() -> _Library:
-    def draw(graph: Any) -> Tensor:
-        dgl.seed(sampled.SEED)
-        return torch.stack(dgl.sampling.global_uniform_negative_sampling(graph, graph.num_edges()))
-
-    def score(graph: Any, pairs: Tensor, z: Tensor) -> Tensor:
-        negative = dgl.graph(tuple(pairs), num_nodes=graph.num_nodes())
-        scores = [dgl.ops.u_dot_v(one, z, z) for one in (graph, negative)]
-        return torch.cat(scores).squeeze(1)
-
-    return _Library(draw, score)
+def _score_pyg(edge_index: Tensor, pairs: Tensor, z: Tensor) -> Tensor:
+    source, target = torch.cat((edge_index, pairs), dim=1)
+    return (z[source] * z[target]).sum(dim=1)
 
 
-_LIBRARIES = {"pyg": _pyg, "dgl": _dgl}
+def _draw_dgl(graph: Any) -> Tensor:
+    dgl.seed(sampled.SEED)
+    return torch.stack(dgl.sampling.global_uniform_negative_sampling(graph, graph.num_edges()))
+
+
+def _score_dgl(graph: Any, pairs: Tensor, z: Tensor) -> Tensor:
+    negative = dgl.graph(tuple(pairs), num_nodes=graph.num_nodes())
+    scores = [dgl.ops.u_dot_v(one, z, z) for one in (graph, negative)]
+    return torch.cat(scores).squeeze(1)
+
+
+_LIBRARIES = {"pyg": _Library(_draw_pyg, _score_pyg), "dgl": _Library(_draw_dgl, _score_dgl)}
 
 
 def _loss(library: _Library, structure: Any, pairs: Tensor, model: Network, x: Tensor) -> Tensor:
@@ -64,7 +60,7 @@ def _loss(library: _Library, structure: Any, pairs: Tensor, model: Network, x: T
 
 def prepare(case: Case) -> tuple[Callable[..., Any], Any, Network, Tensor, Optimizer]:
     """Return the timed function and its inputs: an epoch, the graph, the network, x [N, D] and Adam."""
-    library = _LIBRARIES[case.spec.platform]()
+    library = _LIBRARIES[case.spec.platform]
 
     def run(structure: Any, model: Network, x: Tensor, optimizer: Optimizer) -> tuple[Tensor, Tensor]:
         optimizer.zero_grad(set_to_none=True)
@@ -91,7 +87,7 @@ def checked(
     That is the loss, and that after the step, each over the one that float64 gives for the same pairs. No
     pair may be an edge, a node with itself or drawn twice, and not too few may be drawn.
     """
-    library, graph = _LIBRARIES[case.spec.platform](), case.graph
+    library, graph = _LIBRARIES[case.spec.platform], case.graph
     value, pairs = output
     source, target = sampled.whole(pairs)
     sampled.require(not sampled.has_edges(graph, source, target).any(), "a drawn pair is an edge")

@@ -22,10 +22,9 @@ def network_loss(graph: Graph, *tensors: Tensor) -> Tensor:
 def least_work(m: Symbols) -> Work:
     """Bytes as epoch's, with P = sum (2 A B + B); layer widths A to B.
 
-    Flops forward per layer 4 N A B + (E + R) min(A, B) + 2 N B: products, mean in the cheaper order, sum and
-    bias; ReLU N A in the second layer. Backward 4 N A B + N B: weights and bias; in the second layer also
-    4 N A B + (E + R) min(A, B) + 2 N A for its inputs and ReLU. The first layer needs no backward propagation
-    if its forward pass propagates before the product.
+    Flops of products, mean in the cheaper order, sum and bias, and of their gradients; in the second layer
+    also of ReLU and its inputs. The first needs no backward propagation if its forward pass propagates before
+    the product.
     """
     layers = tuple(pairwise((m.D, m.F, m.C)))
     own = replace(m, P=sum(2 * A * B + B for A, B in layers))

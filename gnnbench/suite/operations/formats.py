@@ -7,11 +7,11 @@ numbers, not weights.
 from functools import partial
 from typing import Any
 
-from ..annotations import Case, Graph, Tensor
+from ..annotations import Case, Edges, Graph, Tensor
 from ..libraries import on_sparse, on_torch, torch, torch_sparse, utils
 from ..limits import KEY_OVERFLOW, SPARSE_TENSOR
 from ..operation import FORWARD, Call, Formula, Operation
-from .edge_list import EdgeList, dgl_graph, keys, listed, shuffled, unchanged
+from .edge_list import dgl_graph, keys, listed, shuffled, unchanged
 
 Compressed = tuple[Tensor, Tensor, Tensor]
 """Pointers [N + 1]; the column of each entry in CSR, its row in CSC, ascending [E]; weights [E]."""
@@ -23,16 +23,16 @@ def _parts(matrix: Tensor, *_inputs: Any) -> Compressed:
     return matrix.ccol_indices(), matrix.row_indices(), matrix.values()
 
 
-def _pyg(edges: EdgeList, weight: Tensor, name: str) -> Tensor:
+def _pyg(edges: Edges, weight: Tensor, name: str) -> Tensor:
     return getattr(utils, name)(edges.edge_index, weight, edges.num_nodes)
 
 
-def _sparse(edges: EdgeList, weight: Tensor, form: str) -> Compressed:
+def _sparse(edges: Edges, weight: Tensor, form: str) -> Compressed:
     matrix = torch_sparse.SparseTensor.from_edge_index(edges.edge_index, weight, edges.size)
     return matrix.csr() if form == "csr" else matrix.csc()
 
 
-def _torch(edges: EdgeList, weight: Tensor, form: str) -> Tensor:
+def _torch(edges: Edges, weight: Tensor, form: str) -> Tensor:
     matrix = torch.sparse_coo_tensor(edges.edge_index, weight, edges.size)
     return matrix.to_sparse_csr() if form == "csr" else matrix.to_sparse_csc()
 

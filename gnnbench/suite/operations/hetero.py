@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..annotations import Case, Graph, Layer, Module, Tensor
-from ..libraries import definitions, dgl, inputs, network, on_dgl, pyg_nn, torch
+from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, pyg_nn, torch, torch_sparse
 from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Formula, Kernel, Operation
 from . import spmm
@@ -88,17 +88,12 @@ def _pyg() -> Kernel:
 
 
 def _sparse() -> Kernel:
-    from torch_sparse import SparseTensor
-
     def build(case: Case) -> tuple[_Typed, Layer]:
         sizes, relations = case.graph.type_sizes, {}
         for relation, (source, target) in edges_of(case).items():
             shape = (sizes[relation.target], sizes[relation.source])
-            adjacency = SparseTensor(row=target, col=source, sparse_sizes=shape, is_sorted=True)
-            # As in PyG's ToSparseTensor: SAGEConv copies the matrix in each call, with what is cached.
-            adjacency.storage.rowptr()
-            adjacency.storage.csr2csc()
-            relations[relation] = adjacency
+            adjacency = torch_sparse.SparseTensor(row=target, col=source, sparse_sizes=shape, is_sorted=True)
+            relations[relation] = on_sparse.ordered(adjacency)
         return _Typed(relations, sizes), _pyg_layer(case)
 
     return _kernel(build, _on_pyg)

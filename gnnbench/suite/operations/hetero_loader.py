@@ -74,8 +74,8 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
         sampled.require(len(found.unique()) == len(found), "a node has two numbers")
         require(graph, found, edges, relations)
         x, y = (torch.cat([batch[name][part] for name in here]) for part in "xy")
-        sampled.require(x.equal(graph.x[found].to(x.dtype)), "the features are those of other nodes")
-        sampled.require(y.equal(graph.y[found]), "the labels are those of other nodes")
+        sampled.require_rows(x, graph.x, found, "features")
+        sampled.require_rows(y, graph.y, found, "labels")
     return torch.tensor([batch[kind].batch_size for batch in batches])
 
 

@@ -1,10 +1,9 @@
 """Layers and their parts: GraphSAGE's, GIN's, and the product of features and weights."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from ..annotations import Case, Graph, Module, Tensor
-from ..libraries import definitions, dgl, inputs, on_sparse, pyg_nn, torch
+from ..libraries import definitions, dgl, inputs, pyg_nn, torch
 from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD, SPARSE_TENSOR
 from ..operation import FORWARD_BACKWARD, Call, Formula, Operation
 
@@ -13,18 +12,6 @@ EPSILON = 0.5
 
 _EPSILON = OVERFLOW._replace(where=OVERFLOW.where | {FORWARD_BACKWARD})
 """The gradient of epsilon is a sum over all nodes."""
-
-
-def ordered_adjacency(case: Case) -> Any:
-    """Return the SparseTensor with row pointer and transposed order, as PyG's ToSparseTensor makes it.
-
-    SAGEConv and GINConv copy the matrix without its values in each call. What is not there before, the copy
-    computes again each time.
-    """
-    adjacency = on_sparse.structure(case)
-    adjacency.storage.rowptr()
-    adjacency.storage.csr2csc()
-    return adjacency
 
 
 def sage(case: Case) -> Module:
@@ -116,7 +103,7 @@ OPERATIONS = (
         "sage_conv",
         {
             "pyg": Call("SAGEConv", "apply", (SCATTER_ADD,), "edges"),
-            "sparse": Call("SAGEConv on Any", "apply", (SPARSE_TENSOR,), ordered_adjacency),
+            "sparse": Call("SAGEConv on Any", "apply", (SPARSE_TENSOR,), "ordered_structure"),
             "dgl": Call("SAGEConv('mean')", "apply", (DGL_HALF,)),
         },
         {"torch": "plain PyTorch has no GraphSAGE layer; its mean over neighbours: see spmm_mean"},
@@ -130,7 +117,7 @@ OPERATIONS = (
         "gin_conv",
         {
             "pyg": Call("GINConv", "apply", (SCATTER_ADD, _EPSILON), "edges"),
-            "sparse": Call("GINConv on Any", "apply", (SPARSE_TENSOR, _EPSILON), ordered_adjacency),
+            "sparse": Call("GINConv on Any", "apply", (SPARSE_TENSOR, _EPSILON), "ordered_structure"),
             "dgl": Call("GINConv('sum')", "apply", (DGL_HALF, _EPSILON)),
         },
         {"torch": "plain PyTorch has no GIN layer; its sum over neighbours: see spmm_sum"},

@@ -52,8 +52,7 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
         sampled.require(same, "the nodes whose neighbours are drawn are not the ends of edges and pairs")
         for hop, fan_out in zip(hops, FAN_OUTS, strict=True):
             sampled.require_hop(graph, hop, fan_out)
-        features = graph.x[reached].to(x.dtype)
-        sampled.require(x.equal(features), "the features are those of other nodes")
+        sampled.require_rows(x, graph.x, reached, "features")
         counts.append(edges.size(1))
     return torch.tensor(counts)
 

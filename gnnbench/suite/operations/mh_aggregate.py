@@ -39,10 +39,7 @@ class Edges(NamedTuple):
 
 
 def index_dtype(edges: Edges) -> Any:
-    """Return int32 if it can index the entries of two copies of a graph, else int64.
-
-    int32 halves the memory, and the CPU's sparse products convert int64 in each call.
-    """
+    """Return int32 if it can index the entries of two copies of a graph: the CPU's products convert int64."""
     return torch.int32 if 2 * max(edges.num_edges, edges.num_nodes) < 2**31 else torch.int64
 
 
@@ -140,7 +137,7 @@ def _message_passing(edges: Edges) -> Aggregate:
 
 
 AGGREGATES = {"pyg": _scatter, "sparse": _sparse_tensor, "torch": _csr, "dgl": _message_passing}
-"""Platform: the function that makes its aggregate for a graph."""
+"""By platform, what makes its aggregate for a graph."""
 
 
 def kept(graph: Graph) -> tuple[Tensor, Tensor]:

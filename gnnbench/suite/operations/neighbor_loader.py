@@ -100,9 +100,8 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
         sampled.require(len(seeds.unique()) == len(seeds), "a seed comes twice")
         for hop, fan_out in zip(hops, FAN_OUTS, strict=True):
             sampled.require_hop(graph, hop, fan_out)
-        features = graph.x[reached].to(x.dtype)
-        sampled.require(x.cpu().equal(features), "the features are those of other nodes")
-        sampled.require(y.cpu()[: len(seeds)].equal(graph.y[seeds]), "the labels are those of other nodes")
+        sampled.require_rows(x, graph.x, reached, "features")
+        sampled.require_rows(y[: len(seeds)], graph.y, seeds, "labels")
         counts.append(len(seeds))
     return torch.tensor(counts, device=case.device)
 

@@ -3,11 +3,11 @@
 from functools import partial
 from typing import Any
 
-from ..annotations import Case, Graph, Tensor
+from ..annotations import Case, Edges, Graph, Tensor
 from ..libraries import dgl, torch, torch_geometric, torch_sparse, utils
 from ..limits import KEY_OVERFLOW, SPARSE_TENSOR
 from ..operation import FORWARD, Call, Formula, Operation
-from .edge_list import EdgeList, dgl_graph, edges_of, keys, listed, shuffled, sparse_list, unchanged
+from .edge_list import dgl_graph, edges_of, keys, listed, shuffled, sparse_list, unchanged
 
 
 def _list_and_order(found: Tensor, given: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
@@ -26,7 +26,7 @@ def _sort_by_pyg_structure(case: Case) -> Any:
     return torch_geometric.EdgeIndex(edges.edge_index, sparse_size=edges.size)
 
 
-def _sort_by_torch(edges: EdgeList) -> tuple[Tensor, Tensor]:
+def _sort_by_torch(edges: Edges) -> tuple[Tensor, Tensor]:
     source, target = edges.edge_index
     source, order = torch.sort(source)
     return torch.stack((source, target.index_select(0, order))), order

@@ -63,9 +63,7 @@ OPERATIONS = (
         "transformer_conv",
         {
             "pyg": Call("TransformerConv", "apply", (SCATTER_ADD,), "edges"),
-            "sparse": Call(
-                "TransformerConv on SparseTensor", "apply", (SPARSE_TENSOR,), layers.ordered_adjacency
-            ),
+            "sparse": Call("TransformerConv on SparseTensor", "apply", (SPARSE_TENSOR,), "ordered_structure"),
         },
         {
             "torch": "PyTorch's attention is between all pairs of nodes, not over a graph's edges",

@@ -28,24 +28,14 @@ class Platform:
     """Optional packages, which it calls if they are installed."""
 
 
+_PYG, _COMPILED = "torch_geometric", ("torch_scatter", "torch_sparse")
 PLATFORMS: Mapping[str, Platform] = {
     platform.name: platform
     for platform in (
-        Platform("pyg", "PyG on edge_index", ("torch_geometric",), also=("torch_scatter", "torch_sparse")),
-        Platform(
-            "compiled",
-            "PyG's models under torch.compile",
-            ("torch_geometric",),
-            also=("torch_scatter", "torch_sparse"),
-        ),
-        Platform(
-            "pyg_lib", "PyG where it calls pyg-lib", ("torch_geometric", "pyg_lib"), also=("torch_scatter",)
-        ),
-        Platform(
-            "sparse",
-            "PyG and torch_sparse on SparseTensor",
-            ("torch_geometric", "torch_scatter", "torch_sparse"),
-        ),
+        Platform("pyg", "PyG on edge_index", (_PYG,), _COMPILED),
+        Platform("compiled", "PyG's models under torch.compile", (_PYG,), _COMPILED),
+        Platform("pyg_lib", "PyG where it calls pyg-lib", (_PYG, "pyg_lib"), ("torch_scatter",)),
+        Platform("sparse", "PyG and torch_sparse on SparseTensor", (_PYG, *_COMPILED)),
         Platform("torch", "plain PyTorch on sparse CSR", ("torch",)),
         Platform("dgl", "DGL", ("dgl",)),
     )
@@ -68,6 +58,19 @@ class Kernel(NamedTuple):
     result: "Result | None" = None
     """What of the output the reference is compared with. None: a dense output, or the weights of a graph by
     their entries, in any order."""
+
+
+class Edges(NamedTuple):
+    """Edges as the arguments of a library's functions."""
+
+    edge_index: "Tensor"
+    """int [2, E]."""
+    num_nodes: int
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Of their matrix."""
+        return self.num_nodes, self.num_nodes
 
 
 class PlatformModule(Protocol):

@@ -1,25 +1,17 @@
 """PyG on edge_index, and on CSR for sparse products."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, Linear
 
 from ..case import Case
-from . import Kernel
+from . import Edges, Kernel
 from .torch import edges, structure  # noqa: F401 - operations name it
 
 TRANSPOSED_WEIGHT = True
 MODEL_CACHED = False
-
-
-class Edges(NamedTuple):
-    """A graph as the arguments of PyG's functions."""
-
-    edge_index: Tensor
-    """int [2, E]."""
-    num_nodes: int
 
 
 def layer(weight: Tensor, bias: Tensor, *, cached: bool) -> nn.Module:

@@ -29,6 +29,22 @@ def structure(case: Case) -> SparseTensor:
     return SparseTensor(row=target, col=source, sparse_sizes=size, is_sorted=True)
 
 
+def ordered(adjacency: SparseTensor) -> SparseTensor:
+    """Make row pointer and transposed order, as PyG's ToSparseTensor does; return the matrix.
+
+    SAGEConv and GINConv copy the matrix without its values in each call. What is not there before, the copy
+    computes again each time.
+    """
+    adjacency.storage.rowptr()
+    adjacency.storage.csr2csc()
+    return adjacency
+
+
+def ordered_structure(case: Case) -> SparseTensor:
+    """Return the ordered SparseTensor."""
+    return ordered(structure(case))
+
+
 def weighted(adjacency: SparseTensor, weight: Tensor) -> SparseTensor:
     """Return the matrix with values [E], ordered by row."""
     return adjacency.set_value(weight, layout="coo")

@@ -6,9 +6,9 @@ import torch
 
 from gnnbench.apps.regret.paths import FAMILIES, Half, family_of, structure_kind
 from gnnbench.suite.operations import OPERATIONS
-from gnnbench.suite.operations.edge_list import EdgeList
 from gnnbench.suite.operations.scatter import Destination, unsorted_index
 from gnnbench.suite.operations.segment import offsets
+from gnnbench.suite.platforms import Edges
 
 EDGES = torch.tensor([[0, 1, 1], [1, 0, 2]])
 ROWS = torch.tensor([0, 1, 2, 3, 3])
@@ -52,7 +52,7 @@ def test_inputs_have_the_width_of_features_where_the_family_says_so(make_case):
     ("structure", "kind"),
     [
         (EDGES, "edge list"),
-        (EdgeList(EDGES, 4), "edge list"),
+        (Edges(EDGES, 4), "edge list"),
         ((EDGES, torch.ones(3)), "edge list"),
         (Destination(EDGES[0], 4), "index"),
         (EDGES[0], "index"),
