@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .least_work import Formula
 from .limits import HALF, HALF_TRAINING, NO_PRODUCT, Limit
-from .platforms import COMPARED, Kernel, Result, load
+from .platforms import COMPARED, PLATFORMS, Kernel, Result, load
 from .spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 
 if TYPE_CHECKING:
@@ -78,8 +78,6 @@ class Operation:
     """By platform."""
     absent: Mapping[str, str] = field(default_factory=dict)
     """By platform, why it lacks the operation, where more is to say than that."""
-    elsewhere: str = ""
-    """The same of all platforms that are neither in `calls` nor in `absent`."""
     directions: tuple[str, ...] = (FORWARD, FORWARD_BACKWARD)
     core: bool = False
     """Whether pull requests run it, in its last direction."""
@@ -116,17 +114,6 @@ class Operation:
     with_pyg_lib: bool = False
     """Whether PyG takes another path if pyg-lib is installed: the platform `pyg_lib`, with the same call."""
 
-    def __post_init__(self) -> None:
-        """Add the call with pyg-lib, which needs nothing else, and why other platforms lack the operation."""
-        if self.group != _OTHER:
-            reasons = {name: self.elsewhere or f"{name} has no such operation" for name in COMPARED}
-            absent = {name: reason for name, reason in reasons.items() if name not in self.calls}
-            object.__setattr__(self, "absent", {**absent, **self.absent})
-        if self.with_pyg_lib:
-            call = self.calls["pyg"]
-            call = call._replace(text=f"{call.text}, with pyg-lib", one_of=())
-            object.__setattr__(self, "calls", {**self.calls, "pyg_lib": call})
-
     def kernel(self, platform: str) -> Kernel:
         """Import a platform's library and return its kernel."""
         call = self.calls[platform]
@@ -160,3 +147,22 @@ class Operation:
             has_product = self.group in _MULTIPLYING and direction not in (BACKWARD, STEP)
             limits = (*(() if has_product else (NO_PRODUCT,)), *HALF_TRAINING, *limits)
         return next((limit for limit in limits if limit.where <= given and limit.degree <= degree), None)
+
+
+def operation(name: str, **row: Any) -> Operation:
+    """Return an operation, from a row of a table.
+
+    By the name of each platform it has the call, or why there is none, where more is to say than that;
+    `elsewhere` says why of all platforms that it does not name. The rest are fields of `Operation`.
+    """
+    elsewhere = row.pop("elsewhere", "")
+    cells = {platform: row.pop(platform) for platform in PLATFORMS if platform in row}
+    calls = {platform: cell for platform, cell in cells.items() if isinstance(cell, Call)}
+    if row.get("with_pyg_lib"):  # which needs nothing else
+        calls["pyg_lib"] = calls["pyg"]._replace(text=f"{calls['pyg'].text}, with pyg-lib", one_of=())
+    absent = {
+        platform: cells.get(platform) or elsewhere or f"{platform} has no such operation"
+        for platform in COMPARED
+        if platform not in calls
+    }
+    return Operation(name, calls, absent, **row)

@@ -6,7 +6,7 @@ from typing import Any
 from ..annotations import Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, on_torch
 from ..limits import CSR_PRODUCT, DGL_HALF
-from ..operation import FORWARD, FORWARD_BACKWARD, Call, Formula, Kernel, Operation
+from ..operation import FORWARD, FORWARD_BACKWARD, Call, Formula, Kernel, Operation, operation
 
 
 def _torch(hops: int) -> Kernel:
@@ -37,12 +37,10 @@ def _reference(hops: int, graph: Graph, x: Tensor) -> Tensor:
 
 
 def _operation(name: str, hops: int, dgl: str, torch: str, *, core: bool = False) -> Operation:
-    return Operation(
+    return operation(
         name,
-        {
-            "dgl": Call(dgl, make=partial(_dgl, hops), limits=(DGL_HALF,)),
-            "torch": Call(torch, make=partial(_torch, hops), limits=(CSR_PRODUCT,)),
-        },
+        dgl=Call(dgl, make=partial(_dgl, hops), limits=(DGL_HALF,)),
+        torch=Call(torch, make=partial(_torch, hops), limits=(CSR_PRODUCT,)),
         elsewhere="AGGNet is DGL code; see torch for the same sums in PyTorch",
         directions=(FORWARD, FORWARD_BACKWARD) if core else (FORWARD,),
         core=core,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ..annotations import Case, DGLGraph, Graph, Tensor
 from ..libraries import dgl, pyg_data, torch, torch_sparse
 from ..limits import SPARSE_TENSOR
-from ..operation import FORWARD, Call, Operation
+from ..operation import FORWARD, Call, operation
 
 SIZE = 256
 """Graphs of a batch: the first ones, or all if there are fewer."""
@@ -146,43 +146,38 @@ def reference(graph: Graph) -> tuple[Tensor, ...]:
     return edge_index, numbers, sizes(graph), member, graph.x[: len(member)].double()
 
 
-_operation = partial(Operation, batched=True, directions=(FORWARD,), graphs=MOLECULES, group="batches")
+_operation = partial(operation, batched=True, directions=(FORWARD,), graphs=MOLECULES, group="batches")
 
 OPERATIONS = (
     _operation(
         "batch",
-        {
-            "pyg": Call(
-                "Batch.from_data_list",
-                _join,
-                build=lambda case: pyg_molecules(case, SIZE),
-                result=partial(_result, lambda batch: (batch.edge_index, batch.edge_attr)),
-            ),
-            "sparse": Call(
-                "Batch.from_data_list with SparseTensor as adj_t",
-                _join,
-                (SPARSE_TENSOR,),
-                partial(_with_matrix, _sparse_matrix),
-                partial(_result, _sparse_entries),
-            ),
-            "dgl": Call(
-                "dgl.batch", "dgl.batch", build=lambda case: dgl_molecules(case, SIZE), result=_dgl_result
-            ),
-        },
+        pyg=Call(
+            "Batch.from_data_list",
+            _join,
+            build=lambda case: pyg_molecules(case, SIZE),
+            result=partial(_result, lambda batch: (batch.edge_index, batch.edge_attr)),
+        ),
+        sparse=Call(
+            "Batch.from_data_list with SparseTensor as adj_t",
+            _join,
+            (SPARSE_TENSOR,),
+            partial(_with_matrix, _sparse_matrix),
+            partial(_result, _sparse_entries),
+        ),
+        dgl=Call("dgl.batch", "dgl.batch", build=lambda case: dgl_molecules(case, SIZE), result=_dgl_result),
         example=True,
         reference=reference,
     ),
     _operation(
         "batch_csr",
-        {
-            "pyg": Call(
-                "Batch.from_data_list with CSR tensors as adj_t",
-                _join,
-                build=partial(_with_matrix, _csr),
-                result=partial(_result, _csr_entries),
-            )
-        },
-        {"sparse": "its matrices are SparseTensors: see batch", "dgl": "see batch"},
+        pyg=Call(
+            "Batch.from_data_list with CSR tensors as adj_t",
+            _join,
+            build=partial(_with_matrix, _csr),
+            result=partial(_result, _csr_entries),
+        ),
+        sparse="its matrices are SparseTensors: see batch",
+        dgl="see batch",
         reference=reference,
         default=False,
     ),

@@ -65,35 +65,27 @@ def _sorted(edges: Tensor) -> Tensor:
 OPERATIONS = (
     sampling(
         "sample_blocks",
-        {
-            "dgl": Call(
-                "dgl.dataloading.NeighborSampler([10, 15])",
-                _sample,
-                (FUSED,),
-                _sampler,
-                lambda output, batch: sampled.hops_of_blocks(sampled.whole(batch.seeds), output[2]),
-            )
-        },
-        {
-            "pyg": "PyG's sample has both hops in one graph: see sample_neighbors",
-            "sparse": "torch_sparse's sample has both hops in one graph: see sample_neighbors",
-        },
+        dgl=Call(
+            "dgl.dataloading.NeighborSampler([10, 15])",
+            _sample,
+            (FUSED,),
+            _sampler,
+            lambda output, batch: sampled.hops_of_blocks(sampled.whole(batch.seeds), output[2]),
+        ),
+        pyg="PyG's sample has both hops in one graph: see sample_neighbors",
+        sparse="torch_sparse's sample has both hops in one graph: see sample_neighbors",
         default=False,  # neighbor_loader_0_workers does it too
     ),
     sampling(
         "to_block",
-        {
-            "dgl": Call(
-                "dgl.to_block",
-                lambda batch: dgl.to_block(batch.graph, batch.seeds),
-                build=_in_edges,
-                result=_block,
-            )
-        },
-        {
-            "pyg": "NeighborSampler numbers nodes while it draws: see sample_neighbors",
-            "sparse": "torch_sparse numbers nodes while it draws: see sample_neighbors",
-        },
-        block,
+        dgl=Call(
+            "dgl.to_block",
+            lambda batch: dgl.to_block(batch.graph, batch.seeds),
+            build=_in_edges,
+            result=_block,
+        ),
+        pyg="NeighborSampler numbers nodes while it draws: see sample_neighbors",
+        sparse="torch_sparse numbers nodes while it draws: see sample_neighbors",
+        reference=block,
     ),
 )

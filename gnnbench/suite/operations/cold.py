@@ -7,7 +7,7 @@ from typing import Any
 from ..annotations import Case, Graph, Tensor
 from ..libraries import torch
 from ..limits import HALF, avoids
-from ..operation import FORWARD, Call, Kernel, Operation
+from ..operation import FORWARD, Call, Kernel, operation
 from ..platforms import COMPARED, PLATFORMS, load
 from . import conv
 
@@ -62,25 +62,21 @@ def _call(text: str, platform: str, kernel: Any) -> Call:
     return Call(text, make=partial(kernel, platform), limits=_LIMITS)
 
 
-_operation = partial(Operation, default=False, directions=(FORWARD,), group="first calls")
+_operation = partial(operation, default=False, directions=(FORWARD,), group="first calls")
 
 OPERATIONS = (
     _operation(
         "cold_import",
-        {
-            name: _call(f"import {platform.packages[-1]}", name, _import)
-            for name, platform in PLATFORMS.items()
-            if name in COMPARED
-        },
+        **{name: _call(f"import {PLATFORMS[name].packages[-1]}", name, _import) for name in COMPARED},
         reference=imported,
     ),
     _operation(
         "conv_new_layer",
-        {
+        **{
             name: call._replace(text=f"{call.text}(...), its first call", make=partial(_new_layer, name))
             for name, call in conv.OPERATIONS[0].calls.items()
         },
-        {"torch": "PyTorch has no graph convolution: see conv_cached"},
+        torch="PyTorch has no graph convolution: see conv_cached",
         reference=conv.reference,
         reach=2,
         least_work=conv.least_work,

@@ -8,7 +8,7 @@ from ...engine.ground.labels import Work
 from ..annotations import Case, Edges, Graph, Module, Tensor
 from ..least_work import Symbols
 from ..libraries import gat, on_compiled, on_pyg, torch
-from ..operation import FORWARD_BACKWARD, Call, Kernel, Operation
+from ..operation import FORWARD_BACKWARD, Call, Kernel, operation
 from . import conv, gat_conv
 
 if TYPE_CHECKING:
@@ -84,10 +84,10 @@ _ABSENT = {
 }
 
 OPERATIONS = tuple(
-    Operation(
+    operation(
         name,
-        {"pyg": Call(f"torch.compile({layer})", make=_pyg)},
-        _ABSENT,
+        pyg=Call(f"torch.compile({layer})", make=_pyg),
+        **_ABSENT,
         directions=(FORWARD_BACKWARD,),
         example=name == "conv_compiled_sizes",
         reference=partial(reference, of=definition),

@@ -5,7 +5,7 @@ from functools import partial
 from ..annotations import Graph, Tensor
 from ..libraries import definitions
 from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
-from ..operation import Call, Formula, Operation
+from ..operation import Call, Formula, operation
 from ..platforms import load
 
 
@@ -30,28 +30,24 @@ def _call(text: str, platform: str, *limits: Limit, cached: bool = False) -> Cal
     return Call(text, limits=limits, make=lambda: load(platform).convolution(cached=cached))
 
 
-_operation = partial(Operation, reference=reference, reach=2, group="layers")
+_operation = partial(operation, reference=reference, reach=2, group="layers")
 
 OPERATIONS = (
     _operation(
         "conv",
-        {
-            "pyg": _call("GCNConv", "pyg"),
-            "sparse": _call("GCNConv on SparseTensor", "sparse", SPARSE_TENSOR),
-            "dgl": _call("GraphConv", "dgl", DGL_HALF),
-        },
-        {"torch": "the plain PyTorch layer takes a normalised matrix: see conv_cached"},
+        pyg=_call("GCNConv", "pyg"),
+        sparse=_call("GCNConv on SparseTensor", "sparse", SPARSE_TENSOR),
+        dgl=_call("GraphConv", "dgl", DGL_HALF),
+        torch="the plain PyTorch layer takes a normalised matrix: see conv_cached",
         core=True,
         least_work=least_work,
     ),
     _operation(
         "conv_cached",
-        {
-            "pyg": _call("GCNConv(cached=True)", "pyg", cached=True),
-            "sparse": _call("GCNConv(cached=True)", "sparse", SPARSE_TENSOR, cached=True),
-            "torch": _call("normalised CSR @ (x @ W)", "torch", MIXED, cached=True),
-            "dgl": _call("GraphConv(norm='none'), weights", "dgl", DGL_HALF, cached=True),
-        },
+        pyg=_call("GCNConv(cached=True)", "pyg", cached=True),
+        sparse=_call("GCNConv(cached=True)", "sparse", SPARSE_TENSOR, cached=True),
+        torch=_call("normalised CSR @ (x @ W)", "torch", MIXED, cached=True),
+        dgl=_call("GraphConv(norm='none'), weights", "dgl", DGL_HALF, cached=True),
         least_work=Formula("G(L) + s L + p s (2 N F + F F + F)", _FLOPS),  # the normalised matrix is an input
     ),
 )

@@ -5,7 +5,7 @@ from typing import Any
 from ..annotations import Case, Graph, Tensor
 from ..libraries import on_sparse, torch, torch_sparse, utils
 from ..limits import HALF, SPARSE_TENSOR, avoids
-from ..operation import FORWARD, Call, Formula, Operation
+from ..operation import FORWARD, Call, Formula, operation
 from .scatter import unsorted_index
 
 _ROUNDING = avoids("bfloat16 cannot represent each degree above 256, float16 above 2,048", HALF)
@@ -22,28 +22,26 @@ def reference(graph: Graph) -> Tensor:
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "degree",
-        {
-            "pyg": Call(
-                "utils.degree",
-                lambda arguments: utils.degree(*arguments),
-                (_ROUNDING,),
-                lambda case: (*unsorted_index(case), case.dtype),
-            ),
-            "sparse": Call(
-                "torch_sparse.sum of ones",
-                lambda adjacency: torch_sparse.sum(adjacency, dim=1),
-                (SPARSE_TENSOR, _ROUNDING),
-                _sparse_structure,
-            ),
-            "torch": Call(
-                "torch.bincount",
-                lambda to: torch.bincount(to.indices, minlength=to.num_nodes),
-                build=unsorted_index,
-            ),
-            "dgl": Call("in_degrees", lambda graph: graph.in_degrees()),
-        },
+        pyg=Call(
+            "utils.degree",
+            lambda arguments: utils.degree(*arguments),
+            (_ROUNDING,),
+            lambda case: (*unsorted_index(case), case.dtype),
+        ),
+        sparse=Call(
+            "torch_sparse.sum of ones",
+            lambda adjacency: torch_sparse.sum(adjacency, dim=1),
+            (SPARSE_TENSOR, _ROUNDING),
+            _sparse_structure,
+        ),
+        torch=Call(
+            "torch.bincount",
+            lambda to: torch.bincount(to.indices, minlength=to.num_nodes),
+            build=unsorted_index,
+        ),
+        dgl=Call("in_degrees", lambda graph: graph.in_degrees()),
         directions=(FORWARD,),
         reference=reference,
         least_work=Formula("i min(N + 1, E) + min(s, i) N", "N"),  # a row pointer or an index; results

@@ -10,7 +10,7 @@ from typing import Any
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, dgl, torch, torch_sparse, utils
 from ..limits import HALF, KEY_OVERFLOW, SPARSE_TENSOR, refuses
-from ..operation import FORWARD, Call, Formula, Operation
+from ..operation import FORWARD, Call, Formula, operation
 from ..platforms import Edges
 
 _TO_SIMPLE = refuses("dgl.to_simple works on the CPU only", "cuda")
@@ -91,42 +91,38 @@ def to_undirected(graph: Graph) -> Tensor:
     return edges_of(both.unique(), graph.num_nodes)
 
 
-_operation = partial(Operation, with_pyg_lib=True, group="structure")
+_operation = partial(operation, with_pyg_lib=True, group="structure")
 
 OPERATIONS = (
     _operation(
         "coalesce",
-        {
-            "pyg": Call(
-                "utils.coalesce",
-                lambda edges, weight: utils.coalesce(edges.edge_index, weight, edges.num_nodes),
-                (KEY_OVERFLOW,),
-                partial(listed, with_duplicates),
-                result=unchanged,
-            ),
-            "sparse": Call(
-                "torch_sparse.coalesce",
-                lambda edges, weight: torch_sparse.coalesce(edges.edge_index, weight, *edges.size),
-                (SPARSE_TENSOR,),
-                partial(listed, with_duplicates),
-                result=unchanged,
-            ),
-            "torch": Call(
-                "torch.sparse_coo_tensor, coalesce",
-                lambda edges, weight: torch.sparse_coo_tensor(
-                    edges.edge_index, weight, edges.size
-                ).coalesce(),
-                build=partial(listed, with_duplicates),
-                result=lambda output, *_: (output.indices(), output.values()),
-            ),
-            "dgl": Call(
-                "dgl.to_simple(aggregator='sum')",
-                _coalesce_dgl,
-                (_TO_SIMPLE, _SCATTER_ADD),
-                partial(dgl_graph, with_duplicates),
-                result=lambda output, *_: (torch.stack(output.edges()), output.edata["w"]),
-            ),
-        },
+        pyg=Call(
+            "utils.coalesce",
+            lambda edges, weight: utils.coalesce(edges.edge_index, weight, edges.num_nodes),
+            (KEY_OVERFLOW,),
+            partial(listed, with_duplicates),
+            result=unchanged,
+        ),
+        sparse=Call(
+            "torch_sparse.coalesce",
+            lambda edges, weight: torch_sparse.coalesce(edges.edge_index, weight, *edges.size),
+            (SPARSE_TENSOR,),
+            partial(listed, with_duplicates),
+            result=unchanged,
+        ),
+        torch=Call(
+            "torch.sparse_coo_tensor, coalesce",
+            lambda edges, weight: torch.sparse_coo_tensor(edges.edge_index, weight, edges.size).coalesce(),
+            build=partial(listed, with_duplicates),
+            result=lambda output, *_: (output.indices(), output.values()),
+        ),
+        dgl=Call(
+            "dgl.to_simple(aggregator='sum')",
+            _coalesce_dgl,
+            (_TO_SIMPLE, _SCATTER_ADD),
+            partial(dgl_graph, with_duplicates),
+            result=lambda output, *_: (torch.stack(output.edges()), output.edata["w"]),
+        ),
         example=True,
         reference=coalesce,
         # The list in, distinct edges out, weights.
@@ -134,29 +130,27 @@ OPERATIONS = (
     ),
     _operation(
         "to_undirected",
-        {
-            "pyg": Call(
-                "utils.to_undirected",
-                lambda edges: utils.to_undirected(edges.edge_index, num_nodes=edges.num_nodes),
-                (KEY_OVERFLOW,),
-                partial(listed, one_direction),
-                result=unchanged,
-            ),
-            "sparse": Call(
-                "SparseTensor.to_symmetric",
-                lambda adjacency: adjacency.to_symmetric(),
-                (SPARSE_TENSOR,),
-                _undirected_sparse_structure,
-                result=sparse_list,
-            ),
-            "dgl": Call(
-                "dgl.to_bidirected",
-                "dgl.to_bidirected",
-                (_TO_SIMPLE,),
-                partial(dgl_graph, one_direction),
-                result=lambda output, *_: torch.stack(output.edges()),
-            ),
-        },
+        pyg=Call(
+            "utils.to_undirected",
+            lambda edges: utils.to_undirected(edges.edge_index, num_nodes=edges.num_nodes),
+            (KEY_OVERFLOW,),
+            partial(listed, one_direction),
+            result=unchanged,
+        ),
+        sparse=Call(
+            "SparseTensor.to_symmetric",
+            lambda adjacency: adjacency.to_symmetric(),
+            (SPARSE_TENSOR,),
+            _undirected_sparse_structure,
+            result=sparse_list,
+        ),
+        dgl=Call(
+            "dgl.to_bidirected",
+            "dgl.to_bidirected",
+            (_TO_SIMPLE,),
+            partial(dgl_graph, one_direction),
+            result=lambda output, *_: torch.stack(output.edges()),
+        ),
         directions=(FORWARD,),
         reference=to_undirected,
         least_work=Formula("G(E // 2) + G(E)", "0"),  # half of the edges in, all out

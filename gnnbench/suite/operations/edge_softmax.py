@@ -5,7 +5,7 @@ from functools import partial
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, inputs, torch, torch_scatter, utils
 from ..limits import DGL_HALF, HALF, NO_PRODUCT, avoids, refuses
-from ..operation import FORWARD_BACKWARD, Call, Formula, Operation
+from ..operation import FORWARD_BACKWARD, Call, Formula, operation
 
 HEADS = 8
 """Scores of each edge."""
@@ -52,47 +52,41 @@ least_work = Formula("i min(N + 1, E) + p s 2 E H", "(4 p - 1) E H", {"H": f"{HE
 """Targets, scores and results, then their gradients."""
 
 
-_operation = partial(Operation, group="attention", least_work=least_work, reach=1)
+_operation = partial(operation, group="attention", least_work=least_work, reach=1)
 
 OPERATIONS = (
     _operation(
         "edge_softmax",
-        {
-            "pyg": Call(
-                "utils.softmax by index",
-                lambda graph, score: utils.softmax(score, graph.edge_index[1], num_nodes=graph.num_nodes),
-                (_GATHER, NO_PRODUCT),
-                "numbered_edges",
+        pyg=Call(
+            "utils.softmax by index",
+            lambda graph, score: utils.softmax(score, graph.edge_index[1], num_nodes=graph.num_nodes),
+            (_GATHER, NO_PRODUCT),
+            "numbered_edges",
+        ),
+        sparse=Call(
+            "torch_scatter.scatter_softmax",
+            lambda graph, score: torch_scatter.scatter_softmax(
+                score, graph.edge_index[1], dim=0, dim_size=graph.num_nodes
             ),
-            "sparse": Call(
-                "torch_scatter.scatter_softmax",
-                lambda graph, score: torch_scatter.scatter_softmax(
-                    score, graph.edge_index[1], dim=0, dim_size=graph.num_nodes
-                ),
-                (_SCATTER, _ROUNDING, NO_PRODUCT),
-                "numbered_edges",
-            ),
-            "torch": Call("torch.sparse.softmax on COO", _torch, (_SPARSE, NO_PRODUCT), _torch_structure),
-            "dgl": Call("dgl.ops.edge_softmax", "dgl.ops.edge_softmax", (_ROUNDING, DGL_HALF, NO_PRODUCT)),
-        },
+            (_SCATTER, _ROUNDING, NO_PRODUCT),
+            "numbered_edges",
+        ),
+        torch=Call("torch.sparse.softmax on COO", _torch, (_SPARSE, NO_PRODUCT), _torch_structure),
+        dgl=Call("dgl.ops.edge_softmax", "dgl.ops.edge_softmax", (_ROUNDING, DGL_HALF, NO_PRODUCT)),
         example=True,
         reference=reference,
     ),
     _operation(
         "edge_softmax_ptr",
-        {
-            "pyg": Call(
-                "utils.softmax by ptr",
-                lambda pointer, score: utils.softmax(score, ptr=pointer),
-                (_SEGMENT, NO_PRODUCT),
-                lambda case: case.csr()[0],
-            )
-        },
-        {
-            "sparse": "torch_scatter has no softmax by row pointer; PyG's calls its segment_csr: see pyg",
-            "torch": "torch.sparse.softmax takes no CSR matrix: see edge_softmax",
-            "dgl": "a DGLGraph has both forms: see edge_softmax",
-        },
+        pyg=Call(
+            "utils.softmax by ptr",
+            lambda pointer, score: utils.softmax(score, ptr=pointer),
+            (_SEGMENT, NO_PRODUCT),
+            lambda case: case.csr()[0],
+        ),
+        sparse="torch_scatter has no softmax by row pointer; PyG's calls its segment_csr: see pyg",
+        torch="torch.sparse.softmax takes no CSR matrix: see edge_softmax",
+        dgl="a DGLGraph has both forms: see edge_softmax",
         with_pyg_lib=True,
         reference=reference,
     ),

@@ -3,7 +3,7 @@
 from ..annotations import Graph, Tensor
 from ..libraries import functional
 from ..limits import refuses
-from ..operation import FORWARD_BACKWARD, Call, Operation
+from ..operation import FORWARD_BACKWARD, Call, operation
 
 _HALF = refuses("PyTorch adds no sparse tensors in float16 on the CPU", "float16", "cpu")
 
@@ -20,14 +20,12 @@ def reference(graph: Graph, table: Tensor) -> Tensor:
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "embedding_sparse_gradient",
-        {"torch": Call("functional.embedding(sparse=True), twice", _torch, (_HALF,), "edges")},
-        {
-            "pyg": "its models take nn.Embedding(sparse=True): see torch",
-            "sparse": "torch_sparse has no table of embeddings: see torch",
-            "dgl": "dgl.nn.NodeEmbedding works with several processes and its own optimisers",
-        },
+        torch=Call("functional.embedding(sparse=True), twice", _torch, (_HALF,), "edges"),
+        pyg="its models take nn.Embedding(sparse=True): see torch",
+        sparse="torch_sparse has no table of embeddings: see torch",
+        dgl="dgl.nn.NodeEmbedding works with several processes and its own optimisers",
         directions=(FORWARD_BACKWARD,),
         reference=reference,
         reach=1,

@@ -8,7 +8,7 @@ from ..least_work import Symbols
 from ..libraries import definitions, inputs
 from ..libraries import functional as F
 from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, avoids
-from ..operation import BACKWARD, FORWARD, STEP, TRAIN, Call, Formula, Operation
+from ..operation import BACKWARD, FORWARD, STEP, TRAIN, Call, Formula, operation
 from . import conv
 
 _CALLS = {
@@ -95,12 +95,12 @@ around_layers = Formula("G(E) + s (N D + 7 P + 1) + T y", "5 T C + 12 P")
 """An epoch's bytes: gradients are written, not read. Flops of the loss with its gradient, and of the step."""
 
 
-_operation = partial(Operation, group="training")
+_operation = partial(operation, group="training")
 
 OPERATIONS = (
     _operation(
         "epoch",
-        _CALLS,
+        **_CALLS,
         directions=(TRAIN,),
         core=True,
         reference=network_loss,
@@ -108,14 +108,14 @@ OPERATIONS = (
     ),
     _operation(
         "epoch_forward",
-        _CALLS,
+        **_CALLS,
         directions=(FORWARD,),
         reference=logits,
         least_work=forward_work,
     ),
     _operation(
         "epoch_loss",
-        {"torch": Call("nll_loss of log_softmax")},
+        torch=Call("nll_loss of log_softmax"),
         elsewhere="every platform uses PyTorch's loss: see torch",
         directions=(FORWARD,),
         default=False,
@@ -124,14 +124,14 @@ OPERATIONS = (
     ),
     _operation(
         "epoch_backward",
-        {name: call._replace(limits=(*call.limits, _SMALL)) for name, call in _CALLS.items()},
+        **{name: call._replace(limits=(*call.limits, _SMALL)) for name, call in _CALLS.items()},
         directions=(BACKWARD,),
         reference=network_loss,
         least_work=backward_work,
     ),
     _operation(
         "epoch_step",
-        {"torch": Call("torch.optim.Adam")},
+        torch=Call("torch.optim.Adam"),
         elsewhere="every platform uses PyTorch's step: see torch",
         directions=(STEP,),
         default=False,

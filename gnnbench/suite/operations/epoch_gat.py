@@ -8,7 +8,7 @@ from ..least_work import Symbols
 from ..libraries import functional as F
 from ..libraries import gat
 from ..limits import MIXED, SPARSE_TENSOR, avoids
-from ..operation import TRAIN, Call, Operation
+from ..operation import TRAIN, Call, operation
 from ..spec import AUTOCAST
 from . import epoch, gat_conv
 
@@ -41,14 +41,12 @@ def least_work(m: Symbols) -> Work:
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "epoch_gat",
-        {
-            "pyg": Call("GATConv on edge_index", limits=_ROUNDING),
-            "sparse": Call("GATConv on SparseTensor", limits=(SPARSE_TENSOR, *_ROUNDING)),
-            "dgl": Call("GATConv", limits=(MIXED, *_ROUNDING)),
-        },
-        {"torch": "plain PyTorch has no softmax over the entries of CSR rows"},
+        pyg=Call("GATConv on edge_index", limits=_ROUNDING),
+        sparse=Call("GATConv on SparseTensor", limits=(SPARSE_TENSOR, *_ROUNDING)),
+        dgl=Call("GATConv", limits=(MIXED, *_ROUNDING)),
+        torch="plain PyTorch has no softmax over the entries of CSR rows",
         directions=(TRAIN,),
         reference=network_loss,
         least_work=least_work,

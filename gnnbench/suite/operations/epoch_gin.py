@@ -9,7 +9,7 @@ from ..annotations import Case, Graph, Module, Optimizer, Tensor
 from ..libraries import definitions, dgl, pyg_loader, torch
 from ..libraries import functional as F
 from ..limits import SCATTER_ADD, SEGMENT_SUM
-from ..operation import TRAIN, Call, Kernel, Operation
+from ..operation import TRAIN, Call, Kernel, operation
 from ..spec import AUTOCAST
 from .batch import MOLECULES, dgl_molecules, pyg_molecules
 
@@ -128,15 +128,11 @@ def losses(graph: Graph, *parameters: Tensor) -> Tensor:
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "epoch_gin",
-        {
-            "pyg": Call("DataLoader, GINConv, global_mean_pool", make=_pyg, limits=(SCATTER_ADD,)),
-            "dgl": Call(
-                "GraphDataLoader, GINConv, mean_nodes", make=_dgl, limits=(SEGMENT_SUM, _IN_AUTOCAST)
-            ),
-        },
-        {"sparse": "batches of SparseTensors: see batch"},
+        pyg=Call("DataLoader, GINConv, global_mean_pool", make=_pyg, limits=(SCATTER_ADD,)),
+        dgl=Call("GraphDataLoader, GINConv, mean_nodes", make=_dgl, limits=(SEGMENT_SUM, _IN_AUTOCAST)),
+        sparse="batches of SparseTensors: see batch",
         directions=(TRAIN,),
         reference=losses,
         group="training",

@@ -8,7 +8,7 @@ from ..annotations import Case, Graph, Network, Optimizer, Tensor
 from ..libraries import definitions, dgl, sage, sampled, torch, training, utils
 from ..libraries import functional as F
 from ..limits import SCATTER_ADD
-from ..operation import TRAIN, Call, Operation
+from ..operation import TRAIN, Call, operation
 from .layers import sage_conv
 
 WIDTH = 64
@@ -122,13 +122,11 @@ def reference(_graph: Graph, *_: Tensor) -> Tensor:
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "epoch_link",
-        {
-            "pyg": Call("negative_sampling, SAGEConv, products", limits=(SCATTER_ADD,)),
-            "dgl": Call("global_uniform_negative_sampling, SAGEConv, u_dot_v"),
-        },
-        {"sparse": "negative_sampling takes edge_index: see pyg"},
+        pyg=Call("negative_sampling, SAGEConv, products", limits=(SCATTER_ADD,)),
+        dgl=Call("global_uniform_negative_sampling, SAGEConv, u_dot_v"),
+        sparse="negative_sampling takes edge_index: see pyg",
         directions=(TRAIN,),
         reference=reference,
         default=False,

@@ -7,7 +7,7 @@ from ...engine.ground.labels import Work
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols
 from ..limits import SCATTER_ADD, SPARSE_TENSOR
-from ..operation import TRAIN, Call, Operation
+from ..operation import TRAIN, Call, operation
 from . import epoch
 from .layers import sage_conv
 
@@ -35,14 +35,12 @@ def least_work(m: Symbols) -> Work:
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "epoch_sage",
-        {
-            "pyg": Call("SAGEConv on edge_index", limits=(SCATTER_ADD,)),
-            "sparse": Call("SAGEConv on SparseTensor", limits=(SPARSE_TENSOR,)),
-            "dgl": Call("SAGEConv"),
-        },
-        {"torch": "plain PyTorch has no GraphSAGE layer; its mean over neighbours is spmm_mean"},
+        pyg=Call("SAGEConv on edge_index", limits=(SCATTER_ADD,)),
+        sparse=Call("SAGEConv on SparseTensor", limits=(SPARSE_TENSOR,)),
+        dgl=Call("SAGEConv"),
+        torch="plain PyTorch has no GraphSAGE layer; its mean over neighbours is spmm_mean",
         directions=(TRAIN,),
         reference=network_loss,
         least_work=least_work,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..annotations import Case, Graph, Network, Optimizer, Tensor
 from ..libraries import definitions, minibatch, sage, sampled, torch, training
-from ..operation import TRAIN, Call, Operation
+from ..operation import TRAIN, Call, operation
 from .neighbors import INT64_ONLY
 
 if TYPE_CHECKING:
@@ -67,17 +67,13 @@ def reference(graph: Graph, *_: Tensor) -> tuple[Tensor, Tensor]:
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "epoch_sage_batches",
-        {
-            "pyg": Call(
-                "NeighborLoader([15, 10]), SAGEConv",
-                limits=(INT64_ONLY,),
-                one_of=("pyg_lib", "torch_sparse"),
-            ),
-            "dgl": Call("DataLoader of NeighborSampler, SAGEConv"),
-        },
-        {"sparse": "NeighborLoader yields edges, no matrix: see pyg"},
+        pyg=Call(
+            "NeighborLoader([15, 10]), SAGEConv", limits=(INT64_ONLY,), one_of=("pyg_lib", "torch_sparse")
+        ),
+        dgl=Call("DataLoader of NeighborSampler, SAGEConv"),
+        sparse="NeighborLoader yields edges, no matrix: see pyg",
         directions=(TRAIN,),
         reference=reference,
         group="training",

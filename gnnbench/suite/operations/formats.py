@@ -10,7 +10,7 @@ from typing import Any
 from ..annotations import Case, Edges, Graph, Tensor
 from ..libraries import on_sparse, on_torch, torch, torch_sparse, utils
 from ..limits import KEY_OVERFLOW, SPARSE_TENSOR
-from ..operation import FORWARD, Call, Formula, Operation
+from ..operation import FORWARD, Call, Formula, Operation, operation
 from .edge_list import dgl_graph, keys, listed, shuffled, unchanged
 
 Compressed = tuple[Tensor, Tensor, Tensor]
@@ -103,7 +103,7 @@ _WORK = Formula("2 i E + G(E) + min(2 s, i) E", "0")
 """A list, a matrix, and weights in and out or their order."""
 
 
-_operation = partial(Operation, directions=(FORWARD,), group="structure")
+_operation = partial(operation, directions=(FORWARD,), group="structure")
 
 
 def _conversion(form: str, reference: Any) -> Operation:
@@ -111,19 +111,17 @@ def _conversion(form: str, reference: Any) -> Operation:
     name = f"to_torch_{form}_tensor"
     return _operation(
         f"to_{form}",
-        {
-            "pyg": call(f"utils.{name}", partial(_pyg, name=name), (KEY_OVERFLOW,), result=_parts),
-            "sparse": call(
-                f"SparseTensor(...).{form}", partial(_sparse, form=form), (SPARSE_TENSOR,), result=unchanged
-            ),
-            "torch": call(f"COO, to_sparse_{form}", partial(_torch, form=form), result=_parts),
-            "dgl": Call(
-                f"graph.formats('{form}') of COO",
-                partial(_dgl, form=form),
-                build=partial(dgl_graph, shuffled),
-                result=partial(_dgl_parts, form),
-            ),
-        },
+        pyg=call(f"utils.{name}", partial(_pyg, name=name), (KEY_OVERFLOW,), result=_parts),
+        sparse=call(
+            f"SparseTensor(...).{form}", partial(_sparse, form=form), (SPARSE_TENSOR,), result=unchanged
+        ),
+        torch=call(f"COO, to_sparse_{form}", partial(_torch, form=form), result=_parts),
+        dgl=Call(
+            f"graph.formats('{form}') of COO",
+            partial(_dgl, form=form),
+            build=partial(dgl_graph, shuffled),
+            result=partial(_dgl_parts, form),
+        ),
         reference=reference,
         least_work=_WORK,
     )
@@ -134,57 +132,47 @@ OPERATIONS = (
     _conversion("csc", to_csc),
     _operation(
         "to_coo",
-        {
-            "pyg": Call(
-                "utils.to_edge_index of CSR",
-                lambda adjacency, weight: utils.to_edge_index(_weighted_csr(adjacency, weight)),
-                result=lambda output, *_: (*output[0], output[1]),
-            ),
-            "sparse": Call(
-                "SparseTensor(...).coo",
-                _coo_sparse,
-                (SPARSE_TENSOR,),
-                _csr,
-                result=unchanged,
-            ),
-            "torch": Call(
-                "CSR.to_sparse_coo()",
-                lambda adjacency, weight: _weighted_csr(adjacency, weight).to_sparse_coo(),
-                # As they are, not sorted.
-                result=lambda output, *_: (*output._indices(), output._values()),  # noqa: SLF001
-            ),
-            "dgl": Call(
-                "graph.formats('coo') of CSR",
-                partial(_dgl, form="coo"),
-                build=_dgl_csr,
-                result=lambda output, _, weight: (*output.adj_tensors("coo"), weight),
-            ),
-        },
+        pyg=Call(
+            "utils.to_edge_index of CSR",
+            lambda adjacency, weight: utils.to_edge_index(_weighted_csr(adjacency, weight)),
+            result=lambda output, *_: (*output[0], output[1]),
+        ),
+        sparse=Call("SparseTensor(...).coo", _coo_sparse, (SPARSE_TENSOR,), _csr, result=unchanged),
+        torch=Call(
+            "CSR.to_sparse_coo()",
+            lambda adjacency, weight: _weighted_csr(adjacency, weight).to_sparse_coo(),
+            # As they are, not sorted.
+            result=lambda output, *_: (*output._indices(), output._values()),  # noqa: SLF001
+        ),
+        dgl=Call(
+            "graph.formats('coo') of CSR",
+            partial(_dgl, form="coo"),
+            build=_dgl_csr,
+            result=lambda output, _, weight: (*output.adj_tensors("coo"), weight),
+        ),
         reference=to_coo,
         least_work=_WORK,
     ),
     _operation(
         "transpose",
-        {
-            "sparse": Call(
-                "SparseTensor.t",
-                lambda adjacency, weight: on_sparse.weighted(adjacency, weight).t(),
-                (SPARSE_TENSOR,),
-                result=lambda output, *_: output.csr(),
-            ),
-            "torch": Call(
-                "CSR.t().to_sparse_csr()",
-                lambda adjacency, weight: _weighted_csr(adjacency, weight).t().to_sparse_csr(),
-                result=_parts,
-            ),
-            "dgl": Call(
-                "graph.formats('csc') of CSR",
-                partial(_dgl, form="csc"),
-                build=_dgl_csr,
-                result=partial(_dgl_parts, "csc"),
-            ),
-        },
-        {"pyg": "PyG reverses edges by edge_index.flip(0), which copies the list: see to_csc"},
+        sparse=Call(
+            "SparseTensor.t",
+            lambda adjacency, weight: on_sparse.weighted(adjacency, weight).t(),
+            (SPARSE_TENSOR,),
+            result=lambda output, *_: output.csr(),
+        ),
+        torch=Call(
+            "CSR.t().to_sparse_csr()",
+            lambda adjacency, weight: _weighted_csr(adjacency, weight).t().to_sparse_csr(),
+            result=_parts,
+        ),
+        dgl=Call(
+            "graph.formats('csc') of CSR",
+            partial(_dgl, form="csc"),
+            build=_dgl_csr,
+            result=partial(_dgl_parts, "csc"),
+        ),
+        pyg="PyG reverses edges by edge_index.flip(0), which copies the list: see to_csc",
         reference=transpose,
         least_work=Formula("2 G(E) + min(2 s, i) E", "0"),
     ),

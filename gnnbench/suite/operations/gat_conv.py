@@ -15,7 +15,7 @@ from ..least_work import Symbols
 from ..libraries import definitions, dgl, inputs, on_dgl, pyg_nn, torch
 from ..libraries import functional as F
 from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, avoids
-from ..operation import Call, Formula, Kernel, Operation
+from ..operation import Call, Formula, Kernel, Operation, operation
 from ..platforms import load
 from . import edge_softmax
 from .edge_softmax import HEADS
@@ -184,19 +184,15 @@ def _operation(
     reference: Callable[..., Tensor],
     least_work: Callable[[Symbols], Work],
 ) -> Operation:
-    return Operation(
+    return operation(
         name,
-        {
-            "pyg": Call(layer, make=partial(_pyg, "pyg", layer, parameters)),
-            "sparse": Call(
-                f"{layer} on SparseTensor",
-                make=partial(_pyg, "sparse", layer, parameters),
-                limits=(SPARSE_TENSOR,),
-            ),
-            "dgl": Call(
-                layer, make=partial(_dgl, layer, parameters, names), limits=(_ROUNDING, DGL_HALF, MIXED)
-            ),
-        },
+        pyg=Call(layer, make=partial(_pyg, "pyg", layer, parameters)),
+        sparse=Call(
+            f"{layer} on SparseTensor",
+            make=partial(_pyg, "sparse", layer, parameters),
+            limits=(SPARSE_TENSOR,),
+        ),
+        dgl=Call(layer, make=partial(_dgl, layer, parameters, names), limits=(_ROUNDING, DGL_HALF, MIXED)),
         reference=reference,
         reach=1,
         least_work=least_work,

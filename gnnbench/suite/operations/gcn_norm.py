@@ -5,7 +5,7 @@ from typing import Any
 from ..annotations import Graph, Tensor
 from ..libraries import definitions, dgl, gcn_conv, on_dgl, on_sparse, torch, torch_sparse, utils
 from ..limits import DGL_HALF, SPARSE_TENSOR, avoids
-from ..operation import FORWARD, FORWARD_BACKWARD, Call, Formula, Operation
+from ..operation import FORWARD, FORWARD_BACKWARD, Call, Formula, operation
 
 _ROUNDING = avoids(
     "the gradient of EdgeWeightNorm is too inexact in bfloat16 at nodes of high degree",
@@ -52,24 +52,20 @@ _WEIGHTS = "G(E) + G(L) + p s (E + L)"
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "gcn_norm",
-        {
-            "pyg": Call(
-                "gcn_norm on edge_index",
-                lambda graph, weight: gcn_conv.gcn_norm(graph.edge_index, weight, graph.num_nodes),
-                build="numbered_edges",
-            ),
-            "sparse": Call(
-                "gcn_norm on SparseTensor",
-                lambda adjacency, weight: gcn_conv.gcn_norm(on_sparse.weighted(adjacency, weight)),
-                (SPARSE_TENSOR,),
-            ),
-        },
-        {
-            "torch": "plain PyTorch has no gcn_norm; its GCN normalises once, when the graph is built",
-            "dgl": "DGL divides by the sums at both ends, so its gradient differs: see edge_weight_norm",
-        },
+        pyg=Call(
+            "gcn_norm on edge_index",
+            lambda graph, weight: gcn_conv.gcn_norm(graph.edge_index, weight, graph.num_nodes),
+            build="numbered_edges",
+        ),
+        sparse=Call(
+            "gcn_norm on SparseTensor",
+            lambda adjacency, weight: gcn_conv.gcn_norm(on_sparse.weighted(adjacency, weight)),
+            (SPARSE_TENSOR,),
+        ),
+        torch="plain PyTorch has no gcn_norm; its GCN normalises once, when the graph is built",
+        dgl="DGL divides by the sums at both ends, so its gradient differs: see edge_weight_norm",
         core=True,
         reference=gcn_norm,
         # Degrees, roots, two products per entry. Backward a product per entry, summed at both ends into the
@@ -77,46 +73,42 @@ OPERATIONS = (
         least_work=Formula(_WEIGHTS, "3 L + N + (p - 1) (3 (E + L) + 2 N)"),
         group="normalisation",
     ),
-    Operation(
+    operation(
         "edge_weight_norm",
-        {"dgl": Call("add_self_loop, EdgeWeightNorm", _dgl_weights, (_ROUNDING, DGL_HALF))},
+        dgl=Call("add_self_loop, EdgeWeightNorm", _dgl_weights, (_ROUNDING, DGL_HALF)),
         elsewhere="only DGL has EdgeWeightNorm; see gcn_norm",
         core=True,
         reference=edge_weight_norm,
         least_work=Formula(_WEIGHTS, "4 L + 2 N + (p - 1) (4 E + 3 L + 4 N)"),  # degrees at both ends
         group="normalisation",
     ),
-    Operation(
+    operation(
         "degree_norm",
-        {
-            "dgl": Call(
-                "GraphConv's degrees ** -0.5",
-                lambda graph, like: torch.pow(graph.out_degrees().to(like).clamp(min=1), -0.5),
-            )
-        },
+        dgl=Call(
+            "GraphConv's degrees ** -0.5",
+            lambda graph, like: torch.pow(graph.out_degrees().to(like).clamp(min=1), -0.5),
+        ),
         elsewhere="only DGL's GraphConv normalises by degree; see gcn_norm",
         directions=(FORWARD,),
         reference=degree_norm,
         least_work=Formula("i min(N + 1, E) + s N", "N"),  # a row pointer or one end of each entry; results
         group="normalisation",
     ),
-    Operation(
+    operation(
         "add_remaining_self_loops",
-        {
-            "pyg": Call(
-                "add_remaining_self_loops",
-                lambda graph, weight: utils.add_remaining_self_loops(
-                    graph.edge_index, weight, 1.0, graph.num_nodes
-                ),
-                build="numbered_edges",
+        pyg=Call(
+            "add_remaining_self_loops",
+            lambda graph, weight: utils.add_remaining_self_loops(
+                graph.edge_index, weight, 1.0, graph.num_nodes
             ),
-            "sparse": Call(
-                "torch_sparse.fill_diag",
-                lambda adjacency, weight: torch_sparse.fill_diag(on_sparse.weighted(adjacency, weight), 1.0),
-                (SPARSE_TENSOR,),
-            ),
-            "dgl": Call("dgl.add_self_loop", "add_self_loops"),
-        },
+            build="numbered_edges",
+        ),
+        sparse=Call(
+            "torch_sparse.fill_diag",
+            lambda adjacency, weight: torch_sparse.fill_diag(on_sparse.weighted(adjacency, weight), 1.0),
+            (SPARSE_TENSOR,),
+        ),
+        dgl=Call("dgl.add_self_loop", "add_self_loops"),
         core=True,
         reference=with_self_loops,
         # Weights in and out; backward without loops.

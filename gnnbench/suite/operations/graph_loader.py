@@ -13,7 +13,7 @@ from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, pyg_data, pyg_loader, torch
 from ..limits import refuses
 from ..loading import Loading
-from ..operation import FORWARD, Call, Operation
+from ..operation import FORWARD, Call, operation
 from .batch import MOLECULES, dgl_molecules, pyg_molecules
 from .neighbor_loader import BATCHES, REPEATS
 from .neighbors import ON_CPU
@@ -110,7 +110,7 @@ def reference(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
 
 
 _operation = partial(
-    Operation,
+    operation,
     directions=(FORWARD,),
     reference=reference,
     batched=True,
@@ -123,15 +123,9 @@ OPERATIONS = (
     *(
         _operation(
             f"disk_loader_{workers}_workers",
-            {
-                "pyg": Call(
-                    f"DataLoader of OnDiskDataset (SQLite), {workers} workers", limits=(ON_CPU, _STORED)
-                )
-            },
-            {
-                "sparse": "OnDiskDataset stores tensors: see pyg",
-                "dgl": "DGL's data set on disk is GraphBolt's, which has no build for this PyTorch",
-            },
+            pyg=Call(f"DataLoader of OnDiskDataset (SQLite), {workers} workers", limits=(ON_CPU, _STORED)),
+            sparse="OnDiskDataset stores tensors: see pyg",
+            dgl="DGL's data set on disk is GraphBolt's, which has no build for this PyTorch",
             default=False,
         )
         for workers in (0, 2)
@@ -139,11 +133,9 @@ OPERATIONS = (
     *(
         _operation(
             f"graph_loader_{workers}_workers",
-            {
-                "pyg": Call(f"DataLoader, {workers} workers", limits=(ON_CPU,)),
-                "dgl": Call(f"dgl.dataloading.GraphDataLoader, {workers} workers", limits=(ON_CPU,)),
-            },
-            {"sparse": "DataLoader takes edge_index and SparseTensor alike: see pyg"},
+            pyg=Call(f"DataLoader, {workers} workers", limits=(ON_CPU,)),
+            dgl=Call(f"dgl.dataloading.GraphDataLoader, {workers} workers", limits=(ON_CPU,)),
+            sparse="DataLoader takes edge_index and SparseTensor alike: see pyg",
         )
         for workers in (0, 2)
     ),

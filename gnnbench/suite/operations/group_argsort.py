@@ -3,7 +3,7 @@
 from ..annotations import Graph, Tensor
 from ..libraries import utils
 from ..limits import HALF, avoids, refuses
-from ..operation import FORWARD, Call, Formula, Operation
+from ..operation import FORWARD, Call, Formula, operation
 from .scatter import unsorted_index
 
 _INDEX = refuses("group_argsort takes int64 indices only", "int32")
@@ -27,22 +27,16 @@ def reference(graph: Graph, values: Tensor) -> Tensor:
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "group_argsort",
-        {
-            "pyg": Call(
-                "utils.group_argsort",
-                lambda to, values: utils.group_argsort(
-                    values, to.indices, num_groups=to.num_nodes, stable=True
-                ),
-                (_INDEX, _ROUNDING),
-                unsorted_index,
-            )
-        },
-        {
-            "torch": "torch.sort has no groups; two stable sorts would do it",
-            "dgl": "dgl.sort_csc_by_tag sorts by integer tags and returns a graph, not ranks",
-        },
+        pyg=Call(
+            "utils.group_argsort",
+            lambda to, values: utils.group_argsort(values, to.indices, num_groups=to.num_nodes, stable=True),
+            (_INDEX, _ROUNDING),
+            unsorted_index,
+        ),
+        torch="torch.sort has no groups; two stable sorts would do it",
+        dgl="dgl.sort_csc_by_tag sorts by integer tags and returns a graph, not ranks",
         directions=(FORWARD,),
         reference=reference,
         # Index, values, ranks; the fewest comparisons if nothing is unsorted.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..annotations import Case, Graph, Layer, Module, Tensor
 from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, pyg_nn, torch, torch_sparse
 from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
-from ..operation import Call, Formula, Kernel, Operation
+from ..operation import Call, Formula, Kernel, Operation, operation
 from . import spmm
 from .layers import with_values
 
@@ -152,9 +152,9 @@ def convolutions(graph: Graph, *tensors: Tensor) -> Tensor:
 
 
 def _sums(name: str, text: str, *, multi: bool) -> Operation:
-    return Operation(
+    return operation(
         name,
-        {"dgl": Call(text, make=partial(_update_all, multi=multi), limits=(DGL_HALF,))},
+        dgl=Call(text, make=partial(_update_all, multi=multi), limits=(DGL_HALF,)),
         elsewhere="only DGL has update_all; see hetero_conv and spmm_sum",
         group="layers",
         graphs=("aifb", MAG),
@@ -166,14 +166,12 @@ def _sums(name: str, text: str, *, multi: bool) -> Operation:
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "hetero_conv",
-        {
-            "pyg": Call("HeteroConv of SAGEConv", make=_pyg, limits=(SCATTER_ADD,)),
-            "sparse": Call("HeteroConv of SAGEConv on SparseTensor", make=_sparse, limits=(SPARSE_TENSOR,)),
-            "dgl": Call("HeteroGraphConv of SAGEConv", make=_dgl, limits=(DGL_HALF,)),
-        },
-        {"torch": "plain PyTorch has no layer for several relations; see conv_cached"},
+        pyg=Call("HeteroConv of SAGEConv", make=_pyg, limits=(SCATTER_ADD,)),
+        sparse=Call("HeteroConv of SAGEConv on SparseTensor", make=_sparse, limits=(SPARSE_TENSOR,)),
+        dgl=Call("HeteroGraphConv of SAGEConv", make=_dgl, limits=(DGL_HALF,)),
+        torch="plain PyTorch has no layer for several relations; see conv_cached",
         group="layers",
         graphs=(MAG,),
         relational=True,

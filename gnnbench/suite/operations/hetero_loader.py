@@ -136,9 +136,10 @@ def reference(graph: Graph) -> Tensor:
 OPERATIONS = tuple(
     sampling(
         f"{name}_loader_{workers}_workers",
-        {"pyg": by_pyg(f"{text}, {workers} workers")},
-        {"sparse": "it takes edge_index and SparseTensor alike: see pyg", "dgl": absent},
-        reference,
+        pyg=by_pyg(f"{text}, {workers} workers"),
+        sparse="it takes edge_index and SparseTensor alike: see pyg",
+        dgl=absent,
+        reference=reference,
         default=False,
         graphs=(MAG,),
         batches=BATCHES,

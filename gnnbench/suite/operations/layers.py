@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from ..annotations import Case, Graph, Module, Tensor
 from ..libraries import definitions, dgl, inputs, pyg_nn, torch
 from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD, SPARSE_TENSOR
-from ..operation import FORWARD_BACKWARD, Call, Formula, Operation
+from ..operation import FORWARD_BACKWARD, Call, Formula, operation
 
 EPSILON = 0.5
 """GIN's initial epsilon: not 0, so that a layer without it is found."""
@@ -99,28 +99,24 @@ def linear(_graph: Graph, weight: Tensor, x: Tensor) -> Tensor:
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "sage_conv",
-        {
-            "pyg": Call("SAGEConv", "apply", (SCATTER_ADD,), "edges"),
-            "sparse": Call("SAGEConv on Any", "apply", (SPARSE_TENSOR,), "ordered_structure"),
-            "dgl": Call("SAGEConv('mean')", "apply", (DGL_HALF,)),
-        },
-        {"torch": "plain PyTorch has no GraphSAGE layer; its mean over neighbours: see spmm_mean"},
+        pyg=Call("SAGEConv", "apply", (SCATTER_ADD,), "edges"),
+        sparse=Call("SAGEConv on Any", "apply", (SPARSE_TENSOR,), "ordered_structure"),
+        dgl=Call("SAGEConv('mean')", "apply", (DGL_HALF,)),
+        torch="plain PyTorch has no GraphSAGE layer; its mean over neighbours: see spmm_mean",
         reference=sage_conv,
         reach=1,
         # Means, bias and two products, one of them for nodes with a neighbour; both factors need a gradient.
         least_work=Formula("G(E) + p s (2 N + 2 F + 1) F", "p (E + R + N) F + (2 p - 1) 2 (R + N) F F"),
         group="layers",
     ),
-    Operation(
+    operation(
         "gin_conv",
-        {
-            "pyg": Call("GINConv", "apply", (SCATTER_ADD, _EPSILON), "edges"),
-            "sparse": Call("GINConv on Any", "apply", (SPARSE_TENSOR, _EPSILON), "ordered_structure"),
-            "dgl": Call("GINConv('sum')", "apply", (DGL_HALF, _EPSILON)),
-        },
-        {"torch": "plain PyTorch has no GIN layer; its sum over neighbours: see spmm_sum"},
+        pyg=Call("GINConv", "apply", (SCATTER_ADD, _EPSILON), "edges"),
+        sparse=Call("GINConv on Any", "apply", (SPARSE_TENSOR, _EPSILON), "ordered_structure"),
+        dgl=Call("GINConv('sum')", "apply", (DGL_HALF, _EPSILON)),
+        torch="plain PyTorch has no GIN layer; its sum over neighbours: see spmm_sum",
         reference=gin_conv,
         reach=1,
         # Sums, the scaled x and its addition, two biases, ReLU and two products; epsilon's gradient.
@@ -130,16 +126,12 @@ OPERATIONS = (
         ),
         group="layers",
     ),
-    Operation(
+    operation(
         "linear",
-        {
-            "pyg": Call("torch_geometric.nn.Linear", lambda _, layer, x: layer(x), build=lambda _: None),
-            "torch": Call("x @ W", lambda _, weight, x: x @ weight, build=lambda _: None),
-        },
-        {
-            "sparse": "the layer is PyG's Linear: see pyg",
-            "dgl": "GraphConv calls torch.matmul: see torch",
-        },
+        pyg=Call("torch_geometric.nn.Linear", lambda _, layer, x: layer(x), build=lambda _: None),
+        torch=Call("x @ W", lambda _, weight, x: x @ weight, build=lambda _: None),
+        sparse="the layer is PyG's Linear: see pyg",
+        dgl="GraphConv calls torch.matmul: see torch",
         reference=linear,
         least_work=Formula("s (N D + p (D F + N F))", "p 2 N D F"),  # x has no gradient
         group="layers",

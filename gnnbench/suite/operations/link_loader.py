@@ -65,12 +65,10 @@ def reference(graph: Graph) -> Tensor:
 OPERATIONS = tuple(
     sampling(
         f"link_loader_{workers}_workers",
-        {"pyg": by_pyg(f"LinkNeighborLoader([15, 10], neg_sampling='binary'), {workers} workers")},
-        {
-            "sparse": "LinkNeighborLoader takes edge_index and SparseTensor alike: see pyg",
-            "dgl": "as_edge_prediction_sampler draws for edges as for other nodes: see neighbor_loader",
-        },
-        reference,
+        pyg=by_pyg(f"LinkNeighborLoader([15, 10], neg_sampling='binary'), {workers} workers"),
+        sparse="LinkNeighborLoader takes edge_index and SparseTensor alike: see pyg",
+        dgl="as_edge_prediction_sampler draws for edges as for other nodes: see neighbor_loader",
+        reference=reference,
         default=False,
         batches=BATCHES,
         with_pyg_lib=True,

@@ -6,7 +6,7 @@ from typing import Any
 from ..annotations import Graph, Tensor
 from ..libraries import dgl, on_dgl, pyg_nn, torch
 from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
-from ..operation import Call, Formula, Kernel, Operation
+from ..operation import Call, Formula, Kernel, operation
 from ..platforms import load
 
 _COLUMNS = 4
@@ -72,16 +72,12 @@ def _sums(entries: Tensor, x: Tensor, weight: Tensor) -> Tensor:
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "message_passing",
-        {
-            "pyg": Call("MessagePassing with a message()", make=partial(_pyg, "pyg"), limits=(SCATTER_ADD,)),
-            "sparse": Call(
-                "MessagePassing on SparseTensor", make=partial(_pyg, "sparse"), limits=(SPARSE_TENSOR,)
-            ),
-            "torch": Call("index_select, relu, index_add", _torch, build="edges"),
-            "dgl": Call("update_all(Python function, sum)", make=_dgl, limits=(DGL_HALF,)),
-        },
+        pyg=Call("MessagePassing with a message()", make=partial(_pyg, "pyg"), limits=(SCATTER_ADD,)),
+        sparse=Call("MessagePassing on SparseTensor", make=partial(_pyg, "sparse"), limits=(SPARSE_TENSOR,)),
+        torch=Call("index_select, relu, index_add", _torch, build="edges"),
+        dgl=Call("update_all(Python function, sum)", make=_dgl, limits=(DGL_HALF,)),
         reference=reference,
         reach=1,
         # Difference, ReLU, product, sum. Backward a product and a sum for the weight; a product and ReLU for

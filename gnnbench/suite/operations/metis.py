@@ -51,12 +51,10 @@ def reference(_graph: Graph) -> Tensor:
 OPERATIONS = (
     sampling(
         "metis_partition",
-        {"dgl": Call("dgl.metis_partition_assignment(8)", _dgl, (_INT64, ON_CPU))},
-        {
-            "pyg": "ClusterData needs pyg-lib, or a torch_sparse that was built with METIS",
-            "sparse": "torch_sparse is built without METIS",
-        },
-        reference,
+        dgl=Call("dgl.metis_partition_assignment(8)", _dgl, (_INT64, ON_CPU)),
+        pyg="ClusterData needs pyg-lib, or a torch_sparse that was built with METIS",
+        sparse="torch_sparse is built without METIS",
+        reference=reference,
         default=False,
     ),
 )

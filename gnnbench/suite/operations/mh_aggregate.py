@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, on_dgl, torch
 from ..limits import OVERFLOW
-from ..operation import FORWARD, Call, Formula, Operation
+from ..operation import FORWARD, Call, Formula, operation
 
 HOPS = 2
 DROPPED = (0.5, 0.25)
@@ -150,6 +150,10 @@ def kept(graph: Graph) -> tuple[Tensor, Tensor]:
     return edges, nodes
 
 
+def _call(text: str, make: Callable[[Edges], Aggregate]) -> Call:
+    return Call(text, _run, (OVERFLOW,), partial(_build, make))
+
+
 def _build(make: Callable[[Edges], Aggregate], case: Case) -> tuple[Any, Aggregate]:
     source, target = case.edge_index()
     return case.dtype, make(Edges(source, target, case.graph.num_nodes))
@@ -173,20 +177,13 @@ def reference(graph: Graph) -> Tensor:
     return torch.cat(found, dim=1).t()
 
 
-_TEXTS = {
-    "pyg": "gather, weigh, scatter both columns",
-    "sparse": "torch_sparse's SpMM, block-diagonal",
-    "torch": "CSR @ x, block-diagonal",
-    "dgl": "dgl.ops.u_mul_e_sum of both columns",
-}
-
 OPERATIONS = (
-    Operation(
+    operation(
         "mh_aggregate",
-        {
-            platform: Call(text, _run, (OVERFLOW,), partial(_build, AGGREGATES[platform]))
-            for platform, text in _TEXTS.items()
-        },
+        pyg=_call("gather, weigh, scatter both columns", _scatter),
+        sparse=_call("torch_sparse's SpMM, block-diagonal", _sparse_tensor),
+        torch=_call("CSR @ x, block-diagonal", _csr),
+        dgl=_call("dgl.ops.u_mul_e_sum of both columns", _message_passing),
         directions=(FORWARD,),
         reference=reference,
         least_work=Formula("G(E) + E + N + s 2 N", "4 L"),  # graph, masks of edges and nodes, results

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..annotations import Case, Graph, Module, Tensor
 from ..libraries import definitions, network, on_compiled, on_pyg, pyg_nn, torch
 from ..limits import CPU_THREADS, HALF, MAX_GRADIENT, OVERFLOW, SCATTER_ADD, Limit
-from ..operation import FORWARD, TRAIN, Call, Kernel, Operation
+from ..operation import FORWARD, TRAIN, Call, Kernel, Operation, operation
 from ..spec import AUTOCAST
 from . import conv, epoch, layers
 
@@ -108,17 +108,15 @@ def _operations(prefix: str, of: _Model) -> Iterator[Operation]:
             compiled = tuple(one._replace(raises=False) for one in limits)
             if threads:
                 compiled += of.compiled_limits
-            yield Operation(
+            yield operation(
                 f"{prefix}_{what}{end}",
-                {
-                    "pyg": Call(of.name, "apply", limits, "edges"),
-                    "compiled": Call(
-                        f"torch.compile({of.name})",
-                        limits=compiled,
-                        make=lambda: Kernel(on_pyg.edges, on_compiled.compiled()),
-                    ),
-                },
-                _ABSENT,
+                pyg=Call(of.name, "apply", limits, "edges"),
+                compiled=Call(
+                    f"torch.compile({of.name})",
+                    limits=compiled,
+                    make=lambda: Kernel(on_pyg.edges, on_compiled.compiled()),
+                ),
+                **_ABSENT,
                 directions=(direction,),
                 reference=partial(reference, of=of),
                 reach=of.reach if direction == FORWARD else None,
@@ -127,4 +125,4 @@ def _operations(prefix: str, of: _Model) -> Iterator[Operation]:
             )
 
 
-OPERATIONS = tuple(operation for prefix, of in _MODELS.items() for operation in _operations(prefix, of))
+OPERATIONS = tuple(row for prefix, of in _MODELS.items() for row in _operations(prefix, of))

@@ -52,21 +52,19 @@ def reference(graph: Graph) -> Tensor:
 OPERATIONS = (
     sampling(
         "negative_sampling",
-        {
-            "pyg": Call(
-                "utils.negative_sampling",
-                _pyg,
-                (KEY_OVERFLOW,),
-                lambda case: (on_pyg.numbered_edges(case), wanted(case.graph)),
-            ),
-            "dgl": Call(
-                "dgl.sampling.global_uniform_negative_sampling",
-                _dgl,
-                build=lambda case: (on_dgl.structure(case), wanted(case.graph)),
-            ),
-        },
-        {"sparse": "torch_sparse draws no pairs: see pyg"},
-        reference,
+        pyg=Call(
+            "utils.negative_sampling",
+            _pyg,
+            (KEY_OVERFLOW,),
+            lambda case: (on_pyg.numbered_edges(case), wanted(case.graph)),
+        ),
+        dgl=Call(
+            "dgl.sampling.global_uniform_negative_sampling",
+            _dgl,
+            build=lambda case: (on_dgl.structure(case), wanted(case.graph)),
+        ),
+        sparse="torch_sparse draws no pairs: see pyg",
+        reference=reference,
         graphs=(),  # PyG takes a second for the stand-in of ogbn-arxiv
     ),
 )

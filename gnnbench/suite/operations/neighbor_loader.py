@@ -133,15 +133,13 @@ def _loader(name: str, workers: int, reference: Callable[[Graph], Tensor], batch
     with_workers = f"{workers} workers{', first batch' if batches == 1 else ''}"
     return sampling(
         f"{name}_{workers}_workers",
-        {
-            "pyg": by_pyg(f"NeighborLoader([15, 10]), {with_workers}"),
-            "dgl": Call(
-                f"dgl.dataloading.DataLoader, {with_workers}",
-                limits=(ON_CPU, *([] if workers else [blocks.FUSED])),
-            ),
-        },
-        {"sparse": "NeighborLoader takes edge_index and SparseTensor alike: see pyg"},
-        reference,
+        pyg=by_pyg(f"NeighborLoader([15, 10]), {with_workers}"),
+        dgl=Call(
+            f"dgl.dataloading.DataLoader, {with_workers}",
+            limits=(ON_CPU, *([] if workers else [blocks.FUSED])),
+        ),
+        sparse="NeighborLoader takes edge_index and SparseTensor alike: see pyg",
+        reference=reference,
         default=batches > 1,
         batches=batches,
         with_pyg_lib=True,

@@ -1,14 +1,14 @@
 """Drawing neighbours of a batch of nodes, at two hops; the least work depends on what is drawn."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, on_dgl, pyg_data, pyg_sampler, sampled, torch
 from ..limits import HALF, refuses
-from ..operation import FORWARD, Call, Kernel, Operation
+from ..operation import FORWARD, Call, Kernel, Operation, operation
 from .subgraph import drawn
 
 FAN_OUTS = (15, 10)
@@ -176,95 +176,63 @@ def _with_pyg_lib(result: Any = None, **options: Any) -> Call:
     return Call(text, _pyg, (INT64_ONLY, ON_CPU), partial(_pyg_sampler, **options), result)
 
 
-def sampling(
-    name: str,
-    calls: Mapping[str, Call],
-    absent: Mapping[str, str],
-    reference: Callable[..., Tensor | tuple[Tensor, ...]] = reference,
-    **more: Any,
-) -> Operation:
-    """Return an operation of this group; `more` are other fields of it."""
-    return Operation(
-        name,
-        calls,
-        absent,
-        directions=(FORWARD,),
-        reference=reference,
-        group="sampling",
-        **{"graphs": GRAPHS, **more},
-    )
+sampling = partial(operation, directions=(FORWARD,), reference=reference, group="sampling", graphs=GRAPHS)
+"""Makes an operation of this group."""
 
 
-def _uniform(name: str, texts: Mapping[str, str], *, replace: bool, **more: Any) -> Operation:
-    """Return the drawing by equal chances, with replacement or without; `texts` are those of the calls."""
+def _uniform(*, replace: bool, **more: Any) -> Operation:
+    """Return the drawing by equal chances, with replacement or without."""
+    how = "(replace=True)" if replace else ""
     return sampling(
-        name,
-        {
-            "pyg": by_pyg(texts["pyg"], _pyg, build=partial(_pyg_sampler, replace=replace), result=_pyg_hops),
-            "sparse": Call(
-                texts["sparse"],
-                partial(_sparse, replace=replace),
-                (INT64_ONLY, ON_CPU),
-                lambda case: batch_of(case, case.csr()[:2]),
-                lambda output, batch: sampled.renumbered(len(batch.seeds), *output),
-            ),
-            "dgl": Call(texts["dgl"], partial(_dgl, replace=replace), build=_dgl_graph, result=_dgl_hops),
-        },
-        {},
+        f"sample_neighbors{'_replaced' if replace else ''}",
+        pyg=by_pyg(
+            f"NeighborSampler([15, 10]{', replace=True' if replace else ''})",
+            _pyg,
+            build=partial(_pyg_sampler, replace=replace),
+            result=_pyg_hops,
+        ),
+        sparse=Call(
+            f"torch.ops.torch_sparse.neighbor_sample{how}",
+            partial(_sparse, replace=replace),
+            (INT64_ONLY, ON_CPU),
+            lambda case: batch_of(case, case.csr()[:2]),
+            lambda output, batch: sampled.renumbered(len(batch.seeds), *output),
+        ),
+        dgl=Call(
+            f"dgl.sampling.sample_neighbors{how}, twice",
+            partial(_dgl, replace=replace),
+            build=_dgl_graph,
+            result=_dgl_hops,
+        ),
         with_pyg_lib=True,
         **more,
     )
 
 
 OPERATIONS = (
-    _uniform(
-        "sample_neighbors",
-        {
-            "pyg": "NeighborSampler([15, 10])",
-            "sparse": "torch.ops.torch_sparse.neighbor_sample",
-            "dgl": "dgl.sampling.sample_neighbors, twice",
-        },
-        replace=False,
-        example=True,
-    ),
-    _uniform(
-        "sample_neighbors_replaced",
-        {
-            "pyg": "NeighborSampler([15, 10], replace=True)",
-            "sparse": "torch.ops.torch_sparse.neighbor_sample(replace=True)",
-            "dgl": "sample_neighbors(replace=True), twice",
-        },
-        replace=True,
-        reference=replaced_reference,
-        default=False,
-    ),
+    _uniform(replace=False, example=True),
+    _uniform(replace=True, reference=replaced_reference, default=False),
     sampling(
         "sample_neighbors_weighted",
-        {
-            "dgl": Call(
-                "sample_neighbors(prob=...), twice",
-                partial(_dgl, prob="w"),
-                (_WEIGHTS,),
-                partial(_dgl_graph, weighted=True),
-                _dgl_hops,
-            ),
-            "pyg_lib": _with_pyg_lib(_pyg_hops, weight_attr="w"),
-        },
-        {
-            "pyg": "NeighborSampler and NeighborLoader draw with weights (weight_attr) through pyg-lib only",
-            "sparse": "torch_sparse.neighbor_sample takes no weights: see sample_neighbors",
-        },
+        dgl=Call(
+            "sample_neighbors(prob=...), twice",
+            partial(_dgl, prob="w"),
+            (_WEIGHTS,),
+            partial(_dgl_graph, weighted=True),
+            _dgl_hops,
+        ),
+        pyg_lib=_with_pyg_lib(_pyg_hops, weight_attr="w"),
+        pyg="NeighborSampler and NeighborLoader draw with weights (weight_attr) through pyg-lib only",
+        sparse="torch_sparse.neighbor_sample takes no weights: see sample_neighbors",
     ),
     *(
         sampling(
             f"sample_neighbors_{name}",
-            {"pyg_lib": _with_pyg_lib(**options)},
-            {
-                "pyg": "NeighborSampler draws so through pyg-lib only",
-                "sparse": "PyG does not call torch_sparse for it",
-                "dgl": "DGL's samplers do not draw so",
-            },
-            expected,
+            pyg_lib=_with_pyg_lib(**options),
+            pyg="NeighborSampler draws so through pyg-lib only",
+            sparse="PyG does not call torch_sparse for it",
+            dgl="DGL's samplers do not draw so",
+            reference=expected,
             default=False,
         )
         for name, options, expected in (

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from ..annotations import Case, DGLGraph, Graph, Module, Tensor
 from ..libraries import definitions, dgl, inputs, pyg_nn, torch, utils
 from ..limits import DGL_HALF, HALF, SCATTER_ADD, SEGMENT_SUM, avoids
-from ..operation import Call, Kernel, Operation
+from ..operation import Call, Kernel, operation
 from . import batch
 from .batch import MOLECULES
 from .layers import with_values
@@ -140,49 +140,42 @@ def dense_batch(graph: Graph, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 _SPARSE = "pooling takes features and their graphs, no matrix: see pyg"
-_operation = partial(Operation, group="batches", graphs=MOLECULES, batched=True, default=False)
+_operation = partial(operation, group="batches", graphs=MOLECULES, batched=True, default=False)
 
 OPERATIONS = (
     _operation(
         "global_mean_pool",
-        {
-            "pyg": Call(
-                "global_mean_pool",
-                lambda graphs, x: pyg_nn.pool.global_mean_pool(x, graphs.member, graphs.size),
-                (SCATTER_ADD,),
-                _pyg_batch,
-            ),
-            "dgl": Call("dgl.mean_nodes", _mean_dgl, (SEGMENT_SUM, DGL_HALF), _dgl_batch),
-        },
-        {"sparse": _SPARSE, "torch": "plain PyTorch has no batches of graphs; see scatter_mean"},
+        pyg=Call(
+            "global_mean_pool",
+            lambda graphs, x: pyg_nn.pool.global_mean_pool(x, graphs.member, graphs.size),
+            (SCATTER_ADD,),
+            _pyg_batch,
+        ),
+        dgl=Call("dgl.mean_nodes", _mean_dgl, (SEGMENT_SUM, DGL_HALF), _dgl_batch),
+        sparse=_SPARSE,
+        torch="plain PyTorch has no batches of graphs; see scatter_mean",
         reference=means,
     ),
     _operation(
         "topk_pool",
-        {"pyg": Call("TopKPooling", _top_k, (SCATTER_ADD, _TIES), _pyg_batch, result=_top_k_result)},
-        {
-            "sparse": _SPARSE,
-            "dgl": "DGL has no layer that keeps a part of the nodes; its topk_nodes: see sort_pool",
-        },
+        pyg=Call("TopKPooling", _top_k, (SCATTER_ADD, _TIES), _pyg_batch, result=_top_k_result),
+        sparse=_SPARSE,
+        dgl="DGL has no layer that keeps a part of the nodes; its topk_nodes: see sort_pool",
         reference=top_k,
     ),
     _operation(
         "sort_pool",
-        {
-            "pyg": Call("SortAggregation", make=_sort_pyg, limits=(_TIES,)),
-            "dgl": Call("dgl.topk_nodes", _sort_dgl, (_TIES,), _dgl_batch),
-        },
-        {"sparse": _SPARSE},
+        pyg=Call("SortAggregation", make=_sort_pyg, limits=(_TIES,)),
+        dgl=Call("dgl.topk_nodes", _sort_dgl, (_TIES,), _dgl_batch),
+        sparse=_SPARSE,
         reference=sort_pool,
     ),
     _operation(
         "to_dense_batch",
-        {"pyg": Call("utils.to_dense_batch", _dense, build=_pyg_batch, result=_dense_result)},
-        {
-            "sparse": _SPARSE,
-            "torch": "pad_sequence takes a list of tensors, not the rows of a batch",
-            "dgl": "DGL fills up features inside of topk_nodes only: see sort_pool",
-        },
+        pyg=Call("utils.to_dense_batch", _dense, build=_pyg_batch, result=_dense_result),
+        sparse=_SPARSE,
+        torch="pad_sequence takes a list of tensors, not the rows of a batch",
+        dgl="DGL fills up features inside of topk_nodes only: see sort_pool",
         reference=dense_batch,
     ),
 )

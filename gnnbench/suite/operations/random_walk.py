@@ -87,29 +87,24 @@ def reference(graph: Graph) -> tuple[Tensor, Tensor]:
 OPERATIONS = (
     sampling(
         "random_walk",
-        {
-            "pyg": Call(
-                "torch.ops.torch_cluster.random_walk",
-                _cluster,
-                (_CLUSTER,),
-                build=_cluster_graph,
-                one_of=("torch_cluster",),
-            ),
-            "sparse": Call("SparseTensor.random_walk", _sparse, (INT64_ONLY, ON_CPU), _sparse_graph),
-            "dgl": Call("dgl.sampling.random_walk", _dgl, build=_dgl_graph),
-        },
-        {},
-        reference,
+        pyg=Call(
+            "torch.ops.torch_cluster.random_walk",
+            _cluster,
+            (_CLUSTER,),
+            build=_cluster_graph,
+            one_of=("torch_cluster",),
+        ),
+        sparse=Call("SparseTensor.random_walk", _sparse, (INT64_ONLY, ON_CPU), _sparse_graph),
+        dgl=Call("dgl.sampling.random_walk", _dgl, build=_dgl_graph),
+        reference=reference,
         default=False,
     ),
     sampling(
         "node2vec_walk",
-        {"dgl": Call("dgl.sampling.node2vec_random_walk", _node2vec, (ON_CPU,), _dgl_graph)},
-        {
-            "pyg": "nn.Node2Vec walks through pyg-lib only",
-            "sparse": "torch_sparse walks to any neighbour: see random_walk",
-        },
-        reference,
+        dgl=Call("dgl.sampling.node2vec_random_walk", _node2vec, (ON_CPU,), _dgl_graph),
+        pyg="nn.Node2Vec walks through pyg-lib only",
+        sparse="torch_sparse walks to any neighbour: see random_walk",
+        reference=reference,
         default=False,
     ),
 )

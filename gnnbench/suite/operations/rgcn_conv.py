@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from ..annotations import Case, Graph, Layer, Module, Tensor
 from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, torch, torch_geometric
 from ..limits import DGL_HALF, HALF, SCATTER_ADD, SPARSE_TENSOR, refuses
-from ..operation import Call, Formula, Kernel, Operation
+from ..operation import Call, Formula, Kernel, operation
 
 BASES = 30
 """Matrices of which each relation's weight is a sum, as in PyG's example of AIFB."""
@@ -106,40 +106,34 @@ _WORK = Formula(
 
 _NO_LAYER = "plain PyTorch has no layer for several relations; see conv_cached"
 
-_operation = partial(Operation, graphs=("aifb",), group="layers", least_work=_WORK, reach=1)
+_operation = partial(operation, graphs=("aifb",), group="layers", least_work=_WORK, reach=1)
 
 OPERATIONS = (
     _operation(
         "rgcn_conv",
-        {
-            "pyg": Call("RGCNConv, 30 bases", make=partial(_pyg, "RGCNConv"), limits=(_FLOAT32, SCATTER_ADD)),
-            "sparse": Call(
-                "RGCNConv on SparseTensor, 30 bases",
-                lambda adjacency, layer, x: layer.layer(x, adjacency),
-                (_FLOAT32, SPARSE_TENSOR),
-                _sparse_structure,
-            ),
-            "dgl": Call(
-                "RelGraphConv on sorted edges, 30 bases",
-                lambda edges, layer, x: layer.layer(
-                    edges.graph, x, edges.edge_type, edges.norm, presorted=True
-                ),
-                (DGL_HALF,),
-                _dgl_structure,
-            ),
-        },
-        {"torch": _NO_LAYER},
+        pyg=Call("RGCNConv, 30 bases", make=partial(_pyg, "RGCNConv"), limits=(_FLOAT32, SCATTER_ADD)),
+        sparse=Call(
+            "RGCNConv on SparseTensor, 30 bases",
+            lambda adjacency, layer, x: layer.layer(x, adjacency),
+            (_FLOAT32, SPARSE_TENSOR),
+            _sparse_structure,
+        ),
+        dgl=Call(
+            "RelGraphConv on sorted edges, 30 bases",
+            lambda edges, layer, x: layer.layer(edges.graph, x, edges.edge_type, edges.norm, presorted=True),
+            (DGL_HALF,),
+            _dgl_structure,
+        ),
+        torch=_NO_LAYER,
         relational=True,
         reference=reference,
     ),
     _operation(
         "rgcn_conv_fast",
-        {"pyg": Call("FastRGCNConv, 30 bases", make=partial(_pyg, "FastRGCNConv"), limits=(SCATTER_ADD,))},
-        {
-            "sparse": "FastRGCNConv gathers, whatever the form of the graph: see pyg",
-            "torch": _NO_LAYER,
-            "dgl": "DGL has one such layer: see rgcn_conv",
-        },
+        pyg=Call("FastRGCNConv, 30 bases", make=partial(_pyg, "FastRGCNConv"), limits=(SCATTER_ADD,)),
+        sparse="FastRGCNConv gathers, whatever the form of the graph: see pyg",
+        torch=_NO_LAYER,
+        dgl="DGL has one such layer: see rgcn_conv",
         relational=True,
         reference=reference,
     ),

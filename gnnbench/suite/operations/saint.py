@@ -87,18 +87,12 @@ def reference(_graph: Graph) -> Tensor:
 OPERATIONS = (
     sampling(
         "saint_walk",
-        {
-            "sparse": Call(
-                "GraphSAINTRandomWalkSampler",
-                _sparse,
-                (INT64_ONLY, ON_CPU),
-                _sparse_sampler,
-                result=_sparse_part,
-            ),
-            "dgl": Call("dgl.dataloading.SAINTSampler('walk')", make=_dgl, limits=(_ROOTS,)),
-        },
-        {"pyg": "PyG's GraphSAINT samplers work on SparseTensor: see sparse"},
-        reference,
+        sparse=Call(
+            "GraphSAINTRandomWalkSampler", _sparse, (INT64_ONLY, ON_CPU), _sparse_sampler, result=_sparse_part
+        ),
+        dgl=Call("dgl.dataloading.SAINTSampler('walk')", make=_dgl, limits=(_ROOTS,)),
+        pyg="PyG's GraphSAINT samplers work on SparseTensor: see sparse",
+        reference=reference,
         default=False,
     ),
 )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, torch_scatter, utils
 from ..limits import DGL_HALF, MAX_GRADIENT, SCATTER_ADD, Limit, avoids, refuses
-from ..operation import Call, Formula, Kernel, Operation
+from ..operation import Call, Formula, Kernel, operation
 
 _TORCH_SCATTER = refuses("torch_scatter takes int64 indices only", "int32")
 _PRODUCT_ROUNDING = avoids(
@@ -100,17 +100,15 @@ def _call(text: str, run: Callable[..., Tensor], reduce: str, *limits: Limit) ->
     return Call(f"{text}(..., '{reduce}')", partial(run, reduce=reduce), limits, unsorted_index)
 
 
-_operation = partial(Operation, group="scatter")
+_operation = partial(operation, group="scatter")
 
 OPERATIONS = (
     _operation(
         "scatter_sum",
-        {
-            "pyg": _call("utils.scatter", _pyg, "sum", SCATTER_ADD),
-            "sparse": _call("torch_scatter.scatter", _sparse, "sum", SCATTER_ADD),
-            "torch": Call("index_add_", _torch_sum, build=unsorted_index),
-            "dgl": Call("update_all(copy_e, sum)", limits=(DGL_HALF,), make=partial(_dgl, "sum")),
-        },
+        pyg=_call("utils.scatter", _pyg, "sum", SCATTER_ADD),
+        sparse=_call("torch_scatter.scatter", _sparse, "sum", SCATTER_ADD),
+        torch=Call("index_add_", _torch_sum, build=unsorted_index),
+        dgl=Call("update_all(copy_e, sum)", limits=(DGL_HALF,), make=partial(_dgl, "sum")),
         example=True,
         reference=partial(reduced, end=0, reduce="sum"),
         linear=True,
@@ -118,26 +116,20 @@ OPERATIONS = (
     ),
     _operation(
         "scatter_mean",
-        {
-            "pyg": _call("utils.scatter", _pyg, "mean", SCATTER_ADD),
-            "sparse": _call("torch_scatter.scatter", _sparse, "mean", SCATTER_ADD),
-            "torch": _call("scatter_reduce_", _torch, "mean", SCATTER_ADD),
-            "dgl": Call("update_all(copy_e, mean)", limits=(DGL_HALF,), make=partial(_dgl, "mean")),
-        },
+        pyg=_call("utils.scatter", _pyg, "mean", SCATTER_ADD),
+        sparse=_call("torch_scatter.scatter", _sparse, "mean", SCATTER_ADD),
+        torch=_call("scatter_reduce_", _torch, "mean", SCATTER_ADD),
+        dgl=Call("update_all(copy_e, mean)", limits=(DGL_HALF,), make=partial(_dgl, "mean")),
         reference=partial(reduced, end=0, reduce="mean"),
         linear=True,
         least_work=Formula(_BYTES, MEAN),
     ),
     _operation(
         "scatter_max",
-        {
-            "pyg": _call("utils.scatter", _pyg, "max", SCATTER_ADD, MAX_GRADIENT),
-            "sparse": _call("torch_scatter.scatter", _sparse, "max", _TORCH_SCATTER, MAX_GRADIENT),
-            "torch": _call("scatter_reduce_", _torch, "amax", SCATTER_ADD, MAX_GRADIENT),
-            "dgl": Call(
-                "update_all(copy_e, max)", limits=(MAX_GRADIENT, DGL_HALF), make=partial(_dgl, "max")
-            ),
-        },
+        pyg=_call("utils.scatter", _pyg, "max", SCATTER_ADD, MAX_GRADIENT),
+        sparse=_call("torch_scatter.scatter", _sparse, "max", _TORCH_SCATTER, MAX_GRADIENT),
+        torch=_call("scatter_reduce_", _torch, "amax", SCATTER_ADD, MAX_GRADIENT),
+        dgl=Call("update_all(copy_e, max)", limits=(MAX_GRADIENT, DGL_HALF), make=partial(_dgl, "max")),
         reference=partial(reduced, end=0, reduce="amax"),
         reach=1,
         end=0,
@@ -145,12 +137,10 @@ OPERATIONS = (
     ),
     _operation(
         "scatter_mul",
-        {
-            "pyg": _call("utils.scatter", _pyg, "mul", SCATTER_ADD),
-            "sparse": _call("torch_scatter.scatter", _sparse, "mul", _TORCH_SCATTER, _PRODUCT_ROUNDING),
-            "torch": Call("scatter_reduce_(..., 'prod')", _torch_product, (SCATTER_ADD,), unsorted_index),
-        },
-        {"dgl": "DGL reduces by sum, mean, max and min only"},
+        pyg=_call("utils.scatter", _pyg, "mul", SCATTER_ADD),
+        sparse=_call("torch_scatter.scatter", _sparse, "mul", _TORCH_SCATTER, _PRODUCT_ROUNDING),
+        torch=Call("scatter_reduce_(..., 'prod')", _torch_product, (SCATTER_ADD,), unsorted_index),
+        dgl="DGL reduces by sum, mean, max and min only",
         reference=products,
         reach=1,
         end=0,

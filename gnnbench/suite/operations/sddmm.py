@@ -3,7 +3,7 @@
 from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, inputs, torch
 from ..limits import DGL_HALF, HALF, NO_PRODUCT, avoids, refuses
-from ..operation import FORWARD_BACKWARD, Call, Formula, Operation
+from ..operation import FORWARD_BACKWARD, Call, Formula, operation
 
 _SAMPLED = refuses("sampled_addmm does not support half precision", HALF)
 _GRADIENT = avoids(
@@ -32,22 +32,20 @@ def reference(graph: Graph, x: Tensor, y: Tensor) -> Tensor:
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "sddmm",
-        {
-            "pyg": Call("(x[source] * y[target]).sum(-1)", _pyg, (_GRADIENT, NO_PRODUCT), "edges"),
-            "torch": Call(
-                "torch.sparse.sampled_addmm",
-                lambda adjacency, x, y: torch.sparse.sampled_addmm(adjacency, y, x.t(), beta=0).values(),
-                (_SAMPLED, NO_PRODUCT),
-            ),
-            "dgl": Call(
-                "dgl.ops.u_dot_v",
-                lambda graph, x, y: dgl.ops.u_dot_v(graph, x, y).squeeze(-1),
-                (_DOT, DGL_HALF, NO_PRODUCT),
-            ),
-        },
-        {"sparse": "torch_sparse has no product of dense matrices at a matrix's entries: see pyg"},
+        pyg=Call("(x[source] * y[target]).sum(-1)", _pyg, (_GRADIENT, NO_PRODUCT), "edges"),
+        torch=Call(
+            "torch.sparse.sampled_addmm",
+            lambda adjacency, x, y: torch.sparse.sampled_addmm(adjacency, y, x.t(), beta=0).values(),
+            (_SAMPLED, NO_PRODUCT),
+        ),
+        dgl=Call(
+            "dgl.ops.u_dot_v",
+            lambda graph, x, y: dgl.ops.u_dot_v(graph, x, y).squeeze(-1),
+            (_DOT, DGL_HALF, NO_PRODUCT),
+        ),
+        sparse="torch_sparse has no product of dense matrices at a matrix's entries: see pyg",
         reference=reference,
         reach=1,
         # Features in, products out; backward the gradients.

@@ -10,7 +10,7 @@ from typing import Any
 from ..annotations import Case, Tensor
 from ..libraries import dgl, torch, torch_scatter, utils
 from ..limits import DGL_HALF, MAX_GRADIENT, SEGMENT_SUM, Limit, avoids, refuses
-from ..operation import Call, Formula, Operation
+from ..operation import Call, Formula, operation
 from . import scatter
 
 _SEGMENT_CSR = refuses("torch_scatter.segment_csr takes int64 offsets only", "int32")
@@ -66,43 +66,37 @@ def _call(
     return Call(f"{text}(..., '{reduce}')", partial(run, reduce=reduce), limits, build, result)
 
 
-_operation = partial(Operation, group="scatter")
+_operation = partial(operation, group="scatter")
 
 
 OPERATIONS = (
     _operation(
         "segment_sum",
-        {
-            "pyg": _call("utils.segment", _pyg, "sum", _SEGMENT_CSR),
-            "sparse": _call("torch_scatter.segment_csr", _sparse, "sum", _SEGMENT_CSR),
-            "torch": _call("torch.segment_reduce", _torch, "sum", _SUM_ROUNDING),
-            "dgl": _call("dgl.ops.segment_reduce", _dgl, "sum", SEGMENT_SUM, DGL_HALF, build=lengths),
-        },
+        pyg=_call("utils.segment", _pyg, "sum", _SEGMENT_CSR),
+        sparse=_call("torch_scatter.segment_csr", _sparse, "sum", _SEGMENT_CSR),
+        torch=_call("torch.segment_reduce", _torch, "sum", _SUM_ROUNDING),
+        dgl=_call("dgl.ops.segment_reduce", _dgl, "sum", SEGMENT_SUM, DGL_HALF, build=lengths),
         reference=partial(scatter.reduced, end=1, reduce="sum"),
         linear=True,
         least_work=Formula(_BYTES, scatter.SUM),
     ),
     _operation(
         "segment_mean",
-        {
-            "pyg": _call("utils.segment", _pyg, "mean", _SEGMENT_CSR),
-            "sparse": _call("torch_scatter.segment_csr", _sparse, "mean", _SEGMENT_CSR),
-            # Of no messages, the mean would be NaN.
-            "torch": _call("torch.segment_reduce", partial(_torch, initial=0), "mean"),
-            "dgl": _call("dgl.ops.segment_reduce", _dgl, "mean", SEGMENT_SUM, DGL_HALF, build=lengths),
-        },
+        pyg=_call("utils.segment", _pyg, "mean", _SEGMENT_CSR),
+        sparse=_call("torch_scatter.segment_csr", _sparse, "mean", _SEGMENT_CSR),
+        # Of no messages, the mean would be NaN.
+        torch=_call("torch.segment_reduce", partial(_torch, initial=0), "mean"),
+        dgl=_call("dgl.ops.segment_reduce", _dgl, "mean", SEGMENT_SUM, DGL_HALF, build=lengths),
         reference=partial(scatter.reduced, end=1, reduce="mean"),
         linear=True,
         least_work=Formula(_BYTES, scatter.MEAN),
     ),
     _operation(
         "segment_max",
-        {
-            "pyg": _call("utils.segment", _pyg, "max", _SEGMENT_CSR, MAX_GRADIENT),
-            "sparse": _call("torch_scatter.segment_csr", _sparse, "max", _SEGMENT_CSR, MAX_GRADIENT),
-            "torch": _call("torch.segment_reduce", _torch, "max", MAX_GRADIENT, result=_without_infinities),
-            "dgl": _call("dgl.ops.segment_reduce", _dgl, "max", MAX_GRADIENT, DGL_HALF, build=lengths),
-        },
+        pyg=_call("utils.segment", _pyg, "max", _SEGMENT_CSR, MAX_GRADIENT),
+        sparse=_call("torch_scatter.segment_csr", _sparse, "max", _SEGMENT_CSR, MAX_GRADIENT),
+        torch=_call("torch.segment_reduce", _torch, "max", MAX_GRADIENT, result=_without_infinities),
+        dgl=_call("dgl.ops.segment_reduce", _dgl, "max", MAX_GRADIENT, DGL_HALF, build=lengths),
         reference=partial(scatter.reduced, end=1, reduce="amax"),
         reach=1,
         least_work=Formula(_BYTES, scatter.SUM),

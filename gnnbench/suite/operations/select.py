@@ -5,7 +5,7 @@ from functools import partial
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import torch, utils
-from ..operation import Call, Formula, Operation
+from ..operation import Call, Formula, operation
 from .subgraph import drawn
 
 
@@ -37,26 +37,20 @@ _ROWS = "s F (2 (N // 2) + (p - 1) (N // 2 + N))"
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "mask_select",
-        {
-            "pyg": Call("utils.mask_select", lambda mask, x: utils.mask_select(x, 0, mask), build=_mask),
-            "torch": Call("x[mask]", lambda mask, x: x[mask], build=_mask),
-        },
+        pyg=Call("utils.mask_select", lambda mask, x: utils.mask_select(x, 0, mask), build=_mask),
+        torch=Call("x[mask]", lambda mask, x: x[mask], build=_mask),
         elsewhere="features are PyTorch tensors there too: see torch",
         reference=partial(_reference, mask),
         linear=True,
         least_work=Formula(f"N + {_ROWS}", "0"),
         group="structure",
     ),
-    Operation(
+    operation(
         "index_select",
-        {
-            "pyg": Call("utils.select", lambda nodes, x: utils.select(x, nodes, 0), build=_nodes),
-            "torch": Call(
-                "torch.index_select", lambda nodes, x: torch.index_select(x, 0, nodes), build=_nodes
-            ),
-        },
+        pyg=Call("utils.select", lambda nodes, x: utils.select(x, nodes, 0), build=_nodes),
+        torch=Call("torch.index_select", lambda nodes, x: torch.index_select(x, 0, nodes), build=_nodes),
         elsewhere="features are PyTorch tensors there too: see torch",
         reference=partial(_reference, nodes),
         linear=True,

@@ -6,7 +6,7 @@ from typing import Any
 from ..annotations import Case, Edges, Graph, Tensor
 from ..libraries import dgl, torch, torch_geometric, torch_sparse, utils
 from ..limits import KEY_OVERFLOW, SPARSE_TENSOR
-from ..operation import FORWARD, Call, Formula, Operation
+from ..operation import FORWARD, Call, Formula, operation
 from .edge_list import dgl_graph, edges_of, keys, listed, shuffled, sparse_list, unchanged
 
 
@@ -44,63 +44,57 @@ def edge_index_sort_by(graph: Graph) -> tuple[Tensor, Tensor]:
     return edges, edges
 
 
-_operation = partial(Operation, with_pyg_lib=True, group="structure")
+_operation = partial(operation, with_pyg_lib=True, group="structure")
 
 OPERATIONS = (
     _operation(
         "sort_edge_index",
-        {
-            "pyg": Call(
-                "utils.sort_edge_index",
-                lambda edges, weight: utils.sort_edge_index(edges.edge_index, weight, edges.num_nodes),
-                (KEY_OVERFLOW,),
-                partial(listed, shuffled),
-                result=unchanged,
+        pyg=Call(
+            "utils.sort_edge_index",
+            lambda edges, weight: utils.sort_edge_index(edges.edge_index, weight, edges.num_nodes),
+            (KEY_OVERFLOW,),
+            partial(listed, shuffled),
+            result=unchanged,
+        ),
+        sparse=Call(
+            "SparseTensor.from_edge_index",
+            lambda edges, weight: torch_sparse.SparseTensor.from_edge_index(
+                edges.edge_index, weight, edges.size
             ),
-            "sparse": Call(
-                "SparseTensor.from_edge_index",
-                lambda edges, weight: torch_sparse.SparseTensor.from_edge_index(
-                    edges.edge_index, weight, edges.size
-                ),
-                (SPARSE_TENSOR,),
-                partial(listed, shuffled),
-                result=sparse_list,
-            ),
-        },
-        {
-            "torch": "torch.sort sorts by one end: see edge_index_sort_by, and coalesce",
-            "dgl": "dgl.reorder_graph sorts by one end: see edge_index_sort_by",
-        },
+            (SPARSE_TENSOR,),
+            partial(listed, shuffled),
+            result=sparse_list,
+        ),
+        torch="torch.sort sorts by one end: see edge_index_sort_by, and coalesce",
+        dgl="dgl.reorder_graph sorts by one end: see edge_index_sort_by",
         reference=sort_edge_index,
         least_work=Formula("2 i E + G(E) + p s 2 E", "0"),  # the list in, the sorted list out, weights
     ),
     _operation(
         "edge_index_sort_by",
-        {
-            "pyg": Call(
-                "EdgeIndex.sort_by('row')",
-                lambda edge_index: edge_index.sort_by("row"),
-                build=_sort_by_pyg_structure,
-                result=lambda output, given: _list_and_order(
-                    output.values.as_tensor(), given.as_tensor(), output.indices
-                ),
+        pyg=Call(
+            "EdgeIndex.sort_by('row')",
+            lambda edge_index: edge_index.sort_by("row"),
+            build=_sort_by_pyg_structure,
+            result=lambda output, given: _list_and_order(
+                output.values.as_tensor(), given.as_tensor(), output.indices
             ),
-            "torch": Call(
-                "torch.sort, index_select",
-                _sort_by_torch,
-                build=partial(listed, shuffled),
-                result=lambda output, given: _list_and_order(output[0], given.edge_index, output[1]),
+        ),
+        torch=Call(
+            "torch.sort, index_select",
+            _sort_by_torch,
+            build=partial(listed, shuffled),
+            result=lambda output, given: _list_and_order(output[0], given.edge_index, output[1]),
+        ),
+        dgl=Call(
+            "dgl.reorder_graph",
+            lambda graph: dgl.reorder_graph(graph, edge_permute_algo="src"),
+            build=partial(dgl_graph, shuffled),
+            result=lambda output, given: _list_and_order(
+                torch.stack(output.edges()), torch.stack(given.edges()), output.edata[dgl.EID]
             ),
-            "dgl": Call(
-                "dgl.reorder_graph",
-                lambda graph: dgl.reorder_graph(graph, edge_permute_algo="src"),
-                build=partial(dgl_graph, shuffled),
-                result=lambda output, given: _list_and_order(
-                    torch.stack(output.edges()), torch.stack(given.edges()), output.edata[dgl.EID]
-                ),
-            ),
-        },
-        {"sparse": "a SparseTensor is sorted by both ends: see sort_edge_index"},
+        ),
+        sparse="a SparseTensor is sorted by both ends: see sort_edge_index",
         directions=(FORWARD,),
         reference=edge_index_sort_by,
         least_work=Formula("5 i E", "0"),  # the list in, the sorted list and the order out

@@ -6,7 +6,7 @@ from typing import Any
 from ..annotations import Case, Edges, Graph, Tensor
 from ..libraries import definitions, torch, torch_geometric, torch_scatter, torch_sparse, utils
 from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, SPARSE_TENSOR, refuses
-from ..operation import Call, Formula, Operation
+from ..operation import Call, Formula, operation
 
 _ON_CPU = refuses("torch.sparse.mm reduces by mean and amax on the CPU only", "cuda")
 _ONES = tuple(
@@ -62,17 +62,15 @@ means_work = Formula(_BYTES, "p (E + R) F")  # each sum is divided
 maxima_work = Formula(_BYTES, "(E + (p - 1) R) F")  # comparisons; backward an addition per maximum
 
 
-_operation = partial(Operation, group="aggregation")
+_operation = partial(operation, group="aggregation")
 
 OPERATIONS = (
     _operation(
         "spmm_sum",
-        {
-            "pyg": Call("utils.spmm on CSR", partial(_pyg, reduce="sum"), (CSR_PRODUCT,)),
-            "sparse": Call("torch_sparse.matmul", partial(_sparse, reduce="sum"), (SPARSE_TENSOR,)),
-            "torch": Call("torch.sparse.mm(..., 'sum'); CUDA: CSR @ x", "product"),
-            "dgl": Call("dgl.ops.copy_u_sum", "dgl.ops.copy_u_sum", (DGL_HALF,)),
-        },
+        pyg=Call("utils.spmm on CSR", partial(_pyg, reduce="sum"), (CSR_PRODUCT,)),
+        sparse=Call("torch_sparse.matmul", partial(_sparse, reduce="sum"), (SPARSE_TENSOR,)),
+        torch=Call("torch.sparse.mm(..., 'sum'); CUDA: CSR @ x", "product"),
+        dgl=Call("dgl.ops.copy_u_sum", "dgl.ops.copy_u_sum", (DGL_HALF,)),
         core=True,
         reference=sums,
         linear=True,
@@ -80,42 +78,32 @@ OPERATIONS = (
     ),
     _operation(
         "spmm_mean",
-        {
-            "pyg": Call("utils.spmm on CSR", partial(_pyg, reduce="mean")),
-            "sparse": Call("torch_sparse.matmul", partial(_sparse, reduce="mean"), (SPARSE_TENSOR,)),
-            "torch": Call("torch.sparse.mm(..., 'mean')", partial(_torch, reduce="mean"), (_ON_CPU,)),
-            "dgl": Call("dgl.ops.copy_u_mean", "dgl.ops.copy_u_mean", (DGL_HALF,)),
-        },
+        pyg=Call("utils.spmm on CSR", partial(_pyg, reduce="mean")),
+        sparse=Call("torch_sparse.matmul", partial(_sparse, reduce="mean"), (SPARSE_TENSOR,)),
+        torch=Call("torch.sparse.mm(..., 'mean')", partial(_torch, reduce="mean"), (_ON_CPU,)),
+        dgl=Call("dgl.ops.copy_u_mean", "dgl.ops.copy_u_mean", (DGL_HALF,)),
         reference=means,
         linear=True,
         least_work=means_work,
     ),
     _operation(
         "spmm_max",
-        {
-            "pyg": Call("utils.spmm on CSR", partial(_pyg, reduce="max"), (_ON_CPU, MAX_GRADIENT)),
-            "sparse": Call(
-                "torch_sparse.matmul", partial(_sparse, reduce="max"), (SPARSE_TENSOR, MAX_GRADIENT)
-            ),
-            "torch": Call(
-                "torch.sparse.mm(..., 'amax')", partial(_torch, reduce="amax"), (_ON_CPU, MAX_GRADIENT)
-            ),
-        },
-        {"dgl": "dgl.ops.copy_u_max returns -inf for nodes without neighbours; see update_all_copy_u_max"},
+        pyg=Call("utils.spmm on CSR", partial(_pyg, reduce="max"), (_ON_CPU, MAX_GRADIENT)),
+        sparse=Call("torch_sparse.matmul", partial(_sparse, reduce="max"), (SPARSE_TENSOR, MAX_GRADIENT)),
+        torch=Call("torch.sparse.mm(..., 'amax')", partial(_torch, reduce="amax"), (_ON_CPU, MAX_GRADIENT)),
+        dgl="dgl.ops.copy_u_max returns -inf for nodes without neighbours; see update_all_copy_u_max",
         reference=maxima,
         reach=1,
         least_work=maxima_work,
     ),
     _operation(
         "spmm_sum_edge_index",
-        {
-            "pyg": Call(
-                "EdgeIndex.matmul",
-                lambda edge_index, x: edge_index.matmul(x, transpose=True),
-                _ONES,
-                build=_edge_index,
-            )
-        },
+        pyg=Call(
+            "EdgeIndex.matmul",
+            lambda edge_index, x: edge_index.matmul(x, transpose=True),
+            _ONES,
+            build=_edge_index,
+        ),
         elsewhere="only PyG has EdgeIndex; see spmm_sum",
         reference=sums,
         linear=True,
@@ -123,12 +111,10 @@ OPERATIONS = (
     ),
     _operation(
         "gather_scatter_sum",
-        {
-            "pyg": Call("x[source], utils.scatter", _pyg_gather, (SCATTER_ADD,), "numbered_edges"),
-            "sparse": Call("x[source], torch_scatter", _sparse_gather, (SCATTER_ADD,), "numbered_edges"),
-            "torch": Call("index_select, index_add", _torch_gather, build="edges"),
-        },
-        {"dgl": "DGL fuses gather and scatter; see update_all_copy_u_sum"},
+        pyg=Call("x[source], utils.scatter", _pyg_gather, (SCATTER_ADD,), "numbered_edges"),
+        sparse=Call("x[source], torch_scatter", _sparse_gather, (SCATTER_ADD,), "numbered_edges"),
+        torch=Call("index_select, index_add", _torch_gather, build="edges"),
+        dgl="DGL fuses gather and scatter; see update_all_copy_u_sum",
         core=True,
         reference=sums,
         linear=True,

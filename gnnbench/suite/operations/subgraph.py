@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, on_sparse, torch, torch_sparse, utils
 from ..limits import SPARSE_TENSOR, refuses
-from ..operation import FORWARD, FORWARD_BACKWARD, Call, Operation
+from ..operation import FORWARD, FORWARD_BACKWARD, Call, operation
 from .edge_list import keys, listed
 
 SEEDS = 16
@@ -181,69 +181,63 @@ def _induced(graph: Graph, nodes: Tensor) -> tuple[Graph, Tensor]:
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "subgraph",
-        {
-            "pyg": Call(
-                "utils.subgraph(relabel_nodes=True)", _subgraph_pyg, build=partial(_chosen, _edge_list, half)
-            ),
-            "sparse": Call(
-                "torch_sparse.saint_subgraph",
-                _subgraph_sparse,
-                (SPARSE_TENSOR, _ON_CPU),
-                partial(_chosen, lambda case: on_sparse.structure(case).fill_cache_(), half),
-            ),
-            "torch": Call(
-                "COO.index_select, twice",
-                _subgraph_torch,
-                (_NO_GRADIENT, _INT64_ONLY),
-                partial(_chosen, _by_target, half),
-                lambda output, *_: output.coalesce(),
-            ),
-            "dgl": Call("dgl.node_subgraph", _subgraph_dgl, build=partial(_chosen, _dgl_graph, half)),
-        },
+        pyg=Call(
+            "utils.subgraph(relabel_nodes=True)", _subgraph_pyg, build=partial(_chosen, _edge_list, half)
+        ),
+        sparse=Call(
+            "torch_sparse.saint_subgraph",
+            _subgraph_sparse,
+            (SPARSE_TENSOR, _ON_CPU),
+            partial(_chosen, lambda case: on_sparse.structure(case).fill_cache_(), half),
+        ),
+        torch=Call(
+            "COO.index_select, twice",
+            _subgraph_torch,
+            (_NO_GRADIENT, _INT64_ONLY),
+            partial(_chosen, _by_target, half),
+            lambda output, *_: output.coalesce(),
+        ),
+        dgl=Call("dgl.node_subgraph", _subgraph_dgl, build=partial(_chosen, _dgl_graph, half)),
         reference=subgraph,
         group="structure",
     ),
-    Operation(
+    operation(
         "bipartite_subgraph",
-        {
-            "pyg": Call(
-                "utils.bipartite_subgraph(relabel_nodes=True)",
-                _bipartite_pyg,
-                build=partial(_in_halves, _edge_list),
-            ),
-            "torch": Call(
-                "COO.index_select of rows, then of columns",
-                _bipartite_torch,
-                (_NO_GRADIENT, _INT64_ONLY),
-                partial(_in_halves, _by_target),
-                lambda output, *_: output.coalesce(),
-            ),
-            "dgl": Call("dgl.node_subgraph of two types of nodes", _subgraph_dgl, build=_dgl_bipartite),
-        },
-        {"sparse": "torch_sparse.saint_subgraph takes one set of nodes: see subgraph"},
+        pyg=Call(
+            "utils.bipartite_subgraph(relabel_nodes=True)",
+            _bipartite_pyg,
+            build=partial(_in_halves, _edge_list),
+        ),
+        torch=Call(
+            "COO.index_select of rows, then of columns",
+            _bipartite_torch,
+            (_NO_GRADIENT, _INT64_ONLY),
+            partial(_in_halves, _by_target),
+            lambda output, *_: output.coalesce(),
+        ),
+        dgl=Call("dgl.node_subgraph of two types of nodes", _subgraph_dgl, build=_dgl_bipartite),
+        sparse="torch_sparse.saint_subgraph takes one set of nodes: see subgraph",
         reference=bipartite_subgraph,
         group="structure",
     ),
-    Operation(
+    operation(
         "k_hop_subgraph",
-        {
-            "pyg": Call(
-                "utils.k_hop_subgraph",
-                _k_hop_pyg,
-                (_MAPPING,),
-                partial(_chosen, _edge_list, seeds),
-                lambda output, *_: (output[0], _by_source(output[1], len(output[0])), output[2]),
-            ),
-            "dgl": Call(
-                "dgl.khop_in_subgraph",
-                lambda chosen: dgl.khop_in_subgraph(chosen.graph, chosen.nodes, HOPS),
-                build=partial(_chosen, _dgl_graph, seeds),
-                result=_k_hop_dgl,
-            ),
-        },
-        {"sparse": "torch_sparse.sample_adj goes one hop: see subgraph"},
+        pyg=Call(
+            "utils.k_hop_subgraph",
+            _k_hop_pyg,
+            (_MAPPING,),
+            partial(_chosen, _edge_list, seeds),
+            lambda output, *_: (output[0], _by_source(output[1], len(output[0])), output[2]),
+        ),
+        dgl=Call(
+            "dgl.khop_in_subgraph",
+            lambda chosen: dgl.khop_in_subgraph(chosen.graph, chosen.nodes, HOPS),
+            build=partial(_chosen, _dgl_graph, seeds),
+            result=_k_hop_dgl,
+        ),
+        sparse="torch_sparse.sample_adj goes one hop: see subgraph",
         directions=(FORWARD,),
         reference=k_hop_subgraph,
         group="structure",

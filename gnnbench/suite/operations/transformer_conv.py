@@ -3,7 +3,7 @@
 from ..annotations import Case, Graph, Module, Tensor
 from ..libraries import inputs, pyg_nn, torch
 from ..limits import SCATTER_ADD, SPARSE_TENSOR
-from ..operation import Call, Formula, Operation
+from ..operation import Call, Formula, operation
 from . import gat_conv, layers
 
 HEADS = 8
@@ -59,16 +59,12 @@ def _scores(entries: Tensor, key: Tensor, query: Tensor) -> Tensor:
 
 
 OPERATIONS = (
-    Operation(
+    operation(
         "transformer_conv",
-        {
-            "pyg": Call("TransformerConv", "apply", (SCATTER_ADD,), "edges"),
-            "sparse": Call("TransformerConv on SparseTensor", "apply", (SPARSE_TENSOR,), "ordered_structure"),
-        },
-        {
-            "torch": "PyTorch's attention is between all pairs of nodes, not over a graph's edges",
-            "dgl": "DGL has no such layer: its DotGatConv has one weight for keys and values, and no skip",
-        },
+        pyg=Call("TransformerConv", "apply", (SCATTER_ADD,), "edges"),
+        sparse=Call("TransformerConv on SparseTensor", "apply", (SPARSE_TENSOR,), "ordered_structure"),
+        torch="PyTorch's attention is between all pairs of nodes, not over a graph's edges",
+        dgl="DGL has no such layer: its DotGatConv has one weight for keys and values, and no skip",
         reference=reference,
         reach=1,
         # Four products with their biases, three of them for nodes with a neighbour; scores and weighted sums;

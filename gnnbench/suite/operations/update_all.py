@@ -7,7 +7,7 @@ from typing import Any
 from ..annotations import Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl
 from ..limits import DGL_HALF, MAX_GRADIENT, Limit
-from ..operation import Call, Formula, Kernel, Operation
+from ..operation import Call, Formula, Kernel, Operation, operation
 from . import spmm
 
 _ELSEWHERE = "only DGL has update_all; see spmm_sum, spmm_mean and spmm_max"
@@ -37,7 +37,7 @@ def weighted_sums(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
 def _operation(name: str, kernel: Callable[[], Kernel], *limits: Limit, **more: Any) -> Operation:
     message, _, reduce = name.rpartition("_")
     calls = {"dgl": Call(f"update_all({message}, {reduce})", make=kernel, limits=(DGL_HALF, *limits))}
-    return Operation(f"update_all_{name}", calls, elsewhere=_ELSEWHERE, group="aggregation", **more)
+    return operation(f"update_all_{name}", **calls, elsewhere=_ELSEWHERE, group="aggregation", **more)
 
 
 OPERATIONS = (
