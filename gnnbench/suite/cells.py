@@ -38,31 +38,23 @@ def declared(
     core: bool = False,
 ) -> list[Operation]:
     """Return the operations that a benchmark's marker names: gnnbench's own, or the suite's."""
-    operations = []
     for name in names:
-        known = OPERATIONS.get(name)
-        if known and (platforms or directions or core):
+        if name in OPERATIONS and (platforms or directions or core):
             raise UsageError(f"operation '{name}' is gnnbench's own: give yours another name")
-        runs_on = tuple(platforms or ("torch",))
         for kind, given, allowed in (
-            ("platform", runs_on, tuple(PLATFORMS)),
-            ("direction", tuple(directions or ()), DIRECTIONS),
+            ("platform", platforms, PLATFORMS),
+            ("direction", directions, DIRECTIONS),
         ):
-            for word in given:
+            for word in given or ():
                 if word not in allowed:
-                    raise UsageError(
-                        f"operation '{name}': unknown {kind} '{word}', choose from {', '.join(allowed)}"
-                    )
-        operations.append(
-            known
-            or Operation(
-                name,
-                dict.fromkeys(runs_on, Call(name)),
-                directions=tuple(directions or (FORWARD,)),
-                core=core,
-            )
-        )
-    return operations
+                    choice = ", ".join(allowed)
+                    raise UsageError(f"operation '{name}': unknown {kind} '{word}', choose from {choice}")
+    calls, directions = platforms or ("torch",), tuple(directions or (FORWARD,))
+    return [
+        OPERATIONS.get(name)
+        or Operation(name, dict.fromkeys(calls, Call(name)), directions=directions, core=core)
+        for name in names
+    ]
 
 
 def graphs(operations: Sequence[Operation]) -> tuple[str, ...]:

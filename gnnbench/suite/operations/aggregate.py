@@ -9,13 +9,10 @@ from ..limits import CSR_PRODUCT, DGL_HALF
 from ..operation import FORWARD, FORWARD_BACKWARD, Call, Formula, Kernel, Operation, operation
 
 
-def _torch(hops: int) -> Kernel:
-    def run(adjacency: Tensor, x: Tensor) -> Tensor:
-        for _ in range(hops):
-            x = adjacency @ x
-        return x
-
-    return Kernel(partial(on_torch.structure, self_loops=True), run)
+def _products(hops: int, adjacency: Tensor, x: Tensor) -> Tensor:
+    for _ in range(hops):
+        x = adjacency @ x
+    return x
 
 
 def _dgl(hops: int) -> Kernel:
@@ -40,7 +37,12 @@ def _operation(name: str, hops: int, dgl: str, torch: str, *, core: bool = False
     return operation(
         name,
         dgl=Call(dgl, make=partial(_dgl, hops), limits=(DGL_HALF,)),
-        torch=Call(torch, make=partial(_torch, hops), limits=(CSR_PRODUCT,)),
+        torch=Call(
+            torch,
+            partial(_products, hops),
+            (CSR_PRODUCT,),
+            lambda case: on_torch.structure(case, self_loops=True),
+        ),
         elsewhere="AGGNet is DGL code; see torch for the same sums in PyTorch",
         directions=(FORWARD, FORWARD_BACKWARD) if core else (FORWARD,),
         core=core,

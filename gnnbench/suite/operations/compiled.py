@@ -77,17 +77,13 @@ def conv_work(m: Symbols) -> Work:
     return Work(moved, (2 * m.p - 1) * 2 * total * m.F * m.F + m.p * 3 * total * m.F)
 
 
-_ABSENT = {
-    "sparse": "torch.compile does not trace torch_sparse's operators",
-    "torch": "torch.compile does not accept sparse tensors",
-    "dgl": "torch.compile does not trace DGL's kernels",
-}
-
 OPERATIONS = tuple(
     operation(
         name,
         pyg=Call(f"torch.compile({layer})", make=_pyg),
-        **_ABSENT,
+        sparse="torch.compile does not trace torch_sparse's operators",
+        torch="torch.compile does not accept sparse tensors",
+        dgl="torch.compile does not trace DGL's kernels",
         directions=(FORWARD_BACKWARD,),
         example=name == "conv_compiled_sizes",
         reference=partial(reference, of=definition),

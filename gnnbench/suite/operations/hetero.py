@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..annotations import Case, Graph, Layer, Module, Tensor
 from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, pyg_nn, torch, torch_sparse
 from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
-from ..operation import Call, Formula, Kernel, Operation, operation
+from ..operation import Call, Formula, Operation, operation
 from . import spmm
 from .layers import with_values
 
@@ -28,19 +28,15 @@ class _Typed(NamedTuple):
     """Numbers of nodes by type, in the order of the nodes."""
 
 
-def _kernel(build: Callable[[Case], Any], apply: Callable[..., dict[str, Tensor]]) -> Kernel:
-    """Return a kernel that takes and returns the features of all types as one tensor [N, F].
+def _run(apply: Callable[..., dict[str, Tensor]], typed: _Typed, *inputs: Any) -> Tensor:
+    """Take and return the features of all types as one tensor [N, F].
 
     `apply` takes the graph, the layer if there is one, and the features by type; it returns the results.
     """
-
-    def run(typed: _Typed, *inputs: Any) -> Tensor:
-        *layers, x = inputs
-        features = dict(zip(typed.sizes, x.split(list(typed.sizes.values())), strict=True))
-        results = apply(typed.graph, *layers, features)
-        return torch.cat([results[name] for name in typed.sizes])
-
-    return Kernel(build, run)
+    *layers, x = inputs
+    features = dict(zip(typed.sizes, x.split(list(typed.sizes.values())), strict=True))
+    results = apply(typed.graph, *layers, features)
+    return torch.cat([results[name] for name in typed.sizes])
 
 
 def first_nodes(graph: Graph) -> dict[str, int]:
@@ -80,23 +76,17 @@ def _on_pyg(relations: "dict[Relation, Any]", layer: Layer, features: dict[str, 
     return layer.layer(features, relations)
 
 
-def _pyg() -> Kernel:
-    def build(case: Case) -> tuple[_Typed, Layer]:
-        return _Typed(edges_of(case), case.graph.type_sizes), _pyg_layer(case)
-
-    return _kernel(build, _on_pyg)
+def _pyg(case: Case) -> tuple[_Typed, Layer]:
+    return _Typed(edges_of(case), case.graph.type_sizes), _pyg_layer(case)
 
 
-def _sparse() -> Kernel:
-    def build(case: Case) -> tuple[_Typed, Layer]:
-        sizes, relations = case.graph.type_sizes, {}
-        for relation, (source, target) in edges_of(case).items():
-            shape = (sizes[relation.target], sizes[relation.source])
-            adjacency = torch_sparse.SparseTensor(row=target, col=source, sparse_sizes=shape, is_sorted=True)
-            relations[relation] = on_sparse.ordered(adjacency)
-        return _Typed(relations, sizes), _pyg_layer(case)
-
-    return _kernel(build, _on_pyg)
+def _sparse(case: Case) -> tuple[_Typed, Layer]:
+    sizes, relations = case.graph.type_sizes, {}
+    for relation, (source, target) in edges_of(case).items():
+        shape = (sizes[relation.target], sizes[relation.source])
+        adjacency = torch_sparse.SparseTensor(row=target, col=source, sparse_sizes=shape, is_sorted=True)
+        relations[relation] = on_sparse.ordered(adjacency)
+    return _Typed(relations, sizes), _pyg_layer(case)
 
 
 def _dgl_graph(case: Case, *, empty: bool = False) -> _Typed:
@@ -108,28 +98,26 @@ def _dgl_graph(case: Case, *, empty: bool = False) -> _Typed:
     return _Typed(on_dgl.with_formats(dgl.heterograph(edges, num_nodes_dict=sizes)), sizes)
 
 
-def _dgl() -> Kernel:
-    def build(case: Case) -> tuple[_Typed, Layer]:
-        width = case.spec.hidden
-        layers = {tuple(relation): dgl.nn.SAGEConv(width, width, "mean") for relation in case.graph.relations}
-        return _dgl_graph(case, empty=True), _layer(case, dgl.nn.HeteroGraphConv(layers, aggregate="sum"))
-
-    return _kernel(build, lambda graph, layer, features: layer.layer(graph, features))
+def _dgl(case: Case) -> tuple[_Typed, Layer]:
+    width = case.spec.hidden
+    layers = {tuple(relation): dgl.nn.SAGEConv(width, width, "mean") for relation in case.graph.relations}
+    return _dgl_graph(case, empty=True), _layer(case, dgl.nn.HeteroGraphConv(layers, aggregate="sum"))
 
 
-def _update_all(*, multi: bool) -> Kernel:
-    def sums(graph: Any, features: dict[str, Tensor]) -> dict[str, Tensor]:
-        message, reduce = dgl.function.copy_u("x", "message"), dgl.function.sum("message", "out")
-        with graph.local_scope():
-            for name, x in features.items():
-                graph.nodes[name].data["x"] = x
-            if multi:
-                graph.multi_update_all(dict.fromkeys(graph.canonical_etypes, (message, reduce)), "sum")
-            else:
-                graph.update_all(message, reduce)
-            return {name: graph.nodes[name].data["out"] for name in features}
+def _on_dgl(graph: Any, layer: Layer, features: dict[str, Tensor]) -> Any:
+    return layer.layer(graph, features)
 
-    return _kernel(_dgl_graph, sums)
+
+def _update_all(graph: Any, features: dict[str, Tensor], *, multi: bool) -> dict[str, Tensor]:
+    message, reduce = dgl.function.copy_u("x", "message"), dgl.function.sum("message", "out")
+    with graph.local_scope():
+        for name, x in features.items():
+            graph.nodes[name].data["x"] = x
+        if multi:
+            graph.multi_update_all(dict.fromkeys(graph.canonical_etypes, (message, reduce)), "sum")
+        else:
+            graph.update_all(message, reduce)
+        return {name: graph.nodes[name].data["out"] for name in features}
 
 
 def convolutions(graph: Graph, *tensors: Tensor) -> Tensor:
@@ -154,7 +142,7 @@ def convolutions(graph: Graph, *tensors: Tensor) -> Tensor:
 def _sums(name: str, text: str, *, multi: bool) -> Operation:
     return operation(
         name,
-        dgl=Call(text, make=partial(_update_all, multi=multi), limits=(DGL_HALF,)),
+        dgl=Call(text, partial(_run, partial(_update_all, multi=multi)), (DGL_HALF,), _dgl_graph),
         elsewhere="only DGL has update_all; see hetero_conv and spmm_sum",
         group="layers",
         graphs=("aifb", MAG),
@@ -168,9 +156,11 @@ def _sums(name: str, text: str, *, multi: bool) -> Operation:
 OPERATIONS = (
     operation(
         "hetero_conv",
-        pyg=Call("HeteroConv of SAGEConv", make=_pyg, limits=(SCATTER_ADD,)),
-        sparse=Call("HeteroConv of SAGEConv on SparseTensor", make=_sparse, limits=(SPARSE_TENSOR,)),
-        dgl=Call("HeteroGraphConv of SAGEConv", make=_dgl, limits=(DGL_HALF,)),
+        pyg=Call("HeteroConv of SAGEConv", partial(_run, _on_pyg), (SCATTER_ADD,), _pyg),
+        sparse=Call(
+            "HeteroConv of SAGEConv on SparseTensor", partial(_run, _on_pyg), (SPARSE_TENSOR,), _sparse
+        ),
+        dgl=Call("HeteroGraphConv of SAGEConv", partial(_run, _on_dgl), (DGL_HALF,), _dgl),
         torch="plain PyTorch has no layer for several relations; see conv_cached",
         group="layers",
         graphs=(MAG,),

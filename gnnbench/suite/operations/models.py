@@ -93,13 +93,6 @@ def loss(graph: Graph, *tensors: Tensor, of: _Model) -> Tensor:
     return epoch.loss(graph, logits(graph, *tensors, of=of))
 
 
-_ABSENT = {
-    "sparse": "torch.compile does not trace torch_sparse's operators: see pyg for its models",
-    "torch": "plain PyTorch has no such models: see epoch",
-    "dgl": "DGL has layers, but no models",
-}
-
-
 def _operations(prefix: str, of: _Model) -> Iterator[Operation]:
     for what, direction, reference in (("inference", FORWARD, logits), ("training", TRAIN, loss)):
         for end, threads in (("", None), ("_1_thread", 1)):
@@ -116,7 +109,9 @@ def _operations(prefix: str, of: _Model) -> Iterator[Operation]:
                     limits=compiled,
                     make=lambda: Kernel(on_pyg.edges, on_compiled.compiled()),
                 ),
-                **_ABSENT,
+                sparse="torch.compile does not trace torch_sparse's operators: see pyg for its models",
+                torch="plain PyTorch has no such models: see epoch",
+                dgl="DGL has layers, but no models",
                 directions=(direction,),
                 reference=partial(reference, of=of),
                 reach=of.reach if direction == FORWARD else None,
