@@ -134,6 +134,8 @@ class _Dgl:
         )
 
     def start(self, seed: int = SEED) -> None:
+        from .platforms.dgl import dgl  # recorded counters have this call
+
         torch.default_generator.manual_seed(seed)  # for the order of nodes
         dgl.seed(seed)
 

@@ -1,7 +1,7 @@
 """Loaders that draw neighbours of batches of nodes and fetch their features, with workers and without."""
 
 import sys
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..annotations import Case, Graph, Hop, Tensor
@@ -119,17 +119,12 @@ def _hops_of_blocks(batch: Any) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
     return sampled.whole(reached), hops, found[0].srcdata["x"], found[-1].dstdata["y"]
 
 
-def reference(graph: Graph) -> Tensor:
-    """Return the number of seeds of each batch: int64 [BATCHES]."""
-    return torch.full((BATCHES,), size(graph))
+def reference(graph: Graph, *, batches: int) -> Tensor:
+    """Return the number of seeds of each batch: int64 [batches]."""
+    return torch.full((batches,), size(graph))
 
 
-def first_reference(graph: Graph) -> Tensor:
-    """Return the number of seeds of the first batch: int64 [1]."""
-    return torch.full((1,), size(graph))
-
-
-def _loader(name: str, workers: int, reference: Callable[[Graph], Tensor], batches: int) -> Operation:
+def _loader(name: str, workers: int, batches: int) -> Operation:
     with_workers = f"{workers} workers{', first batch' if batches == 1 else ''}"
     return sampling(
         f"{name}_{workers}_workers",
@@ -139,7 +134,7 @@ def _loader(name: str, workers: int, reference: Callable[[Graph], Tensor], batch
             limits=(ON_CPU, *([] if workers else [blocks.FUSED])),
         ),
         sparse="NeighborLoader takes edge_index and SparseTensor alike: see pyg",
-        reference=reference,
+        reference=partial(reference, batches=batches),
         default=batches > 1,
         batches=batches,
         with_pyg_lib=True,
@@ -147,10 +142,7 @@ def _loader(name: str, workers: int, reference: Callable[[Graph], Tensor], batch
 
 
 OPERATIONS = tuple(
-    _loader(name, workers, reference, batches)
-    for name, reference, batches in (
-        ("neighbor_loader", reference, BATCHES),
-        ("neighbor_loader_first", first_reference, 1),
-    )
+    _loader(name, workers, batches)
+    for name, batches in (("neighbor_loader", BATCHES), ("neighbor_loader_first", 1))
     for workers in (0, 2)
 )
