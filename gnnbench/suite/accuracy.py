@@ -113,6 +113,7 @@ def compare(
     row = finite.amax(dim=1, keepdim=True) if expected.dim() > 1 else finite
     scale = row.clamp(min=finite.square().mean().sqrt().item()).expand_as(error)
     allowed_errors = (tolerance(case) * scale).clamp(min=_rounding(case) * largest)
+    case.errors.append((error / allowed_errors).nan_to_num().max().item())
     excess = error - allowed_errors
     wrong = ~(excess <= 0)  # written so that NaN is wrong
     if ties and bool(wrong.any()):

@@ -1,7 +1,7 @@
 """One benchmark's inputs, with equal values on every platform."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -18,6 +18,8 @@ class Case:
 
     spec: Spec
     graph: Graph
+    errors: list[float] = field(default_factory=list, compare=False)
+    """The largest errors of what was compared with a reference, each divided by what is allowed."""
 
     @property
     def device(self) -> torch.device:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 from ..engine.ground.outputs import UncomparableError
 from .accuracy import MismatchError, agree, check_type, compare, compare_network, flat, largest_of, precise
@@ -52,9 +52,9 @@ def verify(
     own = list(inputs)
     if case.spec.direction == FORWARD_BACKWARD:
         # The first input is the output's gradient, which is no argument of the reference.
-        first = tuple(map(view.upstream, _several(inputs[0])))
-        inputs = [first if isinstance(inputs[0], tuple) else first[0], *inputs[1:]]
-        gradients = tuple(precise(view.inside(one)) for one in first)
+        first = tree_map(view.upstream, inputs[0])
+        inputs = [first, *inputs[1:]]
+        gradients = tuple(precise(view.inside(one)) for one in tree_leaves(first))
         own = own[1:]
     given = _given(case, own, module, reference)
     arguments = [_argument(item, transposed, view) for item, transposed in given]
@@ -100,10 +100,6 @@ def verify(
 def _random_states(case: Case) -> list[Tensor]:
     on_gpu = [torch.cuda.get_rng_state()] if case.spec.device == "cuda" else []
     return [torch.get_rng_state(), *on_gpu]
-
-
-def _several(gradient: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    return gradient if isinstance(gradient, tuple) else (gradient,)
 
 
 def _found(module: PlatformModule, output: Any, expected: Mapping[str, Any]) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def test_another_result_fails_until_it_is_accepted_with_a_reason(project):
     assert found.returncode == 1, found.stdout
     (row,) = saved(project, "ab.json").values()
     assert row["verdict"] == "incomparable"
-    assert row["reason"].startswith("another result: less precise by 2^13: ")
+    assert row["reason"].startswith("another result: differs by 2^13 units in the last place: ")
     assert row["ratio"], "its times are shown still"
     refused = gnnbench("accept", "ab.json", "--reason", "it is enough", cwd=project)
     assert refused.returncode == 2

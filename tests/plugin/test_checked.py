@@ -7,6 +7,7 @@ import pytest
 
 from tests.suite import run_kernels
 
+PATH = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
 KERNELS = """
 import itertools
 
@@ -35,12 +36,13 @@ def test_in_place(case, measure):
     measure(lambda x: x.add_(1), case.features(), reference=lambda graph, x: x + 1)
 
 @of("seeded")
-def test_seeded(case, measure):
+def test_seeded(case, measure, benchmark):
     def run(x):
         torch.manual_seed(0)
         return x + torch.rand(1, dtype=torch.float64).to(x.dtype)
 
     measure(run, case.features(), reference=lambda graph, x: run(x))
+    assert 0 < benchmark.reference_error < 0.01
 
 @of("layer", "forward", "forward_backward")
 def test_layer(case, measure):
@@ -66,9 +68,7 @@ def test_twice(case, measure):
 
 def test_a_kernel_that_is_wrong_later_fails_and_its_times_are_not_saved(tmp_path):
     (tmp_path / "test_own.py").write_text(KERNELS)
-    (tmp_path / "path.mtx").write_text(
-        "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
-    )
+    (tmp_path / "path.mtx").write_text(PATH)
     words = ("--gnn-dataset", "path.mtx", "--benchmark-max-time", "0.02", "--benchmark-json=run.json")
     result = run_kernels(*words, cwd=tmp_path)
     out = result.stdout
@@ -88,8 +88,6 @@ def test_a_kernel_that_is_wrong_later_fails_and_its_times_are_not_saved(tmp_path
 
 def test_what_is_not_timed_is_called_no_further_time(tmp_path):
     (tmp_path / "test_own.py").write_text(KERNELS)
-    (tmp_path / "path.mtx").write_text(
-        "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
-    )
+    (tmp_path / "path.mtx").write_text(PATH)
     result = run_kernels("--gnn-dataset", "path.mtx", "--benchmark-disable", "-k", "later", cwd=tmp_path)
     assert result.returncode == pytest.ExitCode.OK, result.stdout

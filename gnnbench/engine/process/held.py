@@ -211,7 +211,8 @@ class Held:
             return {"answer": "nothing returned", "reason": str(error)}
         except Exception as error:  # noqa: BLE001 - inputs and outputs may be anything
             return {"answer": "nothing returned", "reason": f"{type(error).__name__}: {error}"}
-        return {"answer": "returned", **calls.as_json()}
+        distance = getattr(self._fixture, "reference_error", None)
+        return {"answer": "returned", "reference_error": distance, **calls.as_json()}
 
     def _save(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Write what calls returned into files, which the coordinator reads and removes."""

@@ -22,6 +22,8 @@ _SMALL = 2.0**-6
 """A larger error, relative to the largest value, is none of precision."""
 _MANY = 0.25
 """Fraction of the numbers that less precision changes at least."""
+_CLEARLY = 2.0
+"""The less precise side is farther from the reference than so many times the other."""
 HEAD_RAISES = "the head raises "
 """Beginning of a reason."""
 _INPUTS = "the inputs differ: "
@@ -274,7 +276,8 @@ class _Comparing:
             if found.is_close and call != AGAIN:
                 return found.error
         found = closeness(others=others)
-        raise _DifferError(self._known(number, place) or _how(place, found))
+        errors = [side.get("reference_error") for side in self._sides]
+        raise _DifferError(self._known(number, place) or _how(place, found, errors))
 
     def _moved(self, number: int, place: str) -> Iterator[tuple[int, int, Values]]:
         """Yield calls of the base with inputs that moved: the call, by how many units, and the part."""
@@ -306,13 +309,16 @@ def _harmless(part: str, *, is_new: bool = False) -> str:
     return ""
 
 
-def _how(place: str, found: Closeness) -> str:
-    """Say how numbers differ."""
+def _how(place: str, found: Closeness, errors: Sequence[Any] = (None,)) -> str:
+    """Say how numbers differ; `errors` are those of both sides from a reference, None if it is unknown."""
     index = str(list(found.place)) if found.place else ""
     here, there = found.head, found.base
     if np.asarray(there).dtype.kind in "fc" and f"{here:.6g}" != f"{there:.6g}":
         here, there = f"{here:.6g}", f"{there:.6g}"
     error = f"{place}{index} is {here} instead of {there}"
     if found.relative < _SMALL and found.share > _MANY and not math.isinf(found.error):
-        return f"less precise by 2^{max(round(math.log2(found.error)), 1)}: {error}"
+        amount = f"by 2^{max(round(math.log2(found.error)), 1)}"
+        if None in errors or max(errors) <= _CLEARLY * min(errors):
+            return f"differs {amount} units in the last place: {error}"
+        return f"{'less' if errors[_HEAD] > errors[_BASE] else 'more'} precise {amount}: {error}"
     return f"{error}; {100 * found.share:.3g}% of its numbers differ"

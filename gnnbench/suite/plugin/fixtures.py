@@ -227,6 +227,7 @@ def measure(
         def check() -> None:
             view, kept = kept_reference.view(case.graph, spec.hidden, own), kept_reference
             verify(case, library, run, inputs, expected, result=result, view=view, kept=kept)
+            benchmark.reference_error = max(case.errors, default=None)
 
         with cpu_threads(own.threads if own else None):
             with _failing():

@@ -9,7 +9,6 @@ import pytest
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.process.pairs import Workers
 from gnnbench.engine.process.processes import Setting, Shared, Terms
-from gnnbench.engine.process.returned import agreement
 from tests.compare.ab.workers import clean, prepared, write
 
 DATA = Path(__file__).parents[2] / "data/cheats"
@@ -20,7 +19,7 @@ DIFFER = {
     "kept_by_address": EARLIER,
     "replayed": EARLIER,
     "lazy": "output is a _Later in the head",
-    "half_precision": "less precise by 2^13: output[",
+    "half_precision": "differs by 2^13 units in the last place: output[",
     "part_skipped": "of its numbers differ",
     "right_for_these_values": ONE,
     "in_place": "the head changes argument 1, and the base does not",
@@ -67,21 +66,42 @@ def test_large(benchmark):
 """
 
 
-def test_results_that_do_not_fit_into_the_temporary_folder_accuse_nobody(tmp_path, monkeypatch):
+CHECKED = """
+import numpy as np
+import thing
+
+def test_checked(benchmark):
+    benchmark.reference_error = thing.error
+    benchmark(thing.scaled, np.linspace(1, 2, 50))
+"""
+
+
+def inspected(folder, monkeypatch, text, *codes):
     clean(monkeypatch)
-    write(tmp_path, LARGE)
-    (tmp_path / "logs").mkdir()
-    setting = Setting(arguments=["test_suite.py"], folder=tmp_path, timeout_seconds=60, results=True)
+    write(folder, text)
+    (folder / "logs").mkdir()
+    setting = Setting(arguments=["test_suite.py"], folder=folder, timeout_seconds=60, results=True)
     sides = []
-    for side, factor in (("base", "1.0"), ("head", "1.0000001")):
-        (tmp_path / side).mkdir()
-        (tmp_path / side / "thing.py").write_text(f"def scaled(x):\n    return x * {factor}\n")
-        sides.append(prepared(side, tmp_path / side))
-    said = rf"^the temporary folder {tmp_path} cannot be written \(.+\); set TMPDIR to another$"
-    with Workers(Terms(*sides), Shared(setting, tmp_path / "logs", random.Random(0))) as workers:
+    for side, code in zip(("base", "head"), codes, strict=True):
+        (folder / side).mkdir()
+        (folder / side / "thing.py").write_text(f"def scaled(x):\n    return x * {code}\n")
+        sides.append(prepared(side, folder / side))
+    with Workers(Terms(*sides), Shared(setting, folder / "logs", random.Random(0))) as workers:
         (name,) = workers.suite.names
-        with pytest.raises(UsageError, match=said):
-            workers.inspect(name)
+        return workers.inspect(name).results
+
+
+def test_results_that_do_not_fit_into_the_temporary_folder_accuse_nobody(tmp_path, monkeypatch):
+    said = rf"^the temporary folder {tmp_path} cannot be written \(.+\); set TMPDIR to another$"
+    with pytest.raises(UsageError, match=said):
+        inspected(tmp_path, monkeypatch, LARGE, "1.0", "1.0000001")
+
+
+@pytest.mark.parametrize(("base", "head", "side"), [(0.0, 0.1, "less"), (0.3, 0.1, "more")])
+def test_errors_from_a_reference_tell_which_side_is_less_precise(tmp_path, monkeypatch, base, head, side):
+    codes = (f"{number}\n\nerror = {error}" for number, error in (("1.0", base), ("1.0000001", head)))
+    found = inspected(tmp_path, monkeypatch, CHECKED, *codes)
+    assert found.reason.startswith(f"{side} precise by 2^29: output[")
 
 
 def test_all_kernels_are_compared(found):
@@ -111,39 +131,3 @@ def test_what_is_not_compared_says_why(found, kernel, reason):
 def test_an_honest_change_is_equal_or_close(found, kernel):
     assert found[kernel].status in ("equal", "close"), found[kernel]
     assert (found[kernel].error or 0) < 32
-
-
-def answer(**changes):
-    call = {"parts": {"output": ["float64", [], "1"]}, "left": {}, "failure": "", "differentiable": False}
-    call |= {"shared": [], "overwritten": []}
-    both = {"inputs": {}, "elements": 0, "writable": ["x"], "kept": False, "refused": "", "calls": [call] * 4}
-    both |= {"level": 2, "is_too_long": False, "kept_bytes": 0}
-    return {"answer": "returned", **both, **changes}
-
-
-def never(_side, _wanted):
-    raise AssertionError("equal results are not exchanged")
-
-
-@pytest.mark.parametrize(
-    ("changes", "status", "reason"),
-    [
-        ({}, "equal", ""),
-        (
-            {"inputs": {"argument 1": ["int64", [2], "a"]}},
-            "not compared",
-            "argument 1 is int64 [2]",
-        ),
-        (
-            {"writable": [], "refused": "ValueError: low", "level": 0},
-            "differ",
-            "the head raises ValueError: low",
-        ),
-        ({"answer": "nothing returned", "reason": "too large"}, "not compared", "too large"),
-    ],
-)
-def test_the_head_s_answer_decides(changes, status, reason):
-    base = answer(inputs={"argument 1": ["int64", [3], "a"]}) if "inputs" in changes else answer()
-    found = agreement(base, answer(**changes), never)
-    assert found.status == status
-    assert reason in found.reason

@@ -55,11 +55,7 @@ _TOO_LONG = f"more than {_TIMES_AS_LONG} times as long as for the given values"
 
 
 class ComparedCalls:
-    """The calls of one benchmark on one side.
-
-    Args:
-        level: which inputs may get new values: `ALL_NEW`, `NUMBERS_NEW` or `NONE_NEW`.
-    """
+    """The calls of one benchmark on one side; `level` says which inputs may get new values."""
 
     def __init__(
         self, calls: Pedantic, scope: Mapping[str, Any], *, level: int = ALL_NEW, tested: Collection[str] = ()
@@ -87,13 +83,7 @@ class ComparedCalls:
         """Whether it did not end in time."""
 
     def make_first(self) -> None:
-        """Make the calls that do not depend on what the other side returned.
-
-        Raises:
-            MemoryError: there is no room for copies of the inputs.
-            TooMuchError: there is too much to compare.
-            Exception: what an input or an output raises when it is read.
-        """
+        """Make the calls that do not depend on what the other side returned; raise what `make` raises."""
         start = RealTime.seconds()
         self.make(GIVEN)
         self._limit_seconds = _TIMES_AS_LONG * (RealTime.seconds() - start) + _SECONDS_MORE
