@@ -127,6 +127,17 @@ def test_an_end_in_the_middle_leaves_nothing_behind_and_what_was_decided_is_save
         assert not (suite / "ab.json").exists()
 
 
+def test_an_end_before_collection_leaves_no_row_and_prints_no_table(suite):
+    (suite / "conftest.py").write_text("import time\n\ntime.sleep(60)\n")
+    process = start(suite, "ab", ".", ".", "--json", "ab.json", "--", "test_suite.py", **ALONE)
+    workers_of(process)
+    process.send_signal(signal.SIGINT)
+    out, said = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert said.endswith("gnnbench: interrupted; nothing was saved\n")
+    assert not (suite / "ab.json").exists()
+
+
 @pytest.mark.nightly
 def test_this_repository_across_a_change_of_the_protocol(tmp_path):
     """Both sides load a gnnbench that is not the coordinator's, and the older one's worker is of no use."""
@@ -135,7 +146,7 @@ def test_this_repository_across_a_change_of_the_protocol(tmp_path):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (package / "marker.py").write_text("SIDE = 'older'\n")
-    link = package / "variants" / "pipe.py"
+    link = package / "engine/process/variants/pipe.py"
     kept = link.read_text()
     link.write_text(kept.replace("token.encode()", "another.protocol"))
     commit_all(tmp_path, "older")

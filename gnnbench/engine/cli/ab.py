@@ -112,6 +112,8 @@ def run(options: argparse.Namespace) -> int:
             streams.show(_plan(coordinator.planned(base, head, setting, progress), options))
             return NOTHING_SLOWER
         found = coordinator.run(base, head, setting, progress)
+        if found.interrupted and not found.rows:
+            raise KeyboardInterrupt
         if options.instructions and not found.interrupted:
             found = counted(found, base, head, setting, progress)
     if planted:
