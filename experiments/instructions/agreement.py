@@ -21,6 +21,7 @@ from pathlib import Path
 
 from gnnbench.engine.cli.progress import Progress
 from gnnbench.engine.drive.inspecting import ANSWER_SECONDS
+from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import NotTimed
 from gnnbench.engine.measure.instructions.counting import Instructions, counter_name
 from gnnbench.engine.process.pairs import Pairs
@@ -73,7 +74,7 @@ def counted(arguments: Sequence[str], folder: Path = ROOT) -> Iterator[tuple[str
         pairs.started(Terms(side, side, counter=counter_name())) as both,
     ):
         for name in both.suite.names:
-            found = both.count(name)
+            found = both.count(Trial(name))
             if isinstance(found, NotTimed):
                 print(f"{name}: not counted: {found.text}", flush=True)
             else:

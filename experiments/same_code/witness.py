@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from gnnbench.engine.ground import codec
+from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import Inspections
 from gnnbench.engine.measure import cost
 from gnnbench.engine.measure.cost import Cost
@@ -85,7 +86,7 @@ def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]
             with made.started(Terms(base, head, untimed=True)) as workers, file.open("a") as kept:
                 for test in workers.suite.benchmarks:
                     answers.clear()
-                    found = workers.inspect(test)
+                    found = workers.inspect(Trial(test))
                     if isinstance(found, Inspections):
                         row = {"id": test, "changed": found.status, "why": str(found.work.changed or "")}
                         row["outputs"] = codec.encode(found.results)

@@ -5,8 +5,9 @@ import socket
 import pytest
 
 from gnnbench.engine.drive import affected, coordinator
-from gnnbench.engine.drive.alone import confirmed
+from gnnbench.engine.drive.alone import confirm
 from gnnbench.engine.drive.coordinator import TimedSetting
+from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.judge.visit import NotTimed
 from gnnbench.engine.process.pairs import Pairs
@@ -119,16 +120,24 @@ def test_so_it_is_where_nothing_is_timed(given, monkeypatch, late):
 
 def test_a_death_on_both_sides_is_no_failure_of_the_head(given):
     base, head, setting, watcher = given
-    failing = {
-        "test_suite.py::test_ends": NotTimed("died", "head: why", ("head",), head_fails=True),
-        "test_suite.py::test_plain": NotTimed("died", "head: why", ("head",), head_fails=True),
-        "test_suite.py::test_gone": NotTimed("failed", "head: why", ("head",), head_fails=True),
-    }
+
+    def failing():
+        return [
+            Trial(
+                f"test_suite.py::test_{name}",
+                not_timed=NotTimed(kind, "head: why", ("head",), head_fails=True),
+            )
+            for name, kind in (("ends", "died"), ("plain", "died"), ("gone", "failed"))
+        ]
+
+    trials, late = failing(), failing()
     with Pairs(setting, watcher) as pairs:
-        found = confirmed(Terms(base, head), pairs.shared, watcher, failing)
+        confirm(Terms(base, head), pairs.shared, watcher, trials)
         pairs.shared.end_seconds = 0.0
-        assert not confirmed(Terms(base, head), pairs.shared, watcher, failing), "no time is left"
-    assert {name: (one.kind, one.text) for name, one in found.items()} == {
-        "test_suite.py::test_ends": ("incomparable", ENDED),
-        "test_suite.py::test_gone": ("incomparable", "fails on both sides: has no such test"),
-    }
+        confirm(Terms(base, head), pairs.shared, watcher, late)
+    assert [(trial.not_timed.kind, trial.not_timed.text) for trial in trials] == [
+        ("incomparable", ENDED),
+        ("died", "head: why"),
+        ("incomparable", "fails on both sides: has no such test"),
+    ]
+    assert {trial.not_timed.text for trial in late} == {"head: why"}, "no time is left"

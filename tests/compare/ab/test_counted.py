@@ -8,6 +8,7 @@ from gnnbench.engine.drive.inspecting import counted
 from gnnbench.engine.drive.result import Result, Side
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.comparison import Compared, Comparison
+from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
 from gnnbench.engine.process.pairs import Pairs
 from gnnbench.engine.process.processes import Setting, Terms
@@ -53,7 +54,7 @@ def test_a_benchmark_is_counted_and_why_another_is_not(sides, tmp_path):
         pairs.started(Terms(prepared("."), prepared("."), counter="callgrind 3")) as workers,
     ):
         groups = [one.pid for one in workers.children.values()]
-        told = {name: workers.count(name) for name in (*dict.fromkeys(names), "unknown")}
+        told = {name: workers.count(Trial(name)) for name in (*dict.fromkeys(names), "unknown")}
         base, head = told.pop("twice")  # a second call of `benchmark` is held too, and let go
         assert (base.total, head.total, head.frames["a:f"]) == (1000, 2000, 900)
         assert told.pop("no benchmark") == no_benchmark("")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import Inspections, NotTimed, Visit
 from gnnbench.engine.process.forks import RETURN
 from tests.compare.ab.workers import of_group, prepared, workers, write
@@ -76,18 +77,18 @@ def pair(tmp_path):
 
 def test_a_call_that_splits_its_process_is_incomparable_and_the_others_are_timed(pair, tmp_path):
     for number, test in enumerate((*SPLITS, "splits_once"), 1):
-        found = pair.visit(f"test_suite.py::test_{test}", 0)
+        found = pair.visit(Trial(f"test_suite.py::test_{test}"), 0)
         assert found == NotTimed("incomparable", f"base and head: {RETURN}"), test
         assert not found.head_fails
         if number <= 3:
             assert (tmp_path / "ended").read_text() == "xx" * number, "only one process tears down"
     for test in STAYS:
-        assert isinstance(pair.visit(f"test_suite.py::test_{test}", 0), Visit), test
+        assert isinstance(pair.visit(Trial(f"test_suite.py::test_{test}"), 0), Visit), test
 
 
 def test_it_is_found_where_calls_are_inspected(pair):
     for test in SPLITS[:3]:
-        found = pair.inspect(f"test_suite.py::test_{test}")
+        found = pair.inspect(Trial(f"test_suite.py::test_{test}"))
         assert found == NotTimed("incomparable", f"base and head: {RETURN}"), test
     for test in STAYS:
-        assert isinstance(pair.inspect(f"test_suite.py::test_{test}"), Inspections), test
+        assert isinstance(pair.inspect(Trial(f"test_suite.py::test_{test}")), Inspections), test

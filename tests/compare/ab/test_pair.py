@@ -4,11 +4,12 @@ import statistics
 import pytest
 
 from gnnbench.engine.ground.cpu import cores
+from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import Size, Visit
 from gnnbench.engine.measure.clock import Call
 from gnnbench.engine.measure.simulated_clock import VARIABLE
 from gnnbench.engine.process.turns import no_benchmark
-from gnnbench.engine.process.variants.child import Child
+from gnnbench.engine.process.variants.child import Process
 from gnnbench.engine.process.worker import _fake_machine
 from tests.compare.ab.workers import is_gone, machine, prepared, workers, write
 
@@ -94,43 +95,44 @@ class Noted(random.Random):
 
 
 def test_turns_of_drawn_order_on_one_core_each(folder, monkeypatch):
-    told, sizes, rng = [], {}, Noted(1)
-    send = Child.send
+    told, rng = [], Noted(1)
+    good, slow, drawn = (Trial(name(f"test_{test}")) for test in ("good", "slow", "random"))
+    send = Process.send
 
     def noted(process, command):
         if command["command"] == "block":
             told.append(command["core"])
         send(process, command)
 
-    monkeypatch.setattr(Child, "send", noted)
-    with workers(folder, BASE, HEAD, sizes=sizes, rng=rng) as pair:
+    monkeypatch.setattr(Process, "send", noted)
+    with workers(folder, BASE, HEAD, rng=rng) as pair:
         assert pair.broken is None
         assert {name("test_good"), name("test_only_in_base")} < set(pair.suite.names)
         assert pair.suite.declared == set(pair.suite.names) - {name("test_no_benchmark")}
         assert pair.suite.notes() == []
-        found = pair.visit(name("test_good"), 0.5)
+        found = pair.visit(good, 0.5)
         assert isinstance(found, Visit)
         assert len(found.base_ns) == len(found.head_ns) >= 5
         assert all(one > 0 for one in (*found.base_ns, *found.head_ns))
         assert set(rng.firsts) == {"base", "head"}
         assert told[::2] == told[1::2]
         assert len(cores()) < 2 or 1 < len(set(told)) <= len(cores())
-        size = sizes[name("test_good")]
+        size = good.size
         assert found.rounds == len(found.base_ns) * size.rounds
         assert size.iterations > 100
-        assert len(pair.visit(name("test_slow"), 0).base_ns) == 5
-        assert sizes[name("test_slow")] == Size(1, 1)
+        assert len(pair.visit(slow, 0).base_ns) == 5
+        assert slow.size == Size(1, 1)
         # Once more, of the same size.
-        again = pair.visit(name("test_good"), 0)
+        again = pair.visit(good, 0)
         assert again.rounds == len(again.base_ns) * size.rounds
-        assert sizes[name("test_good")] == size
-        sizes[name("test_random")] = size._replace(rounds=5)
+        assert good.size == size
+        drawn.size = size._replace(rounds=5)
         for _ in range(2):
-            known = pair.visit(name("test_random"), 0)
+            known = pair.visit(drawn, 0)
             assert known.rounds == 5 * len(known.base_ns)
-        once = pair.visit(name("test_once"), 10)
+        once = pair.visit(Trial(name("test_once")), 10)
         assert (len(once.base_ns), once.rounds) == (1, 1)
-        assert "fresh ones are needed" in pair.visit(name("test_once"), 10).text
+        assert "fresh ones are needed" in pair.visit(Trial(name("test_once")), 10).text
         assert pair.broken is None
         assert not pair.shared.simulated
         groups = [one.pid for one in pair.children.values()]
@@ -149,9 +151,9 @@ def test_failures_that_leave_both_healthy(folder):
             ("test_only_in_base", "failed", "head: has no such test"),
             ("test_nowhere", "failed", "base and head: has no such test"),
         ):
-            found = pair.visit(name(test), 0)
+            found = pair.visit(Trial(name(test)), 0)
             assert (found.kind, found.text) == (kind, text)
-            assert isinstance(pair.visit(name("test_meets"), 0), Visit)
+            assert isinstance(pair.visit(Trial(name("test_meets")), 0), Visit)
         assert pair.broken is None
     # What is not timed runs at once but for the first time, when the second finds the first gone by.
     assert (folder / "first").read_text().splitlines() == [
@@ -169,10 +171,10 @@ def test_a_file_that_one_side_cannot_collect(tmp_path):
         assert pair.suite.notes() == ["base: test_suite.py cannot be collected: RuntimeError: too old"]
         assert pair.loaded == {"base": ("mine",), "head": ()}
         expected = "base: has no such test: test_suite.py cannot be collected: RuntimeError: too old"
-        found = pair.visit(name("test_it"), 0)
+        found = pair.visit(Trial(name("test_it")), 0)
         assert (found.text, found.head_fails) == (expected, False)
     with workers(tmp_path, prepared("."), prepared("other", other)) as pair:
-        assert pair.visit(name("test_it"), 0).head_fails
+        assert pair.visit(Trial(name("test_it")), 0).head_fails
 
 
 def simulated(folder, name, benchmarks, **noise):
@@ -185,7 +187,7 @@ def test_a_known_slowdown_under_one_drift_of_both_sides(folder):
     drift = {"drift": 0.5, "drift_period_seconds": 0.5}
     sides = [simulated(folder, one, {"test_good": one}, **drift) for one in (1e-3, 1.1e-3)]
     with workers(folder, *sides, number=3) as pair:
-        found = pair.visit(name("test_good"), 2)
+        found = pair.visit(Trial(name("test_good")), 2)
         # As the simulated machine counts them.
         assert 2 < found.seconds < 2.4
         assert pair.shared.fake_seconds == pytest.approx(found.seconds)
@@ -207,13 +209,13 @@ def test_a_visit_of_sides_that_are_far_apart_takes_no_longer_than_its_calls(tmp_
         sides.append(simulated(tmp_path, power, times))
     with workers(write(tmp_path, calls), *sides) as pair:
         for number, far in enumerate(FAR):
-            found = pair.visit(name(f"test_{number}"), 0.5)
+            found = pair.visit(Trial(name(f"test_{number}")), 0.5)
             turn = 2 * max(1, far) * 1e-3
             assert found.seconds < 0.7 + 7 * turn
             assert found.head_ns[0] / found.base_ns[0] == pytest.approx(far, rel=0.5)
             assert len(found.base_ns) >= 5
         # A visit that is too long has no more turns than needed.
-        assert len(pair.visit(name("test_5"), 0.5, 20.0).base_ns) == 1
+        assert len(pair.visit(Trial(name("test_5")), 0.5, 20.0).base_ns) == 1
 
 
 def test_processes_differ(tmp_path, monkeypatch):
@@ -263,4 +265,4 @@ def test_the_newer_side_says_which_benchmarks_are_default(tmp_path, base, option
     with workers(folder, *sides, arguments=("test_suite.py", *options)) as pair:
         assert pair.suite.benchmarks == [name(one) for one in names]
         assert len(pair.suite.notes()) == (not options)
-        assert isinstance(pair.visit(name("test_b"), 0.01), Visit), "it can be named all the same"
+        assert isinstance(pair.visit(Trial(name("test_b")), 0.01), Visit), "it can be named all the same"

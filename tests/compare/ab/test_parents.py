@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import NotTimed, Visit
 from gnnbench.engine.process.pairs import Workers
 from gnnbench.engine.process.processes import PAIRS_OF_PARENTS, Setting, Shared, Terms
@@ -40,6 +41,7 @@ def test_hangs(benchmark):
 """
 SIDE = prepared(".")
 TERMS = Terms(SIDE, SIDE)
+TRIALS = {name: Trial(f"test_suite.py::test_{name}") for name in ("state", "dies")}
 
 
 def lines(folder, name):
@@ -60,7 +62,7 @@ def shared(tmp_path):
 def visited(shared, name):
     """Visit a benchmark in a new pair."""
     with Workers(TERMS, shared) as pair:
-        return pair.visit(f"test_suite.py::test_{name}", 0.05)
+        return pair.visit(TRIALS[name], 0.05)
 
 
 def test_each_pair_is_as_fresh_as_new_processes_but_for_what_they_import(shared):

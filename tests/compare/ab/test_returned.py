@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.process.pairs import Workers
 from gnnbench.engine.process.processes import Setting, Shared, Terms
 from tests.compare.ab.workers import clean, prepared, write
@@ -47,7 +48,8 @@ def found(tmp_path_factory):
         sides = (prepared(side, DATA / side) for side in ("base", "head"))
         with Workers(Terms(*sides), shared) as workers:
             found = {
-                name.partition("::test_")[2]: workers.inspect(name).results for name in workers.suite.names
+                name.partition("::test_")[2]: workers.inspect(Trial(name)).results
+                for name in workers.suite.names
             }
     assert not [one for one in (folder / "logs").iterdir() if one.is_dir()], "what was exchanged is left"
     return found
@@ -88,7 +90,7 @@ def inspected(folder, monkeypatch, text, *codes):
         sides.append(prepared(side, folder / side))
     with Workers(Terms(*sides), Shared(setting, folder / "logs", random.Random(0))) as workers:
         (name,) = workers.suite.names
-        return workers.inspect(name).results
+        return workers.inspect(Trial(name)).results
 
 
 def test_results_that_do_not_fit_into_the_temporary_folder_accuse_nobody(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.process.pairs import Workers
 from gnnbench.engine.process.processes import Setting, Shared, Terms
 from gnnbench.engine.process.unsteady import unsteady_places
@@ -75,7 +76,7 @@ def found(request, tmp_path_factory):
         with Workers(Terms(*sides), Shared(setting, folder / "logs", random.Random(0))) as workers:
             results = {}
             for name in workers.suite.names:
-                results[name.rpartition("[")[2].strip("]")] = workers.inspect(name).results
+                results[name.rpartition("[")[2].strip("]")] = workers.inspect(Trial(name)).results
             processes = len(workers.children)
     assert processes == 3, "one process of the base more, for all benchmarks"
     return request.param == "n + 1", results
