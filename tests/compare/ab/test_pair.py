@@ -143,6 +143,7 @@ def test_turns_of_drawn_order_on_one_core_each(folder, monkeypatch):
 
 
 def test_failures_that_leave_both_healthy(folder):
+    meets = Trial(name("test_meets"))
     with workers(folder, BASE, HEAD) as pair:
         for test, kind, text in (
             ("test_no_benchmark", "no benchmark", no_benchmark("").text),
@@ -153,7 +154,7 @@ def test_failures_that_leave_both_healthy(folder):
         ):
             found = pair.visit(Trial(name(test)), 0)
             assert (found.kind, found.text) == (kind, text)
-            assert isinstance(pair.visit(Trial(name("test_meets")), 0), Visit)
+            assert isinstance(pair.visit(meets, 0), Visit)
         assert pair.broken is None
     # What is not timed runs at once but for the first time, when the second finds the first gone by.
     assert (folder / "first").read_text().splitlines() == [
