@@ -101,14 +101,14 @@ class Interrupting(Watcher):
 
 
 def test_stopped_at_random_places_it_ends_with_the_same_answer(bisection):
-    run, draws, stops = bisection(*VERSIONS), random.Random(5), 0
+    run, draws, stops = bisection(OLD, OLD, FAILS, NEW), random.Random(5), 0
     while (found := run(watcher := Interrupting(draws.randrange(4, 14) if stops else 20))).unfinished:
         assert found.unfinished == "interrupted"
         stops += 1
         assert stops < 20
     assert stops > 1
     assert any(said.startswith("continuing after the comparison of the ends and ") for said in watcher.said)
-    assert places(found) == [("2", "6", ["a"])]
+    assert places(found) == [("1", "3", ["a"])]
     run(watcher := Watcher())
     assert not any(said.startswith("continuing") for said in watcher.said), "it is finished"
 
