@@ -115,8 +115,8 @@ class Choosing:
         ):
             return first, len(self.undecided)
         ranked = self._ranked
-        lacking = {name: max(FEWEST_PAIRS - self.benchmarks[name].pairs, 0) for name in ranked}
-        if any(lacking.values()) and len(self._brought(ranked, lacking)) == len(ranked):
+        few = [name for name in ranked if self.benchmarks[name].pairs < FEWEST_PAIRS]
+        if few and len(self._brought(ranked, FEWEST_PAIRS)) == len(ranked):
             return ranked, len(ranked)
         new = [name for name in self.undecided if not self.benchmarks[name].pairs]
         if new and self.price(new) <= self.left:
@@ -139,25 +139,34 @@ class Choosing:
 
     @cached_property
     def decidable(self) -> Sequence[str]:
-        """What the rest of the budget decides, as far as is known: the closest to a verdict first.
+        """Those that the rest of the budget decides, as far as is known; what looks changed comes first.
 
-        Of those that are equally close, the first are those that look slower or faster.
+        Of the numbers of pairs that may be enough, it is the one with which most are decided.
         """
         states, family = {name: self.benchmarks[name] for name in self._ranked}, len(self.benchmarks)
         lacking = {name: one.estimate.lacking(one.thresholds, family) for name, one in states.items()}
-        ranked = sorted(states, key=lambda name: (lacking[name], not states[name].looks_changed))
-        return self._brought(ranked, lacking)
+        ranked = sorted(states, key=lambda name: (not states[name].looks_changed, lacking[name]))
+        best: Sequence[str] = ()
+        for pairs in sorted(set(lacking.values())):
+            seconds, names = self.left - pairs * self.start, []
+            for name in ranked:
+                cost = lacking[name] * (self.extra[name] + SHORTEST_VISIT)
+                if lacking[name] <= pairs and cost <= seconds:
+                    seconds -= cost
+                    names.append(name)
+            best = max(best, names, key=len)
+        return best
 
     def reachable(self) -> int:
         """Return how many pairs each of the undecided benchmarks can have at the end."""
         return self._pairs(self.undecided, self.left)
 
-    def _brought(self, names: Sequence[str], lacking: Mapping[str, int]) -> Sequence[str]:
-        """Return as many of the first benchmarks as the rest of the budget gives the pairs that they lack."""
+    def _brought(self, names: Sequence[str], goal: int) -> Sequence[str]:
+        """Return as many of the first benchmarks as the rest of the budget brings to a number of pairs."""
         most, visits = 0, 0.0
         for number, name in enumerate(names):
-            most = max(most, lacking[name])
-            visits += lacking[name] * (self.extra[name] + SHORTEST_VISIT)
+            lacking = max(goal - self.benchmarks[name].pairs, 1)
+            most, visits = max(most, lacking), visits + lacking * (self.extra[name] + SHORTEST_VISIT)
             if most * self.start + visits > self.left:
                 return names[:number]
         return names
