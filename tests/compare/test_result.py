@@ -7,6 +7,7 @@ from gnnbench.engine.drive import result
 from gnnbench.engine.drive.result import Result, Side
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.comparison import Compared, Comparison, PairCounts, Work
+from gnnbench.engine.judge.control import Control
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
 from gnnbench.engine.measure.counter_changes import CounterChange
 from tests.run_files import ENVIRONMENT, suite
@@ -36,15 +37,16 @@ def saved(folder, content):
 
 
 def test_a_result_of_ab_is_read_as_it_was_shown_with_how_busy_the_machine_was(tmp_path):
-    written = of_ab(contention_share=0.4)
+    written = of_ab(contention_share=0.4, control=Control(9, 1.0, 0.99, 1.01))
     path = saved(tmp_path, written.as_json())
     found = result.read(path)
     rows = [replace(row, counts=None) for row in written.rows]
     assert found == replace(written, path=path, comparison=Comparison(rows))
     assert (found.base.title, found.head.title) == ("git:main (01234567)", "env:NAME=1")
-    assert (found.contention_share, found.all_notes()) == (0.4, ()), "said where something is undecided"
+    assert found.contention_share == 0.4
+    assert found.all_notes() == ("this run could see a slowdown of 4.0%; control 1.00x (0.99-1.01)",)
     undecided = replace(written.rows[0], judgement=replace(SLOWER, verdict="undecided"))
-    (note,) = replace(written, comparison=Comparison([undecided])).all_notes()
+    _, note = replace(written, comparison=Comparison([undecided])).all_notes()
     assert "other programs used 40% of its CPU time" in note
 
 

@@ -12,6 +12,7 @@ from gnnbench.engine.drive.bisect.line import Candidate, Cause, Line
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.process.variants.command import UnbuildableError
+from gnnbench.engine.process.variants.commit import Commit
 from tests.compare.ab.answers import answering, block, costing, done, inspected
 from tests.compare.ab.workers import Watcher, prepared
 from tests.compare.bisect.results import setting
@@ -37,7 +38,7 @@ def bisection(tmp_path, monkeypatch):
 
         @contextmanager
         def prepare(variant, _root, _watcher, **_options):
-            number = int(variant.git)
+            number = int(variant.of(Commit)[0].ref)
             if isinstance(candidates[number], str):
                 raise UnbuildableError(candidates[number])
             yield prepared(f"git:{number}", tmp_path / f"at {number}")

@@ -300,8 +300,11 @@ class Forked(Process):
     def status(self, wait_seconds: float = END_SECONDS) -> int | None:
         """Return its exit status, which its parent knows."""
         if self._status is None:
-            self._parent.send({"command": "reap", "pid": self._pid, "seconds": wait_seconds})
-            self._status = self._parent.answer(wait_seconds + END_SECONDS)["status"]
+            try:
+                self._parent.send({"command": "reap", "pid": self._pid, "seconds": wait_seconds})
+                self._status = self._parent.answer(wait_seconds + END_SECONDS)["status"]
+            except DiedError:  # it ends with its parent
+                self._status = -signal.SIGKILL
         return self._status
 
 
