@@ -10,14 +10,13 @@ import numpy as np
 from ..ground import environment, units
 from ..ground.cpu import ContentionWatch, RealTime
 from ..ground.shard import Shard
-from ..judge.allowed import Allowed
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.control import Control, control, withheld
 from ..judge.schedule import SAME_CODE as UNTIMED
 from ..judge.schedule import Decision, Plan, Schedule
 from ..judge.trial import Trial
 from ..judge.verdict import Judgement, Thresholds
-from ..judge.visit import Inspections, NotTimed, Pair, Visit, sample
+from ..judge.visit import Inspections, NotTimed, Visit, sample
 from ..process.pairs import NotStartedError, Pairs, Watcher
 from ..process.processes import Setting, Terms
 from ..process.returned import HEAD_RAISES
@@ -52,68 +51,6 @@ class TimedSetting(Setting):
     """Options of `gnnbench ab` that a command which compares again must have too."""
 
 
-class Judging:
-    """The verdicts on benchmarks so far, those that need no timing included.
-
-    Those to which most work was added, see `Inspections.added_work`, are likely slower.
-    """
-
-    def __init__(
-        self,
-        trials: Sequence[Trial],
-        setting: TimedSetting,
-        total_seconds: float | None,
-        limits: Mapping[str, Allowed] | None = None,
-    ) -> None:
-        added = {trial.name: trial.inspections.added_work for trial in trials if trial.inspections}
-        most = max(added.values(), default=0.0)
-        self.trials = {trial.name: trial for trial in trials}
-        self.schedule = Schedule(
-            sorted(self.trials, key=lambda name: -added.get(name, 0.0)),
-            setting.thresholds,
-            setting.per_benchmark_seconds,
-            total_seconds,
-            np.random.default_rng(setting.seed),
-            setting.total_option,
-            limits,
-            [name for name, more in added.items() if more >= max(most / 2, setting.thresholds.effect)],
-        )
-
-    def take(self, trial: Trial, result: Visit | NotTimed) -> bool:
-        """Take the result of a visit; return whether the benchmark needs no timing."""
-        if isinstance(result, Visit):
-            trial.head_logs.append(sample(result).head)
-            return False
-        skipped = result.kind == "skipped" and not trial.head_logs
-        if not skipped and result.kind not in ("incomparable", "head fails", "same code"):
-            return False
-        trial.not_timed = result
-        self.schedule.leave_out(trial.name)
-        return True
-
-    def add(self, pair: Pair) -> None:
-        """Add a pair, whose results were taken."""
-        failures = {name: why for name, why in pair.failures.items() if not self.trials[name].not_timed}
-        self.schedule.add(replace(pair, failures=failures))
-
-    def decisions(self) -> dict[str, Decision]:
-        """Return the state of each benchmark, without those that both sides skip."""
-        timed = self.schedule.decisions()
-        return {
-            name: timed.get(name) or untimed(trial)
-            for name, trial in self.trials.items()
-            if not (trial.not_timed and trial.not_timed.kind == "skipped")
-        }
-
-    def notes(self) -> list[str]:
-        """Return notes on benchmarks that both sides skip, and on tests with several."""
-        skipped = [
-            why.text for trial in self.trials.values() if (why := trial.not_timed) and why.kind == "skipped"
-        ]
-        several = [trial.name for trial in self.trials.values() if trial.has_several_calls]
-        return [*outcome.skips(skipped, outcome.BOTH_SKIP), *left_out.several(several)]
-
-
 def untimed(trial: Trial) -> Decision:
     """Return the state of a benchmark that needs no timing."""
     why = trial.not_timed
@@ -133,10 +70,10 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
     interrupted = False
     with Pairs(setting, watcher) as pairs:
         pairs.shared.end_seconds = start + (setting.total_seconds or math.inf)
-        session = _Session(Terms(base, head), setting, watcher, pairs)
+        state = _Run(Terms(base, head), setting, watcher, pairs)
         try:
-            session.inspect()
-            while session.pair():
+            state.inspect()
+            while state.pair():
                 pass
         except KeyboardInterrupt:
             interrupted = True
@@ -144,17 +81,17 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
         "ab",
         Side.of(base),
         Side.of(head),
-        Comparison(withheld(session.rows(), session.control)),
+        Comparison(withheld(state.rows(), state.control)),
         setting.thresholds,
         asdict(environment.collect(setting.folder)),
         RealTime.seconds() - start,
         None if pairs.shared.simulated else round(watch.contention_share(), 4),
         interrupted,
         str(setting.shard) if setting.shard else None,
-        (*session.notes, *session.judging.notes()),
-        session.repeat(),
-        session.judging.schedule.needed_seconds,
-        control=session.control,
+        tuple(state.notes()),
+        state.repeat(),
+        state.schedule.needed_seconds,
+        control=state.control,
     )
 
 
@@ -175,21 +112,21 @@ class Planned:
 def planned(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher) -> Planned:
     """Return what `run` would inspect, see there."""
     with Pairs(setting, watcher) as pairs:
-        session = _Session(Terms(base, head), setting, watcher, pairs)
-        inspecting = session.inspecting()
+        inspecting = _Run(Terms(base, head), setting, watcher, pairs).inspecting()
         found = inspecting.take_known()
     remaining = [trial.name for trial in inspecting.remaining]
     return Planned(inspecting.known, remaining, found.why, found.seconds)
 
 
-class _Session:
-    """The state of a run between its pairs."""
+class _Run:
+    """A comparison: its benchmarks, what is timed next, and what is known so far."""
 
     def __init__(self, terms: Terms, setting: TimedSetting, watcher: Watcher, pairs: Pairs) -> None:
         self._terms, self._setting, self._watcher, self._pairs = terms, setting, watcher, pairs
-        self.judging = Judging((), setting, None)
-        """Of no benchmarks, until they are inspected."""
-        self.notes: list[str] = []
+        self.trials: Mapping[str, Trial] = {}
+        """The benchmarks by name, when they were inspected."""
+        self.schedule = Schedule((), setting.thresholds)
+        self._notes: list[str] = []
         self._suite = Suite()
         self._visits = 0
         self._controls: list[Visit] = []
@@ -213,22 +150,69 @@ class _Session:
         """Take what was inspected since a time."""
         setting, suite = self._setting, inspecting.suite
         self._suite = suite
-        self.notes += [*suite.notes(all_named=setting.only is not None), *inspecting.notes()]
+        self._notes += [*suite.notes(all_named=setting.only is not None), *inspecting.notes()]
         if setting.shard:
             whole = units.count(len(suite.benchmarks), "benchmark")
-            self.notes.append(f"shard {setting.shard}: {len(inspecting.trials)} of {whole}")
+            self._notes.append(f"shard {setting.shard}: {len(inspecting.trials)} of {whole}")
         if setting.only is None and suite.folders is not None:
-            self.notes += unmatched(setting.thresholds.rules, suite.declared, suite.folders)
-        limits = allowed(setting.thresholds.accepted, self._terms.base, self._terms.head)
-        self.judging = Judging([*inspecting.trials.values()], setting, setting.total_seconds, limits)
-        for trial in inspecting.trials.values():
+            self._notes += unmatched(setting.thresholds.rules, suite.declared, suite.folders)
+        self.trials = inspecting.trials
+        self.schedule = self._scheduled()
+        for trial in self.trials.values():
             why, trial.not_timed = trial.not_timed, None
             if why is None and trial.inspections and trial.inspections.same_code and not setting.time_all:
                 why = SAME_CODE
             if why:
-                self.judging.take(trial, why)
-        self.judging.schedule.spend(RealTime.seconds() - start)
+                self._take(trial, why)
+        self.schedule.spend(RealTime.seconds() - start)
         self._update()
+
+    def _scheduled(self) -> Schedule:
+        """Return what divides the time among the benchmarks, those to which most work was added first."""
+        setting, thresholds = self._setting, self._setting.thresholds
+        added = {
+            trial.name: trial.inspections.added_work for trial in self.trials.values() if trial.inspections
+        }
+        most = max(added.values(), default=0.0)
+        return Schedule(
+            sorted(self.trials, key=lambda name: -added.get(name, 0.0)),
+            thresholds,
+            setting.per_benchmark_seconds,
+            setting.total_seconds,
+            np.random.default_rng(setting.seed),
+            setting.total_option,
+            allowed(thresholds.accepted, self._terms.base, self._terms.head),
+            [name for name, more in added.items() if more >= max(most / 2, thresholds.effect)],
+        )
+
+    def _take(self, trial: Trial, result: Visit | NotTimed) -> bool:
+        """Take the result of a visit; return whether the benchmark needs no timing."""
+        if isinstance(result, Visit):
+            trial.head_logs.append(sample(result).head)
+            return False
+        skipped = result.kind == "skipped" and not trial.head_logs
+        if not skipped and result.kind not in ("incomparable", "head fails", "same code"):
+            return False
+        trial.not_timed = result
+        self.schedule.leave_out(trial.name)
+        return True
+
+    def decisions(self) -> dict[str, Decision]:
+        """Return the state of each benchmark, without those that both sides skip."""
+        timed = self.schedule.decisions()
+        return {
+            name: timed.get(name) or untimed(trial)
+            for name, trial in self.trials.items()
+            if not (trial.not_timed and trial.not_timed.kind == "skipped")
+        }
+
+    def notes(self) -> list[str]:
+        """Return what is to be said of the run."""
+        skipped = [
+            why.text for trial in self.trials.values() if (why := trial.not_timed) and why.kind == "skipped"
+        ]
+        several = [trial.name for trial in self.trials.values() if trial.has_several_calls]
+        return [*self._notes, *outcome.skips(skipped, outcome.BOTH_SKIP), *left_out.several(several)]
 
     def _chosen(self, suite: Suite) -> Sequence[str]:
         names, only, shard = suite.chosen(), self._setting.only, self._setting.shard
@@ -238,34 +222,33 @@ class _Session:
 
     def pair(self) -> bool:
         """Run a pair of processes; return whether there is more to do."""
-        plan = self.judging.schedule.next()
+        plan = self.schedule.next()
         if plan is None:
             return False
         try:
-            trials = self.judging.trials
-            _, found = self._pairs.measure(self._terms, trials, plan, self.judging.take)
+            _, found = self._pairs.measure(self._terms, self.trials, plan, self._take)
         except NotStartedError as error:
-            self.notes.append(f"ended early: {error}")
+            self._notes.append(f"ended early: {error}")
             return False
         start = RealTime.seconds()
         self._confirm(found.failures)
-        self.judging.add(found)
+        failures = {name: why for name, why in found.failures.items() if not self.trials[name].not_timed}
+        self.schedule.add(replace(found, failures=failures))
         self._control(plan, found.visits)
-        self.judging.schedule.spend(RealTime.seconds() - start)
-        if line := self.judging.schedule.forecast():
+        self.schedule.spend(RealTime.seconds() - start)
+        if line := self.schedule.forecast():
             self._watcher.say(line)
         self._update()
         return True
 
     def _confirm(self, failures: Mapping[str, NotTimed]) -> None:
         """Run benchmarks that were never timed, and that one side has failed, again in that side alone."""
-        trials = self.judging.trials
-        failed = [replace(trials[name], not_timed=why) for name, why in failures.items()]
+        failed = [replace(self.trials[name], not_timed=why) for name, why in failures.items()]
         failed = [trial for trial in failed if not trial.head_logs]
         confirm(self._terms, self._pairs.shared, self._watcher, failed)
         for trial in failed:
             if trial.not_timed and trial.not_timed is not failures[trial.name]:
-                self.judging.take(trials[trial.name], trial.not_timed)
+                self._take(self.trials[trial.name], trial.not_timed)
 
     def _control(self, plan: Plan, visits: Mapping[str, Visit]) -> None:
         """Time the base of a benchmark against itself, as often as the square root of the visits so far."""
@@ -273,7 +256,7 @@ class _Session:
         if not visits or len(self._controls) + 1 >= math.sqrt(self._visits):
             return
         name = self._rng.choice(list(visits))
-        trial, seconds = self.judging.trials[name], plan.seconds[name]
+        trial, seconds = self.trials[name], plan.seconds[name]
         visit = self._pairs.control(self._terms, trial, seconds, plan.longest_seconds)
         if visit:
             self._controls.append(visit)
@@ -284,14 +267,14 @@ class _Session:
         return control(self._controls)
 
     def _update(self) -> None:
-        schedule = self.judging.schedule
-        self._watcher.update(self.judging.decisions(), schedule.spent_seconds, schedule.left_seconds)
+        schedule = self.schedule
+        self._watcher.update(self.decisions(), schedule.spent_seconds, schedule.left_seconds)
 
     def rows(self) -> list[Compared]:
         """Return the benchmarks with the verdicts that were measured."""
         rows = []
-        for name, decision in self.judging.decisions().items():
-            trial = self.judging.trials[name]
+        for name, decision in self.decisions().items():
+            trial = self.trials[name]
             inspected = trial.inspections or Inspections()
             logs, results = trial.head_logs, inspected.results
             told = results and results.is_other and not results.reason.startswith(HEAD_RAISES)

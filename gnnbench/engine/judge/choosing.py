@@ -1,12 +1,13 @@
 """Chooses the benchmarks of the next pair, by what pairs have cost so far."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from .allowed import Allowed
 from .comparison import PairCounts
 from .estimate import FEWEST_PAIRS, NOTHING, RatioEstimate
 from .spending import Boundary
@@ -22,11 +23,15 @@ _MARGIN = 1.1
 
 
 @dataclass
-class Benchmark:
-    """What is known of one benchmark so far."""
+class Timing:
+    """What is known of a benchmark's times so far."""
 
     thresholds: Thresholds
     """Its own effect, and the levels of the run."""
+    limit: Allowed | None = None
+    """How much slower it may be; if it is slower, it is timed until it is known whether that is exceeded."""
+    is_likely: bool = False
+    """Whether it is likely slower, because it does more work."""
     boundaries: tuple[Boundary, Boundary] | None = None
     """Of the simultaneous and the per-benchmark interval, from the first analysis on."""
     analysis: tuple[RatioEstimate, tuple[float, float]] | None = None
@@ -69,7 +74,7 @@ class Benchmark:
 class Choosing:
     """What can be chosen before a pair."""
 
-    benchmarks: Mapping[str, Benchmark]
+    benchmarks: Mapping[str, Timing]
     start: float
     """Seconds that a start of a pair takes: the mean so far."""
     left: float
@@ -98,14 +103,16 @@ class Choosing:
         """Return the cost of a pair with the shortest visits of some benchmarks."""
         return self.start + sum(self.extra[name] + SHORTEST_VISIT for name in names)
 
-    def chosen(self, likely: Collection[str], half: float) -> tuple[Sequence[str], int]:
+    def chosen(self, half: float) -> tuple[Sequence[str], int]:
         """Return the benchmarks of the next pair, and how many share the rest of the budget.
 
+        Those that are likely slower come first, while this takes no verdict from the others.
+
         Args:
-            likely: those that are likely slower. They come first while this takes no verdict from the others.
             half: what they leave of the budget, in seconds.
         """
-        first = [name for name in self.undecided if name in likely and self._lacks_pairs(name)]
+        likely = [name for name in self.undecided if self.benchmarks[name].is_likely]
+        first = [name for name in likely if self._lacks_pairs(name)]
         others = [name for name in self.undecided if name not in first]
         after = self.left - self.price(first)
         if (

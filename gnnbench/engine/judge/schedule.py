@@ -15,7 +15,7 @@ import numpy as np
 from ..ground import units
 from ..interfaces import Driver
 from .allowed import Allowed
-from .choosing import PAIRS_TO_AFFORD, SHORTEST_VISIT, Benchmark, Choosing
+from .choosing import PAIRS_TO_AFFORD, SHORTEST_VISIT, Choosing, Timing
 from .comparison import PairCounts
 from .estimate import FEWEST_PAIRS, RatioEstimate, judged
 from .evidence import Evidence
@@ -75,8 +75,8 @@ class Schedule(Driver):
     Args:
         names: the benchmarks, the most important first. All of them count in the simultaneous interval,
             except those that `leave_out` removes.
-        allowed: how much slower benchmarks may be. One that is slower is measured until it is known whether
-            it is more than that.
+        allowed: how much slower benchmarks may be.
+        likely: those that are likely slower.
     """
 
     def __init__(
@@ -90,10 +90,13 @@ class Schedule(Driver):
         allowed: Mapping[str, Allowed] | None = None,
         likely: Collection[str] = (),
     ) -> None:
-        self._allowed, self._total_option, self._likely = allowed or {}, total_option, likely
+        self._total_option = total_option
         self._random = np.random.default_rng() if random is None else random
         self._evidence = Evidence(names)
-        self._benchmarks = {name: Benchmark(thresholds.of(name)) for name in names}
+        limits = allowed or {}
+        self._benchmarks = {
+            name: Timing(thresholds.of(name), limits.get(name), name in likely) for name in names
+        }
         self._per_benchmark_seconds, self._total_seconds = per_benchmark_seconds, total_seconds
         self._starts: list[float] = []
         self._plan: Plan | None = None
@@ -173,7 +176,7 @@ class Schedule(Driver):
             return None
         if not self._starts:
             # All costs are unknown: the pair ends when its part of the budget is spent.
-            names = sorted(now.undecided, key=lambda name: name not in self._likely)
+            names = sorted(now.undecided, key=lambda name: not self._benchmarks[name].is_likely)
             seconds = min(PILOT_SECONDS, self._budget / 2 / len(names))
             at_most = max(self._budget / PAIRS_TO_AFFORD, seconds * len(names))
             longest = self._budget / PAIRS_TO_AFFORD / len(names)
@@ -181,7 +184,7 @@ class Schedule(Driver):
             return self._plan
         rest = left = now.left - now.start
         afford = {}
-        chosen, sharing = now.chosen(self._likely, (self._budget - self._settled) / 2)
+        chosen, sharing = now.chosen((self._budget - self._settled) / 2)
         names = [str(name) for name in self._random.permutation(chosen)]
         for name, seconds in self._visit_seconds(now, names, sharing).items():
             cost = now.extra[name] + seconds
@@ -234,7 +237,7 @@ class Schedule(Driver):
         self._evidence.add(pair.visits)
         estimates = self._evidence.estimates()
         for name in pair.visits:
-            self._analyse(self._benchmarks[name], estimates[name], self._allowed.get(name))
+            self._analyse(self._benchmarks[name], estimates[name])
         for name, why in pair.failures.items():
             one = self._benchmarks[name]
             one.failures += 1
@@ -242,7 +245,7 @@ class Schedule(Driver):
             if one.decided or not one.pairs:
                 one.judgement = Judgement("incomparable", why.text)
 
-    def _analyse(self, one: Benchmark, estimate: RatioEstimate, limit: Allowed | None) -> None:
+    def _analyse(self, one: Timing, estimate: RatioEstimate) -> None:
         one.estimate = estimate
         if estimate.pairs < FEWEST_PAIRS:
             one.judgement = judged(estimate, one.thresholds, len(self._benchmarks))
@@ -270,11 +273,11 @@ class Schedule(Driver):
             last = replace(last, pairs=estimate.pairs, outliers=estimate.outliers)
         one.judgement = judged(last, one.thresholds, len(self._benchmarks), tails)
         one.decided = one.judgement.verdict in ("slower", "faster", "same")
-        if limit and one.decided:
-            one.decided = limit.is_settled(one.judgement, one.thresholds)
+        if one.limit and one.decided:
+            one.decided = one.limit.is_settled(one.judgement, one.thresholds)
 
 
-def _advised(one: Benchmark, enough: str) -> Judgement:
+def _advised(one: Timing, enough: str) -> Judgement:
     """Add to a judgement of too few pairs what gives time for more, if anything is needed for that."""
     judgement, few = one.judgement, one.has_too_few_pairs or not one.judgement.judged
     if judgement.verdict != "undecided" or not few or not enough:
