@@ -23,6 +23,7 @@ from ..process.returned import HEAD_RAISES
 from ..process.turns import SAME_CODE
 from ..process.variants import outcome, variant
 from ..process.variants.collected import Suite, unmatched
+from ..process.variants.forking import THREAD
 from ..process.variants.prepare import Prepared
 from ..store import left_out
 from .alone import confirm
@@ -212,7 +213,8 @@ class _Run:
             why.text for trial in self.trials.values() if (why := trial.not_timed) and why.kind == "skipped"
         ]
         several = [trial.name for trial in self.trials.values() if trial.has_several_calls]
-        return [*self._notes, *outcome.skips(skipped, outcome.BOTH_SKIP), *left_out.several(several)]
+        slow = [f"each pair was started anew: {THREAD}"] * (self._pairs.shared.why_no_forks == THREAD)
+        return [*self._notes, *slow, *outcome.skips(skipped, outcome.BOTH_SKIP), *left_out.several(several)]
 
     def _chosen(self, suite: Suite) -> Sequence[str]:
         names, only, shard = suite.chosen(), self._setting.only, self._setting.shard

@@ -223,7 +223,8 @@ class Schedule(Driver):
 
     def add(self, pair: Pair) -> None:
         """Add the measurements of a pair, and analyse its benchmarks."""
-        self._starts.append(pair.start_seconds)
+        further = pair.further_start_seconds
+        self._starts.append(pair.start_seconds if further is None else further)
         visits_seconds = sum(visit.seconds for visit in pair.visits.values())
         self._settled += pair.settled_seconds
         self.spent_seconds += pair.start_seconds + pair.settled_seconds + visits_seconds

@@ -191,6 +191,8 @@ class Pair:
     """By benchmark; those that this pair did not time."""
     settled_seconds: float = 0.0
     """Time for benchmarks that need no timing: both sides skip them, or run the same code."""
+    further_start_seconds: float | None = None
+    """How long the start of a further pair takes, on average. None: as long as that of this one."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ..judge.schedule import Decision, Plan
 from ..judge.trial import Trial
 from ..judge.visit import Inspections, NotTimed, Pair, Visit
 from ..measure.instructions.counting import Instructions
-from .processes import Parents, Processes, Setting, Shared, Terms
+from .processes import PAIRS_OF_PARENTS, Parents, Processes, Setting, Shared, Terms
 from .turns import Turns, joined
 from .unchanged.crossings import data_read, notes_on, why_incomparable
 from .variants.child import SIDES, DiedError
@@ -243,7 +243,15 @@ class Pairs(ExitStack):
         price = RealTime.seconds() - workers.begin_seconds - timed - settled_seconds
         if (visits or failures) and not terms.spared:
             workers.check_trees()
-        return workers, Pair(price, visits, failures, settled_seconds)
+        return workers, Pair(price, visits, failures, settled_seconds, self._further(price))
+
+    def _further(self, price: float) -> float | None:
+        """Return the start of a further pair, after one with a price. Returns None if it is not forked."""
+        parents = self.shared.parents
+        if parents is None:
+            return None
+        own = price - parents.seconds if parents.pairs == 1 else price
+        return own + parents.seconds / PAIRS_OF_PARENTS
 
     def control(self, terms: Terms, trial: Trial, seconds: float, longest_seconds: float) -> Visit | None:
         """Time the base of a benchmark against itself, in two forks. Returns None if that is not possible."""

@@ -55,6 +55,8 @@ class Parents:
     """By side, what it says of the tests that it has collected."""
     loaded: dict[str, tuple[str, ...]]
     sides: tuple[Prepared, Prepared]
+    seconds: float
+    """How long their start took."""
     pairs: int = 0
     """How many pairs were forked."""
 
@@ -66,6 +68,7 @@ class Parents:
             dict.fromkeys(SIDES, self.collected[base]),
             dict.fromkeys(SIDES, self.loaded[base]),
             (self.sides[0], self.sides[0]),
+            self.seconds,
         )
 
     def stop(self) -> None:
@@ -172,6 +175,7 @@ class Processes:
         if parents:
             self._fork(parents)
             return parents.collected
+        begin = RealTime.seconds()
         children = {side: self._launched(side, self._given[side]) for side in self.order() if side in sides}
         seconds = shared.setting.timeout_seconds
         answers = {side: self._answer(side, seconds) for side in self.order() if side in sides}
@@ -179,7 +183,8 @@ class Processes:
         if self._forks:
             shared.why_no_forks = next((why for one in answers.values() if (why := one["why_no_forks"])), "")
             if not shared.why_no_forks:
-                shared.parents = Parents(children, collected, self.loaded, given)
+                seconds = RealTime.seconds() - begin
+                shared.parents = Parents(children, collected, self.loaded, given, seconds)
                 self._fork(shared.parents)
         return collected
 

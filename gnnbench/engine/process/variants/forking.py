@@ -15,6 +15,8 @@ _TICK_SECONDS = 0.005
 _TASKS, _MAPS = Path("/proc/self/task"), Path("/proc/self/maps")
 _BLAS = ("libopenblas", "libscipy_openblas")
 """Beginnings of names of libraries with a thread for each further core, which they start again in a fork."""
+THREAD = "importing the tests leaves a thread, as a computation of torch at the top of a file does"
+"""Why a process cannot be forked: that can be changed."""
 _WAITING = ("pytest_rerunfailures",)
 """Modules whose threads only wait for connections, and hold no lock meanwhile."""
 
@@ -33,12 +35,12 @@ def why_not() -> str:
     others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
     waiting = [thread for thread in others if _module(thread) in _WAITING]
     if len(waiting) < len(others):
-        return "a thread runs"
+        return THREAD
     threads = len(list(_TASKS.iterdir())) - len(waiting)
     libraries = {line.split()[-1] for line in _MAPS.read_text().splitlines()}
     blas = sum(Path(library).name.startswith(_BLAS) for library in libraries)
     cores = len(os.sched_getaffinity(0))
-    return "a thread of a library runs" if threads > 1 + blas * (cores - 1) else ""
+    return THREAD if threads > 1 + blas * (cores - 1) else ""
 
 
 def _module(thread: threading.Thread) -> str:
