@@ -14,7 +14,7 @@ from tests.compare.ab.answers import answering, inspected, valgrind
 from tests.compare.ab.workers import write
 from tests.sampling import nightly
 from tests.suite import ROOT, gnnbench
-from tests.variants.repositories import commit_all
+from tests.variants.repositories import commit_all, wait_for
 
 SUITE = """
 def work(n=100):
@@ -110,12 +110,17 @@ def test_the_table_comes_before_the_file_that_can_no_longer_be_written(suite):
 
 @pytest.mark.parametrize("end", [signal.SIGINT, nightly(pytest.param(signal.SIGKILL))])
 def test_an_end_in_the_middle_leaves_nothing_behind_and_what_was_decided_is_saved(suite, end):
-    write(suite, f"{SUITE}\n\ndef test_slow(benchmark):\n    import time\n    benchmark(time.sleep, 0.01)\n")
+    write(
+        suite,
+        f"{SUITE}\n\ndef test_slow(benchmark):\n    import time\n    benchmark(time.sleep, 0.01)\n"
+        "    open('called', 'w').close()\n",
+    )
     commit_all(suite, "first")
     side = truths(suite, "base.json", test_slow=1e-2)
     words = ("--budget", "100000", "--effect", "0.2%", "--json", "ab.json", "--", "test_suite.py")
     process = start(suite, "ab", side, side, *words, **ALONE)
     workers = workers_of(process)
+    wait_for((suite / "called").exists, 60)
     process.send_signal(end)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == (-9 if end == signal.SIGKILL else 128 + end)

@@ -140,7 +140,7 @@ class _Run:
         try:
             inspecting.run((setting.total_seconds or math.inf) / 2)
         finally:
-            if inspecting.trials:
+            if inspecting.suite.names:
                 self._begin(inspecting, start)
 
     def inspecting(self) -> Inspecting:

@@ -89,8 +89,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def load_libraries(items: Iterable[pytest.Item], *, every: bool) -> None:
     """Import what the suite's benchmarks import when they run: of every platform, or of those that run."""
-    named = {item.callspec.params["platform"] for item in items if owns(item) and hasattr(item, "callspec")}
-    for name in PLATFORMS if named and every else sorted(named):
+    own = [item for item in items if owns(item)]
+    named = {item.callspec.params["platform"] for item in own if hasattr(item, "callspec")}
+    for name in PLATFORMS if own and every else sorted(named):
         with suppress(Exception):  # it is not installed, or does not work; the test says so
             platforms.load(name)
 

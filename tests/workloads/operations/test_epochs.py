@@ -85,8 +85,8 @@ def test_batches_of_several_sizes_are_right(sampled, monkeypatch):
     ],
 )
 def test_wrong_pairs_are_found(make_case, small_graph, monkeypatch, platform, wrong, message):
-    library = epoch_link._LIBRARIES[platform]()
+    library = epoch_link._LIBRARIES[platform]
     changed = library._replace(draw=lambda structure: wrong(small_graph, library.draw(structure)))
-    monkeypatch.setitem(epoch_link._LIBRARIES, platform, lambda: changed)
+    monkeypatch.setitem(epoch_link._LIBRARIES, platform, changed)
     workload = workload_of(make_case("epoch_link", platform, "train", hidden=16))
     workload.must_be_found_wrong(lambda run, *inputs: run(*inputs), message)

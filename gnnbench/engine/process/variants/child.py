@@ -134,7 +134,7 @@ class Process(ABC):
             if self.status(0.0) is not None:
                 raise self._died()
             if left <= 0:
-                raise DiedError(self._side, f"did not answer for {timeout_seconds:g} s while {self._doing}")
+                raise DiedError(self._side, f"did not answer for {timeout_seconds:.3g} s while {self._doing}")
 
     def quit(self) -> None:
         """Tell it to tear down and end; do not wait."""

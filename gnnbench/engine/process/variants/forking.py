@@ -3,7 +3,6 @@
 import os
 import sys
 import threading
-import time
 from pathlib import Path
 from socket import recv_fds, socket
 
@@ -80,4 +79,4 @@ def reap(pid: int, seconds: float) -> int | None:
             return os.waitstatus_to_exitcode(status)
         if RealTime.seconds() >= end:
             return None
-        time.sleep(_TICK_SECONDS)
+        RealTime.sleep(_TICK_SECONDS)
