@@ -253,11 +253,16 @@ class _Run:
                 self._take(self.trials[trial.name], trial.not_timed)
 
     def _control(self, plan: Plan, visits: Mapping[str, Visit]) -> None:
-        """Time the base of a benchmark against itself, as often as the square root of the visits so far."""
-        self._visits += len(visits)
-        if not visits or len(self._controls) + 1 >= math.sqrt(self._visits):
+        """Time the base of a benchmark against itself, as often as the square root of the visits so far.
+
+        The first pair is followed by none, nor is one for which the rest of the time is short.
+        """
+        name = self._rng.choice([*visits]) if visits else ""
+        is_first, self._visits = not self._visits, self._visits + len(visits)
+        if not name or is_first or len(self._controls) + 1 >= math.sqrt(self._visits):
             return
-        name = self._rng.choice(list(visits))
+        if 2 * visits[name].seconds > self.schedule.left_seconds:
+            return
         trial, seconds = self.trials[name], plan.seconds[name]
         visit = self._pairs.control(self._terms, trial, seconds, plan.longest_seconds)
         if visit:
