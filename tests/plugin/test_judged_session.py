@@ -110,7 +110,8 @@ def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(star
     ours = session.judged
     assert ours.differences == ["since git:main: this project aaaaaaa → ccccccc and 1 changed file"]
     count = "1 benchmark" if left == 1 else f"{left} benchmarks"
-    timed, again, *_ = ours.lines
+    timed, again, power = ours.lines
+    assert power.startswith("this run could see a slowdown of ")
     assert timed == f"{left + 1} benchmarks timed in turns with git:main: 1 decided, in 20.0 s"
     assert again.startswith(f"to time {count} for longer: pytest --gnn-device=cpu ")
     assert again.endswith(" --benchmark-compare=git:main --gnn-budget=701")

@@ -52,7 +52,7 @@ class TimedSetting(Setting):
     """Options of `gnnbench ab` that a command which compares again must have too."""
 
 
-def untimed(trial: Trial) -> Decision:
+def _untimed(trial: Trial) -> Decision:
     """Return the state of a benchmark that needs no timing."""
     why = trial.not_timed
     if why is None or why.kind == "same code":
@@ -202,7 +202,7 @@ class _Run:
         """Return the state of each benchmark, without those that both sides skip."""
         timed = self.schedule.decisions()
         return {
-            name: timed.get(name) or untimed(trial)
+            name: timed.get(name) or _untimed(trial)
             for name, trial in self.trials.items()
             if not (trial.not_timed and trial.not_timed.kind == "skipped")
         }
@@ -213,8 +213,9 @@ class _Run:
             why.text for trial in self.trials.values() if (why := trial.not_timed) and why.kind == "skipped"
         ]
         several = [trial.name for trial in self.trials.values() if trial.has_several_calls]
-        slow = [f"each pair was started anew: {THREAD}"] * (self._pairs.shared.why_no_forks == THREAD)
-        return [*self._notes, *slow, *outcome.skips(skipped, outcome.BOTH_SKIP), *left_out.several(several)]
+        is_slow = self._pairs.shared.why_no_forks == THREAD
+        starts = [f"each pair was started anew: {THREAD}"] if is_slow else []
+        return [*self._notes, *starts, *outcome.skips(skipped, outcome.BOTH_SKIP), *left_out.several(several)]
 
     def _chosen(self, suite: Suite) -> Sequence[str]:
         names, only, shard = suite.chosen(), self._setting.only, self._setting.shard
@@ -257,10 +258,11 @@ class _Run:
 
         The first pair is followed by none, nor is one for which the rest of the time is short.
         """
-        name = self._rng.choice([*visits]) if visits else ""
-        is_first, self._visits = not self._visits, self._visits + len(visits)
-        if not name or is_first or len(self._controls) + 1 >= math.sqrt(self._visits):
+        is_first = not self._visits
+        self._visits += len(visits)
+        if not visits or is_first or len(self._controls) + 1 >= math.sqrt(self._visits):
             return
+        name = self._rng.choice([*visits])
         if 2 * visits[name].seconds > self.schedule.left_seconds:
             return
         trial, seconds = self.trials[name], plan.seconds[name]
@@ -274,8 +276,7 @@ class _Run:
         return control(self._controls)
 
     def _update(self) -> None:
-        schedule = self.schedule
-        self._watcher.update(self.decisions(), schedule.spent_seconds, schedule.left_seconds)
+        self._watcher.update(self.decisions(), self.schedule.spent_seconds, self.schedule.left_seconds)
 
     def rows(self) -> list[Compared]:
         """Return the benchmarks with the verdicts that were measured."""

@@ -14,7 +14,7 @@ class Trial:
     inspections: Inspections | None = None
     """What a call does on both sides. None: it was not inspected."""
     not_timed: NotTimed | None = None
-    """Why it is not timed; None: it is, or it is not known yet."""
+    """Why it is not timed. None if it is, or if that is not known yet."""
     from_files: bool = False
     """Whether files show that both sides run the same code, or skip it."""
     size: Size | None = None

@@ -93,9 +93,9 @@ class Shared:
     """Time of the simulated machine, if GNNBENCH_FAKE_CLOCK asks for one."""
     simulated: bool = False
     parents: Parents | None = None
-    """What the processes of the next pair are forked from; None: nothing yet, or it cannot be forked."""
+    """What the processes of the next pair are forked from. None if nothing can be forked, or not yet."""
     why_no_forks: str = ""
-    """Why each pair has processes of its own; empty: it has not, or it is not known yet."""
+    """Why each pair has processes of its own. Empty if it has not, or if that is not known yet."""
     end_seconds: float = math.inf
     """When the time of the run ends, by RealTime. Then processes that have started are waited for no more."""
 

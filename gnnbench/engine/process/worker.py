@@ -165,8 +165,8 @@ class Worker(Overrides, Instrument):
         if self._apart or self._is_parent:
             # Each fork would import them again, and an import of one changes what others execute.
             suite = config.pluginmanager.get_plugin(_SUITE)  # of this side's gnnbench
-            load = getattr(suite, "load_libraries", lambda _items, **_options: None)
-            load(session.items, every=self._apart)
+            name = "load_libraries" if self._apart else "load_used_libraries"
+            getattr(suite, name, lambda _items: None)(session.items)
         told = {
             "answer": "collected",
             "why_no_forks": forking.why_not() if self._is_parent else "",

@@ -87,11 +87,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("device", [run.device], scope="session")
 
 
-def load_libraries(items: Iterable[pytest.Item], *, every: bool) -> None:
-    """Import what the suite's benchmarks import when they run: of every platform, or of those that run."""
-    own = [item for item in items if owns(item)]
-    named = {item.callspec.params["platform"] for item in own if hasattr(item, "callspec")}
-    for name in PLATFORMS if own and every else sorted(named):
+def load_libraries(items: Iterable[pytest.Item]) -> None:
+    """Import the libraries that any of the suite's benchmarks may import when it runs."""
+    if any(map(owns, items)):
+        _load(PLATFORMS)
+
+
+def load_used_libraries(items: Iterable[pytest.Item]) -> None:
+    """Import the libraries that these benchmarks of the suite import when they run."""
+    own = (item for item in items if owns(item) and hasattr(item, "callspec"))
+    _load(sorted({item.callspec.params["platform"] for item in own}))
+
+
+def _load(names: Iterable[str]) -> None:
+    for name in names:
         with suppress(Exception):  # it is not installed, or does not work; the test says so
             platforms.load(name)
 

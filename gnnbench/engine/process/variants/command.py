@@ -110,11 +110,9 @@ def pip_install(options: Sequence[str], asked: Sequence[str], root: Path, named:
     raise UnbuildableError(f"{named}: pip cannot install it: {reason}")
 
 
-def end(process: subprocess.Popen[Any], wait_seconds: float = 0.0) -> None:
-    """End a process group and its leader, after waiting for it to end by itself."""
+def end(process: subprocess.Popen[Any]) -> None:
+    """End a process group and its leader."""
     try:
-        if wait_seconds:
-            wait(process, wait_seconds)
         if process.poll() is None:
             kill_group(process.pid, signal.SIGTERM)
             wait(process, END_SECONDS)
