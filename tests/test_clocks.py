@@ -57,4 +57,4 @@ def test_all_read_the_clocks_that_were_kept():
         for path in (ROOT / "gnnbench").rglob("*.py")
         if readable.search(path.read_text())
     }
-    assert readers == {"engine/ground/cpu.py", "engine/measure/clock.py", "engine/store/unfinished_record.py"}
+    assert readers == {"engine/ground/cpu.py", "engine/measure/clock.py"}

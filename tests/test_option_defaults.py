@@ -103,7 +103,7 @@ def test_wrong_tables_are_refused_in_one_line_by_every_command(
 ):
     monkeypatch.chdir(tmp_path)
     Path("gnnbench.toml").write_text(content)
-    for words in (["ab", ".", "."], ["compare", "a.json", "--", "b.json"], ["baseline", "list"]):
+    for words in (["ab", ".", "."], ["compare", "a.json", "--", "b.json"], ["baseline", "show"]):
         assert main.main(words) == 2
         out, err = capsys.readouterr()
         (line,) = err.splitlines()

@@ -52,9 +52,8 @@ VARIANTS = "git:HEAD~1 . --timeout 60 --no-dependencies"
 COMMANDS = {
     "list spmm_sum": (0, "torch.sparse.mm"),
     "doctor --data .": (2, "pip install 'gnnbench[pyg]'"),  # as test_own.py uses gnnbench's fixtures
-    "baseline list": (0, "a reason"),
     "baseline show": (0, "b0"),
-    "baseline show 1 --environment {name}": (0, "b0"),
+    "baseline show --environment {name}": (0, "a reason"),
     "accept ab.json b[ --result --reason why --until 2099-01-31": (2, "unknown benchmark 'b['"),
     "profile order --with phases -- bench": (3, KINDS),
     "compare run-0.json run-1.json --effect 5% --strict --json c.json -- run-2.json": (3, "b0"),
@@ -79,7 +78,7 @@ LONG = {
     "init bench --action o/n@v1 --timeout 60 --yes": (0, "to see that they run: "),
     "profile order -- test_own.py": (2, PIP),
     "list --data .": (0, "spmm_sum"),
-    "baseline record --processes 2 --reason why --name n -- bench": (0, "recorded 2 benchmarks"),
+    "baseline record --processes 2 --reason why -- bench": (0, "recorded 2 benchmarks"),
     f"ab {VARIANTS} --json a.json --budget 3 --total-budget 5 --effect 5% --time-all --no-results "
     "--no-instructions --no-plan --strict --plant 5% --shard 1/1 --markdown ab.md -- bench": (3, "undecided"),
     f"affected {VARIANTS} --json a.json --explain order[1] --results -- bench": (0, "order"),

@@ -15,7 +15,7 @@ DAMAGED = {
     "compare.json": '{"command": "compare"}',
     "google.json": '{"context": {}, "benchmarks": [{"name": "BM_sum", "real_time": 1.2}]}',
 }
-SAY_MORE = ("ab", "affected", "bisect", "profile", "baseline list")
+SAY_MORE = ("ab", "affected", "bisect", "profile", "baseline show")
 """Commands that say what they do, or whose pytest says more, before the line."""
 
 
@@ -80,7 +80,7 @@ def folder(tmp_path_factory):
         ("comment ab.json --pull-request 7", "no repository: give --repository OWNER/NAME"),
         ("baseline show", "no record"),
         ("baseline record", "give the path of the suite: gnnbench baseline record -- PATH"),
-        ("baseline list -- -c nowhere.ini", "gnnbench: pytest refuses these arguments: -c nowhere.ini"),
+        ("baseline show -- -c nowhere.ini", "gnnbench: pytest refuses these arguments: -c nowhere.ini"),
     ],
 )
 def test_wrong_usage_is_a_line(folder, in_process, monkeypatch, command, text):

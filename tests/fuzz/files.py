@@ -87,7 +87,6 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
             "turns": [{"against": "0001", "base": {}, "seconds": 9.0, "repeat": contents.REPEAT}],
         },
         "settings": SETTINGS,
-        "covers": ["benchmarks"],
         "not_default": ["test_a.py::left_out"],
         "incomplete": [{"fullname": "test_a.py::cut", "error": "Interrupted", "measurement": None}],
         "sources": {

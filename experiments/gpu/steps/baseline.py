@@ -26,7 +26,7 @@ def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
         ("-k", "spmm_sum and torch", "--gnn-dataset", "rmat:6") if plan.small else ("--gnn-dataset", "cora")
     )
     suite = (*core.CORE, "--gnn-device", plan.device, "--gnn-time", "15s", *chosen)
-    command = ("baseline", "record", "--processes", 2 if plan.small else _PROCESSES, "--name", "gpu")
+    command = ("baseline", "record", "--processes", 2 if plan.small else _PROCESSES)
     with tempfile.TemporaryDirectory() as scratch:
         tree = pull_request.repository(Path(scratch))
         ended = plan.gnnbench(*command, "--reason", "the first on a GPU", "--", *suite, tree=tree)

@@ -161,7 +161,7 @@ def _differences(one: Result, other: Result) -> Iterable[tuple[str, Any, Any]]:
 def _runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     first = contents[0]
     # These fields are valid for one shard only.
-    left_out = ("shard", "compared", "covers", "not_default", "benchmarks_seconds", "timing_seconds")
+    left_out = ("shard", "compared", "not_default", "benchmarks_seconds", "timing_seconds")
     ours = {name: value for name, value in first["gnnbench"].items() if name not in left_out}
     ours["incomplete"] = [entry for content in contents for entry in content["gnnbench"]["incomplete"]]
     benchmarks = [entry for content in contents for entry in content["benchmarks"]]

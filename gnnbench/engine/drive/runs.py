@@ -16,7 +16,6 @@ from ..measure.counter_changes import CounterChange, changed
 from ..measure.estimate import Mode
 from ..measure.fingerprint.difference import Difference
 from ..measure.fingerprint.fingerprint import Fingerprint
-from ..store.base import matches
 from ..store.benchmark import Benchmark
 from ..store.run_file import RunFile
 
@@ -62,12 +61,6 @@ def compare(
     shown = {*here, *vanished}
     # All benchmarks of the base: they help to estimate the variance between processes.
     names = list(dict.fromkeys((*here, *there)))
-    gone, new = (
-        {name: _found(side, name)[0] for name in sorted(some)}
-        for side, some in ((base, set(vanished) - set(here)), (head, set(here) - set(there)))
-    )
-    renamed = matches(gone, new)
-    renamed |= {then: now for now, then in renamed.items()}
     fields = differing_fields(base, head)
     mismatch = f"different environment: {describe_fields(fields)}" if fields else None
     sides = timings(base, names), timings(head, names)
@@ -88,7 +81,7 @@ def compare(
         found[name] = replace(SAME_CODE, base_processes=counts[0], head_processes=counts[1])
     return Comparison(
         [
-            _row(name, _found(base, name), _found(head, name), found[name], mismatch, renamed.get(name))
+            _row(name, _found(base, name), _found(head, name), found[name], mismatch)
             for name in names
             if name in shown
         ]
@@ -172,10 +165,9 @@ def _row(
     head: list[Benchmark],
     judgement: Judgement,
     mismatch: str | None,
-    renamed: str | None,
 ) -> Compared:
     if not base or not head:
-        reason = _one_sided(renamed, new=bool(head))
+        reason = "new: not in the baseline" if head else "missing: in the baseline, but not timed in this run"
         return Compared(
             name, replace(judgement, reason=reason), seconds(head), labels=(base + head)[0].labels
         )
@@ -214,11 +206,6 @@ def _row(
 
 def _peaks(side: list[Benchmark]) -> Peaks | None:
     return Peaks.all(Peaks.of(one.part.memory) for one in side)
-
-
-def _one_sided(renamed: str | None, *, new: bool) -> str:
-    what = "new: not in the baseline" if new else "missing: in the baseline, but not timed in this run"
-    return f"{what}; renamed {'from' if new else 'to'} {renamed}?" if renamed else what
 
 
 def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:

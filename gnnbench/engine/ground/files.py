@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import platformdirs
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from .errors import UsageError
 
@@ -140,19 +140,11 @@ def check_folder(folder: Path) -> None:
 
 
 @contextmanager
-def hold(lock: Path, cache: Path, waits: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Wait for a lock in the cache folder, in no folder that is removed, and hold it meanwhile.
-
-    If another process holds it, `waits` is called first.
-    """
+def hold(lock: Path, cache: Path) -> Iterator[None]:
+    """Wait for a lock in the cache folder, in no folder that is removed, and hold it meanwhile."""
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        file_lock = FileLock(lock)
-        try:
-            held = file_lock.acquire(timeout=0)
-        except Timeout:
-            waits()
-            held = file_lock.acquire()
+        held = FileLock(lock).acquire()
     except OSError as error:
         raise UsageError(
             f"the cache folder {cache} cannot be written ({error.strerror}); "

@@ -95,7 +95,9 @@ def _compare(config: pytest.Config) -> None:
     config.option.benchmark_compare = None  # pytest-benchmark does not compare
     from .gate import Gate
 
-    base = None if wanted is True else wanted
+    base, what = None, "is no variant, such as git:main; without a value, the newest record is compared with"
+    if wanted is not True and not _is_variant(wanted):
+        raise usage_error(f"--benchmark-compare: {wanted} {what}")
     try:
         if _is_variant(wanted):
             base = variant.parse(wanted)

@@ -1,17 +1,17 @@
 """`--benchmark-compare`: compares a session's benchmarks with a record or a variant; slower tests fail.
 
-The reports of timed benchmarks are withheld until all are timed. Benchmarks whose code changed are then timed
-in turns with the base, which is built again for it. Those for which that is impossible are compared with the
-times of the record, and timed again in new processes if they look slower.
+The reports of timed benchmarks are withheld until all are timed and judged, see `drive/gate.py`.
 """
 
-from collections.abc import Generator, Sequence
-from dataclasses import replace
+import math
+import shlex
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from ..ground import json_io
+from ..drive.gate import Base, Judging, of_record, timed_again, vanished
+from ..ground import json_io, units
 from ..ground.errors import UsageError
 from ..judge.comparison import Compared
 from ..judge.verdict import Thresholds
@@ -23,19 +23,20 @@ from ..store import accepted
 from ..store.benchmark import part_of
 from ..store.suite import installed
 from . import records, terminal, turns, writing
-from .judged_session import JudgedSession
 from .limits import EXCEEDED
-from .recorded_base import timed_again
-from .session import options_of, settings_of, stop
+from .session import arguments_without, options_of, settings_of, stop
 from .timing import timing_of
 from .withheld import Withheld
+
+_NAMED = 3
+"""Most benchmarks that a line names; others are counted."""
 
 
 class Gate:
     """Compares the session with its base and reports the verdicts."""
 
-    def __init__(self, config: pytest.Config, base: str | Variant | None) -> None:
-        """Take the number of the record to compare with, or a variant; None for the newest record."""
+    def __init__(self, config: pytest.Config, base: Variant | None) -> None:
+        """Take a variant; None for the newest record."""
         self._config, self._base = config, base
         self._withheld = Withheld(
             may_be_judged=lambda item: timing_of(config).instrument(item) is not None,
@@ -45,30 +46,34 @@ class Gate:
             show=self._show,
         )
         config.pluginmanager.register(self._withheld)
-        self._deselected: set[str] = set()
-        self._judged: JudgedSession | None = None
+        self._collected: dict[str, set[str]] = {}
+        """What was found in each file and class, be it selected or not."""
+        self._judged: Judging | None = None
         """None: nothing was compared."""
         self._lines: list[str] = []
         self._failures: list[str] = []
         """Failures that belong to no test."""
 
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Remember the deselected tests, which are not reported as missing."""
-        self._deselected.update(item.nodeid for item in items)
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Remember the tests that exist."""
+        report = yield
+        if isinstance(collector, pytest.Module | pytest.Class) and not report.failed:
+            self._collected.setdefault(collector.nodeid, set()).update(node.nodeid for node in report.result)
+        return report
 
     def pytest_report_collectionfinish(self) -> str | None:
         """Warn before timing if there is no record to compare with; stop if a file is wrong."""
-        missing = ""
+        missing = mistake = ""
         try:
             accepted.find(self._config.rootpath)
-            if not isinstance(self._base, Variant):
-                _, missing = records.find(self._config, self._base)
+            missing = self._find()[1]
         except UsageError as error:
             mistake = str(error)
         except OSError:
             return None  # reported at the end
-        else:
-            mistake = ""
         if mistake:  # outside the handler, so that pytest shows one line
             stop(mistake, self._config)
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
@@ -86,7 +91,7 @@ class Gate:
             raise
         finally:
             self._withheld.release(before=self._name_file)
-        if self._judged and self._judged.interrupted:
+        if self._judged and self._judged.timed and self._judged.timed.interrupted:
             raise KeyboardInterrupt
         return result
 
@@ -99,23 +104,23 @@ class Gate:
 
     @pytest.hookimpl(trylast=True)
     def pytest_benchmark_update_json(self, output_json: dict[str, Any]) -> None:
-        """Add the thresholds and the common change to the run file."""
+        """Add the thresholds and the turns to the run file."""
         if self._judged and "gnnbench" in output_json:
             output_json["gnnbench"]["compared"] = self._judged.as_json()
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Write what differs, the verdicts, the lines of the summary and the failures."""
-        if self._judged:
+        if judged := self._judged:
             terminalreporter.ensure_newline()
-            for line in self._judged.differences:
+            for line in judged.differences:
                 writing.say(terminalreporter, line)
-        if self._judged and self._judged.comparison.rows and not options_of(self._config).dry_run:
-            rows, whole = self._judged.comparison.rows, not options_of(self._config).shard
-            told = causes.told(rows, self._judged.repeat, whole=whole, failures=True)
-            document = verdicts.document(self._judged.comparison, told)
-            width, colour = writing.width(terminalreporter), terminalreporter.hasmarkup
-            terminalreporter.write(console.Terminal(width, colour).write(document))
+            rows, chosen = judged.comparison.rows, options_of(self._config)
+            if rows and not chosen.dry_run:
+                told = causes.told(rows, judged.repeat, whole=not chosen.shard, failures=True)
+                document = verdicts.document(judged.comparison, told)
+                width, colour = writing.width(terminalreporter), terminalreporter.hasmarkup
+                terminalreporter.write(console.Terminal(width, colour).write(document))
         for line in self._lines:
             writing.say(terminalreporter, line)
         for line in self._failures:
@@ -142,65 +147,116 @@ class Gate:
                 timed.setdefault(bench.fullname, bench.extra_info)  # as run files are read
         return timed
 
+    def _find(self) -> tuple[Callable[[], Base] | None, str]:
+        """Return what reads the base, or else why there is none."""
+        if base := self._base:
+            return lambda: Base(base.text, base.text, base), ""
+        record, missing = records.find(self._config)
+        return (lambda: of_record(record)) if record else None, missing
+
     def _compare(self, session: pytest.Session) -> None:
-        chosen = options_of(self._config)
-        thresholds = Thresholds(chosen.effect, rules=settings_of(self._config))
-        if chosen.shard:
-            level = chosen.shard.family_level(thresholds.family_level)
-            thresholds = replace(thresholds, family_level=level)
-        missing = ""
+        chosen, missing = options_of(self._config), ""
         try:
             if not chosen.dry_run:
-                self._check_work(strict=chosen.strict)
-                self._check_limits()
-            collected = {item.nodeid for item in session.items}
-            thresholds = replace(thresholds, accepted=accepted.find(self._config.rootpath))
-            judged = JudgedSession(self._config, thresholds, self._timed())
-            if isinstance(self._base, Variant):
-                judged.add_variant(self._base)
-            else:
-                found, missing = records.find(self._config, self._base)
-                if missing:
-                    return
-                judged.add_records(
-                    found,
-                    lambda base: records.vanished(
-                        self._config, base, collected, self._deselected, self._timed()
-                    ),
-                )
-            self._judged = judged
-            if line := judged.unknown(records.failed(session)):
-                (self._lines if chosen.dry_run else self._failures).append(line)
-            if chosen.dry_run:
-                self._lines.extend(judged.plan())
-                return
-            self._judge(judged, thresholds)
-            self._lines.extend(judged.lines)
-            self._lines.extend(wording.result(judged.comparison).splitlines())
-            self._report(judged, strict=chosen.strict)
+                self._fail_by_themselves(strict=chosen.strict)
+            read, missing = self._find()
+            if read:
+                self._judged = self._judging(read(), {item.nodeid for item in session.items})
+                self._judge(self._judged, {row.nodeid for row in records.reports(session) if row.failed})
         except (UsageError, OSError) as error:
             self._failures.append(str(error))
-            if isinstance(self._base, Variant):
-                self._judged = None
+            self._judged = None
         finally:
             if missing or not (chosen.dry_run or self._has_judged()):
                 self._say_so(session, missing, strict=chosen.strict)
 
-    def _judge(self, judged: JudgedSession, thresholds: Thresholds) -> None:
-        """Time in turns, and in new processes what cannot be timed in turns, and judge it."""
+    def _judging(self, base: Base, asked: Collection[str]) -> Judging:
+        """Return what judges the session."""
         config, chosen = self._config, options_of(self._config)
-        judged.take(turns.run(config, judged.groups, thresholds, judged.open_count, chosen.budget_seconds))
+        level = Thresholds(chosen.effect).family_level
+        thresholds = Thresholds(
+            chosen.effect,
+            chosen.shard.family_level(level) if chosen.shard else level,
+            rules=settings_of(config),
+            accepted=accepted.find(config.rootpath),
+        )
+        timed = self._timed()
+        untimed = {
+            name: row.labels
+            for run in base.runs[:1]
+            for name, row in run.benchmarks.items()
+            if name not in timed and (chosen.shard is None or chosen.shard.has(name))
+        }
+        missing = [
+            name
+            for name in vanished(untimed, self._collected, asked, config.rootpath)
+            if name in asked or (labels := untimed[name]) is None or installed().selects(config, labels)
+        ]
+        head = records.live(config, timed)
+        return Judging(head, base, thresholds, chosen.confirm, chosen.turns, missing)
+
+    def _judge(self, judged: Judging, failed: Collection[str]) -> None:
+        """Judge the session's benchmarks, all but the tests that failed."""
+        config, chosen = self._config, options_of(self._config)
+        if chosen.dry_run:
+            self._lines.extend(judged.plan(chosen.budget_seconds))
+            return
+        if judged.names:
+            turns.run(config, judged)
+            self._lines_on_turns(judged)
         passed = {item.nodeid for item in self._withheld.tests}
-        processes = 0 if judged.interrupted else chosen.confirm
-        judged.judge(timed_again(config, judged.unconfirmed, thresholds, passed, processes))
+        is_over = judged.timed is not None and judged.timed.interrupted
+        reporter, called = config.pluginmanager.get_plugin("terminalreporter"), config.invocation_params
+        again = timed_again(
+            called.args,
+            called.dir,
+            [name for name in judged.suspects if name in passed],
+            0 if is_over else chosen.confirm,
+            lambda text: writing.say(reporter, text),
+        )
+        judged.judge(again)
+        self._fail_unknown(*judged.unknown(failed))
+        self._lines.extend(judged.lines)
+        self._lines.extend(wording.result(judged.comparison).splitlines())
+        self._report(judged, strict=chosen.strict)
+
+    def _fail_unknown(self, gone: Sequence[str], new: Sequence[str]) -> None:
+        """Fail if what is new may be what vanished, or is in another record, so that it may be slower."""
+        less, more = (
+            f"{units.count(len(names), 'benchmark')} {what} ({units.listed(names, _NAMED)})"
+            for names, what in ((gone, "of the record not timed"), (new, "new"))
+        )
+        known = "" if gone or not new else records.known(self._config, new)
+        if new and (gone or known):
+            why = f"{less}, and {more}" if gone else f"{more}, although {known}"
+            self._failures.append(f"{why}; if meant, record again: {records.how_to_record(self._config)}")
+
+    def _lines_on_turns(self, judged: Judging) -> None:
+        """Add what came out in turns, and how to go on."""
+        timed, budget = judged.timed, options_of(self._config).budget_seconds
+        if timed is None or timed.result is None:
+            return
+        rows = [row for row in timed.result.rows if not row.judgement.same_code]
+        count = sum(not (row.counts and row.counts.decided) for row in rows)
+        text = f"{units.count(len(rows), 'benchmark')} timed in turns with {judged.base.title}"
+        took = units.seconds(timed.result.seconds or 0.0)
+        judged.lines.append(f"{text}: {len(rows) - count} decided, in {took}")
+        if timed.interrupted:
+            judged.lines.append(f"interrupted: {units.count(count, 'benchmark')} not decided in turns")
+        elif count:
+            compare = f"--benchmark-compare{f'={self._base.text}' if self._base else ''}"
+            seconds = max(2 * budget, math.ceil(timed.result.needed_seconds))
+            words = ["pytest", *arguments_without(self._config), compare, f"--gnn-budget={seconds:g}"]
+            judged.lines.append(f"to time {units.count(count, 'benchmark')} for longer: {shlex.join(words)}")
+        judged.lines.extend(timed.result.all_notes())
 
     def _rows(self) -> Sequence[Compared]:
         return self._judged.comparison.rows if self._judged else ()
 
     def _has_judged(self) -> bool:
         """Tell whether a benchmark was judged, or none had to be."""
-        found = {row.judgement.verdict for row in self._rows()}
-        return bool(found - {"incomparable", "ignored"}) or found == {"ignored"}
+        given = {row.judgement.verdict for row in self._rows()}
+        return bool(given - {"incomparable", "ignored"}) or given == {"ignored"}
 
     def _say_so(self, session: pytest.Session, missing: str, *, strict: bool) -> None:
         """Say that no benchmark was judged: a failure if that is for want of a record, or one has a test.
@@ -212,7 +268,8 @@ class Gate:
         ignored = {row.fullname for row in self._rows() if row.judgement.verdict == "ignored"}
         option, known = session.config.option, ""
         if not (missing or self._failures or session.testsfailed or option.gnn_dry_run):
-            known = records.known(self._config, records.selected(session) - ignored)
+            ran = {report.nodeid for report in records.reports(session)}
+            known = records.known(self._config, ran | {item.nodeid for item in session.items} - ignored)
         has_any = not session.items or any(map(declares, session.items))
         unasked = option.benchmark_save or option.benchmark_autosave or not has_any
         fails = strict or bool(known or (missing and not unasked))
@@ -226,34 +283,43 @@ class Gate:
         else:
             self._lines.append(text if self._failures else f"{text}; --gnn-strict makes this a failure")
 
-    def _check_work(self, *, strict: bool) -> None:
+    def _fail_by_themselves(self, *, strict: bool) -> None:
+        """Fail tests that do other work than they should, or are above a limit, whatever the base is."""
         settings = settings_of(self._config)
         for item, reports in self._withheld.tests.items():
             part = part_of({"extra_info": self._timed()[item.nodeid]})
             changed = installed().fault(self._config.rootpath, part, strict=strict)
             if changed and (rule := settings.rule("ignore", item.nodeid)):
                 self._lines.append(f"{item.nodeid}: ignored: {settings.reason(rule)}: {changed}")
-            elif changed:
-                _fail(reports, changed)
+                changed = None
+            for reason in filter(None, (changed, item.stash[EXCEEDED])):
+                _fail(reports, reason)
 
-    def _check_limits(self) -> None:
-        for item, reports in self._withheld.tests.items():
-            if line := item.stash[EXCEEDED]:
-                _fail(reports, line)
-
-    def _report(self, judged: JudgedSession, *, strict: bool) -> None:
-        rows = {row.fullname: row for row in judged.comparison.rows}
+    def _report(self, judged: Judging, *, strict: bool) -> None:
+        """Fail what is worse, or with `strict` not decided, and keep each verdict in the run file."""
         unsure = ("undecided", "incomparable") if strict else ()
-        for item, reports in self._withheld.tests.items():
-            row = rows.pop(item.nodeid)
-            self._timed()[item.nodeid]["gnnbench"]["comparison"] = judged.row_as_json(row)
-            if row.is_worse or row.judgement.verdict in unsure:
-                _fail(reports, judged.sentence(row), first=True)
-        self._failures.extend(
-            f"{name}: {judged.sentence(row)}"
-            for name, row in rows.items()
-            if row.is_worse or row.judgement.verdict in unsure
-        )
+        tests: Mapping[str, Sequence[pytest.TestReport]] = {
+            item.nodeid: reports for item, reports in self._withheld.tests.items()
+        }
+        for row in judged.comparison.rows:
+            fails = row.is_worse or row.judgement.verdict in unsure
+            if row.fullname in tests:
+                self._timed()[row.fullname]["gnnbench"]["comparison"] = judged.row_as_json(row)
+                if fails:
+                    _fail(tests[row.fullname], self._sentence(judged, row), first=True)
+            elif fails:
+                self._failures.append(f"{row.fullname}: {self._sentence(judged, row)}")
+
+    def _sentence(self, judged: Judging, row: Compared) -> str:
+        """Return the verdict on a benchmark, its reason, and how to repeat it, on one line."""
+        name = row.fullname
+        text = wording.sentence(row, in_turns=name in judged.in_turns)
+        if judged.against(name):
+            text += f" [{judged.base.title}]"
+        if repeat := judged.repeat([name]):
+            whole = () if options_of(self._config).shard else [one.fullname for one in self._rows()]
+            text += f"; repeat: {repeat.commands([name], whole).ab}"
+        return text
 
 
 def _fail(reports: Sequence[pytest.TestReport], reason: str, *, first: bool = False) -> None:

@@ -1,7 +1,7 @@
 """Decides which benchmarks of a session gnnbench times, and adds its part to the run file."""
 
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from ..store import left_out, suite
 from ..store.parts import FORMAT_VERSION
 from . import selection, writing
 from .saving import Saving
-from .session import OUT_OF_MEMORY, here, options_of, places, settings_of, stop
+from .session import OUT_OF_MEMORY, here, options_of, settings_of, stop
 
 if TYPE_CHECKING:
     from ..measure.sources import Sources
@@ -46,7 +46,6 @@ class Timing:
         """Whether gnnbench also times other suites' benchmarks by default."""
         self._shares = shares
         """Whether the benchmarks share the time of --gnn-time: the few of a confirming process do not."""
-        self._deselected: list[str] = []
         """Benchmarks that were deselected, by -k for example, or as part of another shard."""
         self._definitions: dict[str, str] = {}
         """Hash of the definition of each benchmark that is not gnnbench's own, by id."""
@@ -99,10 +98,6 @@ class Timing:
     def pytest_pycollect_makemodule(self, module_path: Path) -> None:
         """Remember which names contain the benchmarks: they are not part of the measured code."""
         self._suite |= left(module_path, self._config.rootpath)
-
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Remember the deselected benchmarks."""
-        self._deselected += [item.nodeid for item in items if declares(item)]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -214,16 +209,12 @@ class Timing:
         if not (self.kept.used or config.getoption("gnn_shard")):
             return
         shard, not_default = options_of(config).shard, selection.left_out(config)
-        left_out = any(
-            shard is None or shard.has(name) for name in self._deselected if name not in not_default
-        )
         output_json["gnnbench"] = {
             **self.part(),
             "incomplete": self.kept.incomplete,
             "settings": settings_of(config).as_json(),
             "benchmarks_seconds": self._seconds,
             "timing_seconds": self.kept.timing_seconds,
-            "covers": [] if left_out or getattr(config.option, "lf", False) else places(config),
             **({"not_default": sorted(not_default)} if not_default else {}),
             **({"shard": str(shard)} if shard else {}),
         }

@@ -23,7 +23,7 @@ COMMANDS = (
 )
 """Subcommands of gnnbench that may have a table of their own options in a project's settings."""
 ON_COMMAND_LINE = (
-    *("by", "details_url", "diff", "environment", "explain", "format", "fresh", "json", "markdown", "name"),
+    *("by", "details_url", "diff", "environment", "explain", "format", "fresh", "json", "markdown"),
     *("output", "pull_request", "page", "plant", "reason", "since", "skip", "slides", "until", "yes"),
 )
 """Options of the command that belong to one run, such as paths of results; settings have none of them."""

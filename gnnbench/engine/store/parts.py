@@ -104,9 +104,6 @@ class RunPart:
     settings: Mapping[str, Any] | None = None
     record: RecordPart | None = None
     shard: Annotated[str, Meta(pattern="^[1-9][0-9]*/[1-9][0-9]*$")] | None = None
-    covers: tuple[str, ...] = ()
-    """Folders and files, relative to rootdir, whose benchmarks were all run, apart from other shards and from
-    `not_default`."""
     not_default: tuple[str, ...] = ()
     """Benchmarks that were left out because the user did not ask for more than the default ones."""
     benchmarks_seconds: float | None = None

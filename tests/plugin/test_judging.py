@@ -1,11 +1,13 @@
-"""What a session makes of verdicts in turns, which come from results that were not timed."""
+"""What is made of verdicts in turns, which come from results that were not timed."""
 
-import re
+import math
 from dataclasses import replace
 from functools import partial
 
 import pytest
 
+from gnnbench.engine.drive.gate import Base, Judging, Timed, changed_by, of_record, vanished
+from gnnbench.engine.drive.repeat import Repeat
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.ground.settings import Rule, Settings
@@ -13,10 +15,10 @@ from gnnbench.engine.judge.choosing import NOT_REACHED
 from gnnbench.engine.judge.comparison import Compared, Comparison
 from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.engine.measure.sources import Sources, Tree
-from gnnbench.engine.plugin.judged_session import JudgedSession
+from gnnbench.engine.plugin import records
+from gnnbench.engine.plugin.limits import GATE
 from gnnbench.engine.plugin.session import here
 from gnnbench.engine.plugin.timing import Timing
-from gnnbench.engine.plugin.turns import TimedGroup
 from gnnbench.engine.process.variants import variant
 from gnnbench.engine.process.variants.prepare import Prepared
 from gnnbench.engine.store import accepted
@@ -56,23 +58,30 @@ class Session:
     def __init__(self, known, versions, *arguments):
         words = ("--benchmark-compare=.", "--gnn-device=cpu", "--gnn-confirm=0", *arguments)
         self.config = known.parseconfigure(*words)
-        self._root, self._versions = known.path, versions
-        self.gone = set()
-        """What the command line selects of what this session lacks."""
-        thresholds = Thresholds(0.03, accepted=accepted.find(self._root))
+        self.gate = self.config.pluginmanager.get_plugin(GATE)
+        self._root = known.path
+        self._turns = "--gnn-turns=never" not in arguments
+        self.thresholds = Thresholds(0.03, accepted=accepted.find(self._root))
         timed = {name: one["extra_info"] for name, one in entries(versions).items()}
-        self.judged = JudgedSession(self.config, thresholds, timed)
+        self.head = records.live(self.config, timed)
 
-    def record(self, versions, then, threads="2", **environment):
+    def compare(self, base, missing=()):
+        """Take a base, and return what judges."""
+        self.judged = Judging(self.head, base, self.thresholds, turns=self._turns, missing=missing)
+        return self.judged
+
+    def variant(self, text="git:main"):
+        return self.compare(Base(text, text, variant.parse(text)))
+
+    def record(self, versions, then, threads="2", gone=(), **environment):
         """Save a record of these versions of benchmarks, and take what is saved as the base."""
         content = run_files.content(
             *entries(versions, threads).values(), **{**here(self.config), **environment}
         )
         content["machine_info"], content["gnnbench"]["sources"] = run_files.MACHINE, codec.encode(then)
-        content["gnnbench"]["covers"] = []
         recorded.save(self._root, content, 2)
-        vanished = {f"test_a.py::{name}": name in self.gone for name in versions.keys() - self._versions}
-        self.judged.add_records(RecordStore(self._root / FOLDER).records()[::-1], lambda _runs: vanished)
+        newest = RecordStore(self._root / FOLDER).newest(here(self.config))
+        return self.compare(of_record(newest), {f"test_a.py::{name}" for name in gone})
 
     def judge(self, decided, **changes):
         """Judge by what came out in turns: judgements or decisions by name; None: they could not run."""
@@ -88,56 +97,42 @@ class Session:
 
         failure = "" if decided else "it does not build"
         found = result if decided else None
-        self.judged.take([TimedGroup(one, found, base, failure) for one in self.judged.groups])
-        self.judged.judge([])
+        if self.judged.names:
+            self.judged.take(Timed(found, base, failure))
+            self.gate._lines_on_turns(self.judged)
+        self.judged.judge()
         return {row.fullname.partition("::")[2]: row for row in self.judged.comparison.rows}
 
 
-@pytest.mark.parametrize("left", [1, 6])
-def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(start, left):
-    names = ["slow", "kept", *(f"late{number}" for number in range(left))]
-    session = start(dict.fromkeys(names, 1), "test_a.py")
-    session.judged.add_variant(variant.parse("git:main"))
-    assert {row.judgement for row in session.judged.comparison.rows} == {LEFT}
-    late = dict.fromkeys(names[2:], LEFT)
-    rows = session.judge({"slow": saved.SLOWER, "kept": SAME_CODE, **late}, needed_seconds=700.5)
-    assert {name: row.judgement.verdict for name, row in rows.items()} == {
-        "slow": "slower",
-        "kept": "same",
-        **dict.fromkeys(late, "undecided"),
-    }
+def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(start):
+    session = start(dict.fromkeys(("slow", "kept", "late"), 1), "test_a.py")
+    ours = session.variant()
+    assert {row.judgement for row in ours.comparison.rows} == {LEFT}
+    repeat = Repeat("git:main", ".", places=("test_a.py",))
+    decided = {"slow": saved.SLOWER, "kept": SAME_CODE, "late": LEFT}
+    rows = session.judge(decided, needed_seconds=700.5, repeat=repeat)
+    verdicts = {name: row.judgement.verdict for name, row in rows.items()}
+    assert verdicts == {"slow": "slower", "kept": "same", "late": "undecided"}
     assert rows["slow"].seconds == pytest.approx(1e-3, rel=0.1), "the session's time, as turns have none"
-    ours = session.judged
     assert ours.differences == ["since git:main: this project aaaaaaa → ccccccc and 1 changed file"]
-    count = "1 benchmark" if left == 1 else f"{left} benchmarks"
     timed, again, power = ours.lines
     assert power.startswith("this run could see a slowdown of ")
-    assert timed == f"{left + 1} benchmarks timed in turns with git:main: 1 decided, in 20.0 s"
-    assert again.startswith(f"to time {count} for longer: pytest --gnn-device=cpu ")
-    assert again.endswith(" --benchmark-compare=git:main --gnn-budget=701")
-    assert re.findall(r"test_a\S+", again) == (["test_a.py::late0"] if left == 1 else ["test_a.py"])
+    assert timed == "2 benchmarks timed in turns with git:main: 1 decided, in 20.0 s"
+    assert again.startswith("to time 1 benchmark for longer: pytest --gnn-device=cpu test_a.py ")
+    assert again.endswith(" --benchmark-compare=. --gnn-budget=701")
     assert ours.row_as_json(rows["slow"])["against"] == "git:main"
     assert ours.row_as_json(rows["slow"])["base"] == {"commits": (OLD,), "dirty": False}
     assert [one["against"] for one in ours.as_json()["turns"]] == ["git:main"]
-
-
-@pytest.mark.parametrize(("given", "place"), [(["./test_a.py"], "./test_a.py"), ([], ".")])
-def test_what_selects_a_slower_benchmark_alone_is_in_its_command_else_its_id_is(start, given, place):
-    for versions, expected in (({"slow": 1}, place), ({"slow": 1, "kept": 1}, "test_a.py::slow")):
-        session = start(versions, *given)
-        session.judged.add_variant(variant.parse("git:main"))
-        rows = session.judge({name: saved.SLOWER if name == "slow" else SAME_CODE for name in versions})
-        command = session.judged.sentence(rows["slow"]).partition("; repeat: ")[2]
-        command = re.sub(r" --basetemp=\S+", "", command)  # pytester's
-        assert command == f"gnnbench ab git:main . -- --gnn-device=cpu {expected}"
+    command = session.gate._sentence(ours, rows["slow"]).partition(" [git:main]; repeat: ")[2]
+    assert command == "gnnbench ab git:main . -- test_a.py::slow"
 
 
 def test_a_variant_needs_turns_and_a_benchmark(start):
     with pytest.raises(UsageError, match=r"^git:main can be compared in turns only: leave out --gnn-turns"):
-        start({}, "--gnn-turns=never").judged.add_variant(variant.parse("git:main"))
+        start({}, "--gnn-turns=never").variant()
     empty, other = (start(versions) for versions in ({}, {"one": 1}))
     for session in (empty, other):
-        session.judged.add_variant(variant.parse("git:main"))
+        session.variant()
     assert empty.judge(None) == {}
     with pytest.raises(UsageError, match=r"^it does not build$"):
         other.judge(None)
@@ -154,9 +149,9 @@ def test_turns_do_not_judge_what_they_could_not_build_or_run_as_it_was_recorded(
     rows = session.judge(found)
     across = "compared with the times of record 0001 only: "
     assert [line for line in session.judged.lines if across in line] == [
-        f"test_a.py::same {across}the code that differs could not be built again",
+        f"1 benchmark {across}the code that differs could not be built again",
         f"2 benchmarks {across}base: it raised ValueError",
-        f"test_a.py::ended {across}base: its process ended",
+        f"1 benchmark {across}base: its process ended",
     ]
     assert rows["slow"].judgement == saved.SLOWER
     assert rows["kept"].judgement.same_code
@@ -183,7 +178,7 @@ def test_code_without_git_is_not_built_again_so_that_benchmarks_must_run_the_sam
     monkeypatch.setattr(Timing, "sources", lambda _self: sources("c" * 40, suite))
     session = start({"kept": 2, "changed": 2})
     session.record({"kept": 2, "changed": 1}, sources(OLD, suite), threads="1")
-    described, alone, *timed = session.judged.plan()
+    described, alone, *timed = session.judged.plan(300)
     assert described.startswith("2 benchmarks compared with record 0001 of ")
     only = "1 benchmark compared with the times of record 0001 only: they run other code of suite, which is"
     assert alone == f"{only} not in git"
@@ -193,62 +188,60 @@ def test_code_without_git_is_not_built_again_so_that_benchmarks_must_run_the_sam
     ]
 
 
-def test_the_same_code_needs_no_turns_and_each_benchmark_has_the_newest_record_that_has_it(start):
-    session = start({"one": 1, "two": 1}, "--gnn-turns=never")
+def test_what_the_newest_record_lacks_is_timed_in_turns_with_its_code_or_unknown(start):
+    session = start({"one": 1, "two": 1, "new": 1})
     session.record({"one": 1, "two": 2}, sources(OLD))
     session.record({"one": 1}, sources(OLD))
-    newer, older, across, same = session.judged.plan()
-    assert newer.startswith("1 benchmark compared with record 0002 of ")
-    assert older.startswith("1 benchmark compared with record 0001 of ")
-    assert across == "1 benchmark compared with the times of record 0001 only: --gnn-turns never"
+    described, *_, same, _ = session.judged.plan(300)
+    assert described.startswith("1 benchmark compared with record 0002 of ")
+    assert {*session.judged.names} == {"test_a.py::two", "test_a.py::new"}
     assert same == "dry run: 1 benchmark with the same code"
+    rows = session.judge({"two": saved.SLOWER, "new": FAILED})
+    assert (rows["two"].judgement, rows["new"].judgement.reason) == (saved.SLOWER, "new: not in the baseline")
+    against = [session.judged.row_as_json(rows[name])["against"] for name in ("two", "new")]
+    assert against == ["0002", None]
+    assert session.judged.unknown(()) == ([], ["test_a.py::new"])
+    session.gate._fail_unknown([], ["test_a.py::new"])
+    assert session.gate._failures == []
+    session.gate._fail_unknown([], ["test_a.py::two"])
+    (line,) = session.gate._failures
+    assert line.startswith("1 benchmark new (test_a.py::two), although record 0001 of ")
+    assert " has 1 of these tests; if meant, record again: gnnbench baseline record -- " in line
 
 
-@pytest.mark.parametrize(
-    ("then", "gone", "failed", "said"),
-    [
-        (
-            {"old": 2},
-            {"old"},
-            (),
-            "1 benchmark of the record not timed (test_a.py::old), and 1 benchmark new",
-        ),
-        ({"old": 2, "older": 2}, {"old", "older"}, {"old"}, "1 benchmark of the record not timed (test_a.py"),
-        ({"old": 2}, {"old"}, {"old"}, ""),
-        ({"old": 2}, set(), (), ""),
-        ({}, set(), (), ""),
-        ({"old": 2, "ignored": 2}, {"ignored"}, (), ""),
-    ],
-    ids=["gone", "two", "failed", "not selected", "new", "ignored"],
-)
-def test_what_vanished_while_others_appeared_is_said_with_what_renews_the_record(
-    start, then, gone, failed, said
-):
+def test_what_vanished_and_what_is_new_are_named_but_for_what_is_excused(start):
     session = start({"kept": 1, "new": 1}, "--gnn-turns=never")
     rules = (Rule(1, "*::ignored", ignore="gone"),)
-    session.judged._thresholds = replace(session.judged._thresholds, rules=Settings(rules=rules))
-    session.gone = gone
-    session.record({"kept": 1, **then}, sources(OLD))
-    text = session.judged.unknown({f"test_a.py::{name}" for name in failed})
-    assert text.startswith(said)
-    if said:
-        assert (
-            " new (test_a.py::new), alike neither in code nor in definition and parameters; if meant" in text
-        )
-        assert "record again: gnnbench baseline record -- " in text
-    else:
-        assert not text
-    rows = {row.fullname.partition("::")[2]: row.judgement.reason for row in session.judged.comparison.rows}
+    session.thresholds = replace(session.thresholds, rules=Settings(rules=rules))
+    gone = ("old", "failed", "ignored")
+    judged = session.record({"kept": 1, "elsewhere": 1, **dict.fromkeys(gone, 1)}, sources(OLD), gone=gone)
+    assert judged.unknown({"test_a.py::failed"}) == (["test_a.py::old"], ["test_a.py::new"])
+    rows = {row.fullname.partition("::")[2]: row.judgement.reason for row in judged.comparison.rows}
     assert rows.keys() == {"kept", "new", *gone}
     assert all("missing: in the baseline" in rows[name] for name in gone)
 
 
-def test_one_that_is_deleted_is_only_said(start):
-    session = start({"kept": 1}, "--gnn-turns=never")
-    session.gone = {"old"}
-    session.record({"kept": 1, "old": 1}, sources(OLD))
-    assert session.judged.unknown(()) == ""
-    assert {row.fullname for row in session.judged.comparison.rows} == {"test_a.py::kept", "test_a.py::old"}
+def test_what_vanished_is_what_was_asked_for_or_does_not_exist_whatever_is_selected(tmp_path):
+    for file in ("test_a.py", "test_b.py"):
+        (tmp_path / file).touch()
+    collected = {
+        "test_a.py": {"test_a.py::there", "test_a.py::C", "test_a.py::D"},
+        "test_a.py::C": {"test_a.py::C::t[a::b]"},
+    }
+    expected = {
+        "test_a.py::there": False,
+        "test_a.py::gone": True,
+        "test_a.py::gone[a::b]": True,
+        "test_a.py::C::t[a::b]": False,
+        "test_a.py::C::t[c]": True,
+        "test_a.py::D::not_looked_into": False,
+        "test_a.py::E::t": True,
+        "test_b.py::not_looked_into": False,
+        "test_b.py::asked": True,
+        "moved.py::t": True,
+    }
+    names = vanished(expected, collected, {"test_b.py::asked"}, tmp_path)
+    assert names == [name for name, is_gone in expected.items() if is_gone]
 
 
 def test_the_times_of_a_record_with_other_settings_are_not_compared(start):
@@ -258,3 +251,11 @@ def test_the_times_of_a_record_with_other_settings_are_not_compared(start):
     assert across == "1 benchmark not compared: --gnn-turns never"
     assert other.startswith("the times of the record are not compared: other settings, ")
     assert session.judge(None)["one"].judgement.verdict == "incomparable"
+
+
+@pytest.mark.parametrize(
+    ("factors", "expected"),
+    [((1.3, 1.2, 5.0), 1.3), ((0.5, 0.7), math.sqrt(0.35)), ((1.09, 0.93), None), ((), None)],
+)
+def test_since_a_record_the_machine_changed_by_the_factor_of_the_middle_benchmark(factors, expected):
+    assert changed_by(map(math.log, factors)) == (expected and pytest.approx(expected))
