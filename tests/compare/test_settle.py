@@ -63,7 +63,7 @@ class Repository:
             Revision(tuple(self.git("rev-parse", one) for one in side.split())) for side in (old, new)
         )
         rows = [Compared(name, found, 1.0, memory=memory, notes=("code",)) for name in ("test_a", "test_b")]
-        settled, lines = settle(Comparison(rows), Thresholds(0.03, accepted=entries), lambda _: sides)
+        settled, lines = settle(Comparison(rows), Thresholds(0.03, accepted=entries), sides)
         assert settled.rows[1] == rows[1], "an entry is about its benchmark"
         return settled.rows[0], lines
 
@@ -200,7 +200,7 @@ SAME = Judgement("same", "the interval lies within 3%", 1.0, 0.98, 1.02, 0.99, 1
 def ruled(*rows, today=TODAY, text=RULES):
     rules = replace(parse(Path("gnnbench.toml"), tomllib.loads(text)), today=today)
     thresholds = Thresholds(0.03, rules=rules)
-    return settle(Comparison(list(rows)), thresholds, lambda _: None)[0]
+    return settle(Comparison(list(rows)), thresholds, (Revision(), Revision()))[0]
 
 
 def row(found, name="test_a", memory=None):

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from gnnbench.engine.drive.gate import Base, Judging, Timed, changed_by, of_record, vanished
+from gnnbench.engine.drive.gate import Base, Judging, changed_by, of_record, vanished
 from gnnbench.engine.drive.repeat import Repeat
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
@@ -95,11 +95,11 @@ class Session:
         commit = result.base.commits[0]
         base = Prepared(result.base.text, (self._root,), {}, commit, dirty=False, versions={})
 
-        failure = "" if decided else "it does not build"
-        found = result if decided else None
-        if self.judged.names:
-            self.judged.take(Timed(found, base, failure))
+        if self.judged.names and decided:
+            self.judged.take(result, base)
             self.gate._lines_on_turns(self.judged)
+        elif self.judged.names:
+            self.judged.take_failure("it does not build")
         self.judged.judge()
         return {row.fullname.partition("::")[2]: row for row in self.judged.comparison.rows}
 

@@ -49,8 +49,6 @@ def test_what_is_unfit_says_why(tmp_path):
     assert reason(good, suite(2, threads=1)) == "the environment changed during the recording: threads"
     assert "another commit" in reason(good, suite(2, commit="b" * 40))
     assert reason(good, suite(2, benchmarks=5)) == "test_a.py::b5 is missing in some processes"
-    coded = [content(entry("b", code_hash=digit * 16)) for digit in "ab"]
-    assert reason(*coded) == "the code of test_a.py::b changed during the recording"
 
 
 def unwatched(file):

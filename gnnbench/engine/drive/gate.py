@@ -6,7 +6,6 @@ record's times are compared with those of the session, and with those of new pro
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -60,18 +59,6 @@ def of_record(record: Record) -> Base:
     return Base(f"record {record.id}", record.id, None, record.read(), record.environment)
 
 
-@dataclass(frozen=True)
-class Timed:
-    """What came out in turns."""
-
-    result: Result | None
-    """None: the base cannot be built or run."""
-    base: Prepared | None = None
-    failure: str = ""
-    """Why not, in one line."""
-    interrupted: bool = False
-
-
 @dataclass
 class Judging:
     """The verdicts on a session's benchmarks; `head` is the session, as if it was read from a run file."""
@@ -91,9 +78,10 @@ class Judging:
     """What differs between the base and the session, a line."""
     lines: list[str] = field(default_factory=list)
     """What the verdicts are based on."""
-    timed: Timed | None = None
+    result: Result | None = None
+    """What came out in turns. None if nothing was timed so, or the base cannot be built or run."""
     in_turns: dict[str, Compared] = field(default_factory=dict)
-    """What came out in turns, by id."""
+    """The verdicts of it that count, by id."""
     comparison: Comparison = field(default_factory=lambda: Comparison([]))
 
     def __post_init__(self) -> None:
@@ -136,16 +124,15 @@ class Judging:
         return bool(self.base.runs) and not runs.differing_fields(self.base.runs, [self.head])
 
     @property
-    def unconfirmed(self) -> list[Compared]:
-        """The verdicts on times of other sessions, which new processes must confirm."""
-        rows = self.comparison.rows if self.is_comparable and self.confirm else ()
-        return [row for row in rows if row.fullname not in self.in_turns]
-
-    @property
     def suspects(self) -> list[str]:
-        """Those of them that look slower."""
-        rows = self.unconfirmed
-        return [row.fullname for row in rows if row.judgement.looks_slower(self.thresholds.of(row.fullname))]
+        """Those that look slower than in another session, which new processes must confirm."""
+        rows = self.comparison.rows if self.is_comparable and self.confirm else ()
+        return [
+            row.fullname
+            for row in rows
+            if row.fullname not in self.in_turns
+            and row.judgement.looks_slower(self.thresholds.of(row.fullname))
+        ]
 
     def unknown(self, excused: Collection[str]) -> tuple[list[str], list[str]]:
         """Return what vanished, but for what is excused, and what is new and has no verdict."""
@@ -176,31 +163,28 @@ class Judging:
         thresholds = replace(self.thresholds, family_level=level)
         setting = replace(setting, only=self.names, thresholds=thresholds)
         try:
-            with ExitStack() as stack:
-                stack.enter_context(signals.as_ctrl_c())
-                sides = both(self.base.variant, variant.parse(variant.WORKING_TREE), root, watcher)
-                base, head = stack.enter_context(sides)
-                result = coordinator.run(base, head, setting, watcher)
-            self.take(Timed(result, base, interrupted=result.interrupted))
-        except KeyboardInterrupt:
-            self.take(Timed(None, failure="interrupted", interrupted=True))
+            with (
+                signals.as_ctrl_c(),
+                both(self.base.variant, variant.parse(variant.WORKING_TREE), root, watcher) as (base, head),
+            ):
+                self.take(coordinator.run(base, head, setting, watcher), base)
         except UsageError as error:
-            self.take(Timed(None, failure=str(error)))
+            self.take_failure(str(error))
         except OSError as error:
-            self.take(Timed(None, failure=f"{error.filename or 'a file'}: {error.strerror or error}"))
+            self.take_failure(f"{error.filename or 'a file'}: {error.strerror or error}")
 
-    def take(self, timed: Timed) -> None:
-        """Take what came out in turns, except verdicts on other code than the record's."""
-        self.timed, result = timed, timed.result
-        if result is None:
-            if not self.base.runs:
-                raise UsageError(timed.failure)
-            self._across(self.names, timed.failure)
-            return
+    def take_failure(self, reason: str) -> None:
+        """Take it that the base cannot be built or run, so that a record's times decide."""
         if not self.base.runs:
-            assert timed.base
+            raise UsageError(reason)
+        self._across(self.names, reason)
+
+    def take(self, result: Result, base: Prepared) -> None:
+        """Take what came out in turns, except verdicts on other code than the record's."""
+        self.result = result
+        if not self.base.runs:
             assert self.head.sources
-            self._differ(rebuild.sources_of(timed.base, self.head.sources))
+            self._differ(rebuild.sources_of(base, self.head.sources))
         before = {row.fullname: row for row in self.comparison.rows}
         refused: dict[str, list[str]] = {}
         for row in result.rows:
@@ -220,25 +204,16 @@ class Judging:
             self._across(names, reason)
 
     def judge(self, again: Sequence[RunFile] = ()) -> None:
-        """Give each benchmark its verdict.
-
-        Args:
-            again: of new processes that timed again what is unconfirmed; without them, nothing is slower.
-        """
-        rows = {row.fullname: row for row in self.comparison.rows}
-        judged = {row.fullname: row for row in self.unconfirmed}
-        if again:
-            compared = self._compare([self.head, *again])
-            judged.update((row.fullname, row) for row in compared.rows if row.fullname in judged)
-        for name, row in judged.items():
-            rows[name] = replace(row, judgement=confirmed(row.judgement, self.confirm))
-        self.comparison = Comparison([self.in_turns.get(name) or row for name, row in rows.items()])
+        """Give each benchmark its verdict; `again` has new processes of the `suspects`, which confirm."""
+        rows = (self._compare([self.head, *again]) if again else self.comparison).rows
+        if self.is_comparable and self.confirm:
+            rows = [replace(row, judgement=confirmed(row.judgement, self.confirm)) for row in rows]
+        self.comparison = Comparison([self.in_turns.get(row.fullname) or row for row in rows])
         if self.is_comparable and (factor := self._since_record()):
             takes = f"this machine takes {units.ratio(factor, 'less')} the time of {self.base.title}"
             self.lines.append(f"{takes} for the same code; verdicts in turns do not depend on that")
-        head = Revision.of_runs([self.head])
-        sides = {name: (self._revision(name), head) for name in rows}
-        self.comparison, lines = settle(self.comparison, self.thresholds, sides.__getitem__)
+        sides = self._revision, Revision.of_runs([self.head])
+        self.comparison, lines = settle(self.comparison, self.thresholds, sides)
         self.lines.extend(lines)
 
     def against(self, name: str) -> str | None:
@@ -249,8 +224,8 @@ class Judging:
 
     def repeat(self, names: Collection[str]) -> Repeat | None:
         """Return what commands need that time benchmarks again. None if they were not timed in turns."""
-        result = self.timed.result if self.timed and all(name in self.in_turns for name in names) else None
-        return result.repeat if result else None
+        is_timed = all(name in self.in_turns for name in names)
+        return self.result.repeat if self.result and is_timed else None
 
     def row_as_json(self, row: Compared) -> dict[str, Any]:
         """Return the `comparison` of a benchmark in the run file, see docs/formats.md."""
@@ -258,17 +233,16 @@ class Judging:
             **row.as_json(),
             "against": self.against(row.fullname),
             "in_turns": row.fullname in self.in_turns,
-            "base": codec.encode(self._revision(row.fullname)),
+            "base": codec.encode(self._revision),
         }
 
     def as_json(self) -> dict[str, Any]:
         """Return the `compared` of the run file, see docs/formats.md."""
-        result = self.timed.result if self.timed else None
-        turns = result and {
+        turns = self.result and {
             "against": self.base.against,
-            "base": codec.encode(result.base),
-            "seconds": result.seconds,
-            "repeat": codec.encode(result.repeat),
+            "base": codec.encode(self.result.base),
+            "seconds": self.result.seconds,
+            "repeat": codec.encode(self.result.repeat),
         }
         levels = {name: getattr(self.thresholds, name) for name in ("effect", "family_level", "own_level")}
         return {**levels, "turns": [turns] if turns else []}
@@ -332,11 +306,12 @@ class Judging:
         parts = [one.of_packages(packages) for one in prints if one]
         return len(parts) == len(both) and all(one == parts[0] for one in parts)
 
-    def _revision(self, name: str) -> Revision:
-        """Return the commits of a benchmark's base; none if the record does not have it."""
+    @property
+    def _revision(self) -> Revision:
+        """The commits of the base."""
         if self.base.runs:
-            return Revision.of_runs(self.base.runs) if self.against(name) else Revision()
-        return self.timed.result.base.revision if self.timed and self.timed.result else Revision()
+            return Revision.of_runs(self.base.runs)
+        return self.result.base.revision if self.result else Revision()
 
     def _since_record(self) -> float | None:
         """Return by which factor the machine's times changed since the record. None: hardly, or unknown."""

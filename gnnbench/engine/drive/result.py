@@ -114,7 +114,7 @@ class Result:
     def settled(self) -> Self:
         """Return the result with what is accepted and ignored, and notes on that."""
         sides = self.base.revision, self.head.revision
-        found, lines = settle(self.comparison, self.thresholds, lambda _: sides)
+        found, lines = settle(self.comparison, self.thresholds, sides)
         return replace(self, comparison=found, notes=(*self.notes, *lines))
 
     def all_notes(self) -> tuple[str, ...]:

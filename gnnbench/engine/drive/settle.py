@@ -1,7 +1,7 @@
 """The one place where verdicts are excused: by accepted slowdowns, and by rules that ignore a benchmark."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -65,9 +65,7 @@ _LINES: dict[_State, str] = {
 }
 
 
-def settle(
-    found: Comparison, thresholds: Thresholds, sides: Callable[[str], Sides]
-) -> tuple[Comparison, list[str]]:
+def settle(found: Comparison, thresholds: Thresholds, sides: Sides) -> tuple[Comparison, list[str]]:
     """Return the verdicts with what is accepted and ignored, and lines on entries that matter otherwise.
 
     What is *slower* within the accepted slowdowns in force becomes *accepted*. What a rule of the settings
@@ -76,21 +74,25 @@ def settle(
     rows: list[Compared] = []
     lines: list[str] = []
     noticed: dict[_State, list[Entry]] = defaultdict(list)
+    accepted = thresholds.accepted
     for raw in found.rows:
         own = thresholds.of(raw.fullname)
-        ours = [one for one in thresholds.accepted.entries if one.benchmark == raw.fullname]
-        states = {one: _state(one, thresholds.accepted, *sides(raw.fullname)) for one in ours}
-        entries = [one for one in ours if states[one] == "in force"]
+        states = {
+            entry: _state(entry, accepted, *sides)
+            for entry in accepted.entries
+            if entry.benchmark == raw.fullname
+        }
+        entries = [entry for entry, state in states.items() if state == "in force"]
         row = _refusing(_ignoring(_accepting(raw, entries, own), thresholds.rules))
         rows.append(row)
         lines.extend(_recovered(row, entries, own))
-        for one, state in states.items():
+        for entry, state in states.items():
             if state != "elsewhere" or row.is_worse:
-                noticed[state].append(one)
+                noticed[state].append(entry)
     for state, text in _LINES.items():
-        if ours := noticed[state]:
-            days = ", ".join(sorted({f"{one.until}" for one in ours}))
-            named = units.listed([one.place for one in ours], _NAMED)
+        if entries := noticed[state]:
+            days = ", ".join(sorted({f"{entry.until}" for entry in entries}))
+            named = units.listed([entry.place for entry in entries], _NAMED)
             lines.append(text.format(days=days, entries=f"{named} of {_FILE}"))
     return replace(found, rows=rows), lines
 

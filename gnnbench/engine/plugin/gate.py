@@ -5,7 +5,8 @@ The reports of timed benchmarks are withheld until all are timed and judged, see
 
 import math
 import shlex
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import pytest
@@ -35,9 +36,9 @@ _NAMED = 3
 class Gate:
     """Compares the session with its base and reports the verdicts."""
 
-    def __init__(self, config: pytest.Config, base: Variant | None) -> None:
+    def __init__(self, config: pytest.Config, variant: Variant | None) -> None:
         """Take a variant; None for the newest record."""
-        self._config, self._base = config, base
+        self._config, self._variant = config, variant
         self._withheld = Withheld(
             may_be_judged=lambda item: timing_of(config).instrument(item) is not None,
             is_judged=lambda item, reports: (
@@ -69,7 +70,7 @@ class Gate:
         missing = mistake = ""
         try:
             accepted.find(self._config.rootpath)
-            missing = self._find()[1]
+            _, missing = self._base
         except UsageError as error:
             mistake = str(error)
         except OSError:
@@ -91,7 +92,7 @@ class Gate:
             raise
         finally:
             self._withheld.release(before=self._name_file)
-        if self._judged and self._judged.timed and self._judged.timed.interrupted:
+        if self._is_interrupted():
             raise KeyboardInterrupt
         return result
 
@@ -147,21 +148,22 @@ class Gate:
                 timed.setdefault(bench.fullname, bench.extra_info)  # as run files are read
         return timed
 
-    def _find(self) -> tuple[Callable[[], Base] | None, str]:
-        """Return what reads the base, or else why there is none."""
-        if base := self._base:
-            return lambda: Base(base.text, base.text, base), ""
+    @cached_property
+    def _base(self) -> tuple[Base | None, str]:
+        """What the session is compared with, or else why that is nothing."""
+        if variant := self._variant:
+            return Base(variant.text, variant.text, variant), ""
         record, missing = records.find(self._config)
-        return (lambda: of_record(record)) if record else None, missing
+        return (of_record(record) if record else None), missing
 
     def _compare(self, session: pytest.Session) -> None:
         chosen, missing = options_of(self._config), ""
         try:
             if not chosen.dry_run:
                 self._fail_by_themselves(strict=chosen.strict)
-            read, missing = self._find()
-            if read:
-                self._judged = self._judging(read(), {item.nodeid for item in session.items})
+            base, missing = self._base
+            if base:
+                self._judged = self._judging(base, {item.nodeid for item in session.items})
                 self._judge(self._judged, {row.nodeid for row in records.reports(session) if row.failed})
         except (UsageError, OSError) as error:
             self._failures.append(str(error))
@@ -205,13 +207,12 @@ class Gate:
             turns.run(config, judged)
             self._lines_on_turns(judged)
         passed = {item.nodeid for item in self._withheld.tests}
-        is_over = judged.timed is not None and judged.timed.interrupted
         reporter, called = config.pluginmanager.get_plugin("terminalreporter"), config.invocation_params
         again = timed_again(
             called.args,
             called.dir,
             [name for name in judged.suspects if name in passed],
-            0 if is_over else chosen.confirm,
+            0 if self._is_interrupted() else chosen.confirm,
             lambda text: writing.say(reporter, text),
         )
         judged.judge(again)
@@ -233,22 +234,25 @@ class Gate:
 
     def _lines_on_turns(self, judged: Judging) -> None:
         """Add what came out in turns, and how to go on."""
-        timed, budget = judged.timed, options_of(self._config).budget_seconds
-        if timed is None or timed.result is None:
+        result, budget = judged.result, options_of(self._config).budget_seconds
+        if result is None:
             return
-        rows = [row for row in timed.result.rows if not row.judgement.same_code]
+        rows = [row for row in result.rows if not row.judgement.same_code]
         count = sum(not (row.counts and row.counts.decided) for row in rows)
         text = f"{units.count(len(rows), 'benchmark')} timed in turns with {judged.base.title}"
-        took = units.seconds(timed.result.seconds or 0.0)
+        took = units.seconds(result.seconds or 0.0)
         judged.lines.append(f"{text}: {len(rows) - count} decided, in {took}")
-        if timed.interrupted:
+        if result.interrupted:
             judged.lines.append(f"interrupted: {units.count(count, 'benchmark')} not decided in turns")
         elif count:
-            compare = f"--benchmark-compare{f'={self._base.text}' if self._base else ''}"
-            seconds = max(2 * budget, math.ceil(timed.result.needed_seconds))
+            compare = f"--benchmark-compare{f'={self._variant.text}' if self._variant else ''}"
+            seconds = max(2 * budget, math.ceil(result.needed_seconds))
             words = ["pytest", *arguments_without(self._config), compare, f"--gnn-budget={seconds:g}"]
             judged.lines.append(f"to time {units.count(count, 'benchmark')} for longer: {shlex.join(words)}")
-        judged.lines.extend(timed.result.all_notes())
+        judged.lines.extend(result.all_notes())
+
+    def _is_interrupted(self) -> bool:
+        return bool(self._judged and self._judged.result and self._judged.result.interrupted)
 
     def _rows(self) -> Sequence[Compared]:
         return self._judged.comparison.rows if self._judged else ()

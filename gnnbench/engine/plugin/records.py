@@ -1,6 +1,5 @@
 """The record that a session is compared with, and what to type if none judged a benchmark."""
 
-import json
 import os
 import shlex
 from argparse import Namespace
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_benchmark.utils import safe_dumps
 
 from ..drive import runs
 from ..ground import environment
@@ -47,17 +45,8 @@ def how_to_record(config: pytest.Config) -> str:
 def live(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> RunFile:
     """Return this session, with the `extra_info` of each benchmark, as if it was read from its run file."""
     machine = config._benchmarksession.get_machine_info()  # type: ignore[attr-defined]  # noqa: SLF001
-    items = getattr(config.pluginmanager.get_plugin("session"), "items", ())
-    cells = {item.nodeid: item.callspec for item in items if hasattr(item, "callspec")}
     entries = [
-        {
-            "fullname": name,
-            "params": json.loads(safe_dumps(cells[name].params)) if name in cells else None,
-            "param": cells[name].id if name in cells else None,
-            "extra_info": extra_info,
-            "stats": {},
-        }
-        for name, extra_info in benchmarks.items()
+        {"fullname": name, "extra_info": extra_info, "stats": {}} for name, extra_info in benchmarks.items()
     ]
     content = {"benchmarks": entries, "machine_info": machine, "gnnbench": timing_of(config).part()}
     return run_file.parse(Path("this run"), content)
