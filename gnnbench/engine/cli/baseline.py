@@ -3,7 +3,6 @@
 import argparse
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import asdict
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -13,6 +12,9 @@ from ..ground.errors import UsageError
 from . import baseline_record, streams
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..store.baseline import Record, RecordStore
     from ..store.run_file import RunFile
 
 PROCESSES = 2
@@ -49,17 +51,15 @@ def _show(options: argparse.Namespace) -> int:
     from ..store import baseline
 
     store = baseline.RecordStore(rootdir(settled(options.rest)) / baseline.FOLDER)
-    records = store.records()
-    if not records:
+    if not (records := store.records()):
         raise UsageError(f"there are no records in {store.root}; make one: gnnbench baseline record")
-    environments = sorted({record.environment for record in records})
-    if options.environment and options.environment not in environments:
-        known = ", ".join(environments)
-        raise UsageError(
-            f"there are no records of environment {options.environment}; environments with records: {known}"
-        )
-    chosen = options.environment or _of_this_machine(environments)
-    record = [row for row in records if chosen in (None, row.environment)][-1]
+    if options.environment:
+        known = ", ".join(sorted({record.environment for record in records}))
+        records = store.records(options.environment)
+        if not records:
+            text = f"there are no records of environment {options.environment}; environments with records"
+            raise UsageError(f"{text}: {known}")
+    record = (None if options.environment else _of_this_machine(store)) or records[-1]
     runs = record.read()
     recorded = runs[0].part.record
     streams.say(f"record {record.id} of {record.environment}")
@@ -76,14 +76,14 @@ def _show(options: argparse.Namespace) -> int:
     return 0
 
 
-def _of_this_machine(environments: Sequence[str]) -> str | None:
-    """Return the name of this machine's environment. None if it has no records."""
+def _of_this_machine(store: "RecordStore") -> "Record | None":
+    """Return the newest record of this machine. None if it has none."""
     from ..ground import environment, packages
 
     environment.let_idle_threads_sleep()  # as the suite does
     packages.unusable("torch")  # imports it, where that works: the environment has its number of threads
-    names = (environment.name(asdict(environment.collect(device=device))) for device in ("cpu", "cuda"))
-    return next((name for name in names if name in environments), None)
+    rows = (store.newest(asdict(environment.collect(device=device))) for device in ("cpu", "cuda"))
+    return next(filter(None, rows), None)
 
 
 def _times(runs: "Sequence[RunFile]", name: str) -> tuple[str, str, str]:

@@ -72,27 +72,23 @@ class RecordStore:
         If there is none with the same settings, it is one with another number of threads or another wait
         policy, with whose times nothing can be compared.
         """
-        for fields in (environment.WHERE, environment.MACHINE):
-            if records := self._of_machine(here, fields):
-                return records[-1]
-        return None
-
-    def _of_machine(self, here: Mapping[str, Any], fields: Sequence[str] = environment.WHERE) -> list[Record]:
-        """Return the records whose environment has the same fields, the oldest first."""
-        fitting: dict[str, bool] = {environment.name(here): True}
-        for record in self.records():
-            if record.environment not in fitting and (other := _environment(record)):
-                fitting[record.environment] = not environment.differences(other, here, fields)
-        return [record for record in self.records() if fitting.get(record.environment)]
+        if records := self.records(environment.name(here)):
+            return records[-1]
+        record, fields = self.nearest(here) or (None, [])
+        return None if any(name in environment.MACHINE for name, *_ in fields) else record
 
     def nearest(self, here: Mapping[str, Any]) -> tuple[Record, list[tuple[str, Any, Any]]] | None:
-        """Return the newest record with the most similar environment, and the fields that differ."""
+        """Return the newest record of the most similar environment, and the fields that differ."""
         rows = [
             (environment.differences(other, here), record)
-            for record in reversed(self.records())
+            for record in {record.environment: record for record in self.records()}.values()
             if (other := _environment(record))
         ]
-        fields, record = min(rows, key=lambda row: len(row[0]), default=(None, None))
+
+        def distance(row: tuple[list[tuple[str, Any, Any]], Record]) -> tuple[int, int]:
+            return sum(name in environment.MACHINE for name, *_ in row[0]), len(row[0])
+
+        fields, record = min(rows, key=distance, default=(None, None))
         return (record, fields) if record and fields is not None else None
 
     def save(self, contents: Sequence[dict[str, Any]], machine: str, name: str, reason: str) -> Record:
@@ -107,7 +103,7 @@ class RecordStore:
         folder = self.root / environment.name(here) / machine
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with next_number(folder, lambda: self._last_number(here)) as (number, temporary):
+            with next_number(folder, lambda: self._last_number(folder)) as (number, temporary):
                 if number > _LAST_NUMBER:
                     raise UsageError(f"{folder}: all numbers are used; remove old records")
                 run_file.keep_once(contents)
@@ -130,8 +126,8 @@ class RecordStore:
         files = tuple(folder / file.name for file in staged)
         return Record(folder.parent.name, f"{number:04}", files)
 
-    def _last_number(self, here: Mapping[str, Any]) -> int:
-        return max((int(record.id) for record in self._of_machine(here)), default=0)
+    def _last_number(self, folder: Path) -> int:
+        return max((int(record.id) for record in self.records(folder.parent.name)), default=0)
 
 
 def _environment(record: Record) -> Mapping[str, Any] | None:
