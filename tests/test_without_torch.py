@@ -101,7 +101,6 @@ OPTIONS = {
     "--no-gnn-results "
     "--gnn-strict": (0, "2 passed"),
     "--gnn-counters=check": (4, "with gnnbench's own benchmarks only"),
-    "--gnn-dry-run": (4, "add that option"),
     "--benchmark-histogram=p": (4, "pip install 'gnnbench[report]'"),
     "test_own.py": (2, PIP),
 }

@@ -442,12 +442,11 @@ def test_what_is_incomparable_was_not_judged_and_undecided_is_one_answer(pyteste
     [
         ((COMPARE,), 1, [MISSING], []),
         ((COMPARE, "--gnn-strict"), 1, [MISSING], []),
-        ((COMPARE, "--gnn-dry-run"), 1, [MISSING], []),
         ((COMPARE, "--benchmark-autosave"), 1, [], [MISSING]),
         ((COMPARE,), 0, [], [MISSING]),
         ((COMPARE, "--gnn-strict"), 0, [MISSING], []),
     ],
-    ids=["none", "strict", "dry run", "saved", "no benchmark", "no benchmark, strict"],
+    ids=["none", "strict", "saved", "no benchmark", "no benchmark, strict"],
 )
 def test_without_a_record_the_session_fails_in_one_line_with_what_to_type(
     known, words, benchmarks, failed, said

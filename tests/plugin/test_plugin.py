@@ -168,7 +168,6 @@ def test_collecting_is_light_and_core_is_a_few_dozen():
                 "gnnbench's: use --gnn-effect 5%"
             ),
         ),
-        (["--gnn-dry-run"], "--gnn-dry-run says what --benchmark-compare does: add that option"),
         (["--benchmark-precision=0.01", "--gnn-layouts=sample"], "selects pytest-benchmark's timing"),
         (["--benchmark-precision=0.01", "--gnn-precision=1%"], "selects pytest-benchmark's timing"),
     ],

@@ -141,19 +141,6 @@ class Judging:
         names = self.head.benchmarks.keys() - self.recorded - self.in_turns.keys() if self.base.runs else ()
         return sorted(gone), [name for name in self.head.benchmarks if name in names]
 
-    def plan(self, budget_seconds: float) -> list[str]:
-        """Return what would be timed in turns, a line each."""
-        lines = [*self.lines]
-        if self.names:
-            count = units.count(len(self.names), "benchmark")
-            lines.append(f"dry run: would time {count} in turns with {self.base.title}:")
-            lines.extend(f"  {name}" for name in self.names)
-        same = units.count(sum(row.judgement.same_code for row in self.comparison.rows), "benchmark")
-        lines.append(f"dry run: {same} with the same code")
-        if self.names:
-            lines.append(f"dry run: the turns would take at most {units.seconds(budget_seconds)}")
-        return lines
-
     def time(self, setting: coordinator.TimedSetting, root: Path, watcher: Watcher) -> None:
         """Time in turns what `names` has, and take the verdicts."""
         assert self.base.variant

@@ -182,10 +182,6 @@ class Options:
         Option("budget", "S", "300", _duration, "be a positive number of seconds, as in 300", compares=True),
         "seconds for all benchmarks together that --benchmark-compare times in turns. Default: 300.",
     )
-    dry_run: bool = described(
-        Option("dry-run", "", False, one_run=True, compares=True, untimed=True),
-        "time nothing; say what --benchmark-compare would time in turns, and for how long at most.",
-    )
     confirm: int = described(
         Option(
             "confirm", "N", "3", _whole, "be a whole number of processes, as in 3; 0 for none", compares=True

@@ -128,32 +128,6 @@ class TimeInstrument(Instrument):
         kept.part(fixture)["measurement"] = measurement.as_json()
 
 
-@dataclass(frozen=True)
-class InspectionInstrument(Instrument):
-    """Inspects a benchmark without timing it."""
-
-    kept: Kept
-    whole_call: str | None = None
-    """Reason of the `whole_call` marker: nothing is inspected then."""
-
-    def measure(self, fixture: Any, call: Call) -> Any:
-        """Inspect a call."""
-        self._begin(fixture)
-        if self.whole_call:
-            _add_why_not_inspected(fixture, self.whole_call)
-            return call()
-        return self.kept.inspect(fixture, Layouts(call))
-
-    def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
-        """Make one call: further ones are not asked for."""
-        self._begin(fixture)
-        return asked.once()
-
-    def _begin(self, fixture: Any) -> None:
-        self.kept.part(fixture)
-        self.kept.inspected.setdefault(fixture.fullname, fixture.extra_info)
-
-
 def _add_why_not_inspected(fixture: Any, reason: str) -> None:
     """Add why a call that is timed whole has no fingerprint, and what torch.compile did in it."""
     ours = json_io.own_part(fixture.extra_info)

@@ -31,8 +31,6 @@ class Kept:
     """The exception that interrupted the last measurement, if any."""
     incomplete: list[dict[str, Any]] = field(default_factory=list)
     """Interrupted benchmarks, with the rounds until then."""
-    inspected: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """The `extra_info` of the benchmarks that were only inspected, by id."""
     repeated: list[str] = field(default_factory=list)
     """Tests with several benchmarks, of which the first one counts."""
     watch: "cpu.ContentionWatch | None" = None

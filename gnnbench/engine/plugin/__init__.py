@@ -80,8 +80,6 @@ def pytest_configure(config: pytest.Config) -> None:
             f"--benchmark-compare: pytest's rootdir is {config.rootpath}, but the records are "
             f"in {folder}: add --rootdir={os.path.relpath(folder)}, or an empty file pytest.ini there"
         )
-    elif config.getoption("gnn_dry_run") and not again:
-        raise usage_error("--gnn-dry-run says what --benchmark-compare does: add that option")
 
 
 def _compare(config: pytest.Config) -> None:
@@ -110,7 +108,7 @@ def _compare(config: pytest.Config) -> None:
 def _why_not_judged_here(config: pytest.Config, asked: Any) -> str:
     """Return why this value of `--benchmark-compare` means pytest-benchmark's files; empty if it does not."""
     option, root = config.option, config.rootpath
-    if untimed := [option.name for option in untimed_by(config) if not option.compares]:
+    if untimed := [option.name for option in untimed_by(config)]:
         return f"--gnn-{untimed[0]} times nothing"
     if not asked or option.gnn_strict or _is_variant(asked):
         return ""

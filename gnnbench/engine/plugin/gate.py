@@ -116,9 +116,9 @@ class Gate:
             terminalreporter.ensure_newline()
             for line in judged.differences:
                 writing.say(terminalreporter, line)
-            rows, chosen = judged.comparison.rows, options_of(self._config)
-            if rows and not chosen.dry_run:
-                told = causes.told(rows, judged.repeat, whole=not chosen.shard, failures=True)
+            if rows := judged.comparison.rows:
+                is_whole = not options_of(self._config).shard
+                told = causes.told(rows, judged.repeat, whole=is_whole, failures=True)
                 document = verdicts.document(judged.comparison, told)
                 width, colour = writing.width(terminalreporter), terminalreporter.hasmarkup
                 terminalreporter.write(console.Terminal(width, colour).write(document))
@@ -139,9 +139,7 @@ class Gate:
             reporter.pytest_runtest_logstart(item.nodeid, item.location)
 
     def _timed(self) -> dict[str, dict[str, Any]]:
-        """Return the `extra_info` of each timed benchmark; with --gnn-dry-run, of each inspected one."""
-        if options_of(self._config).dry_run:
-            return timing_of(self._config).kept.inspected
+        """Return the `extra_info` of each timed benchmark."""
         timed: dict[str, dict[str, Any]] = {}
         for bench in self._config._benchmarksession.benchmarks:  # type: ignore[attr-defined]  # noqa: SLF001
             if "measurement" in json_io.own_part(bench.extra_info):
@@ -159,8 +157,7 @@ class Gate:
     def _compare(self, session: pytest.Session) -> None:
         chosen, missing = options_of(self._config), ""
         try:
-            if not chosen.dry_run:
-                self._fail_by_themselves(strict=chosen.strict)
+            self._fail_by_themselves(strict=chosen.strict)
             base, missing = self._base
             if base:
                 self._judged = self._judging(base, {item.nodeid for item in session.items})
@@ -169,7 +166,7 @@ class Gate:
             self._failures.append(str(error))
             self._judged = None
         finally:
-            if missing or not (chosen.dry_run or self._has_judged()):
+            if missing or not self._has_judged():
                 self._say_so(session, missing, strict=chosen.strict)
 
     def _judging(self, base: Base, asked: Collection[str]) -> Judging:
@@ -200,9 +197,6 @@ class Gate:
     def _judge(self, judged: Judging, failed: Collection[str]) -> None:
         """Judge the session's benchmarks, all but the tests that failed."""
         config, chosen = self._config, options_of(self._config)
-        if chosen.dry_run:
-            self._lines.extend(judged.plan(chosen.budget_seconds))
-            return
         if judged.names:
             turns.run(config, judged)
             self._lines_on_turns(judged)
@@ -271,7 +265,7 @@ class Gate:
         """
         ignored = {row.fullname for row in self._rows() if row.judgement.verdict == "ignored"}
         option, known = session.config.option, ""
-        if not (missing or self._failures or session.testsfailed or option.gnn_dry_run):
+        if not (missing or self._failures or session.testsfailed):
             ran = {report.nodeid for report in records.reports(session)}
             known = records.known(self._config, ran | {item.nodeid for item in session.items} - ignored)
         has_any = not session.items or any(map(declares, session.items))

@@ -58,7 +58,7 @@ def _is_known(config: pytest.Config) -> bool:
 def lines(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
     """Return the header line on the policy, of a session that times something."""
     is_set = config.stash.get(_IS_SET, None)
-    if is_set is None or config.getoption("gnn_dry_run") or not any(map(declares, items)):
+    if is_set is None or not any(map(declares, items)):
         return []
     text = f"{WAIT_POLICY}=PASSIVE is set: idle OpenMP threads sleep" if is_set else disturbance()
     return writing.lines(config, f"gnnbench: {text}") if text else []

@@ -14,7 +14,7 @@ from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..interfaces import Instrument
 from ..measure.clock import ClockError
-from ..measure.instruments import InspectionInstrument, TimeInstrument
+from ..measure.instruments import TimeInstrument
 from ..measure.kept import Kept
 from ..measure.seam import check_pytest_benchmark, replaced
 from ..measure.stopping import TimeBudget
@@ -61,22 +61,19 @@ class Timing:
         config = self._config
         if not declares(item):
             return None
-        whole_call = marked(item, WHOLE_CALL)
         wanted = suite.installed().owns(item) or config.getoption("gnn_layouts") or self._all_benchmarks
         if not wanted or config.getoption("benchmark_precision", None) is not None:
             return None
         chosen = options_of(config)
         if chosen.layouts == "off":
             return None
-        if chosen.dry_run:
-            return InspectionInstrument(self.kept, whole_call)
         return TimeInstrument(
             self.kept,
             sample_layouts=chosen.layouts != "one",
             precision=chosen.precision,
             flush=chosen.flush_l2,
             in_place=marked(item, IN_PLACE),
-            whole_call=whole_call,
+            whole_call=marked(item, WHOLE_CALL),
         )
 
     def _choose(self, fixture: Any) -> Instrument | None:

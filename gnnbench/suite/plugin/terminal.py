@@ -51,7 +51,7 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
     if not (is_timed or counted or out_of_memory or (passed and ours)):
         return None
     spec, row, result = spec_of(item), None, "checked" if seconds is None else f"{units.seconds(seconds):>9}"
-    if "measurement" in ours:  # not with --gnn-dry-run
+    if "measurement" in ours:
         row = TableRow.of(spec, part_of({"extra_info": benchmark.extra_info}))
         result += f" {row.interval.text:>6}"
     result = out_of_memory or result
