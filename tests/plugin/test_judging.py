@@ -12,7 +12,7 @@ from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.ground.settings import Rule, Settings
 from gnnbench.engine.judge.choosing import NOT_REACHED
-from gnnbench.engine.judge.comparison import Compared, Comparison
+from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison
 from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.engine.measure.sources import Sources, Tree
 from gnnbench.engine.plugin import records
@@ -163,6 +163,17 @@ def test_turns_do_not_judge_what_they_could_not_build_or_run_as_it_was_recorded(
     assert [name for name, one in told.items() if one["in_turns"]] == ["slow"]
     assert {one["against"] for one in told.values()} == {"0001"}
     assert told["slow"]["base"] == {"commits": (OLD,), "dirty": False}
+
+
+def test_a_head_that_fails_in_turns_is_worse_whatever_the_times_of_the_record(start):
+    session = start({"one": 2})
+    session.record({"one": 1}, sources(OLD))
+    fails = Agreement("differ", "the head fails, the base does not: it raised ValueError")
+    row = Compared("test_a.py::one", FAILED, None, results=fails)
+    base = Prepared("git:main", (session._root,), {}, OLD, dirty=False, versions={})
+    session.judged.take(replace(saved.result(), comparison=Comparison([row])), base)
+    session.judged.judge()
+    assert [row.is_worse for row in session.judged.comparison.rows] == [True]
 
 
 def test_a_base_that_cannot_be_built_leaves_the_times_of_the_record(start):

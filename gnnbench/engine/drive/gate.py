@@ -179,7 +179,7 @@ class Judging:
             reason = row.judgement.reason if row.judgement.verdict == "incomparable" else ""
             if row.judgement.same_code and first.work.changed and not first.redefined:
                 reason = _NOT_BUILT  # the rebuilt base runs today's code, but the record did not
-            if reason and self.base.runs:
+            if reason and self.base.runs and not row.is_worse:
                 refused.setdefault(reason, []).append(row.fullname)
                 continue
             how = first.redefined and first.redefined.partition(":")[0]

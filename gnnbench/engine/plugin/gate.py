@@ -5,7 +5,7 @@ The reports of timed benchmarks are withheld until all are timed and judged, see
 
 import math
 import shlex
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -88,6 +88,7 @@ class Gate:
             if not session.config.option.collectonly:
                 self._compare(session)
         except BaseException:
+            self._judged = None
             self._failures.append("interrupted: the timed benchmarks were not compared")
             raise
         finally:
@@ -266,8 +267,9 @@ class Gate:
         ignored = {row.fullname for row in self._rows() if row.judgement.verdict == "ignored"}
         option, known = session.config.option, ""
         if not (missing or self._failures or session.testsfailed):
-            ran = {report.nodeid for report in records.reports(session)}
-            known = records.known(self._config, ran | {item.nodeid for item in session.items} - ignored)
+            names = {report.nodeid for report in records.reports(session)}
+            names |= {item.nodeid for item in session.items}
+            known = records.known(self._config, names - ignored)
         has_any = not session.items or any(map(declares, session.items))
         unasked = option.benchmark_save or option.benchmark_autosave or not has_any
         fails = strict or bool(known or (missing and not unasked))
@@ -296,9 +298,7 @@ class Gate:
     def _report(self, judged: Judging, *, strict: bool) -> None:
         """Fail what is worse, or with `strict` not decided, and keep each verdict in the run file."""
         unsure = ("undecided", "incomparable") if strict else ()
-        tests: Mapping[str, Sequence[pytest.TestReport]] = {
-            item.nodeid: reports for item, reports in self._withheld.tests.items()
-        }
+        tests = {item.nodeid: reports for item, reports in self._withheld.tests.items()}
         for row in judged.comparison.rows:
             fails = row.is_worse or row.judgement.verdict in unsure
             if row.fullname in tests:
