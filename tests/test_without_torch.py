@@ -41,7 +41,7 @@ def test_spmm(case, measure):
 """
 
 PIP = "torch is not installed: pip install 'gnnbench[pyg]'"
-KINDS = f"profile kinds except functions and instructions need torch: {PIP}"
+KINDS = f"profile kinds except functions need torch: {PIP}"
 PAGE = "jinja2, altair and vl_convert are not installed: pip install 'gnnbench[report]'"
 OF_GRAPHS = (
     "--{0}platform torch --{0}dataset cora --{0}device cpu --{0}hidden 8 --{0}dtype float32 "

@@ -1,7 +1,6 @@
 """`gnnbench profile`: real processes, and a session on given answers."""
 
 import json
-import os
 import shutil
 import signal
 import time
@@ -11,7 +10,6 @@ import psutil
 import pytest
 
 from gnnbench.engine.cli import profile
-from gnnbench.engine.measure.instructions.callgrind import ARCHITECTURE
 from gnnbench.engine.process.variants.child import DiedError
 from tests.cli.started import start
 from tests.report import contents
@@ -76,23 +74,6 @@ def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pyt
 )
 def test_the_reason_that_pytest_gives_is_a_line(line):
     assert profile._why("ended with exit status 4", f"collected\n{line}\nmore") == "no such graph"
-
-
-@pytest.mark.skipif(os.uname().machine != ARCHITECTURE, reason="valgrind is used there only")
-def test_instructions_are_counted_under_valgrind_and_refused_arguments_are_a_line(
-    suite, in_process, monkeypatch
-):
-    """Here it is this valgrind that does."""
-    program = suite / "valgrind"
-    program.write_text('#!/bin/sh\necho "ERROR: gnnbench: no $1"\nexit 4\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(suite), prepend=os.pathsep)
-    found = in_process("profile", "test_suite.py", "--with", "instructions")
-    assert (found.returncode, found.stderr) == (2, "gnnbench: no --tool=callgrind\n")
-    monkeypatch.setattr(shutil, "which", lambda _: None)
-    found = in_process("profile", "test_suite.py", "--with", "instructions")
-    assert found.returncode == 2
-    assert "valgrind counts instructions, and is not installed: apt install valgrind" in found.stderr
 
 
 class Ended(list):

@@ -58,7 +58,6 @@ def folder(tmp_path_factory):
         ("profile", "name a benchmark: gnnbench profile SELECT"),
         ("profile nothing_like_this -- test_suite.py", "no benchmark is called 'nothing_like_this'"),
         ("profile epoch --platform pgy", "unknown platform 'pgy': did you mean pyg?"),
-        ("profile epoch --with instructions,trace", "take trace in another run"),
         ("profile epoch --folder pytest.ini", "pytest.ini cannot be written"),
         ("compare run-1.json --json /proc/all.json -- run-0.json", "cannot be written"),
         ("compare --by xyz run-0.json", "unknown field 'xyz': known: dataset, device"),

@@ -10,7 +10,7 @@ from gnnbench.engine.profile import kinds
 from gnnbench.engine.profile.kinds import Subject
 from tests.profile.subjects import subject_of, widest
 
-ON_CPU = [name for name in options.PROFILE_KINDS if name not in ("kernels", "instructions")]
+ON_CPU = [name for name in options.PROFILE_KINDS if name != "kernels"]
 
 
 def test_wrong_kinds_are_a_line():

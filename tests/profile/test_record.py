@@ -17,7 +17,7 @@ from tests.profile.subjects import subject_of
 def test_what_is_written_is_json_of_each_kind(tmp_path):
     weight = torch.ones(8, 8, requires_grad=True)
     subject = subject_of(lambda: (weight @ weight).sum().backward(), "cpu", 2)
-    wanted = [name for name in options.PROFILE_KINDS if name != "instructions"]
+    wanted = list(options.PROFILE_KINDS)
     sections, unavailable = kinds.take(wanted, subject, tmp_path)
     made = {"id": "test_a.py::test_b[x]", "spec": None, "environment": {"cpu": "x"}, "repeats": 2}
     made |= {"sections": sections, "unavailable": unavailable}

@@ -23,7 +23,6 @@ from .common import INTERRUPTED, NOT_JUDGED, WRONG_USAGE, nearest, suite
 from .progress import Progress
 
 _COMMAND = "gnnbench profile SELECT"
-_ALONE = "instructions"
 _MOST_NAMED = 20
 _REASON = re.compile(r"ERROR: (.+)|!+ _pytest\.outcomes\.Exit: (.+) !+")
 """A line in which pytest gives the reason for an early end."""
@@ -58,10 +57,6 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"name a benchmark: {_COMMAND}, such as gnnbench profile epoch")
     environment.let_idle_threads_sleep()  # the profiling process inherits the variable
     chosen = ProfileOptions(**values_of(ProfileOptions, vars(options)))
-    if others := _ALONE in chosen.kinds and ",".join(kind for kind in chosen.kinds if kind != _ALONE):
-        raise UsageError(
-            f"kind of profile '{_ALONE}': callgrind slows down all that runs; take {others} in another run"
-        )
     check_folder(chosen.folder)
     arguments, select = _selection(options.select, options.rest)
     arguments += _given(vars(options))
@@ -121,22 +116,15 @@ def profile(
         How the benchmarks ended, see `profile/session.py`; an empty list if none is selected. If pytest ended
         early, the last is the benchmark that was running, as failed.
     """
-    from ..measure.instructions.counting import Watched, counter_name
-
     progress.show("starting pytest")
     with scratch() as files:
         log = files / "pytest.log"
-        watched = Watched({}, ())
-        if _ALONE in chosen.kinds:
-            counter_name()  # or it raises
-            watched = Watched.by_callgrind(files)
         with Child(
             arguments,
-            environment=watched.environment,
+            environment={},
             trees=(),
             folder=Path.cwd(),
             log=log,
-            under=watched.under,
             module="engine.profile.session",
             terms={
                 "kinds": list(chosen.kinds),

@@ -28,7 +28,6 @@ PROFILE_KINDS = {
     "kernels": "GPU kernels, and host-device synchronisations",
     "trace": "a trace for Perfetto and TensorBoard, with operators, and a summary of where the time goes",
     "ranges": "layers and phases as ranges of record_function and NVTX",
-    "instructions": "functions of C, C++ and Python, by the instructions executed",
 }
 """Description by kind."""
 

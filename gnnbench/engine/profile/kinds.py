@@ -16,8 +16,6 @@ from ..measure.conditions import collector_paused
 from ..measure.seam import Pedantic
 
 _TREES = ("phases", "layers", "ranges")
-_OF_ANY_CODE = ("functions", "instructions")
-"""Kinds that need no torch."""
 COUNTS = (
     *("ranges", "operators", "library_calls", "host_reads", "mask_reads", "sorts"),
     *("copies", "copied_bytes", "gathers", "scatters"),
@@ -93,8 +91,8 @@ def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str
     sections: dict[str, Any] = {}
     unavailable: dict[str, str] = {}
     for name in kinds:
-        if name not in _OF_ANY_CODE and (reason := unusable("torch")):
-            unavailable[name] = f"profile kinds except {' and '.join(_OF_ANY_CODE)} need torch: {reason}"
+        if name != "functions" and (reason := unusable("torch")):
+            unavailable[name] = f"profile kinds except functions need torch: {reason}"
             continue
         try:
             sections[name] = load(name).take(subject, folder)
