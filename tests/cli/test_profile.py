@@ -10,6 +10,8 @@ import psutil
 import pytest
 
 from gnnbench.engine.cli import profile
+from gnnbench.engine.cli.progress import Progress
+from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.process.variants.child import DiedError
 from tests.cli.started import start
 from tests.report import contents
@@ -40,7 +42,7 @@ def work(x):
 """
 
 
-SKIPPED = "skipped: it needs a GPU"
+SKIPPED = {"answer": "ended", "folder": "", "how": "skipped: it needs a GPU"}
 SYNTHETIC = "gnnbench: synthetic data: cora:synthetic"
 
 
@@ -72,20 +74,25 @@ def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pyt
 @pytest.mark.parametrize(
     "line", ["ERROR: gnnbench: no such graph", f"{'!' * 9} _pytest.outcomes.Exit: no such graph {'!' * 9}"]
 )
-def test_the_reason_that_pytest_gives_is_a_line(line):
-    assert profile._why("ended with exit status 4", f"collected\n{line}\nmore") == "no such graph"
+def test_the_reason_that_pytest_gives_is_a_line(line, tmp_path):
+    (tmp_path / "log").write_text(f"collected\n{line}\nmore\n")
+    with pytest.raises(UsageError, match=r"^no such graph$"):
+        profile._ended(Ended([], 4), tmp_path / "log", Progress())
 
 
-class Ended(list):
+class Ended:
     """A process that gives these answers, and has ended."""
 
+    def __init__(self, answers, status=0):
+        self._answers, self._status = answers, status
+
     def answer(self, _seconds):
-        if not self:
+        if not self._answers:
             raise DiedError("", "ended with exit status 0 while collecting")
-        return self.pop(0)
+        return self._answers.pop(0)
 
     def status(self):
-        return 0
+        return self._status
 
 
 @pytest.fixture
@@ -101,11 +108,9 @@ def answered(monkeypatch, tmp_path):
             content["sections"] = {name: content["sections"][name] for name in ("counts", *kinds)}
             (place / "profile.json").write_text(json.dumps({**content, "unavailable": unavailable}))
             answers = [{"answer": "collected", "names": ["test_a", "test_b"], "notes": []}]
-            for name, folder in (("test_a", place), ("test_b", None)):
-                answers.append({"answer": "began", "name": name})
-                end = {"folder": folder and str(folder), "left_out": None if folder else SKIPPED}
-                answers.append({"answer": "ended", "failed": None, **end})
-            return profile._ended(Ended(answers if kinds else answers[:1] + answers[3:]), place, progress)
+            answers += [{"answer": "ended", "folder": str(place), "how": "profiled"}] if kinds else [SKIPPED]
+            (tmp_path / "log").write_text("")
+            return profile._ended(Ended([*answers, SKIPPED]), tmp_path / "log", progress)
 
         monkeypatch.setattr(profile, "profile", run)
 
@@ -118,7 +123,7 @@ def test_a_session_says_what_is_synthetic_and_once_what_is_unavailable(in_proces
     result = in_process("profile", "epoch", "--with", "layers,kernels")
     assert result.returncode == 0
     assert result.stdout.count("saved in profiles/") == 1
-    assert f"[2/2] test_b: {SKIPPED}\n" in result.stderr
+    assert "[2/2] test_b: skipped: it needs a GPU\n" in result.stderr
     assert result.stderr.splitlines()[-2:] == [f"gnnbench: {why['kernels']}", SYNTHETIC]
     shutil.rmtree("profiles")
     answered([], why)

@@ -4,6 +4,8 @@ import torch
 
 from gnnbench.engine.measure.seam import Pedantic
 from gnnbench.engine.profile.kinds import Subject
+from gnnbench.engine.show import profile
+from gnnbench.engine.show.console import Terminal
 from gnnbench.suite import gcn, platforms, training
 
 NODES, EDGES = 2708, 10_556
@@ -34,5 +36,11 @@ def event(category, name, start_us, duration_us, **args):
     return {"ph": "X", "cat": category, "name": name, **times, "args": args}
 
 
+def table(kind, section):
+    """Return what a terminal of 80 columns shows of a kind."""
+    shown = profile._BLOCKS.get(kind, profile.tree)(kind, section)
+    return Terminal(80).write([*shown]).strip()
+
+
 def widest(text):
-    return max(map(len, text.splitlines()))
+    return max(len(line.rstrip()) for line in text.splitlines())

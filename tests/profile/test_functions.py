@@ -2,7 +2,7 @@ import pstats
 import sys
 
 from gnnbench.engine.profile import functions
-from tests.profile.subjects import epoch, subject_of, widest
+from tests.profile.subjects import epoch, subject_of, table, widest
 
 
 def by_name(section, name):
@@ -21,11 +21,11 @@ def test_an_epoch_s_functions_in_a_table_and_in_the_file_of_pstats(make_case, tm
     stats = pstats.Stats(str(tmp_path / functions.FILE)).stats
     assert {name: row[1] for (_, _, name), row in stats.items()}["gcn_norm"] == norm["calls"]
     assert len(stats) - 1 == len(section["rows"])  # and the profile's own end
-    table = functions.table(section)
-    assert widest(table) <= 80
+    text = table("functions", section)
+    assert widest(text) <= 80
     first = max(section["rows"], key=lambda row: row["cumulative_ns"])
-    assert first["function"].strip("<>")[:15] in table.splitlines()[1]
-    assert f"{len(section['rows']) - 25} more functions, and other orders: python -m pstats" in table
+    assert first["function"].strip("<>")[:15] in text.splitlines()[2]
+    assert f"{len(section['rows']) - 25} more functions, and other orders: python -m pstats" in text
 
 
 def test_the_first_call_is_apart(tmp_path):

@@ -7,7 +7,7 @@ from torch_tb_profiler.profiler.data import RunProfileData
 from torch_tb_profiler.profiler.event_parser import ProfileRole
 
 from gnnbench.engine.profile import trace
-from tests.profile.subjects import epoch, event
+from tests.profile.subjects import epoch, event, table
 
 
 def step(number, start_us, duration_us):
@@ -40,7 +40,8 @@ def test_a_trace_has_the_ranges_and_tensorboards_own_plugin_reads_what_the_secti
     operators = {operator.name for operator in profile.op_list_groupby_name}
     assert operators == {event["name"] for event in content["traceEvents"] if event.get("cat") == "cpu_op"}
     assert operators > {"aten::mm", "aten::scatter_add_", "aten::nll_loss_backward"}
-    assert [line[:4] for line in trace.table(section).splitlines()[:4]] == ["Even", "CPU:", "othe", "the "]
+    lines = table("trace", section).splitlines()
+    assert [line[:4] for line in lines[1:5]] == ["Even", "CPU:", "othe", "the "]
 
 
 def test_each_moment_of_a_step_belongs_to_one_part():
@@ -74,6 +75,6 @@ def test_each_moment_of_a_step_belongs_to_one_part():
         "other_ns": 50_000,
     }
     section = {"steps": [first], "cold_ns": 10, "missing": ["torch 9 has no x: y is not shown"]}
-    lines = trace.table(section).splitlines()
-    assert [line.split()[-1] for line in lines[:7]] == ["Frac.", "20%", "9.5%", "15%", "30%", "25%", "100%"]
+    lines = table("trace", section).splitlines()
+    assert [line.split()[-1] for line in lines[1:8]] == ["Frac.", "20%", "9.5%", "15%", "30%", "25%", "100%"]
     assert lines[-1] == "torch 9 has no x: y is not shown"

@@ -2,6 +2,7 @@ from dataclasses import asdict
 
 from gnnbench.engine.profile.findings import Finding
 from gnnbench.engine.show import profile
+from gnnbench.engine.show.console import Terminal
 from gnnbench.suite.spec import Spec
 from tests.profile.subjects import widest
 
@@ -33,24 +34,24 @@ def profiled(folder, platform, *findings, **sections):
 def test_a_benchmark_has_a_table_of_each_kind_its_findings_and_its_files(tmp_path):
     counts = {"operators": []}  # which only findings and other tables read
     one = profiled(tmp_path, "pyg", FINDING, layers=LAYERS, functions=FUNCTIONS, counts=counts)
-    (page,) = profile.pages([one])
-    assert page.startswith("epoch[pyg]\n\nlayers: ")
+    (page,) = map(Terminal(80).write, profile.documents([one]))
+    assert page.startswith("\nepoch[pyg]\n\nlayers: ")
     assert "counts" not in page
     first, second, *rest = page.partition("\nfindings\n")[2].splitlines()
     assert first.startswith("- A A ")
     assert second.startswith("  A A ")
     assert rest[:2] == ["  scatter: 50%", "  → sort the edges"]
-    assert page.endswith(f"saved in {tmp_path / 'pyg'}\n  profile.json, functions.pstats")
+    assert page.split()[-5:] == ["saved", "in", f"{tmp_path / 'pyg'}:", "profile.json,", "functions.pstats"]
     assert widest(page.partition("saved in")[0]) <= 80
 
 
 def test_kinds_of_several_platforms_stand_side_by_side_once(tmp_path):
     two = [profiled(tmp_path, platform, layers=LAYERS, functions=FUNCTIONS) for platform in ("pyg", "dgl")]
-    beside, *pages = profile.pages(two)
-    assert beside.splitlines()[0].split() == ["layers", "pyg", "dgl"]
+    beside, *pages = map(Terminal(80).write, profile.documents(two))
+    assert beside.splitlines()[2].split() == ["Event", "pyg", "dgl"]
     assert " ".join(beside.split()).endswith("First calls, not included: pyg 2.00 ms, dgl 2.00 ms.")
     for page, platform in zip(pages, ("pyg", "dgl"), strict=True):
-        assert page.startswith(f"epoch[{platform}]\n\nfunctions: ")
+        assert page.startswith(f"\nepoch[{platform}]\n\nfunctions: ")
         assert "layers: " not in page
         assert "\nfindings: none\n" in page
 
@@ -78,17 +79,17 @@ DGL = tree(
 
 def test_platforms_are_lined_up_by_name_with_medians_and_ratios_to_the_first():
     """What happened in the first call only has no row."""
-    lines = profile.side_by_side("layers", [("pyg", PYG), ("dgl", DGL)]).splitlines()
-    assert [line.split() for line in lines[:10]] == [
-        ["layers", "pyg", "dgl"],
+    lines = Terminal(80).write(profile.side_by_side("layers", [("pyg", PYG), ("dgl", DGL)])).splitlines()
+    assert [line.split() for line in lines[2:12]] == [
+        ["Event", "pyg", "dgl"],
         ["forward", "6.00", "ms", "3.00", "ms", "0.50x"],
         ["layer", "5.00", "ms", "2.50", "ms", "0.50x"],
-        ["degrees", "1.00", "ms"],
         ["gcn_norm", "2.00", "ms"],
         ["mul", "1.50", "ms"],
         ["x·W", "1.00", "ms", "1.00", "ms", "1.00x"],
+        ["degrees", "1.00", "ms"],
         ["backward", "4.00", "ms", "2.00", "ms", "0.50x"],
-        ["the", "rest"],
+        ["the", "rest", "0.00", "ns", "0.00", "ns"],
         ["the", "whole", "10.0", "ms", "5.00", "ms", "0.50x"],
     ]
     assert "layer: GCNConv (pyg), GraphConv (dgl)." in lines

@@ -5,12 +5,10 @@ import json
 import math
 import re
 import sys
-import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..ground import units
 from ..ground.errors import UsageError
 from ..ground.files import check_folder, scratch, shown
 from ..ground.options import PROFILE_OPTIONS, ProfileOptions, values_of
@@ -23,8 +21,7 @@ from .common import INTERRUPTED, NOT_JUDGED, WRONG_USAGE, nearest, suite
 from .progress import Progress
 
 _COMMAND = "gnnbench profile SELECT"
-_MOST_NAMED = 20
-_REASON = re.compile(r"ERROR: (.+)|!+ _pytest\.outcomes\.Exit: (.+) !+")
+_REASON = re.compile(r"ERROR: (?:gnnbench: )?(.+)|!+ _pytest\.outcomes\.Exit: (.+) !+")
 """A line in which pytest gives the reason for an early end."""
 _TAIL_LINES = 20
 _REGULAR = (0, 1, 5)
@@ -51,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     """Profile, print the tables, and return the exit code."""
     from ..ground import environment
     from ..profile.record import FILE
-    from ..show.profile import pages
+    from ..show.profile import documents
 
     if not options.select:
         raise UsageError(f"name a benchmark: {_COMMAND}, such as gnnbench profile epoch")
@@ -62,23 +59,23 @@ def run(options: argparse.Namespace) -> int:
     arguments += _given(vars(options))
     try:
         with passed_on(options.settings, arguments), Progress() as progress:
-            ended = profile(arguments, select, chosen, progress)
+            folders, failed = profile(arguments, select, chosen, progress)
     except KeyboardInterrupt:
         streams.say(f"gnnbench: interrupted; finished profiles are in {chosen.folder}", sys.stderr)
         return INTERRUPTED
-    if not ended:
+    if not folders:
         raise UsageError(f"no benchmark is called '{options.select}'; gnnbench list shows all operations")
-    folders = [Path(one["folder"]) for one in ended if one["folder"]]
-    profiles = [(shown(one), json.loads((one / FILE).read_text(encoding="utf-8"))) for one in folders]
+    profiles = [
+        (shown(path), json.loads((path / FILE).read_text("utf-8")))
+        for path in map(Path, filter(None, folders))
+    ]
     labels = [installed().labels(record["spec"]) for _, record in profiles if record["spec"]]
     reasons = dict.fromkeys(reason for _, record in profiles for reason in record["unavailable"].values())
-    for line in (*reasons, *installed().remarks([one for one in labels if one])):
+    for line in (*reasons, *installed().remarks([each for each in labels if each])):
         Progress().say(line)
-    for page in pages(profiles):
-        print(f"\n{page}")
-    if any(one["failed"] for one in ended):
-        return WRONG_USAGE
-    return 0 if profiles else NOT_JUDGED
+    for document in documents(profiles):
+        streams.show(document)
+    return WRONG_USAGE if failed else 0 if profiles else NOT_JUDGED
 
 
 def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]:
@@ -109,70 +106,58 @@ def _given(options: Mapping[str, Any]) -> list[str]:
 
 def profile(
     arguments: Sequence[str], select: str | None, chosen: ProfileOptions, progress: Progress
-) -> list[dict[str, Any]]:
+) -> tuple[list[str], bool]:
     """Run pytest in a process, profile what it collects, and show the progress.
 
     Returns:
-        How the benchmarks ended, see `profile/session.py`; an empty list if none is selected. If pytest ended
-        early, the last is the benchmark that was running, as failed.
+        The folder of each benchmark's profile, empty if it has none; and whether a benchmark failed.
     """
     progress.show("starting pytest")
-    with scratch() as files:
-        log = files / "pytest.log"
-        with Child(
+    terms = {"kinds": chosen.kinds, "repeats": chosen.repeats, "folder": str(chosen.folder.absolute())}
+    with (
+        scratch() as files,
+        Child(
             arguments,
             environment={},
             trees=(),
             folder=Path.cwd(),
-            log=log,
+            log=files / "pytest.log",
             module="engine.profile.session",
-            terms={
-                "kinds": list(chosen.kinds),
-                "repeats": chosen.repeats,
-                "folder": str(chosen.folder.absolute()),
-                "select": select,
-            },
-        ) as child:
-            return _ended(child, log, progress)
+            terms={**terms, "select": select},
+        ) as child,
+    ):
+        return _ended(child, files / "pytest.log", progress)
 
 
-def _ended(child: Child, log: Path, progress: Progress) -> list[dict[str, Any]]:
-    ended: list[dict[str, Any]] = []
-    titles: Mapping[str, str] | None = None
-    running = None
+def _ended(child: Child, log: Path, progress: Progress) -> tuple[list[str], bool]:
+    titles, folders = list[str](), list[str]()
+
+    def running() -> str:
+        number = len(folders)
+        return f"[{number + 1}/{len(titles)}] {titles[number]}" if number < len(titles) else "pytest"
+
     try:
         while True:
             answer = child.answer(math.inf)
             if answer["answer"] == "collected":
-                titles = short(labels_in(answer["names"]))
+                titles = list(short(labels_in(answer["names"])).values())
                 for note in answer["notes"]:
                     progress.say(note)
-                count, names = units.count(len(titles), "benchmark"), [*titles.values()]
-                text = f"gnnbench: profiling {count}: {units.listed(names, _MOST_NAMED)}"
-                text = textwrap.fill(text, 80, subsequent_indent="  ", break_on_hyphens=False)
-                if titles:
-                    progress.print(text)
-            elif answer["answer"] == "began":
-                running = f"[{len(ended) + 1}/{len(titles or ())}] {(titles or {})[answer['name']]}"
-                progress.show(f"{running} ...")
             else:
-                how = "failed" if answer["failed"] else answer["left_out"] or "profiled"
-                progress.print("\n".join(filter(None, (f"{running}: {how}", answer["failed"]))))
-                running = None
-                ended.append(answer)
+                progress.print(f"{running()}: {answer['how']}")
+                folders.append(answer["folder"])
+            progress.show(f"{running()} ...")
     except DiedError as error:
-        if titles is not None and running is None and child.status() in _REGULAR:
-            return ended
-        why = _why(str(error).partition(" while ")[0], log.read_text(errors="replace"))
-    if not ended and not running:
-        raise UsageError(*why.split("\n"))
-    progress.print(f"{running or 'pytest'}: failed\n{why}")
-    return [*ended, {"folder": None, "failed": why}]
-
-
-def _why(how: str, log: str) -> str:
-    """Return why pytest ended early: in one line if it gives the reason, else with the end of its output."""
-    lines = log.splitlines()
-    if reasons := [match[1] or match[2] for line in lines if (match := _REASON.match(line))]:
-        return reasons[0].removeprefix("gnnbench: ")
-    return "\n".join((f"pytest {how}", *lines[-_TAIL_LINES:]))
+        how = f"pytest {str(error).partition(' while ')[0]}"
+    status, lines = child.status(), log.read_text(errors="replace").splitlines()
+    if len(folders) == len(titles) and status in _REGULAR:
+        if status == 1:
+            progress.print("\n".join(lines))
+        return folders, status == 1
+    # In one line if pytest gives the reason.
+    reasons = [match[1] or match[2] for line in lines if (match := _REASON.match(line))]
+    why = reasons[:1] or [how, *lines[-_TAIL_LINES:]]
+    if not titles:
+        raise UsageError(*why)
+    progress.print("\n".join([f"{running()}: {why[0]}", *why[1:]]))
+    return [*folders, ""], True

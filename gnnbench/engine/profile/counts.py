@@ -28,16 +28,14 @@ _BELOW = ("torch.", "dgl.backend.", f"{__package__}.", f"{OperatorMode.__module_
 
 
 def take(subject: Subject) -> dict[str, Any]:
-    """Call once and count. A call before must have filled all caches.
+    """Call once and count, as measure/counters.py does. A call before must have filled all caches.
 
     Returns:
         Rows by kind, in order of first appearance; each has the `path` of its range, and `count`. All but
         ranges have a `name`, as `cpu→cuda` for copies. Reads, sorts and copies have a `caller`: the innermost
-        Python function outside torch, as `file:line function`, or `the benchmark`. `host_reads` and
-        `mask_reads` are those of the device's memory, with the elements that torch.tensor reads from a list
-        of tensors, which a dispatch mode does not see. `gathers` of rows of features, as from nodes to edges,
-        and `scatters` back have `from_rows`, `to_rows` and `columns`. Of operators and library calls the sums
-        are those of measure/counters.py.
+        Python function outside torch, as `file:line function`, or `the benchmark`. `host_reads` include the
+        elements that torch.tensor reads from a list of tensors, which a dispatch mode does not see. `gathers`
+        of rows of features, as from nodes to edges, and `scatters` have `from_rows`, `to_rows` and `columns`.
     """
     counter = _Counter(subject.device)
     with (
@@ -49,9 +47,9 @@ def take(subject: Subject) -> dict[str, Any]:
         library_calls(counter.library_call),
     ):
         call()
-    times = counter.ranges.times()
-    opened = [{"path": list(path), "count": calls} for path, (calls, _, _) in times.items()]
-    return {**{kind: counter.rows(kind) for kind in COUNTS}, "ranges": opened}
+    for path, (calls, _, _) in counter.ranges.times().items():
+        counter.rows["ranges"].append({"path": list(path), "count": calls})
+    return counter.rows
 
 
 class _Counter(TorchFunctionMode):
@@ -60,18 +58,17 @@ class _Counter(TorchFunctionMode):
     def __init__(self, device: str) -> None:
         super().__init__()
         self.ranges = Ranges(LAYERS, device)
-        self._rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self.rows: dict[str, list[dict[str, Any]]] = {kind: [] for kind in COUNTS}
+        self._by_key: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._device = device
 
     def add(self, kind: str, count: int = 1, **fields: Any) -> None:
         """Add to a count."""
-        path = self.ranges.path
-        new = {"path": list(path), **fields, "count": 0}
-        self._rows.setdefault((kind, path, *fields.values()), new)["count"] += count
-
-    def rows(self, kind: str) -> list[dict[str, Any]]:
-        """Return the rows of a kind."""
-        return [row for key, row in self._rows.items() if key[0] == kind]
+        key = kind, self.ranges.path, *fields.values()
+        if key not in self._by_key:
+            self._by_key[key] = {"path": list(self.ranges.path), **fields, "count": 0}
+            self.rows[kind].append(self._by_key[key])
+        self._by_key[key]["count"] += count
 
     def library_call(self, name: str, _args: tuple[Any, ...]) -> None:
         """Count a call into a library."""

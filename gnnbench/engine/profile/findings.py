@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,18 @@ SMALL_NS = 10_000
 HUNDRED = 100
 """Number of small kernels or reads in a call from which they dominate its time."""
 _MOST_NAMED = 3
+_NORMALISATIONS = (
+    ("normalisation", ("gcn_norm",), "normalises the graph"),
+    ("degree-normalisation", ("degrees", "pow"), "computes the nodes' degrees and a power of them"),
+)
+"""Of PyG and of DGL: the rule, the ranges that a layer opens, and what it does there."""
+_CONSTANT = {
+    "normalisation": "If the graph and its weights do not change: use GCNConv(..., cached=True), or call "
+    "gcn_norm once and pass its result to GCNConv(..., normalize=False).",
+    "degree-normalisation": "If the graph does not change: call EdgeWeightNorm('both') once, and pass its "
+    "result as edge_weight to GraphConv(..., norm='none').",
+}
+"""The remedies."""
 
 Sections = Mapping[str, Any]
 """What `kinds.take` returns."""
@@ -30,32 +42,24 @@ class Finding:
 
 def find(sections: Sections) -> tuple[Finding, ...]:
     """Return the findings of all rules about a profile."""
-    return tuple(finding for rule in _RULES for finding in rule(sections))
+    rules = (normalisation, host_reads, sorts, copies, small_kernels, gather_scatter)
+    return tuple(finding for rule in rules for finding in rule(sections))
 
 
 def normalisation(sections: Sections) -> Iterator[Finding]:
-    """PyG: each call recomputes a layer's normalisation, which depends on the graph only."""
-    if calls := _within_layers(sections, "gcn_norm"):
-        yield Finding(
-            "normalisation",
-            f"{' and '.join(calls)}: each call normalises the graph again.",
-            f"gcn_norm {_times(calls.total())}: {_share(sections, 'gcn_norm')}",
-            "If the graph and its weights do not change: use GCNConv(..., cached=True), or call gcn_norm "
-            "once and pass its result to GCNConv(..., normalize=False).",
-        )
-
-
-def degree_normalisation(sections: Sections) -> Iterator[Finding]:
-    """DGL: each call recomputes a power of the nodes' degrees, which depends on the graph only."""
-    if powers := _within_layers(sections, "pow")["GraphConv"]:
-        degrees = _within_layers(sections, "degrees")["GraphConv"]
-        yield Finding(
-            "degree-normalisation",
-            "GraphConv: each call computes the nodes' degrees and a power of them again.",
-            f"degrees {_times(degrees)}, pow {_times(powers)}: {_share(sections, 'degrees', 'pow')}",
-            "If the graph does not change: call EdgeWeightNorm('both') once, and pass its result as "
-            "edge_weight to GraphConv(..., norm='none').",
-        )
+    """Each call recomputes a layer's normalisation, which depends on the graph only."""
+    counts = sections["counts"]
+    for rule, names, does in _NORMALISATIONS:
+        rows = [row for row in counts["ranges"] if row["path"][-1] in names]
+        rows = [row for row in rows if row["path"][-2][0].isupper()]  # inside a layer
+        calls = _summed(rows, lambda row: row["path"][-1])
+        if len(calls) == len(names):
+            layers = " and ".join(dict.fromkeys(row["path"][-2] for row in rows))
+            inside = [row for row in counts["operators"] if not set(names).isdisjoint(row["path"])]
+            parts, whole = (sum(row["count"] for row in each) for each in (inside, counts["operators"]))
+            often = ", ".join(f"{name} {_times(calls[name])}" for name in names)
+            evidence = f"{often}: {parts} of {whole} operators"
+            yield Finding(rule, f"{layers}: each call {does} again.", evidence, _CONSTANT[rule])
 
 
 def host_reads(sections: Sections) -> Iterator[Finding]:
@@ -129,12 +133,13 @@ def small_kernels(sections: Sections) -> Iterator[Finding]:
 
 def gather_scatter(sections: Sections) -> Iterator[Finding]:
     """Node rows are copied to edges and reduced; a sparse product does this in one pass."""
-    back = {
-        (row["to_rows"], row["from_rows"], row["columns"]): row["name"]
-        for row in _forward(sections, "scatters")
-    }
+    gathers, scatters = (  # in the backward pass, gathers become scatters and vice versa
+        [row for row in sections["counts"][kind] if "backward" not in row["path"]]
+        for kind in ("gathers", "scatters")
+    )
+    back = {(row["to_rows"], row["from_rows"], row["columns"]): row["name"] for row in scatters}
     pairs: Counter[str] = Counter()
-    for row in _forward(sections, "gathers"):
+    for row in gathers:
         nodes, edges = row["from_rows"], row["to_rows"]
         if reduced := back.get((nodes, edges, row["columns"])):
             by = f"{row['name']} and {reduced} in {'/'.join(row['path'])}"
@@ -149,35 +154,11 @@ def gather_scatter(sections: Sections) -> Iterator[Finding]:
         )
 
 
-_RULES: Sequence[Callable[[Sections], Iterator[Finding]]] = (
-    *(normalisation, degree_normalisation, host_reads, sorts),
-    *(copies, small_kernels, gather_scatter),
-)
-
-
-def _within_layers(sections: Sections, name: str) -> Counter[str]:
-    """Return how often each layer opens ranges of a name; names of layers begin with a capital."""
-    rows = (row for row in sections["counts"]["ranges"] if row["path"][-1] == name)
-    return _summed((row for row in rows if row["path"][-2][0].isupper()), lambda row: row["path"][-2])
-
-
 def _summed(rows: Iterable[Row], key: Callable[[Row], str]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for row in rows:
         counts[key(row)] += row["count"]
     return counts
-
-
-def _share(sections: Sections, *names: str) -> str:
-    """Return the number of operators inside ranges of these names: `12 of 80 operators`."""
-    rows = sections["counts"]["operators"]
-    inside = sum(row["count"] for row in rows if not set(names).isdisjoint(row["path"]))
-    return f"{inside} of {sum(row['count'] for row in rows)} operators"
-
-
-def _forward(sections: Sections, kind: str) -> list[Row]:
-    """Return the rows outside the backward pass, where gathers become scatters and vice versa."""
-    return [row for row in sections["counts"][kind] if "backward" not in row["path"]]
 
 
 def _callers(rows: Iterable[Row]) -> Counter[str]:

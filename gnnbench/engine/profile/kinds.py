@@ -1,4 +1,4 @@
-"""Takes the kinds of profile. Each is a module, or an object in `tree`, with `take` and `table`."""
+"""Takes the kinds of profile."""
 
 import pkgutil
 import sys
@@ -15,7 +15,6 @@ from ..ground.packages import unusable
 from ..measure.conditions import collector_paused
 from ..measure.seam import Pedantic
 
-_TREES = ("phases", "layers", "ranges")
 COUNTS = (
     *("ranges", "operators", "library_calls", "host_reads", "mask_reads", "sorts"),
     *("copies", "copied_bytes", "gathers", "scatters"),
@@ -72,17 +71,8 @@ def clock_of(device: str) -> Callable[[], int]:
     return clock
 
 
-def load(name: str) -> Any:
-    """Import and return a kind.
-
-    `take(subject, folder)` profiles, writes files into the folder if the kind has any, and returns what is
-    saved of it; `table` returns that as text of at most 80 columns.
-    """
-    return pkgutil.resolve_name(f"{__package__}.{f'tree:{name}' if name in _TREES else name}")
-
-
 def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Take a profile of each kind, and count what one more call does.
+    """Take a profile of each kind, and count what one more call does; kinds may write files into the folder.
 
     Returns:
         The results by name, and by unavailable kind the reason. The counts are taken last, when caches are
@@ -95,10 +85,15 @@ def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str
             unavailable[name] = f"profile kinds except functions need torch: {reason}"
             continue
         try:
-            sections[name] = load(name).take(subject, folder)
+            sections[name] = _function(name)(subject, folder)
         except UnavailableError as error:
             unavailable[name] = str(error)
     if sections:
         has_torch = sys.modules.get("torch")
-        sections["counts"] = load("counts").take(subject) if has_torch else {kind: [] for kind in COUNTS}
+        sections["counts"] = _function("counts")(subject) if has_torch else {kind: [] for kind in COUNTS}
     return sections, unavailable
+
+
+def _function(name: str) -> Any:
+    place = f"tree:{name}" if name in ("phases", "layers", "ranges") else f"{name}:take"
+    return pkgutil.resolve_name(f"{__package__}.{place}")

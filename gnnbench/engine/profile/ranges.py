@@ -1,14 +1,10 @@
-"""Named ranges around a library's functions, while a profile is taken.
-
-Wrappers replace the functions, and the originals are restored afterwards. The library's files do not change.
-"""
+"""Named ranges around a library's functions, while a profile is taken; its files do not change."""
 
 import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from threading import get_ident
-from types import TracebackType
 from typing import Any, Self
 
 import pytest
@@ -33,11 +29,8 @@ class Ranges:
     """Wraps targets while it is entered, and times their calls as a tree; it can be entered repeatedly.
 
     While a range is open, an inner call of the same name opens none: a method that calls its super's is one
-    call, and so is Tensor.backward, which calls torch.autograd.backward. Torch functions in the body of
-    inline targets are ranges, too.
-
-    Entering searches for the targets, which takes milliseconds and evicts CPU caches. So timed code uses
-    `switch`, which does not search.
+    call, and so is Tensor.backward, which calls torch.autograd.backward. Entering searches for the targets,
+    which takes milliseconds and evicts CPU caches. So timed code uses `switch`, which does not search.
     """
 
     def __init__(
@@ -61,8 +54,7 @@ class Ranges:
 
     def __enter__(self) -> Self:
         attributes, missing = find(self._targets)  # before wrapping: subclasses would inherit wrappers
-        self.missing = dict.fromkeys(missing)
-        self._originals = {}
+        self.missing, self._originals = dict.fromkeys(missing), {}
         self._wrappers = [
             (owner, name, self._wrapped(value, shown, inline))
             for owner, name, value, shown, inline in attributes
@@ -71,13 +63,11 @@ class Ranges:
         self.switch(on=True)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Restore the library, also where it stored wrappers, as PyG in a layer's class when first made."""
         self.switch(on=False)
-        owners = {id(owner): owner for owner, _, _ in self._wrappers}
-        owners |= {id(one): one for name, one in list(sys.modules.items()) if name not in self._modules}
+        new = [module for name, module in list(sys.modules.items()) if name not in self._modules]
+        owners = {id(owner): owner for owner in (*(wrapper[0] for wrapper in self._wrappers), *new)}
         for owner in list(owners.values()):
             if isinstance(owner, type):
                 owners |= {id(below): below for below in subclasses(owner)}
@@ -100,51 +90,32 @@ class Ranges:
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             if torch.compiler.is_compiling():  # a range would break the graph
                 return value(*args, **kwargs)
-            end = self._begin(name, inline)
-            try:
+            with self.range(name, inline):
                 return value(*args, **kwargs)
-            finally:
-                end()
 
         self._originals[id(wrapper)] = value
         return wrapper
 
     @contextmanager
-    def range(self, name: str) -> Iterator[None]:
-        """Open a range, unless one of this name is open."""
-        end = self._begin(name)
-        try:
-            yield
-        finally:
-            end()
-
-    def _begin(self, name: str, inline: bool | None = None) -> Callable[[], None]:
-        """Open a range, and return what closes it. A context manager of contextlib would take 1 µs more.
-
-        Args:
-            inline: whether torch functions become ranges in it; None: as around it.
-        """
+    def range(self, name: str, inline: bool | None = None) -> Iterator[None]:
+        """Open a range, unless one of this name is open; if `inline`, torch functions in it are too."""
         if get_ident() != self._thread:
             self.missing[f"{name}: what other threads call is not shown"] = None
-            return _nothing
-        if name in self.path:
-            return _nothing
-        announced = _announced(name, self._nvtx)
-        before = None if inline is None else self._functions.switch(inline)
-        outer, self.path = self.path, (*self.path, name)
-        times = self._times.setdefault(self.path, [0, 0])
-        start_ns = self._clock()
-
-        def end() -> None:
-            times[1] += self._clock() - start_ns
-            times[0] += 1
-            self.path = outer
-            if before is not None:
+        if get_ident() != self._thread or name in self.path:
+            yield
+            return
+        with _announced(name, self._nvtx):
+            before = self._functions.switch(inline)
+            outer, self.path = self.path, (*self.path, name)
+            times = self._times.setdefault(self.path, [0, 0])
+            start_ns = self._clock()
+            try:
+                yield
+            finally:
+                times[1] += self._clock() - start_ns
+                times[0] += 1
+                self.path = outer
                 self._functions.switch(before)
-            if announced:
-                announced.close()
-
-        return end
 
     def times(self) -> dict[tuple[str, ...], tuple[int, int, int]]:
         """Return calls, time, and time outside of inner ranges, since the last call, by path.
@@ -157,12 +128,12 @@ class Ranges:
         inside_ns = dict.fromkeys(((), *paths), 0)
         for path in paths:
             inside_ns[path[:-1]] += self._times[path][1]
-        rows = {}
-        for path in paths:
-            calls, total_ns = self._times[path]
-            rows[path] = calls, total_ns, total_ns - inside_ns[path]
-            self._times[path][:] = 0, 0
-        return rows
+        times = {
+            path: (calls, ns, ns - inside_ns[path]) for path in paths for calls, ns in [self._times[path]]
+        }
+        for each in self._times.values():
+            each[:] = 0, 0
+        return times
 
 
 class InlineFunctions(TorchFunctionMode):
@@ -175,17 +146,16 @@ class InlineFunctions(TorchFunctionMode):
     def __init__(self, open_range: Callable[[str], AbstractContextManager[object]]) -> None:
         """Take a function that opens a range of a given name."""
         super().__init__()
-        self._range = open_range
-        self._on = False
+        self._range, self._on = open_range, False
 
-    def switch(self, on: bool) -> bool:
-        """Switch it on or off; return whether it was on."""
+    def switch(self, on: bool | None) -> bool:
+        """Switch it on or off, unless None is given; return whether it was on."""
         before = self._on
         if on and not before:
             self.__enter__()  # type: ignore[no-untyped-call]
-        elif before and not on:
+        elif before and on is False:
             self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
-        self._on = on
+        self._on = before if on is None else on
         return before
 
     def __torch_function__(
@@ -194,19 +164,14 @@ class InlineFunctions(TorchFunctionMode):
         name = _function_name(function, args)
         self._on = False  # torch disables a mode while it handles a function
         try:
-            if name is None:
-                return function(*args, **(kwargs or {}))
-            with self._range(name):
+            with self._range(name) if name else ExitStack():
                 return function(*args, **(kwargs or {}))
         finally:
             self._on = True
 
 
 def _function_name(function: Any, args: tuple[Any, ...]) -> str | None:
-    """Return the range's name for a torch function; None if it has none.
-
-    An addition has one only if it adds a parameter: the bias.
-    """
+    """Return the range's name for a torch function, if it has one; an addition must add a parameter."""
     name = _FUNCTIONS.get(getattr(function, "__name__", ""))
     if name == "bias" and not any(isinstance(operand, torch.nn.Parameter) for operand in args[:2]):
         return None
@@ -215,17 +180,10 @@ def _function_name(function: Any, args: tuple[Any, ...]) -> str | None:
     return name
 
 
-def _nothing() -> None:
-    """Close a range that was not opened."""
-
-
-def _announced(name: str, nvtx: bool) -> ExitStack | None:
+def _announced(name: str, nvtx: bool) -> ExitStack:
     """Announce the range to active profilers only: a record_function takes 6 µs even without a profiler."""
-    recorded = torch._C._autograd._profiler_enabled()  # noqa: SLF001
-    if not recorded and not nvtx:
-        return None
     stack = ExitStack()
-    if recorded:
+    if torch._C._autograd._profiler_enabled():  # noqa: SLF001
         # Kineto writes "unknown" for a name that is not ASCII.
         stack.enter_context(torch.profiler.record_function(name.replace("·", "@")))
     if nvtx:

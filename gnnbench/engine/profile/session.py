@@ -1,6 +1,6 @@
 """The plugin of `gnnbench profile` in pytest's process: profiles each benchmark, and reports to the command.
 
-It sends `collected`, then `began` and `ended` of each benchmark.
+It sends the names of the benchmarks when they are collected, then how each ended, with its profile's folder.
 """
 
 import signal
@@ -45,53 +45,48 @@ class Profiler(Overrides, Instrument):
         storage = f"file://{tempfile.gettempdir()}"  # or pytest-benchmark would make a folder here
         super().__init__({"benchmark_json": None, "benchmark_storage": storage, "gnn_all": True})
         self._terms, self._link = terms, link
-        self._root: Path | None = None
+        self._root, self._folder = Path(), ""
+        """Where the benchmark that runs is profiled; empty if it is not yet."""
         self._reports: dict[str, pytest.TestReport] = {}
-        self._folder: Path | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Keep the selected benchmarks; pass an expression to pytest as its -k."""
-        chosen = [item for item in items if declares(item)]
-        if select := self._terms["select"]:
-            selected = named(chosen, select)
-            if not selected:
-                given = config.option.keyword
-                config.option.keyword = f"({given}) and ({select})" if given else select
-            chosen = selected or chosen
+        chosen, select = [item for item in items if declares(item)], self._terms["select"]
+        if select and not (selected := named(chosen, select)):
+            given = config.option.keyword
+            config.option.keyword = f"({given}) and ({select})" if given else select
+        elif select:
+            chosen = selected
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Profile instead of timing while the tests run."""
-        self._root, config = session.config.rootpath, session.config
-        for name in filter(config.pluginmanager.has_plugin, _OFF):
-            config.pluginmanager.unregister(name=name)
-        if not session.testsfailed or config.option.continue_on_collection_errors:
-            names = [item.nodeid for item in session.items]
-            notes = [*self.lines(), *self.excluded.lines(session.items)]
-            self._link.send({"answer": "collected", "names": names, "notes": notes})
+        self._root, manager = session.config.rootpath, session.config.pluginmanager
+        for name in filter(manager.has_plugin, _OFF):
+            manager.unregister(name=name)
+        notes = [*self.lines(), *self.excluded.lines(session.items)]
+        names = [item.nodeid for item in session.items]
+        self._link.send({"answer": "collected", "names": names, "notes": notes})
         with seam.replaced(lambda _: self):
             return (yield)
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Report how a benchmark ended; `left_out` says why one that did not fail has no profile."""
-        self._link.send({"answer": "began", "name": item.nodeid})
-        self._reports, self._folder = {}, None
+    def pytest_runtest_logstart(self) -> None:
+        """Begin each benchmark alike."""
+        self._folder, self._reports = "", {}
         conditions.seed(0)
-        result = yield
-        failed = next((report.longreprtext for report in self._reports.values() if report.failed), None)
-        why = outcome.failure(self._reports)
-        left_out = None if self._folder else why.text if why else "it was not profiled"
-        folder = self._folder and str(self._folder)
-        self._link.send({"answer": "ended", "folder": folder, "failed": failed, "left_out": left_out})
-        return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note how a phase of the test ended."""
         self._reports[report.when or ""] = report
+
+    def pytest_runtest_logfinish(self) -> None:
+        """Report how a benchmark ended; pytest's own report has the traceback."""
+        why = outcome.failure(self._reports)
+        how = why.text if why else "profiled" if self._folder else "it was not profiled"
+        self._link.send({"answer": "ended", "folder": self._folder, "how": how})
 
     def measure(self, fixture: Any, call: Call) -> Any:
         """Profile `benchmark(function, ...)`."""
@@ -120,8 +115,8 @@ class Profiler(Overrides, Instrument):
                 unavailable=unavailable,
                 findings=find(sections),
             )
-            record.write(made, draft)
-        self._folder = folder
+            made.save(draft)
+        self._folder = str(folder)
         return asked.once()
 
 
@@ -147,9 +142,5 @@ def named(items: Sequence[pytest.Item], name: str) -> list[pytest.Item]:
 
 
 def _operation(item: pytest.Item) -> str:
-    function = getattr(item, "originalname", item.name)
-    return str(_parameters(item).get("operation", function.removeprefix("test_")))
-
-
-def _parameters(item: pytest.Item) -> Mapping[str, Any]:
-    return getattr(getattr(item, "callspec", None), "params", {})
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    return str(parameters.get("operation", getattr(item, "originalname", item.name).removeprefix("test_")))

@@ -12,10 +12,8 @@ from ..store.suite import installed
 CLASS = "{class}"
 """As a range's name, it stands for the name of the class that has the method."""
 _INLINE = (CLASS, "message", "gcn_norm")
-
 _LOSSES = (
-    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "l1_loss"),
-    *("mse_loss", "nll_loss"),
+    "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div l1_loss mse_loss nll_loss"
 )
 _ACTIVATIONS = ("elu", "gelu", "leaky_relu", "relu", "silu")
 _SUITE = installed()
@@ -26,7 +24,7 @@ PHASES: Mapping[str, str] = {
     "torch.nn:Module.__call__": "forward",
     **dict.fromkeys(_SUITE.losses, "loss"),
     "torch.nn.modules.loss:_Loss.__call__": "loss",  # otherwise Module.__call__ makes it a forward
-    **{f"torch.nn.functional:{name}": "loss" for name in _LOSSES},
+    **{f"torch.nn.functional:{name}": "loss" for name in _LOSSES.split()},
     "torch:Tensor.backward": "backward",
     "torch.autograd:backward": "backward",
     "torch.autograd:grad": "backward",
@@ -67,18 +65,13 @@ LAYERS: Mapping[str, str] = {
 }
 """The phases and the parts of a graph convolution. Only names of classes begin with a capital."""
 
-
 Attribute = tuple[Any, str, Any, str, bool]
 """The owner of an attribute, a module or class, its name, its value; the range's name; and whether torch
 functions called in its body become ranges, too, see `ranges.InlineFunctions`."""
 
 
 def find(targets: Mapping[str, str]) -> tuple[list[Attribute], list[str]]:
-    """Find the targets' attributes in imported modules; a library that is not imported is ignored.
-
-    Returns:
-        The attributes to wrap, and a line for each target that an imported library lacks.
-    """
+    """Return the attributes to wrap in imported modules, and a line for each target that a library lacks."""
     attributes: list[Attribute] = []
     missing: list[str] = []
     for place, range_name in targets.items():
@@ -87,27 +80,21 @@ def find(targets: Mapping[str, str]) -> tuple[list[Attribute], list[str]]:
         module = sys.modules.get(module_name)
         owner: Any = reduce(lambda each, part: getattr(each, part, None), outer, module)
         value = inspect.getattr_static(owner, name, None)
-        if module is None or value is None:
-            if module is not None:
-                missing.append(_lack(module_name, f"{path} in {module_name}", range_name))
-            elif module_name.rpartition(".")[0] in sys.modules and find_spec(module_name) is None:
-                missing.append(_lack(module_name, f"module {module_name}", range_name))
+        if value is None:
+            parent = module_name.rpartition(".")[0]
+            if module or (parent in sys.modules and find_spec(module_name) is None):
+                package = sys.modules[module_name.partition(".")[0]]
+                version = f" {package.__version__}" if hasattr(package, "__version__") else ""
+                missing.append(f"{package.__name__}{version} has no {place}: {range_name} is not shown")
             continue
         if outer:
             owners = [owner, *(each for each in subclasses(owner) if name in vars(each))]
         else:
             owners = [each for each in list(sys.modules.values()) if members(each).get(name) is value]
         for each in owners:
-            shown = range_name.replace(CLASS, each.__name__)
-            original = members(each).get(name, value)
-            attributes.append((each, name, original, shown, range_name in _INLINE))
+            shown, inline = range_name.replace(CLASS, each.__name__), range_name in _INLINE
+            attributes.append((each, name, members(each).get(name, value), shown, inline))
     return attributes, missing
-
-
-def _lack(module_name: str, what: str, range_name: str) -> str:
-    package = sys.modules[module_name.partition(".")[0]]
-    version = f" {package.__version__}" if hasattr(package, "__version__") else ""
-    return f"{package.__name__}{version} has no {what}: {range_name} is not shown"
 
 
 def members(owner: Any) -> Mapping[str, Any]:
@@ -116,9 +103,6 @@ def members(owner: Any) -> Mapping[str, Any]:
 
 
 def subclasses(owner: type) -> list[type]:
-    """Return all classes below a class."""
-    below: dict[type, None] = {}  # an ordered set: a class may have several bases
+    """Return all classes below a class; one may have several bases."""
     children: list[type] = type.__subclasses__(owner)
-    for child in children:
-        below.update(dict.fromkeys((child, *subclasses(child))))
-    return list(below)
+    return list(dict.fromkeys(each for child in children for each in (child, *subclasses(child))))

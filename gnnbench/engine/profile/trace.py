@@ -5,13 +5,11 @@ directory and record no steps.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from ..ground import units
-from . import text
 from .kinds import ROOT, Subject
 from .targets import LAYERS
 
@@ -31,18 +29,8 @@ PARTS = {
 
 At any moment, the first part with a running event counts, or `other` if there is none. This is the order of
 TensorBoard's plugin for PyTorch profiles, which produced the seed notes' figures."""
-
-_WORDS = {
-    "kernel": "kernel: the GPU computes",
-    "memcpy": "memcpy: the GPU copies or fills memory",
-    "runtime": "runtime: the GPU is idle, the host in CUDA calls",
-    "cpu": "CPU: the host in PyTorch operators",
-    "other": "other: Python, and libraries outside PyTorch",
-    "total": "the whole step",
-}
 STEP = "ProfilerStep#"
 """Prefix of a step's name in torch.profiler and TensorBoard's plugin."""
-_COLUMNS = {"Event": -48, "Count": 6, "Average time": 14, "Frac.": 7}
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:
@@ -61,13 +49,10 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
 
 
 def record(subject: Subject, file: Path) -> list[Event]:
-    """Warm up, record the repeats as torch.profiler steps, and return the events that have a duration.
+    """Warm up, record the repeats in a Chrome trace, and return its events that have a duration.
 
     A step ends when the GPU has finished; in it, the range ROOT is around the call. The subject's set-up is
     outside the steps.
-
-    Args:
-        file: the Chrome trace to write.
     """
     import torch
     from torch import profiler
@@ -76,22 +61,20 @@ def record(subject: Subject, file: Path) -> list[Event]:
     from ..measure.memory import quiet_profiler
 
     quiet_profiler()
-    on_gpu = subject.device == "cuda"
+    synchronize: Callable[[], object] = torch.cuda.synchronize if subject.device == "cuda" else tuple
     with profiler.profile(
-        activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])],
+        activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if subject.device == "cuda" else [])],
         schedule=lambda number: ProfilerAction.RECORD if number else ProfilerAction.WARMUP,
-        on_trace_ready=lambda found: found.export_chrome_trace(str(file)),
+        on_trace_ready=lambda recorded: recorded.export_chrome_trace(str(file)),
     ) as steps:
         steps.record_steps = False  # its steps would include the set-up between calls
         for number in range(1 + subject.repeats):
             with subject.ready() as call:
-                if on_gpu:
-                    torch.cuda.synchronize()
+                synchronize()
                 with profiler.record_function(f"{STEP}{number}"):
                     with profiler.record_function(ROOT):
                         call()
-                    if on_gpu:
-                        torch.cuda.synchronize()
+                    synchronize()
             if not number:
                 steps.step()
     content = json.loads(file.read_text(encoding="utf-8"))
@@ -114,8 +97,8 @@ def breakdown(events: Sequence[Event]) -> list[dict[str, Any]]:
     """Divide the time of each step among the parts.
 
     Returns:
-        For each `ProfilerStep#N` of the host, in order of time: `name`, `total_ns`, and `kernel_ns`,
-        `memcpy_ns`, `runtime_ns`, `cpu_ns` and `other_ns` (see PARTS), which sum to the total.
+        For each step, in order of time: `name`, `total_ns`, and `kernel_ns`, `memcpy_ns`, `runtime_ns`,
+        `cpu_ns` and `other_ns`, which sum to the total.
     """
     categories = accumulate(PARTS.values())
     spans = [sorted(span_ns(event) for event in events if event.get("cat") in some) for some in categories]
@@ -131,26 +114,9 @@ def breakdown(events: Sequence[Event]) -> list[dict[str, Any]]:
 
 def _covered(spans: Sequence[tuple[int, int]], start: int, end: int) -> int:
     """Return how much of the time from `start` to `end` at least one of the spans covers; they are sorted."""
-    covered, reached = 0, start
+    covered = 0
     for first, last in spans:
-        begin, stop = max(first, reached), min(last, end)
+        begin, stop = max(first, start), min(last, end)
         if begin < stop:
-            covered += stop - begin
-            reached = stop
+            covered, start = covered + stop - begin, stop
     return covered
-
-
-def table(section: Mapping[str, Any]) -> str:
-    """Return the breakdown of the steps' time as a table, with how to open the trace."""
-    steps = section["steps"]
-    whole_ns = sum(step["total_ns"] for step in steps)
-    rows = []
-    for part, words in _WORDS.items():
-        if part_ns := sum(step[f"{part}_ns"] for step in steps):
-            average = text.nanoseconds(part_ns / len(steps))
-            rows.append((words, f"{len(steps)}", average, units.fraction(part_ns / whole_ns)))
-    note = (
-        f"The parts do not overlap. {text.first_call(section)} Open {FILE} at https://ui.perfetto.dev, or "
-        "its folder with `tensorboard --logdir` and the plugin torch-tb-profiler."
-    )
-    return text.page(text.table(_COLUMNS, rows), note, *section["missing"])

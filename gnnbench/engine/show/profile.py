@@ -1,30 +1,51 @@
-"""The text of profiles: tables, platforms side by side, findings, and the saved files."""
+"""Profiles as documents: tables, platforms side by side, findings, and the saved files."""
 
 import statistics
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import add
 from pathlib import Path
 from typing import Any
 
 from ..ground import units
 from ..ground.options import PROFILE_KINDS
-from ..profile import kinds
+from ..profile import functions, trace
 from ..profile.record import FILE
-from ..profile.text import WIDTH, nanoseconds, page
-from ..profile.tree import overhead
 from ..store.suite import installed
+from .document import Column, Document, Heading, Kind, Note, Table
+from .names import clean
 
 _SIDE_BY_SIDE = ("phases", "layers")
 _LAYER = "layer"
 """Common row name for the platforms' convolutions, whose class names differ."""
-_EVENT = 26
+_SHOWN = 25
+"""Functions in a table."""
+_LONGEST = 56
+"""Characters of the name of a function or kernel."""
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(("Event", "Function", "Name"), "name"),
+    **dict.fromkeys(("Count", "Calls"), "count"),
+    **dict.fromkeys(("Frac.", "IQR", "Self", "Time %"), "fraction"),
+    "": "ratio",
+}
+"""Of columns that are no times."""
+_PARTS = {
+    "kernel": "kernel: the GPU computes",
+    "memcpy": "memcpy: the GPU copies or fills memory",
+    "runtime": "runtime: the GPU is idle, the host in CUDA calls",
+    "cpu": "CPU: the host in PyTorch operators",
+    "other": "other: Python, and libraries outside PyTorch",
+    "total": "the whole step",
+}
+_GPU = {"rows": "kernels", "copies": "copies and fills", "synchronizations": "waits for the GPU"}
 
 Profile = tuple[Path, Mapping[str, Any]]
 """A folder as it is displayed, and the content of its profile.json."""
+Section = Mapping[str, Any]
 
 
-def pages(profiles: Sequence[Profile]) -> Iterator[str]:
-    """Yield a text for each benchmark; first, one table for benchmarks that differ only in the platform."""
+def documents(profiles: Sequence[Profile]) -> Iterator[Document]:
+    """Yield one for each benchmark; first, a table for benchmarks that differ only in the platform."""
     groups: dict[object, list[tuple[str, Profile]]] = {}
     for profile in profiles:
         spec = profile[1]["spec"]
@@ -34,94 +55,163 @@ def pages(profiles: Sequence[Profile]) -> Iterator[str]:
     for group in groups.values():
         together = []
         for kind in _SIDE_BY_SIDE if len(group) > 1 else ():
-            sections = [(platform, record["sections"].get(kind)) for platform, (_, record) in group]
+            sections = [(platform, content["sections"].get(kind)) for platform, (_, content) in group]
             if all(section for _, section in sections):
                 together.append(kind)
                 yield side_by_side(kind, sections)
-        for _, (folder, record) in group:
-            yield _page(folder, record, without=together)
+        for _, (folder, content) in group:
+            yield list(_document(folder, content, without=together))
 
 
-def side_by_side(kind: str, sections: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
-    """Return the median times of platforms in one table, with ratios to the first platform."""
-    first, *others = (_medians(section["rows"]) for _, section in sections)
-    lines = [_line(kind, *((platform, "") for platform, _ in sections))]
-    for name in _merged([list(medians) for medians in (first, *others)]):
-        base = first.get(name, 0)
-        values = [medians.get(name, 0) for medians in others]
-        ratios = [_ratio(value / base) if value and base else "" for value in values]
-        times = [nanoseconds(value) if value else "" for value in (base, *values)]
-        lines.append(_line(name, *zip(times, ("", *ratios), strict=True)))
-    named = ((platform, row["path"][-1]) for platform, section in sections for row in section["rows"])
-    layers = dict.fromkeys(f"{name} ({platform})" for platform, name in named if name[0].isupper())
-    costs = [f"{platform} {overhead(section):.3f}" for platform, section in sections]
-    colds = [f"{platform} {nanoseconds(section['rows'][0]['cold_ns'])}" for platform, section in sections]
-    return page(
-        lines,
-        f"Medians; ratios to {sections[0][0]}. Indented rows are inside a phase, and may be inside one "
-        "another.",
-        *([f"{_LAYER}: {', '.join(layers)}."] if layers else []),
-        f"Time with ranges divided by time without, in turns: {', '.join(costs)}. "
-        f"First calls, not included: {', '.join(colds)}.",
-    )
-
-
-def _medians(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return median times by name, summed over all places; names inside a phase are indented."""
-    root, *inner = rows
-    times: dict[str, list[int]] = {}
-    for row in inner:
-        name = _LAYER if row["path"][-1][0].isupper() else row["path"][-1]
-        name = f"  {name}" if len(row["path"]) > 2 else name  # noqa: PLR2004 - the call and a phase
-        if any(row["total_ns"]):
-            before = times.get(name, [0] * len(row["total_ns"]))
-            times[name] = [a + b for a, b in zip(before, row["total_ns"], strict=True)]
-    times |= {"the rest": root["self_ns"], "the whole": root["total_ns"]}
-    return {name: statistics.median(each) for name, each in times.items()}
-
-
-def _merged(orders: Sequence[Sequence[str]]) -> list[str]:
-    """Return all names once, each after the name that it follows where it first appears."""
-    merged: list[str] = []
-    for names in orders:
-        place = 0
-        for name in names:
-            if name in merged:
-                place = merged.index(name) + 1
-            else:
-                merged.insert(place, name)
-                place += 1
-    return merged
-
-
-def _ratio(value: float) -> str:
-    """Write a ratio in at most five characters."""
-    if float(f"{value:.3g}") >= 1000:  # noqa: PLR2004 - four digits
-        return ">999x"
-    if value < 0.1:  # noqa: PLR2004 - there is no room for the other way round
-        return f"{value:.2f}x" if value >= 0.005 else "<.01x"  # noqa: PLR2004
-    return units.ratio(value)
-
-
-def _line(name: str, first: tuple[str, str], *others: tuple[str, str]) -> str:
-    """Return a row, given the value of each platform and its ratio, which the first has not."""
-    cells = "".join(f"{value:>9}{ratio:>6}" for value, ratio in others)
-    return f"{name:<{_EVENT}}{first[0]:>9}{cells}".rstrip()
-
-
-def _page(folder: Path, record: Mapping[str, Any], without: Sequence[str]) -> str:
-    parts = [record["id"]]
-    for kind, section in record["sections"].items():
+def _document(folder: Path, content: Section, without: Sequence[str]) -> Iterator[Heading | Table | Note]:
+    yield Heading(content["id"])
+    for kind, section in content["sections"].items():
         if kind in PROFILE_KINDS and kind not in without:
-            parts.append(f"{kind}: {PROFILE_KINDS[kind]}\n{kinds.load(kind).table(section)}")
-    lines = ["findings" if record["findings"] else "findings: none"]
-    for finding in record["findings"]:
-        for begin, indent, field in (
-            ("- ", "  ", "text"),
-            ("  ", "  ", "evidence"),
-            ("  → ", "    ", "remedy"),
-        ):
-            lines.append(textwrap.fill(finding[field], WIDTH, initial_indent=begin, subsequent_indent=indent))
-    names = [FILE, *sorted(path.name for path in folder.iterdir() if path.name != FILE)]
-    files = textwrap.fill(", ".join(names), WIDTH, initial_indent="  ", subsequent_indent="  ")
-    return "\n\n".join((*parts, "\n".join(lines), f"saved in {folder}\n{files}"))
+            yield from _BLOCKS.get(kind, tree)(f"{kind}: {PROFILE_KINDS[kind]}", section)
+    yield Heading("findings" if content["findings"] else "findings: none")
+    for finding in content["findings"]:
+        for begin, field in (("- ", "text"), ("  ", "evidence"), ("  → ", "remedy")):
+            yield Note(f"{begin}{finding[field]}")
+    others = sorted(path.name for path in folder.iterdir() if path.name != FILE)
+    yield Heading(f"saved in {folder}: {', '.join([FILE, *others])}")
+
+
+def side_by_side(kind: str, sections: Sequence[tuple[str, Section]]) -> Document:
+    """Return the median times of platforms in one table, with ratios to the first platform."""
+    first, *others = tables = [_medians(section["rows"]) for _, section in sections]
+    phases = list(dict.fromkeys(phase for table in tables for phase, _ in table))
+    keys = sorted(dict.fromkeys(chain(*tables)), key=lambda key: (not key[0], phases.index(key[0])))
+    rows = []
+    for key in keys:
+        base, values = first.get(key), [table.get(key) for table in others]
+        cells = ((value, (value / base, False) if value and base else None) for value in values)
+        rows.append((key[1], base, *chain(*cells)))
+    (platform, _), *further = sections
+    titles = chain(*((name, "") for name, _ in further))
+    named = ((name, row["path"][-1]) for name, section in sections for row in section["rows"])
+    layers = dict.fromkeys(f"{layer} ({name})" for name, layer in named if layer[0].isupper())
+    costs = [f"{name} {_overhead(section):.3f}" for name, section in sections]
+    colds = [f"{name} {_time(section['rows'][0]['cold_ns'])}" for name, section in sections]
+    return [
+        _table(f"{kind}: {PROFILE_KINDS[kind]}", ("Event", platform, *titles), rows),
+        Note(f"Medians; ratios to {platform}. Indented: inside a phase, perhaps inside one another."),
+        *([Note(f"{_LAYER}: {', '.join(layers)}.")] if layers else []),
+        Note(f"Time with ranges divided by time without, in turns: {', '.join(costs)}."),
+        Note(f"First calls, not included: {', '.join(colds)}."),
+    ]
+
+
+def _medians(rows: Sequence[Section]) -> dict[tuple[str, str], float]:
+    """Return median times by phase and name, summed over all places; names inside a phase are indented."""
+    root, *inner = rows
+    times: dict[tuple[str, str], list[int]] = {}
+    for row in inner:
+        _, phase, *inside = row["path"]
+        name = f"  {_LAYER if inside[-1][0].isupper() else inside[-1]}" if inside else phase
+        if any(row["total_ns"]):
+            before = times.get((phase, name), [0] * len(row["total_ns"]))
+            times[phase, name] = list(map(add, before, row["total_ns"]))
+    times |= {("", "the rest"): root["self_ns"], ("", "the whole"): root["total_ns"]}
+    return {key: statistics.median(each) / 1e9 for key, each in times.items()}
+
+
+def tree(heading: str, section: Section) -> Iterator[Table | Note]:
+    """Yield a tree of ranges; outermost ranges do not overlap, nor do the times in the column `Self`."""
+    root, *inner = section["rows"]
+    named = [("  " * (len(row["path"]) - 2) + row["path"][-1], row) for row in inner]
+    rest = {**root, "total_ns": root["self_ns"], "cold_ns": None}
+    rows = []
+    for name, row in (*named, ("the rest", rest), ("the whole", {**root, "self_ns": root["total_ns"]})):
+        total_ns, count, cold_ns = sum(row["total_ns"]), sum(row["calls"]), row["cold_ns"]
+        average = (total_ns / count / 1e9, _spread(row["total_ns"])) if count else (None, None)
+        shares = [part_ns / sum(root["total_ns"]) for part_ns in (total_ns, sum(row["self_ns"]))]
+        rows.append((name, count, *average, *shares, None if cold_ns is None else cold_ns / 1e9))
+    yield _table(heading, ("Event", "Count", "Average time", "IQR", "Frac.", "Self", "First"), rows)
+    yield Note("Count: over all repeats, without the first call. Self: without the rows indented below.")
+    plain = f"{_time(statistics.median(section['plain_ns']))}; medians of {len(section['plain_ns'])}"
+    yield Note(f"A call took {_overhead(section):.3f} times as long with ranges as without ({plain}).")
+    yield from map(Note, section["missing"])
+
+
+def _ranges(heading: str, section: Section) -> Iterator[Table | Note]:
+    yield from tree(heading, section)
+    see = "run this under `nsys profile` to see them. Times are the host's; it does not wait"
+    needed = "they need a GPU (--device cuda). On a CPU, torch.profiler shows them"
+    yield Note(f"NVTX ranges: {see if section['nvtx'] else needed}.")
+
+
+def _functions(heading: str, section: Section) -> Iterator[Table | Note]:
+    """Yield the first 25 functions, by cumulative time."""
+    total_ns, repeats, rows = section["total_ns"], section["repeats"], []
+    for row in section["rows"][:_SHOWN]:
+        name = clean(f"{row['function'].strip('<>')} {row['place']}".strip(), _LONGEST)
+        times = row["self_ns"] / 1e9, row["self_ns"] / total_ns, row["cumulative_ns"] / 1e9
+        rows.append((name, row["calls"], *times))
+    yield _table(heading, ("Function", "Count", "Self time", "Frac.", "Cumulative"), rows)
+    yield Note(
+        f"Sums over {repeats} profiled calls of {_time(total_ns / repeats)} each; Frac. is of self time."
+    )
+    yield Note(f"Cumulative times overlap. {_first_call(section)}")
+    more = len(section["rows"]) - len(rows)
+    yield Note(f"{more} more functions, and other orders: python -m pstats {functions.FILE}")
+
+
+def _kernels(heading: str, section: Section) -> Iterator[Heading | Table | Note]:
+    """Yield tables of kernels, of copies and of synchronisations."""
+    yield Heading(heading)
+    for kind, title in _GPU.items():
+        whole_ns, rows = sum(row["total_ns"] for row in section[kind]), []
+        for row in section[kind]:
+            size = f"{units.size(row['bytes'])} " if "bytes" in row else ""
+            name = clean(f"{size}{row['name'].removeprefix('void ')}", _LONGEST)
+            times = row["total_ns"] / row["calls"] / 1e9, row["min_ns"] / 1e9, row["max_ns"] / 1e9
+            rows.append((row["total_ns"] / whole_ns, row["total_ns"] / 1e9, row["calls"], *times, name))
+        if rows:
+            yield _table(title, ("Time %", "Time", "Calls", "Avg", "Min", "Max", "Name"), rows)
+    yield Note(f"Sums over {section['repeats']} profiled calls. {_first_call(section)}")
+
+
+def _trace(heading: str, section: Section) -> Iterator[Table | Note]:
+    """Yield the breakdown of the steps' time, with how to open the trace."""
+    steps, rows = section["steps"], []
+    whole_ns = sum(step["total_ns"] for step in steps)
+    for part, words in _PARTS.items():
+        if part_ns := sum(step[f"{part}_ns"] for step in steps):
+            rows.append((words, len(steps), part_ns / len(steps) / 1e9, part_ns / whole_ns))
+    yield _table(heading, ("Event", "Count", "Average time", "Frac."), rows)
+    yield Note(f"The parts do not overlap. {_first_call(section)}")
+    yield Note(f"Open {trace.FILE} at https://ui.perfetto.dev, or its folder in TensorBoard.")
+    yield from map(Note, section["missing"])
+
+
+_BLOCKS: Mapping[str, Callable[[str, Section], Iterator[Heading | Table | Note]]] = {
+    "ranges": _ranges,
+    "functions": _functions,
+    "kernels": _kernels,
+    "trace": _trace,
+}
+
+
+def _table(heading: str, titles: Iterable[str], rows: Sequence[Sequence[Any]]) -> Table:
+    return Table(heading, [Column(title, _KINDS.get(title, "time")) for title in titles], rows)
+
+
+def _overhead(section: Section) -> float:
+    """Return the ratio of the median times with and without ranges."""
+    return statistics.median(section["rows"][0]["total_ns"]) / statistics.median(section["plain_ns"])
+
+
+def _spread(values: Sequence[int]) -> float:
+    """Return the interquartile range over the median; 0 if the median is 0."""
+    if len(values) == 1:
+        return 0.0
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return (high - low) / middle if middle else 0.0
+
+
+def _time(value_ns: float) -> str:
+    return units.seconds(value_ns / 1e9)
+
+
+def _first_call(section: Section) -> str:
+    return f"The first call, {_time(section['cold_ns'])}, was not profiled."
