@@ -10,8 +10,6 @@ import psutil
 import pytest
 
 from gnnbench.engine.cli import profile
-from gnnbench.engine.cli.progress import Progress
-from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.process.variants.child import DiedError
 from tests.cli.started import start
 from tests.report import contents
@@ -71,20 +69,11 @@ def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pyt
     assert (result.stderr[: len(begin)], result.stderr[-len(end) :]) == (begin, end)
 
 
-@pytest.mark.parametrize(
-    "line", ["ERROR: gnnbench: no such graph", f"{'!' * 9} _pytest.outcomes.Exit: no such graph {'!' * 9}"]
-)
-def test_the_reason_that_pytest_gives_is_a_line(line, tmp_path):
-    (tmp_path / "log").write_text(f"collected\n{line}\nmore\n")
-    with pytest.raises(UsageError, match=r"^no such graph$"):
-        profile._ended(Ended([], 4), tmp_path / "log", Progress())
-
-
 class Ended:
     """A process that gives these answers, and has ended."""
 
-    def __init__(self, answers, status=0):
-        self._answers, self._status = answers, status
+    def __init__(self, answers):
+        self._answers = answers
 
     def answer(self, _seconds):
         if not self._answers:
@@ -92,7 +81,7 @@ class Ended:
         return self._answers.pop(0)
 
     def status(self):
-        return self._status
+        return 0
 
 
 @pytest.fixture

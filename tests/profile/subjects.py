@@ -38,8 +38,7 @@ def event(category, name, start_us, duration_us, **args):
 
 def table(kind, section):
     """Return what a terminal of 80 columns shows of a kind."""
-    shown = profile._BLOCKS.get(kind, profile.tree)(kind, section)
-    return Terminal(80).write([*shown]).strip()
+    return Terminal(80).write([*profile.shown(kind, section)]).strip()
 
 
 def widest(text):

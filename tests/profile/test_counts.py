@@ -12,7 +12,7 @@ from tests.profile.subjects import EDGES, edge_index, epoch, subject_of
 
 
 def take(call):
-    section = counts.take(subject_of(call, "cpu", 1))
+    section = counts.counts(subject_of(call, "cpu", 1))
     assert json.loads(json.dumps(section)) == section
     return section
 
@@ -47,7 +47,7 @@ def test_the_caller_of_dgls_reads_is_not_its_name_for_a_function_of_torch(make_c
 
 def test_reads_of_what_is_not_on_the_device_are_none():
     x = torch.ones(())
-    section = counts.take(subject_of(x.item, "meta", 1))
+    section = counts.counts(subject_of(x.item, "meta", 1))
     assert section["host_reads"] == []
     assert total(section["operators"]) == 1
 

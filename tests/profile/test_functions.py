@@ -11,7 +11,7 @@ def by_name(section, name):
 
 
 def test_an_epoch_s_functions_in_a_table_and_in_the_file_of_pstats(make_case, tmp_path):
-    section = functions.take(epoch(make_case("epoch", "pyg", "train")), tmp_path)
+    section = functions.functions(epoch(make_case("epoch", "pyg", "train")), tmp_path)
     norm = by_name(section, "gcn_norm")
     assert norm["calls"] == 3 * 2
     assert norm["place"].startswith("torch_geometric/nn/conv/gcn_conv.py:")
@@ -34,7 +34,7 @@ def test_the_first_call_is_apart(tmp_path):
     def call():
         seen.append(sys.getprofile() is None)
 
-    section = functions.take(subject_of(call, "cpu", 3), tmp_path)
+    section = functions.functions(subject_of(call, "cpu", 3), tmp_path)
     assert seen == [True, False, False, False]
     assert section["cold_ns"] > 0
     assert section["repeats"] == 3

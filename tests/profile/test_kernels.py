@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from gnnbench.engine.profile import kernels
-from gnnbench.engine.profile.kinds import UnavailableError
+from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.profile import trace
 from tests.profile.subjects import event, subject_of, table, widest
 
 SPMM = "void cusparse::csrmm_v2_kernel<int, float, float, float>(long, long, long, float const*, float*)"
@@ -31,41 +31,40 @@ SET_UP = [event(kind, "of the set-up", -9, 5, bytes=1) for kind in ("kernel", "g
 
 
 def test_events_are_added_up_by_name_without_the_wait_that_ends_a_step():
-    section = {**kernels.summary([*SET_UP, *TRACE]), "cold_ns": 5_000_000, "repeats": 1}
+    section = {**trace.summary([*SET_UP, *TRACE]), "cold_ns": 5_000_000, "repeats": 1}
     assert [line.rstrip() for line in table("kernels", section).splitlines()] == [
-        "kernels",
-        "",
-        "kernels",
-        "Time %    Time Calls     Avg     Min     Max Name",
-        "   62%  100 µs     1  100 µs  100 µs  100 µs cusparse::",
-        "                                             csrmm_v2_kernel<int, float, float,",
-        "                                              float>(lon…",
-        "   38% 60.0 µs     2 30.0 µs 20.0 µs 40.0 µs ampere_sgemm_128x64_nn",
+        "kernels: GPU kernels, and host-device synchronisations",
+        "Name                                Time %    Time Calls     Avg     Min     Max",
+        "cusparse::                             62%  100 µs     1  100 µs  100 µs  100 µs",
+        "csrmm_v2_kernel<int, float, float,",
+        " float>(lon…",
+        "ampere_sgemm_128x64_nn                 38% 60.0 µs     2 30.0 µs 20.0 µs 40.0 µs",
         "",
         "copies and fills",
-        "Time %    Time Calls     Avg     Min     Max Name",
-        "   67% 6.00 µs     2 3.00 µs 3.00 µs 3.00 µs 5.0 KiB Memcpy HtoD (Pageable -",
-        "                                             > Device)",
-        "   22% 2.00 µs     1 2.00 µs 2.00 µs 2.00 µs 4 B Memcpy DtoH (Device -",
-        "                                             > Pageable)",
-        "   11% 1.00 µs     1 1.00 µs 1.00 µs 1.00 µs 512 B Memset (Device)",
+        "Name                                Time %    Time Calls     Avg     Min     Max",
+        "5.0 KiB Memcpy HtoD (Pageable -        67% 6.00 µs     2 3.00 µs 3.00 µs 3.00 µs",
+        "> Device)",
+        "4 B Memcpy DtoH (Device -              22% 2.00 µs     1 2.00 µs 2.00 µs 2.00 µs",
+        "> Pageable)",
+        "512 B Memset (Device)                  11% 1.00 µs     1 1.00 µs 1.00 µs 1.00 µs",
         "",
         "waits for the GPU",
-        "Time %    Time Calls     Avg     Min     Max Name",
-        "  100% 97.5 µs     1 97.5 µs 97.5 µs 97.5 µs cudaStreamSynchronize",
-        "Sums over 1 profiled calls. The first call, 5.00 ms, was not profiled.",
+        "Name                  Time %    Time Calls     Avg     Min     Max",
+        "cudaStreamSynchronize   100% 97.5 µs     1 97.5 µs 97.5 µs 97.5 µs",
+        "Sums over 1 profiled calls.",
+        "The first call, 5.00 ms, was not profiled.",
     ]
 
 
 def test_without_a_gpu_one_line_says_what_it_needs(tmp_path):
-    with pytest.raises(UnavailableError, match=r"^profile kind 'kernels' needs CUDA: .+$"):
-        kernels.take(subject_of(lambda: None, "cpu", 1), tmp_path)
+    with pytest.raises(UsageError, match=r"^profile kind 'kernels' needs CUDA: .+$"):
+        trace.kernels(subject_of(lambda: None, "cpu", 1), tmp_path)
 
 
 @pytest.mark.cuda
 def test_kernels_copies_and_waits_of_a_gpu(tmp_path):
     x = torch.randn(512, 512, device="cuda")
-    section = kernels.take(subject_of(lambda: (x @ x).relu().sum().item(), "cuda", 3), tmp_path)
+    section = trace.kernels(subject_of(lambda: (x @ x).relu().sum().item(), "cuda", 3), tmp_path)
     assert sum(row["calls"] for row in section["rows"]) >= 3 * 3
     assert all(row["min_ns"] <= row["total_ns"] / row["calls"] <= row["max_ns"] for row in section["rows"])
     (read,) = (row for row in section["copies"] if "DtoH" in row["name"])  # the others are fills

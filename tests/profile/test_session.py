@@ -5,10 +5,9 @@ import pstats
 import re
 
 import pytest
-import torch
 
 from gnnbench.engine.ground.options import PROFILE_KINDS
-from gnnbench.engine.profile.session import Profiler, device_of
+from gnnbench.engine.profile.session import Profiler
 from gnnbench.suite.operations import OPERATIONS
 from tests.sampling import nightly
 from tests.suite import gnnbench
@@ -137,13 +136,6 @@ def test_what_is_wrong_is_a_failed_test_and_no_profile(tmp_path):
     assert found.returncode == 2
     assert "output is wrong" in found.stderr
     assert not list(tmp_path.rglob("profile.json"))
-
-
-def test_a_benchmark_that_hides_its_tensors_works_on_the_gpu_if_one_is_in_use(monkeypatch):
-    hidden, shown = (torch.nn.Identity().eval, (), {}), (torch.sum, (torch.ones(1),), {})
-    assert (device_of(hidden), device_of(shown)) == ("cpu", "cpu")
-    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
-    assert (device_of(hidden), device_of(shown)) == ("cuda", "cpu")
 
 
 SELECTED = """

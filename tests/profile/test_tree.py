@@ -27,9 +27,7 @@ def test_phases_sum_to_the_epoch_and_the_first_call_is_apart(make_case, tmp_path
         assert own_ns == section["rows"][0]["total_ns"][repeat]
     assert [row["calls"] for row in section["rows"]] == [(1,) * 3] * 6
     assert all(row["cold_ns"] > 0 for row in section["rows"])
-    assert len(section["plain_ns"]) == 3
-    assert min(section["plain_ns"]) > 0
-    assert (section["missing"], section["nvtx"]) == ([], False)
+    assert section["nvtx"] is False
     assert list(tmp_path.iterdir()) == []
 
 
@@ -57,7 +55,7 @@ def test_ranges_are_those_of_the_layers_and_say_what_nvtx_needs(make_case, tmp_p
     assert paths(section) == paths(tree.layers(subject, tmp_path))
     text = table("ranges", section)
     assert "    x·W " in text
-    assert "NVTX ranges: they need a GPU (--device cuda)" in text
+    assert "NVTX ranges need a GPU (--device cuda)" in text
     assert "nsys profile" in table("ranges", {**section, "nvtx": True})
 
 
@@ -72,14 +70,6 @@ def test_layers_on_a_gpu(tmp_path):
         assert paths(section) == [(), ("forward",), ("forward", "x·W"), ("backward",)]
 
 
-def test_calls_without_ranges_find_the_library_as_it_is_and_others_do_not():
-    relu, seen = torch.nn.functional.relu, []
-    target = {"torch.nn.functional:relu": "relu"}
-    ticking(lambda: seen.append(torch.nn.functional.relu is relu), target, 4)
-    assert seen == [False, False, True, True, False, False, True, True, False]
-    assert torch.nn.functional.relu is relu
-
-
 def test_what_the_first_call_imports_is_found_from_then_on_and_calls_are_those_of_each_repeat(monkeypatch):
     library, numbers = types.ModuleType("a_library"), itertools.count()
     library.late = library.rare = lambda: None
@@ -87,13 +77,13 @@ def test_what_the_first_call_imports_is_found_from_then_on_and_calls_are_those_o
     def call():
         monkeypatch.setitem(sys.modules, library.__name__, library)
         library.late()
-        if next(numbers) % 4 == 1:
+        if next(numbers) % 2:
             library.rare()
 
     targets = {f"a_library:{name}": name for name in ("late", "rare")}
     _, late, rare = ticking(call, targets, 4)["rows"]
     assert (late["path"], late["calls"], late["cold_ns"]) == (("call", "late"), (1, 1, 1, 1), 0)
-    assert rare["calls"] == (1, 0, 1, 0)  # of the calls with ranges, 0, 1, 4, 5 and 8
+    assert rare["calls"] == (1, 0, 1, 0)  # of the calls 1 to 4
 
 
 def row(*path, calls, cold, total, own):
@@ -110,8 +100,7 @@ def test_the_table_sums_to_the_whole_and_averages_over_the_calls_there_were():
         row("loss", calls=[0, 2, 0, 0], cold=1, total=[0, 2, 0, 0], own=[0, 2, 0, 0]),
         row("backward", calls=[1] * 4, cold=4, total=[2, 3, 3, 4], own=[2, 3, 3, 4]),
     ]
-    line = "torch_geometric 9.9 has no gcn_norm in torch_geometric.nn.conv.gcn_conv: gcn_norm is not shown"
-    section = {"rows": rows, "plain_ns": [8_000_000] * 4, "missing": [line], "nvtx": False}
+    section = {"rows": rows, "nvtx": False}
     text = table("phases", section)
     lines = text.splitlines()
     assert [line.split() for line in lines[1:10]] == [
@@ -125,8 +114,6 @@ def test_the_table_sums_to_the_whole_and_averages_over_the_calls_there_were():
         ["the", "rest", "4", "1.00", "ms", "0.0%", "10%", "10%"],
         ["the", "whole", "4", "10.0", "ms", "0.0%", "100%", "100%", "30.0", "ms"],
     ]
-    assert "A call took 1.250 times as long with ranges as without (8.00 ms; medians of 4)." in lines
-    assert line in " ".join(text.split()), "what was not found is below the table"
     assert widest(text) <= 80
     for one in rows:
         for of_each in ("calls", "total_ns", "self_ns"):

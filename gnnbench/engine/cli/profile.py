@@ -3,7 +3,6 @@
 import argparse
 import json
 import math
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,11 +20,6 @@ from .common import INTERRUPTED, NOT_JUDGED, WRONG_USAGE, nearest, suite
 from .progress import Progress
 
 _COMMAND = "gnnbench profile SELECT"
-_REASON = re.compile(r"ERROR: (?:gnnbench: )?(.+)|!+ _pytest\.outcomes\.Exit: (.+) !+")
-"""A line in which pytest gives the reason for an early end."""
-_TAIL_LINES = 20
-_REGULAR = (0, 1, 5)
-"""Exit statuses of pytest: passed; a benchmark failed; none was collected."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,10 +59,8 @@ def run(options: argparse.Namespace) -> int:
         return INTERRUPTED
     if not folders:
         raise UsageError(f"no benchmark is called '{options.select}'; gnnbench list shows all operations")
-    profiles = [
-        (shown(path), json.loads((path / FILE).read_text("utf-8")))
-        for path in map(Path, filter(None, folders))
-    ]
+    paths = map(Path, filter(None, folders))
+    profiles = [(shown(path), json.loads((path / FILE).read_text(encoding="utf-8"))) for path in paths]
     labels = [installed().labels(record["spec"]) for _, record in profiles if record["spec"]]
     reasons = dict.fromkeys(reason for _, record in profiles for reason in record["unavailable"].values())
     for line in (*reasons, *installed().remarks([each for each in labels if each])):
@@ -107,11 +99,7 @@ def _given(options: Mapping[str, Any]) -> list[str]:
 def profile(
     arguments: Sequence[str], select: str | None, chosen: ProfileOptions, progress: Progress
 ) -> tuple[list[str], bool]:
-    """Run pytest in a process, profile what it collects, and show the progress.
-
-    Returns:
-        The folder of each benchmark's profile, empty if it has none; and whether a benchmark failed.
-    """
+    """Profile in a process of pytest: return a folder for each benchmark, or "", and whether one failed."""
     progress.show("starting pytest")
     terms = {"kinds": chosen.kinds, "repeats": chosen.repeats, "folder": str(chosen.folder.absolute())}
     with (
@@ -148,16 +136,14 @@ def _ended(child: Child, log: Path, progress: Progress) -> tuple[list[str], bool
                 folders.append(answer["folder"])
             progress.show(f"{running()} ...")
     except DiedError as error:
-        how = f"pytest {str(error).partition(' while ')[0]}"
+        how = f"pytest {error}"
     status, lines = child.status(), log.read_text(errors="replace").splitlines()
-    if len(folders) == len(titles) and status in _REGULAR:
+    if len(folders) == len(titles) and status in (0, 1, 5):  # passed, one failed, none collected
         if status == 1:
             progress.print("\n".join(lines))
         return folders, status == 1
-    # In one line if pytest gives the reason.
-    reasons = [match[1] or match[2] for line in lines if (match := _REASON.match(line))]
-    why = reasons[:1] or [how, *lines[-_TAIL_LINES:]]
+    tail = lines[-20:]
     if not titles:
-        raise UsageError(*why)
-    progress.print("\n".join([f"{running()}: {why[0]}", *why[1:]]))
+        raise UsageError(how, *tail)
+    progress.print("\n".join([f"{running()}: {how.partition(' while ')[0]}", *tail]))
     return [*folders, ""], True

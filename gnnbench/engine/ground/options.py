@@ -26,7 +26,7 @@ PROFILE_KINDS = {
     "layers": "the parts of each convolution",
     "functions": "Python functions, measured by cProfile",
     "kernels": "GPU kernels, and host-device synchronisations",
-    "trace": "a trace for Perfetto and TensorBoard, with operators, and a summary of where the time goes",
+    "trace": "a trace for Perfetto and TensorBoard, and where the time goes",
     "ranges": "layers and phases as ranges of record_function and NVTX",
 }
 """Description by kind."""

@@ -11,31 +11,26 @@ from torch.overrides import TorchFunctionMode
 
 from ..ground.parts import tensors
 from ..measure.counters import OperatorMode, is_on_device, kinds, library_calls
-from .kinds import COUNTS, ROOT, Subject
+from .kinds import ROOT, Subject
 from .ranges import Ranges
 from .targets import LAYERS
 
+_KINDS = "ranges operators library_calls host_reads mask_reads sorts copies copied_bytes"
 _SORTS = ("aten::sort", "aten::_unique2", "aten::unique_dim", "aten::_coalesce")
-"""Operators that sort their input; `argsort` calls `sort`. Some conversions of a sparse matrix sort as
-well."""
+"""Operators that sort their input; `argsort` calls `sort`."""
 _CONVERSIONS = ("aten::_to_sparse", "aten::_to_sparse_csc", "aten::_to_sparse_csr")
-_GATHERS = ("aten::index_select", "aten::index", "aten::gather")
-_SCATTERS = tuple(
-    f"aten::{name}{suffix}" for name in ("index_add", "scatter_add", "scatter_reduce") for suffix in ("", "_")
-)
 _BELOW = ("torch.", "dgl.backend.", f"{__package__}.", f"{OperatorMode.__module__}.")
 """Modules that are not callers: PyTorch, DGL's wrappers of PyTorch, and the counting code."""
 
 
-def take(subject: Subject) -> dict[str, Any]:
+def counts(subject: Subject) -> dict[str, Any]:
     """Call once and count, as measure/counters.py does. A call before must have filled all caches.
 
     Returns:
         Rows by kind, in order of first appearance; each has the `path` of its range, and `count`. All but
         ranges have a `name`, as `cpu→cuda` for copies. Reads, sorts and copies have a `caller`: the innermost
         Python function outside torch, as `file:line function`, or `the benchmark`. `host_reads` include the
-        elements that torch.tensor reads from a list of tensors, which a dispatch mode does not see. `gathers`
-        of rows of features, as from nodes to edges, and `scatters` have `from_rows`, `to_rows` and `columns`.
+        elements that torch.tensor reads from a list of tensors, which a dispatch mode does not see.
     """
     counter = _Counter(subject.device)
     with (
@@ -58,11 +53,11 @@ class _Counter(TorchFunctionMode):
     def __init__(self, device: str) -> None:
         super().__init__()
         self.ranges = Ranges(LAYERS, device)
-        self.rows: dict[str, list[dict[str, Any]]] = {kind: [] for kind in COUNTS}
+        self.rows: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _KINDS.split()}
         self._by_key: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._device = device
 
-    def add(self, kind: str, count: int = 1, **fields: Any) -> None:
+    def add(self, kind: str, count: int = 1, **fields: str) -> None:
         """Add to a count."""
         key = kind, self.ranges.path, *fields.values()
         if key not in self._by_key:
@@ -81,19 +76,6 @@ class _Counter(TorchFunctionMode):
             self.add(kind, number, name=counted, **caller)
         if name in _SORTS or (name in _CONVERSIONS and args[0].layout != torch.strided):
             self.add("sorts", name=name, caller=_caller())
-        if name in _GATHERS:
-            self._move("gathers", name, args[0], args, result)
-        elif name in _SCATTERS:
-            self._move("scatters", name, args[3], args, result)
-
-    def _move(self, kind: str, name: str, source: Tensor, args: tuple[Any, ...], result: Tensor) -> None:
-        dimension = args[1]
-        if name == "aten::index":
-            dimension = next(position for position, index in enumerate(args[1]) if index is not None)
-        if source.dim() == result.dim() > 1 and source.is_floating_point():  # features, not weights
-            rows = result.size(dimension)
-            columns = result.numel() // max(rows, 1)
-            self.add(kind, name=name, from_rows=source.size(dimension), to_rows=rows, columns=columns)
 
     def __torch_function__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
@@ -110,7 +92,7 @@ def _caller() -> str:
     frame: Any = sys._getframe()  # noqa: SLF001
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if frame.f_code is take.__code__:  # the benchmarked function may itself be one of torch
+        if frame.f_code is counts.__code__:  # the benchmarked function may itself be one of torch
             return "the benchmark"
         if not f"{module}.".startswith(_BELOW):
             name = Path(frame.f_code.co_filename).name  # of a module's path, which begins at its package

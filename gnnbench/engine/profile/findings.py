@@ -10,20 +10,6 @@ SMALL_NS = 10_000
 """A GPU kernel shorter than this takes about as long as its launch."""
 HUNDRED = 100
 """Number of small kernels or reads in a call from which they dominate its time."""
-_MOST_NAMED = 3
-_NORMALISATIONS = (
-    ("normalisation", ("gcn_norm",), "normalises the graph"),
-    ("degree-normalisation", ("degrees", "pow"), "computes the nodes' degrees and a power of them"),
-)
-"""Of PyG and of DGL: the rule, the ranges that a layer opens, and what it does there."""
-_CONSTANT = {
-    "normalisation": "If the graph and its weights do not change: use GCNConv(..., cached=True), or call "
-    "gcn_norm once and pass its result to GCNConv(..., normalize=False).",
-    "degree-normalisation": "If the graph does not change: call EdgeWeightNorm('both') once, and pass its "
-    "result as edge_weight to GraphConv(..., norm='none').",
-}
-"""The remedies."""
-
 Sections = Mapping[str, Any]
 """What `kinds.take` returns."""
 Row = Mapping[str, Any]
@@ -41,25 +27,47 @@ class Finding:
 
 
 def find(sections: Sections) -> tuple[Finding, ...]:
-    """Return the findings of all rules about a profile."""
-    rules = (normalisation, host_reads, sorts, copies, small_kernels, gather_scatter)
-    return tuple(finding for rule in rules for finding in rule(sections))
+    """Return the findings of all rules about a profile; none without counts, where torch is not imported."""
+    rules = (normalisation, degree_normalisation, host_reads, sorts, copies, small_kernels)
+    return tuple(finding for rule in rules if "counts" in sections for finding in rule(sections))
 
 
 def normalisation(sections: Sections) -> Iterator[Finding]:
-    """Each call recomputes a layer's normalisation, which depends on the graph only."""
-    counts = sections["counts"]
-    for rule, names, does in _NORMALISATIONS:
-        rows = [row for row in counts["ranges"] if row["path"][-1] in names]
-        rows = [row for row in rows if row["path"][-2][0].isupper()]  # inside a layer
-        calls = _summed(rows, lambda row: row["path"][-1])
-        if len(calls) == len(names):
-            layers = " and ".join(dict.fromkeys(row["path"][-2] for row in rows))
-            inside = [row for row in counts["operators"] if not set(names).isdisjoint(row["path"])]
-            parts, whole = (sum(row["count"] for row in each) for each in (inside, counts["operators"]))
-            often = ", ".join(f"{name} {_times(calls[name])}" for name in names)
-            evidence = f"{often}: {parts} of {whole} operators"
-            yield Finding(rule, f"{layers}: each call {does} again.", evidence, _CONSTANT[rule])
+    """PyG: each call recomputes a layer's normalisation, which depends on the graph only."""
+    yield from _recomputed(
+        sections,
+        "normalisation",
+        "normalises the graph",
+        "If the graph and its weights do not change: use GCNConv(..., cached=True), or call gcn_norm once "
+        "and pass its result to GCNConv(..., normalize=False).",
+        "gcn_norm",
+    )
+
+
+def degree_normalisation(sections: Sections) -> Iterator[Finding]:
+    """DGL: each call recomputes a power of the nodes' degrees, which depends on the graph only."""
+    yield from _recomputed(
+        sections,
+        "degree-normalisation",
+        "computes the nodes' degrees and a power of them",
+        "If the graph does not change: call EdgeWeightNorm('both') once, and pass its result as edge_weight "
+        "to GraphConv(..., norm='none').",
+        *("degrees", "pow"),
+    )
+
+
+def _recomputed(sections: Sections, rule: str, does: str, remedy: str, *names: str) -> Iterator[Finding]:
+    """Yield a finding if layers open all ranges of these names."""
+    rows = [row for row in sections["counts"]["ranges"] if row["path"][-1] in names]
+    rows = [row for row in rows if row["path"][-2][0].isupper()]  # inside a layer
+    calls = _summed(rows, lambda row: row["path"][-1])
+    if len(calls) == len(names):
+        operators = sections["counts"]["operators"]
+        inside = sum(row["count"] for row in operators if not set(names).isdisjoint(row["path"]))
+        often = ", ".join(f"{name} {_times(calls[name])}" for name in names)
+        evidence = f"{often}: {inside} of {sum(row['count'] for row in operators)} operators"
+        layers = " and ".join(dict.fromkeys(row["path"][-2] for row in rows))
+        yield Finding(rule, f"{layers}: each call {does} again.", evidence, remedy)
 
 
 def host_reads(sections: Sections) -> Iterator[Finding]:
@@ -131,29 +139,6 @@ def small_kernels(sections: Sections) -> Iterator[Finding]:
         )
 
 
-def gather_scatter(sections: Sections) -> Iterator[Finding]:
-    """Node rows are copied to edges and reduced; a sparse product does this in one pass."""
-    gathers, scatters = (  # in the backward pass, gathers become scatters and vice versa
-        [row for row in sections["counts"][kind] if "backward" not in row["path"]]
-        for kind in ("gathers", "scatters")
-    )
-    back = {(row["to_rows"], row["from_rows"], row["columns"]): row["name"] for row in scatters}
-    pairs: Counter[str] = Counter()
-    for row in gathers:
-        nodes, edges = row["from_rows"], row["to_rows"]
-        if reduced := back.get((nodes, edges, row["columns"])):
-            by = f"{row['name']} and {reduced} in {'/'.join(row['path'])}"
-            pairs[f"from {nodes:,} rows to {edges:,} and back by {by}"] += row["count"]
-    if pairs:
-        yield Finding(
-            "gather-scatter",
-            f"A call copies nodes' rows to their edges and reduces the copies, {_times(pairs.total())}.",
-            _named(pairs),
-            "If a message is the row itself, or the row times a number: a sparse product needs no copies. "
-            "Give PyG's layers a SparseTensor or CSR adj_t; or call torch.sparse.mm or DGL's update_all.",
-        )
-
-
 def _summed(rows: Iterable[Row], key: Callable[[Row], str]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for row in rows:
@@ -162,10 +147,7 @@ def _summed(rows: Iterable[Row], key: Callable[[Row], str]) -> Counter[str]:
 
 
 def _callers(rows: Iterable[Row]) -> Counter[str]:
-    """Return the counts by `CALLER in RANGE`, the innermost range around all of its calls.
-
-    The caller includes the line if all of its calls are in one line.
-    """
+    """Return counts by `CALLER in RANGE`, the innermost around all its calls, with the line if it is one."""
     grouped: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         place, _, function = row["caller"].partition(" ")
@@ -180,7 +162,7 @@ def _callers(rows: Iterable[Row]) -> Counter[str]:
 
 
 def _named(counts: Counter[str]) -> str:
-    named = [f"{count} {name}" for name, count in counts.most_common(_MOST_NAMED)]
+    named = [f"{count} {name}" for name, count in counts.most_common(3)]
     more = len(counts) - len(named)
     return "; ".join([*named, f"and {more} more"] if more else named)
 

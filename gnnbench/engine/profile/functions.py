@@ -1,8 +1,7 @@
-"""The kind `functions`: Python functions, by cProfile.
+"""The kind `functions`: Python functions, by cProfile, which overstates their share.
 
 A function in C++ is one row with all that it does: `run_backward` is the whole backward pass. An operator
-such as `@` counts in the function that contains it. Profiling slows down each Python call, so the times
-overstate Python's share.
+such as `@` counts in the function that contains it.
 """
 
 import cProfile
@@ -16,13 +15,8 @@ from .kinds import Subject
 FILE = "functions.prof"
 
 
-def take(subject: Subject, folder: Path) -> dict[str, Any]:
-    """Profile the repeats after a first call, and save cProfile's data for pstats.
-
-    Returns:
-        `rows`, by cumulative time over all repeats: `function`, `place`, `calls`, `self_ns`,
-        `cumulative_ns`. `total_ns`; `cold_ns`, the first call without a profile; `repeats`.
-    """
+def functions(subject: Subject, folder: Path) -> dict[str, Any]:
+    """Profile the repeats after a first call, and save cProfile's data for pstats."""
     cold_ns = subject.timed_ns()
     profile = cProfile.Profile()
     for _ in range(subject.repeats):

@@ -15,17 +15,8 @@ from ..ground.packages import unusable
 from ..measure.conditions import collector_paused
 from ..measure.seam import Pedantic
 
-COUNTS = (
-    *("ranges", "operators", "library_calls", "host_reads", "mask_reads", "sorts"),
-    *("copies", "copied_bytes", "gathers", "scatters"),
-)
-"""What is counted, see `counts.take`."""
 ROOT = "call"
 """Name of the range around the whole call."""
-
-
-class UnavailableError(UsageError):
-    """A kind of profile cannot be taken on this machine; the message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +40,9 @@ class Subject:
         finally:
             self.asked.tear_down(call)
 
-    def timed_ns(self, clock: Callable[[], int] | None = None) -> int:
-        """Call once without a profile and return the time, by default with the GPU's work."""
-        clock = clock or clock_of(self.device)
+    def timed_ns(self) -> int:
+        """Call once without a profile and return the time, with the GPU's work."""
+        clock = clock_of(self.device)
         with self.ready() as call:
             start = clock()
             call()
@@ -72,11 +63,9 @@ def clock_of(device: str) -> Callable[[], int]:
 
 
 def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Take a profile of each kind, and count what one more call does; kinds may write files into the folder.
+    """Return the profiles by kind, and by unavailable kind the reason; some kinds write into the folder.
 
-    Returns:
-        The results by name, and by unavailable kind the reason. The counts are taken last, when caches are
-        filled, and only if at least one kind is available. They are empty where nothing imported torch.
+    Counts of one more call come last, when caches are filled, if there is a kind and torch was imported.
     """
     sections: dict[str, Any] = {}
     unavailable: dict[str, str] = {}
@@ -86,14 +75,13 @@ def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str
             continue
         try:
             sections[name] = _function(name)(subject, folder)
-        except UnavailableError as error:
+        except UsageError as error:
             unavailable[name] = str(error)
-    if sections:
-        has_torch = sys.modules.get("torch")
-        sections["counts"] = _function("counts")(subject) if has_torch else {kind: [] for kind in COUNTS}
+    if sections and sys.modules.get("torch"):
+        sections["counts"] = _function("counts")(subject)
     return sections, unavailable
 
 
 def _function(name: str) -> Any:
-    place = f"tree:{name}" if name in ("phases", "layers", "ranges") else f"{name}:take"
-    return pkgutil.resolve_name(f"{__package__}.{place}")
+    module = {"functions": name, "counts": name, "kernels": "trace", "trace": "trace"}.get(name, "tree")
+    return pkgutil.resolve_name(f"{__package__}.{module}:{name}")

@@ -29,43 +29,38 @@ class Ranges:
     """Wraps targets while it is entered, and times their calls as a tree; it can be entered repeatedly.
 
     While a range is open, an inner call of the same name opens none: a method that calls its super's is one
-    call, and so is Tensor.backward, which calls torch.autograd.backward. Entering searches for the targets,
-    which takes milliseconds and evicts CPU caches. So timed code uses `switch`, which does not search.
+    call, and so is Tensor.backward, which calls torch.autograd.backward.
     """
 
     def __init__(
         self, targets: Mapping[str, str], device: str, *, clock: Callable[[], int] = RealTime.nanoseconds
     ) -> None:
         """Store the arguments; on the device `cuda`, ranges are NVTX ranges as well."""
-        self.path: tuple[str, ...] = ()
-        """The names of the open ranges, outermost first."""
-        self.missing: dict[str, None] = {}
-        """A line for each target that an imported library lacks, and for each that other threads call."""
+        self.path: tuple[str, ...] = ()  # names of the open ranges, outermost first
         self._targets, self._nvtx, self._clock = targets, device == "cuda", clock
         self._times: dict[tuple[str, ...], list[int]] = {}
         """Calls and nanoseconds by path."""
         self._functions = InlineFunctions(self.range)
-        self._thread = 0
-        """Id of the thread that entered; ranges are opened in this thread only."""
+        self._thread = 0  # which entered; ranges are opened in this thread only
         self._wrappers: list[tuple[Any, str, Any]] = []
         self._originals: dict[int, Any] = {}
         self._modules: set[str] = set()
         self._installed = pytest.MonkeyPatch()
 
     def __enter__(self) -> Self:
-        attributes, missing = find(self._targets)  # before wrapping: subclasses would inherit wrappers
-        self.missing, self._originals = dict.fromkeys(missing), {}
+        self._originals = {}
         self._wrappers = [
             (owner, name, self._wrapped(value, shown, inline))
-            for owner, name, value, shown, inline in attributes
+            for owner, name, value, shown, inline in find(self._targets)  # all before one is installed
         ]
         self._modules, self._thread = set(sys.modules), get_ident()
-        self.switch(on=True)
+        for wrapper in self._wrappers:
+            self._installed.setattr(*wrapper)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Restore the library, also where it stored wrappers, as PyG in a layer's class when first made."""
-        self.switch(on=False)
+        self._installed.undo()
         new = [module for name, module in list(sys.modules.items()) if name not in self._modules]
         owners = {id(owner): owner for owner in (*(wrapper[0] for wrapper in self._wrappers), *new)}
         for owner in list(owners.values()):
@@ -75,12 +70,6 @@ class Ranges:
             for name, value in list(members(owner).items()):
                 if id(value) in self._originals:
                     setattr(owner, name, self._originals[id(value)])
-
-    def switch(self, *, on: bool) -> None:
-        """Within `with`: install the wrappers, or restore the library."""
-        self._installed.undo()
-        for wrapper in self._wrappers if on else ():
-            self._installed.setattr(*wrapper)
 
     def _wrapped(self, value: Any, name: str, inline: bool) -> Any:
         if isinstance(value, staticmethod | classmethod):
@@ -99,8 +88,6 @@ class Ranges:
     @contextmanager
     def range(self, name: str, inline: bool | None = None) -> Iterator[None]:
         """Open a range, unless one of this name is open; if `inline`, torch functions in it are too."""
-        if get_ident() != self._thread:
-            self.missing[f"{name}: what other threads call is not shown"] = None
         if get_ident() != self._thread or name in self.path:
             yield
             return
@@ -118,11 +105,7 @@ class Ranges:
                 self._functions.switch(before)
 
     def times(self) -> dict[tuple[str, ...], tuple[int, int, int]]:
-        """Return calls, time, and time outside of inner ranges, since the last call, by path.
-
-        Paths are depth first, in order of first appearance. Those that were not called have zeros. Over all
-        paths the last number sums to the time of the outermost range.
-        """
+        """Return calls, time, and time outside of inner ranges, since the last call, by path, depth first."""
         first = {path: number for number, path in enumerate(self._times)}
         paths = sorted(first, key=lambda path: [first[path[: end + 1]] for end in range(len(path))])
         inside_ns = dict.fromkeys(((), *paths), 0)
@@ -139,12 +122,10 @@ class Ranges:
 class InlineFunctions(TorchFunctionMode):
     """Opens a range around torch functions that a layer calls in its own body, such as x @ W, while it is on.
 
-    They belong to no module or class of the library, so they cannot be wrapped. Each observed function costs
-    some microseconds, and a SparseTensor calls hundreds.
+    Each observed function costs some microseconds, and a SparseTensor calls hundreds.
     """
 
     def __init__(self, open_range: Callable[[str], AbstractContextManager[object]]) -> None:
-        """Take a function that opens a range of a given name."""
         super().__init__()
         self._range, self._on = open_range, False
 

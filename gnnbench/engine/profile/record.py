@@ -1,8 +1,4 @@
-"""profile.json: the saved profile of a benchmark, and its folder.
-
-Each benchmark has a folder, with its profiles in 0001, 0002, ... A numbered folder always holds a complete
-profile.
-"""
+"""profile.json: the saved profile of a benchmark, in a numbered folder, which is always complete."""
 
 import json
 import re

@@ -1,7 +1,4 @@
-"""The plugin of `gnnbench profile` in pytest's process: profiles each benchmark, and reports to the command.
-
-It sends the names of the benchmarks when they are collected, then how each ended, with its profile's folder.
-"""
+"""The plugin of `gnnbench profile` in pytest's process: sends the benchmarks' names, then how each ended."""
 
 import signal
 import sys
@@ -52,12 +49,11 @@ class Profiler(Overrides, Instrument):
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Keep the selected benchmarks; pass an expression to pytest as its -k."""
-        chosen, select = [item for item in items if declares(item)], self._terms["select"]
-        if select and not (selected := named(chosen, select)):
-            given = config.option.keyword
+        benchmarks, select = [item for item in items if declares(item)], self._terms["select"]
+        chosen = named(benchmarks, select) if select else benchmarks
+        if select and not chosen:
+            given, chosen = config.option.keyword, benchmarks
             config.option.keyword = f"({given}) and ({select})" if given else select
-        elif select:
-            chosen = selected
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
 
@@ -79,14 +75,12 @@ class Profiler(Overrides, Instrument):
         conditions.seed(0)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note how a phase of the test ended."""
+        """Note how a phase of the test ended, and at last send how the test did."""
         self._reports[report.when or ""] = report
-
-    def pytest_runtest_logfinish(self) -> None:
-        """Report how a benchmark ended; pytest's own report has the traceback."""
-        why = outcome.failure(self._reports)
-        how = why.text if why else "profiled" if self._folder else "it was not profiled"
-        self._link.send({"answer": "ended", "folder": self._folder, "how": how})
+        if report.when == "teardown":
+            why = outcome.failure(self._reports)
+            how = why.text if why else "profiled" if self._folder else "it was not profiled"
+            self._link.send({"answer": "ended", "folder": self._folder, "how": how})
 
     def measure(self, fixture: Any, call: Call) -> Any:
         """Profile `benchmark(function, ...)`."""
@@ -99,7 +93,8 @@ class Profiler(Overrides, Instrument):
         spec = json_io.own_part(fixture.extra_info).get("spec")
         labels = suite.installed().labels(spec) if spec else None
         name = labels.id if labels else fixture.fullname
-        device = device_of((asked.target, asked.args, asked.kwargs))
+        torch = sys.modules.get("torch")
+        device = "cuda" if torch and torch.cuda.is_initialized() else "cpu"
         subject = kinds.Subject(asked, device, self._terms["repeats"])
         with record.new(Path(self._terms["folder"]), name) as (draft, folder):
             with seam.paused():
@@ -120,27 +115,13 @@ class Profiler(Overrides, Instrument):
         return asked.once()
 
 
-def device_of(inputs: object) -> str:
-    """Return the device of a call: that of its inputs; without tensor inputs, `cuda` if a GPU is in use."""
-    from ..ground.parts import tensors
-
-    torch = sys.modules.get("torch")
-    devices = {tensor.device.type for tensor in tensors(inputs)} or {
-        "cuda" if torch and torch.cuda.is_initialized() else "cpu"
-    }
-    return "cuda" if "cuda" in devices else "cpu"
-
-
 def named(items: Sequence[pytest.Item], name: str) -> list[pytest.Item]:
-    """Return the benchmarks of an operation; if there is none, those whose operation begins with these words.
-
-    `spmm` matches `spmm_sum` but not `spmms`. If a test has no parameter `operation`, its function's name
-    without `test_` is the operation.
-    """
+    """Return the benchmarks of an operation; if there is none, those that begin so: `spmm_sum` for `spmm`."""
     exact = [item for item in items if _operation(item) == name]
     return exact or [item for item in items if _operation(item).startswith(f"{name}_")]
 
 
 def _operation(item: pytest.Item) -> str:
+    """Return the parameter `operation`; if a test has none, its function's name without `test_`."""
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     return str(parameters.get("operation", getattr(item, "originalname", item.name).removeprefix("test_")))

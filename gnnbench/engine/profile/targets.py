@@ -4,7 +4,6 @@ import inspect
 import sys
 from collections.abc import Mapping
 from functools import reduce
-from importlib.util import find_spec
 from typing import Any
 
 from ..store.suite import installed
@@ -66,35 +65,26 @@ LAYERS: Mapping[str, str] = {
 """The phases and the parts of a graph convolution. Only names of classes begin with a capital."""
 
 Attribute = tuple[Any, str, Any, str, bool]
-"""The owner of an attribute, a module or class, its name, its value; the range's name; and whether torch
-functions called in its body become ranges, too, see `ranges.InlineFunctions`."""
+"""A module or class, an attribute's name and value; the range's name, and whether it is inline."""
 
 
-def find(targets: Mapping[str, str]) -> tuple[list[Attribute], list[str]]:
-    """Return the attributes to wrap in imported modules, and a line for each target that a library lacks."""
+def find(targets: Mapping[str, str]) -> list[Attribute]:
+    """Return the attributes to wrap in imported modules."""
     attributes: list[Attribute] = []
-    missing: list[str] = []
     for place, range_name in targets.items():
         module_name, _, path = place.partition(":")
         *outer, name = path.split(".")
-        module = sys.modules.get(module_name)
-        owner: Any = reduce(lambda each, part: getattr(each, part, None), outer, module)
+        owner: Any = reduce(lambda each, part: getattr(each, part, None), outer, sys.modules.get(module_name))
         value = inspect.getattr_static(owner, name, None)
         if value is None:
-            parent = module_name.rpartition(".")[0]
-            if module or (parent in sys.modules and find_spec(module_name) is None):
-                package = sys.modules[module_name.partition(".")[0]]
-                version = f" {package.__version__}" if hasattr(package, "__version__") else ""
-                missing.append(f"{package.__name__}{version} has no {place}: {range_name} is not shown")
             continue
+        owners: list[Any] = [each for each in list(sys.modules.values()) if members(each).get(name) is value]
         if outer:
             owners = [owner, *(each for each in subclasses(owner) if name in vars(each))]
-        else:
-            owners = [each for each in list(sys.modules.values()) if members(each).get(name) is value]
         for each in owners:
             shown, inline = range_name.replace(CLASS, each.__name__), range_name in _INLINE
             attributes.append((each, name, members(each).get(name, value), shown, inline))
-    return attributes, missing
+    return attributes
 
 
 def members(owner: Any) -> Mapping[str, Any]:

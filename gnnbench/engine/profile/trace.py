@@ -1,15 +1,14 @@
-"""The kind `trace`: a torch.profiler trace for Perfetto and TensorBoard, and a breakdown of each step's time.
-
-torch_geometric.profile's `torch_profile` and `trace_handler` are not used: they print, write to the working
-directory and record no steps.
-"""
+"""The kinds `trace`, for Perfetto and TensorBoard, and `kernels`, both recorded by torch.profiler."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
+from ..ground.devices import why_no_cuda
+from ..ground.errors import UsageError
+from ..ground.files import scratch
 from .kinds import ROOT, Subject
 from .targets import LAYERS
 
@@ -27,25 +26,43 @@ PARTS = {
 }
 """Part of a step: the categories of its events.
 
-At any moment, the first part with a running event counts, or `other` if there is none. This is the order of
-TensorBoard's plugin for PyTorch profiles, which produced the seed notes' figures."""
+At any moment, the first part with a running event counts, or `other` if there is none, as in TensorBoard's
+plugin for PyTorch profiles."""
 STEP = "ProfilerStep#"
 """Prefix of a step's name in torch.profiler and TensorBoard's plugin."""
 
 
-def take(subject: Subject, folder: Path) -> dict[str, Any]:
-    """Record the repeats, with ranges of phases and layers, after a first call and a warm-up call.
-
-    Returns:
-        `steps`, one per repeat, see `breakdown`; `cold_ns`, the first call without a profile; `missing`, a
-        line for each range that the library lacks.
-    """
+def trace(subject: Subject, folder: Path) -> dict[str, Any]:
+    """Record the repeats, with ranges of phases and layers, after a first call and a warm-up call."""
     from .ranges import Ranges
 
     cold_ns = subject.timed_ns()
-    with Ranges(LAYERS, subject.device) as ranges:
+    with Ranges(LAYERS, subject.device):
         events = record(subject, folder / FILE)
-    return {"steps": breakdown(events), "cold_ns": cold_ns, "missing": list(ranges.missing)}
+    return {"steps": breakdown(events), "cold_ns": cold_ns}
+
+
+def kernels(subject: Subject, _folder: Path) -> dict[str, Any]:
+    """Record the repeats after a first call and a warm-up call; see `summary`."""
+    if subject.device != "cuda":
+        reason = why_no_cuda() or "the benchmark runs on the CPU: choose device cuda"
+        raise UsageError(f"profile kind 'kernels' needs CUDA: {reason}")
+    cold_ns = subject.timed_ns()
+    with scratch() as files:
+        events = record(subject, files / "trace.json")
+    return {**summary(events), "cold_ns": cold_ns, "repeats": subject.repeats}
+
+
+def summary(events: Sequence[Event]) -> dict[str, Any]:
+    """Summarise kernels, copies and fills within a trace's steps, and calls that wait for the GPU."""
+    events = _within(annotated(events, STEP), events)
+    calls = _within(annotated(events, ROOT), events)  # without the profiler's own wait at the end of a step
+    runtime = (event for event in calls if event.get("cat") in PARTS["runtime"])
+    return {
+        "rows": _rows(event for event in events if event.get("cat") in PARTS["kernel"]),
+        "copies": _rows(event for event in events if event.get("cat") in PARTS["memcpy"]),
+        "synchronizations": _rows(event for event in runtime if "Synchronize" in event["name"]),
+    }
 
 
 def record(subject: Subject, file: Path) -> list[Event]:
@@ -94,12 +111,7 @@ def annotated(events: Sequence[Event], prefix: str) -> list[Event]:
 
 
 def breakdown(events: Sequence[Event]) -> list[dict[str, Any]]:
-    """Divide the time of each step among the parts.
-
-    Returns:
-        For each step, in order of time: `name`, `total_ns`, and `kernel_ns`, `memcpy_ns`, `runtime_ns`,
-        `cpu_ns` and `other_ns`, which sum to the total.
-    """
+    """Divide the time of each step among the parts, which sum to its `total_ns`."""
     categories = accumulate(PARTS.values())
     spans = [sorted(span_ns(event) for event in events if event.get("cat") in some) for some in categories]
     steps = []
@@ -120,3 +132,22 @@ def _covered(spans: Sequence[tuple[int, int]], start: int, end: int) -> int:
         if begin < stop:
             covered, start = covered + stop - begin, stop
     return covered
+
+
+def _within(ranges: Iterable[Event], events: Iterable[Event]) -> list[Event]:
+    """Return the events that begin within the ranges."""
+    spans = [span_ns(event) for event in ranges]
+    return [event for event in events if any(start <= span_ns(event)[0] < end for start, end in spans)]
+
+
+def _rows(events: Iterable[Event]) -> list[dict[str, Any]]:
+    by_name: dict[str, list[Event]] = {}
+    for event in events:
+        by_name.setdefault(event["name"], []).append(event)
+    rows = []
+    for name, group in by_name.items():
+        ns = [end - start for start, end in map(span_ns, group)]
+        row = {"name": name, "calls": len(ns), "total_ns": sum(ns), "min_ns": min(ns), "max_ns": max(ns)}
+        moved = [event["args"]["bytes"] for event in group if "bytes" in event["args"]]
+        rows.append({**row, "bytes": sum(moved)} if moved else row)
+    return sorted(rows, key=lambda row: -row["total_ns"])

@@ -1,7 +1,7 @@
 """Profiles as documents: tables, platforms side by side, findings, and the saved files."""
 
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import add
 from pathlib import Path
@@ -12,23 +12,13 @@ from ..ground.options import PROFILE_KINDS
 from ..profile import functions, trace
 from ..profile.record import FILE
 from ..store.suite import installed
-from .document import Column, Document, Heading, Kind, Note, Table
+from .document import Column, Document, Heading, Note, Table
 from .names import clean
 
-_SIDE_BY_SIDE = ("phases", "layers")
 _LAYER = "layer"
 """Common row name for the platforms' convolutions, whose class names differ."""
-_SHOWN = 25
-"""Functions in a table."""
-_LONGEST = 56
-"""Characters of the name of a function or kernel."""
-_KINDS: Mapping[str, Kind] = {
-    **dict.fromkeys(("Event", "Function", "Name"), "name"),
-    **dict.fromkeys(("Count", "Calls"), "count"),
-    **dict.fromkeys(("Frac.", "IQR", "Self", "Time %"), "fraction"),
-    "": "ratio",
-}
-"""Of columns that are no times."""
+_SHOWN, _LONGEST = 25, 56
+"""Functions in a table, and the characters of a name."""
 _PARTS = {
     "kernel": "kernel: the GPU computes",
     "memcpy": "memcpy: the GPU copies or fills memory",
@@ -37,7 +27,10 @@ _PARTS = {
     "other": "other: Python, and libraries outside PyTorch",
     "total": "the whole step",
 }
-_GPU = {"rows": "kernels", "copies": "copies and fills", "synchronizations": "waits for the GPU"}
+_NVTX = (
+    "NVTX ranges need a GPU (--device cuda). On a CPU, torch.profiler shows them.",
+    "NVTX ranges: run this under `nsys profile` to see them. Times are the host's; it does not wait.",
+)
 
 Profile = tuple[Path, Mapping[str, Any]]
 """A folder as it is displayed, and the content of its profile.json."""
@@ -54,7 +47,7 @@ def documents(profiles: Sequence[Profile]) -> Iterator[Document]:
         groups.setdefault(work, []).append((platform, profile))
     for group in groups.values():
         together = []
-        for kind in _SIDE_BY_SIDE if len(group) > 1 else ():
+        for kind in ("phases", "layers") if len(group) > 1 else ():
             sections = [(platform, content["sections"].get(kind)) for platform, (_, content) in group]
             if all(section for _, section in sections):
                 together.append(kind)
@@ -67,13 +60,23 @@ def _document(folder: Path, content: Section, without: Sequence[str]) -> Iterato
     yield Heading(content["id"])
     for kind, section in content["sections"].items():
         if kind in PROFILE_KINDS and kind not in without:
-            yield from _BLOCKS.get(kind, tree)(f"{kind}: {PROFILE_KINDS[kind]}", section)
+            yield from shown(kind, section)
     yield Heading("findings" if content["findings"] else "findings: none")
     for finding in content["findings"]:
         for begin, field in (("- ", "text"), ("  ", "evidence"), ("  → ", "remedy")):
             yield Note(f"{begin}{finding[field]}")
     others = sorted(path.name for path in folder.iterdir() if path.name != FILE)
     yield Heading(f"saved in {folder}: {', '.join([FILE, *others])}")
+
+
+def shown(kind: str, section: Section) -> Iterator[Table | Note]:
+    """Yield the tables of a kind, and notes."""
+    show = {"functions": _functions, "kernels": _kernels, "trace": _trace}.get(kind, _tree)
+    yield from show(f"{kind}: {PROFILE_KINDS[kind]}", section)
+    if "cold_ns" in section:
+        yield Note(f"The first call, {_time(section['cold_ns'])}, was not profiled.")
+    if kind == "ranges":
+        yield Note(_NVTX[section["nvtx"]])
 
 
 def side_by_side(kind: str, sections: Sequence[tuple[str, Section]]) -> Document:
@@ -84,19 +87,17 @@ def side_by_side(kind: str, sections: Sequence[tuple[str, Section]]) -> Document
     rows = []
     for key in keys:
         base, values = first.get(key), [table.get(key) for table in others]
-        cells = ((value, (value / base, False) if value and base else None) for value in values)
-        rows.append((key[1], base, *chain(*cells)))
+        cells = ((_time(value), units.ratio(value / base) if value and base else "") for value in values)
+        rows.append((key[1], _time(base), *chain(*cells)))
     (platform, _), *further = sections
-    titles = chain(*((name, "") for name, _ in further))
     named = ((name, row["path"][-1]) for name, section in sections for row in section["rows"])
     layers = dict.fromkeys(f"{layer} ({name})" for name, layer in named if layer[0].isupper())
-    costs = [f"{name} {_overhead(section):.3f}" for name, section in sections]
     colds = [f"{name} {_time(section['rows'][0]['cold_ns'])}" for name, section in sections]
+    titles = ("Event", platform, *chain(*((name, "") for name, _ in further)))
     return [
-        _table(f"{kind}: {PROFILE_KINDS[kind]}", ("Event", platform, *titles), rows),
+        _table(f"{kind}: {PROFILE_KINDS[kind]}", titles, rows),
         Note(f"Medians; ratios to {platform}. Indented: inside a phase, perhaps inside one another."),
         *([Note(f"{_LAYER}: {', '.join(layers)}.")] if layers else []),
-        Note(f"Time with ranges divided by time without, in turns: {', '.join(costs)}."),
         Note(f"First calls, not included: {', '.join(colds)}."),
     ]
 
@@ -112,32 +113,21 @@ def _medians(rows: Sequence[Section]) -> dict[tuple[str, str], float]:
             before = times.get((phase, name), [0] * len(row["total_ns"]))
             times[phase, name] = list(map(add, before, row["total_ns"]))
     times |= {("", "the rest"): root["self_ns"], ("", "the whole"): root["total_ns"]}
-    return {key: statistics.median(each) / 1e9 for key, each in times.items()}
+    return {key: statistics.median(each) for key, each in times.items()}
 
 
-def tree(heading: str, section: Section) -> Iterator[Table | Note]:
+def _tree(heading: str, section: Section) -> Iterator[Table | Note]:
     """Yield a tree of ranges; outermost ranges do not overlap, nor do the times in the column `Self`."""
     root, *inner = section["rows"]
     named = [("  " * (len(row["path"]) - 2) + row["path"][-1], row) for row in inner]
-    rest = {**root, "total_ns": root["self_ns"], "cold_ns": None}
-    rows = []
+    rest, rows = {**root, "total_ns": root["self_ns"], "cold_ns": None}, []
     for name, row in (*named, ("the rest", rest), ("the whole", {**root, "self_ns": root["total_ns"]})):
-        total_ns, count, cold_ns = sum(row["total_ns"]), sum(row["calls"]), row["cold_ns"]
-        average = (total_ns / count / 1e9, _spread(row["total_ns"])) if count else (None, None)
-        shares = [part_ns / sum(root["total_ns"]) for part_ns in (total_ns, sum(row["self_ns"]))]
-        rows.append((name, count, *average, *shares, None if cold_ns is None else cold_ns / 1e9))
+        total_ns, count = sum(row["total_ns"]), sum(row["calls"])
+        average = (_time(total_ns / count), units.fraction(_spread(row["total_ns"]))) if count else ("", "")
+        shares = [units.fraction(ns / sum(root["total_ns"])) for ns in (total_ns, sum(row["self_ns"]))]
+        rows.append((name, count, *average, *shares, _time(row["cold_ns"])))
     yield _table(heading, ("Event", "Count", "Average time", "IQR", "Frac.", "Self", "First"), rows)
     yield Note("Count: over all repeats, without the first call. Self: without the rows indented below.")
-    plain = f"{_time(statistics.median(section['plain_ns']))}; medians of {len(section['plain_ns'])}"
-    yield Note(f"A call took {_overhead(section):.3f} times as long with ranges as without ({plain}).")
-    yield from map(Note, section["missing"])
-
-
-def _ranges(heading: str, section: Section) -> Iterator[Table | Note]:
-    yield from tree(heading, section)
-    see = "run this under `nsys profile` to see them. Times are the host's; it does not wait"
-    needed = "they need a GPU (--device cuda). On a CPU, torch.profiler shows them"
-    yield Note(f"NVTX ranges: {see if section['nvtx'] else needed}.")
 
 
 def _functions(heading: str, section: Section) -> Iterator[Table | Note]:
@@ -145,60 +135,44 @@ def _functions(heading: str, section: Section) -> Iterator[Table | Note]:
     total_ns, repeats, rows = section["total_ns"], section["repeats"], []
     for row in section["rows"][:_SHOWN]:
         name = clean(f"{row['function'].strip('<>')} {row['place']}".strip(), _LONGEST)
-        times = row["self_ns"] / 1e9, row["self_ns"] / total_ns, row["cumulative_ns"] / 1e9
-        rows.append((name, row["calls"], *times))
-    yield _table(heading, ("Function", "Count", "Self time", "Frac.", "Cumulative"), rows)
-    yield Note(
-        f"Sums over {repeats} profiled calls of {_time(total_ns / repeats)} each; Frac. is of self time."
-    )
-    yield Note(f"Cumulative times overlap. {_first_call(section)}")
+        share = units.fraction(row["self_ns"] / total_ns)
+        rows.append((name, row["calls"], _time(row["self_ns"]), share, _time(row["cumulative_ns"])))
+    yield _table(heading, ("Function", "Count", "Self", "Frac.", "Cumulative"), rows)
+    yield Note(f"Sums over {repeats} profiled calls of {_time(total_ns / repeats)}. Frac. is of self time.")
     more = len(section["rows"]) - len(rows)
     yield Note(f"{more} more functions, and other orders: python -m pstats {functions.FILE}")
 
 
-def _kernels(heading: str, section: Section) -> Iterator[Heading | Table | Note]:
+def _kernels(heading: str, section: Section) -> Iterator[Table | Note]:
     """Yield tables of kernels, of copies and of synchronisations."""
-    yield Heading(heading)
-    for kind, title in _GPU.items():
+    titles = {"rows": heading, "copies": "copies and fills", "synchronizations": "waits for the GPU"}
+    for kind, title in titles.items():
         whole_ns, rows = sum(row["total_ns"] for row in section[kind]), []
         for row in section[kind]:
             size = f"{units.size(row['bytes'])} " if "bytes" in row else ""
             name = clean(f"{size}{row['name'].removeprefix('void ')}", _LONGEST)
-            times = row["total_ns"] / row["calls"] / 1e9, row["min_ns"] / 1e9, row["max_ns"] / 1e9
-            rows.append((row["total_ns"] / whole_ns, row["total_ns"] / 1e9, row["calls"], *times, name))
+            times = map(_time, (row["total_ns"] / row["calls"], row["min_ns"], row["max_ns"]))
+            share = units.fraction(row["total_ns"] / whole_ns)
+            rows.append((name, share, _time(row["total_ns"]), row["calls"], *times))
         if rows:
-            yield _table(title, ("Time %", "Time", "Calls", "Avg", "Min", "Max", "Name"), rows)
-    yield Note(f"Sums over {section['repeats']} profiled calls. {_first_call(section)}")
+            yield _table(title, ("Name", "Time %", "Time", "Calls", "Avg", "Min", "Max"), rows)
+    yield Note(f"Sums over {section['repeats']} profiled calls.")
 
 
 def _trace(heading: str, section: Section) -> Iterator[Table | Note]:
     """Yield the breakdown of the steps' time, with how to open the trace."""
-    steps, rows = section["steps"], []
-    whole_ns = sum(step["total_ns"] for step in steps)
-    for part, words in _PARTS.items():
-        if part_ns := sum(step[f"{part}_ns"] for step in steps):
-            rows.append((words, len(steps), part_ns / len(steps) / 1e9, part_ns / whole_ns))
+    steps = section["steps"]
+    sums_ns = {words: sum(step[f"{part}_ns"] for step in steps) for part, words in _PARTS.items()}
+    whole_ns = sums_ns[_PARTS["total"]]
+    parts = [(words, ns) for words, ns in sums_ns.items() if ns]
+    rows = [(words, len(steps), _time(ns / len(steps)), units.fraction(ns / whole_ns)) for words, ns in parts]
     yield _table(heading, ("Event", "Count", "Average time", "Frac."), rows)
-    yield Note(f"The parts do not overlap. {_first_call(section)}")
     yield Note(f"Open {trace.FILE} at https://ui.perfetto.dev, or its folder in TensorBoard.")
-    yield from map(Note, section["missing"])
-
-
-_BLOCKS: Mapping[str, Callable[[str, Section], Iterator[Heading | Table | Note]]] = {
-    "ranges": _ranges,
-    "functions": _functions,
-    "kernels": _kernels,
-    "trace": _trace,
-}
 
 
 def _table(heading: str, titles: Iterable[str], rows: Sequence[Sequence[Any]]) -> Table:
-    return Table(heading, [Column(title, _KINDS.get(title, "time")) for title in titles], rows)
-
-
-def _overhead(section: Section) -> float:
-    """Return the ratio of the median times with and without ranges."""
-    return statistics.median(section["rows"][0]["total_ns"]) / statistics.median(section["plain_ns"])
+    name, *others = titles
+    return Table(heading, [Column(name), *(Column(title, "count") for title in others)], rows)
 
 
 def _spread(values: Sequence[int]) -> float:
@@ -209,9 +183,5 @@ def _spread(values: Sequence[int]) -> float:
     return (high - low) / middle if middle else 0.0
 
 
-def _time(value_ns: float) -> str:
-    return units.seconds(value_ns / 1e9)
-
-
-def _first_call(section: Section) -> str:
-    return f"The first call, {_time(section['cold_ns'])}, was not profiled."
+def _time(value_ns: float | None) -> str:
+    return "" if value_ns is None else units.seconds(value_ns / 1e9)
