@@ -1,7 +1,6 @@
 """`gnnbench bisect` on real repositories, whose commits have known times on the simulated clock."""
 
 import json
-import re
 import shlex
 import signal
 import sys
@@ -10,6 +9,7 @@ import pytest
 
 from gnnbench.engine.drive.bisect import bisection
 from gnnbench.engine.drive.bisect import line as lines
+from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.show import bisect as shown
 from gnnbench.engine.show.console import Terminal
 from tests.cli.started import start
@@ -76,33 +76,21 @@ def test_how_the_ends_differ_and_how_to_continue_is_said(
     assert [line for line in printed.stdout.splitlines() if line.startswith(said)]
 
 
-def test_the_ends_may_be_on_two_branches(history):
-    folder = history([content(number) for number in range(4)])
+def test_ends_in_the_wrong_order_or_on_two_branches_are_a_line(history):
+    folder = history([content(number) for number in range(3)])
     git(folder, "checkout", "-q", "-b", "release", "good")
     (folder / "thing.py").write_text(content(20, 0.7))
     git(folder, "commit", "-qam", "change 20")
-    line, titles = between(folder, "git:release")
-    (note,) = line.notes
-    assert note == "the ends are on two branches: 1 of the 4 steps take back commits of GOOD's"
-    assert titles == ["change 20", "change 1", "change 2", "change 3"]
-    assert [one.cause.undone for one in line.candidates[1:]] == [True, False, False, False]
-    hashes = [git(folder, "rev-parse", name) for name in ("release", "good", "main~2", "main~1", "main")]
-    assert [one.variant for one in line.candidates] == [f"git:{one}" for one in hashes]
-    found = result(line, "faster", findings=[finding(line, 0, 1, a=0.8)])
-    assert re.search(r"^without commit \w+ \([-\d]+\): change 20$", text_of(found), re.MULTILINE)
-    assert "0.80x" in text_of(found)
+    good = git(folder, "rev-parse", "good")
+    for ends, text in (
+        (("git:main", "git:good"), "git:main is not in the history of git:good: swap them"),
+        (("git:release", "git:main"), f"the history of git:main: give their last common commit {good}"),
+    ):
+        with pytest.raises(UsageError, match=text):
+            between(folder, *ends)
 
 
-def test_ends_in_the_wrong_order_are_to_be_swapped(history, in_process):
-    folder = history([content(number) for number in range(3)])
-    line, titles = between(folder, "git:main", "git:good")
-    note = "git:main (GOOD) is newer than git:good (BAD): swap them to search for what came after the older"
-    assert (line.notes, titles) == ((note,), ["change 2", "change 1"])
-    said = in_process("bisect", "git:main", "git:good", "--", "test_suite.py", "-k", "no").stderr
-    assert said.splitlines()[0] == f"gnnbench: {note}", "before all the work"
-
-
-def test_a_merge_is_named_with_the_command_that_looks_into_it(history):
+def test_of_a_merge_the_first_parent_is_followed_and_its_parents_are_ends(history):
     folder = history([content(0)])
     git(folder, "checkout", "-q", "-b", "side")
     for number in (1, 2):
@@ -110,13 +98,9 @@ def test_a_merge_is_named_with_the_command_that_looks_into_it(history):
         git(folder, "commit", "-qam", f"change {number}")
     git(folder, "checkout", "-q", "main")
     git(folder, "merge", "-q", "--no-ff", "-m", "change 3", "side")
-    line, titles = between(folder)
-    assert titles == ["change 3"]
+    assert between(folder)[1] == ["change 3"]
     merge = hash_of(folder, 3)
-    ends = [f"git:{merge}^{parent}" for parent in (1, 2)]
-    text = text_of(result(line, "slower", findings=[finding(line, 0, 1, a=1.4)]))
-    assert f"it is a merge; search its commits: gnnbench bisect '{ends[0]}' '{ends[1]}'" in text
-    assert between(folder, *ends)[1] == ["change 1", "change 2"]
+    assert between(folder, f"git:{merge}^1", f"git:{merge}^2")[1] == ["change 1", "change 2"]
 
 
 def test_commits_of_another_repository(history, tmp_path_factory, monkeypatch):

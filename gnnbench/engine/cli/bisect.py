@@ -3,28 +3,13 @@
 import argparse
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..ground.files import check_writable
 from ..ground.json_io import as_text
 from ..store.option_defaults import passed_on
-from . import streams
-from .common import (
-    INTERRUPTED,
-    NOT_JUDGED,
-    NOTHING_SLOWER,
-    SLOWER,
-    add_effect,
-    add_processes,
-    add_seconds,
-    saving,
-    suite,
-    thresholds_of,
-)
+from . import common, streams
+from .common import INTERRUPTED, NOT_JUDGED, NOTHING_SLOWER, SLOWER
 from .progress import Progress
-
-if TYPE_CHECKING:
-    from ..drive.bisect.bisection import Bisected
 
 BUDGET_SECONDS = 180.0
 TOTAL_SECONDS = 1800.0
@@ -35,11 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ends = "git:REF, git:DIR@REF or pip:NAME==VERSION"
     parser.add_argument("good", metavar="GOOD", help=f"the older end: {ends}")
     parser.add_argument("bad", metavar="BAD", help="the newer end, of the same kind")
-    add_processes(parser)
+    common.add_processes(parser)
     text = "average seconds per benchmark to find out whether the ends differ"
-    add_seconds(parser, "--budget", text, BUDGET_SECONDS)
-    add_seconds(parser, "--total-budget", "seconds for everything together", TOTAL_SECONDS)
-    add_effect(parser)
+    common.add_seconds(parser, "--budget", text, BUDGET_SECONDS)
+    common.add_seconds(parser, "--total-budget", "seconds for everything together", TOTAL_SECONDS)
+    common.add_effect(parser)
     text = "build each commit by this shell command, in its folder, with its submodules. Builds are kept"
     parser.add_argument("--build", metavar="CMD", help=text)
     text = "find what changed outputs, and time nothing"
@@ -58,14 +43,14 @@ def run(options: argparse.Namespace) -> int:
     from ..show import bisect as shown
     from ..show.markdown_text import Markdown
 
-    arguments = suite(options.rest, "gnnbench bisect GOOD BAD")
+    arguments = common.suite(options.rest, "gnnbench bisect GOOD BAD")
     for file in filter(None, (options.json, options.markdown)):
         check_writable(file)
     setting = bisection.BisectSetting(
         arguments=tuple(arguments),
         folder=Path.cwd(),
         cache=cache_folder(),
-        thresholds=thresholds_of(options),
+        thresholds=common.thresholds_of(options),
         per_benchmark_seconds=options.budget,
         total_seconds=options.total_budget,
         timeout_seconds=options.timeout,
@@ -83,19 +68,12 @@ def run(options: argparse.Namespace) -> int:
             code = SLOWER if of_outputs.changes else NOTHING_SLOWER if known else NOT_JUDGED
         else:
             found = bisection.run(*ends, progress)
-            content, document, code = found.as_json(), shown.document(found), _exit_code(found)
-    with saving({options.json: as_text(content), options.markdown: Markdown().write(document)}):
+            content, document, counts = found.as_json(), shown.document(found), found.verdicts
+            unsure = not counts["faster"] and (counts["undecided"] or counts["incomparable"] or not counts)
+            code = SLOWER if counts["slower"] else NOT_JUDGED if unsure else NOTHING_SLOWER
+            if found.unfinished:
+                streams.say(f"{found.unfinished}; the same command continues")
+                code = INTERRUPTED if found.unfinished == bisection.INTERRUPTED else code
+    with common.saving({options.json: as_text(content), options.markdown: Markdown().write(document)}):
         streams.show(document)
     return code
-
-
-def _exit_code(found: "Bisected") -> int:
-    if found.unfinished:
-        streams.say(f"{found.unfinished}; the same command continues")
-    if found.unfinished == "interrupted":
-        return INTERRUPTED
-    counts = found.verdicts
-    if counts["slower"]:
-        return SLOWER
-    unsure = counts["undecided"] or counts["incomparable"] or not counts
-    return NOT_JUDGED if unsure and not counts["faster"] else NOTHING_SLOWER

@@ -31,7 +31,6 @@ class Commit:
     """Of the commit, `2026-01-31`."""
     title: str
     """Its subject line."""
-    parents: int
 
 
 def variables() -> dict[str, str]:
@@ -208,9 +207,8 @@ def commit_of(folder: Path, hash_: str) -> Commit | None:
 
 def _commits(folder: Path, *which: str) -> list[Commit]:
     log = ("-c", "log.showSignature=false", "log", "-z", "--first-parent", "--reverse")
-    words = _ask(folder, *log, "--format=%H%x00%cs%x00%P%x00%s", *which).split("\0")
-    found = zip(*(words[start::4] for start in range(4)), strict=False)
-    return [Commit(hash_, day, title, len(parents.split())) for hash_, day, parents, title in found]
+    words = _ask(folder, *log, "--format=%H%x00%cs%x00%s", *which).split("\0")
+    return [Commit(*fields) for fields in zip(words[::3], words[1::3], words[2::3], strict=False)]
 
 
 def last_before(folder: Path, ref: str, day: str) -> str | None:

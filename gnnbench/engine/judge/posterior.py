@@ -1,13 +1,10 @@
 """The posterior distribution of a benchmark's level along a line of candidates, from noisy pairs.
 
-Candidate 0 is the good end. The level of a candidate is the logarithm of its time over that of candidate 0.
-From one candidate to the next, the level stays, or it jumps to any other level. This is a hidden Markov
+The level of a candidate is the logarithm of its time over that of candidate 0, the good end. From one
+candidate to the next it stays, or it jumps to any other level, any number of times. This is a hidden Markov
 model on a grid of levels, whose posterior the forward-backward algorithm gives exactly (Rabiner, Proc. IEEE
-77, 1989). There may be any number of jumps, up and down. Between two measured candidates only the
-probability of a jump matters, so the cost does not depend on the number of candidates.
-
-A log ratio has normal noise of unknown scale, and with an unknown probability it is an outlier. Both are
-averaged over, so that noise worse than usual makes the answer later and not wrong.
+77, 1989). A log ratio has normal noise of unknown scale, and with an unknown probability it is an outlier.
+Both are averaged over, so that noise worse than usual makes the answer later and not wrong.
 """
 
 import math
@@ -23,10 +20,8 @@ Array = NDArray[np.float64]
 
 PAIR_VARIANCE = 0.01**2
 """Usual variance of a log ratio between pairs of processes, as in `ab.evidence`."""
-_SCALES = np.geomspace(0.7, 16, 10)
-"""Factors on the usual standard deviation that are tried."""
-_SCALE_SPREAD = 0.7
-"""Standard deviation of the logarithm of this factor, before anything is measured."""
+_SCALES, _SCALE_SPREAD = np.geomspace(0.7, 16, 10), 0.7
+"""Factors on the usual standard deviation that are tried, and the spread of their logarithm beforehand."""
 _OUTLIERS = np.array([0.05, 0.1, 0.3])
 """Shares of outliers that are tried, with the same probability."""
 _FAR = 0.1
@@ -34,7 +29,7 @@ _FAR = 0.1
 _LEVELS = 200
 """On each side of 0."""
 _EXPECTED = 0.25
-"""Expected number of jumps before anything is measured. A jump and another one back are rare."""
+"""Expected number of jumps before anything is measured."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +51,8 @@ class Interval:
     changed: float
     """Probability that their levels differ by the least change that counts, or more."""
     log_ratio: float
-    """Expected difference of their levels, if it does."""
+    """Expected difference of their levels, if it does, and its 99 % credible interval."""
     bounds: tuple[float, float]
-    """99 % credible interval of this difference."""
 
 
 @lru_cache
@@ -69,14 +63,12 @@ def posterior(
     least: float,
     sign: int,
 ) -> list[Interval]:
-    """Return what is known of one benchmark, in the order of the candidates, from 0 to the last.
+    """Return what is known of one benchmark, in the order of the candidates, from 0 to the last, the bad end.
 
     Args:
-        last: position of the last candidate, the bad end; it must have been observed.
-        observations: of candidates above 0.
         same: two candidates each, between which nothing changes; they count as measured.
         least: the least change of the level that counts, as a logarithm.
-        sign: 1 if the bad end is known to be slower than the good one, -1 if it is faster.
+        sign: 1 if the bad end, which was observed, is slower than the good one, -1 if it is faster.
     """
     by_position: dict[int, list[Observation]] = {position: [] for position in (0, *chain(*same))}
     for observation in observations:
@@ -99,9 +91,8 @@ def posterior(
 
 def _grid(by_position: Mapping[int, Sequence[Observation]]) -> Array:
     """Return equally distant levels around 0, beyond all levels that the observations allow."""
-    centres = [
-        float(np.median([each.log_ratio for each in its])) for _, its in sorted(by_position.items()) if its
-    ]
+    ratios = [[each.log_ratio for each in its] for _, its in sorted(by_position.items()) if its]
+    centres = [float(np.median(each)) for each in ratios]
     # A single outlier should not make the grid coarse.
     widest = 3 * max(abs(centres[-1]), 5 * math.sqrt(PAIR_VARIANCE))
     beyond = 1.25 * min(max(map(abs, centres)), widest) + 0.03
@@ -122,14 +113,7 @@ def _log_likelihood(levels: Array, observations: Sequence[Observation]) -> Array
 
 
 def _neighbours(logs: Array, jumps: Sequence[float]) -> list[Array]:
-    """Return the distribution of the difference of each two neighbours' levels [2 size - 1].
-
-    It runs forward and backward, for all settings of the noise at once.
-
-    Args:
-        logs: log likelihood of the levels of each candidate that was measured [candidates, settings, size].
-        jumps: probability of at least one jump between each two of them.
-    """
+    """Return the distribution of each two neighbours' difference; logs: [candidates, settings, size]."""
     size = logs.shape[2]
     peaks = logs.max(axis=2)
     likelihood = np.exp(logs - peaks[:, :, None])

@@ -1,9 +1,8 @@
 """Decides which candidate to measure next, and when the changes are found. It has no clock.
 
-It is a noisy binary search (Burnashev and Zigangirov, Problems of Information Transmission 10, 1974): each
-pair goes where it tells most, the middle of an interval that has a change or a candidate whose level is in
-doubt, and no step is ever taken for certain. So the error probability is spent once, where the search ends,
-and not at each of its steps.
+A noisy binary search (Burnashev and Zigangirov, Problems of Information Transmission 10, 1974): a pair goes
+where it tells most, the middle of an interval that has a change or a candidate whose level is in doubt. No
+step is ever taken for certain, so the error probability is spent once, where the search ends.
 """
 
 import math
@@ -22,14 +21,11 @@ MOST_PAIRS = 16
 
 @dataclass
 class Search:
-    """What is known of one benchmark.
-
-    Args:
-        least: the least change that counts, as a logarithm.
-    """
+    """What is known of one benchmark."""
 
     last: int
     least: float
+    """The least change that counts, as a logarithm."""
     sign: int
     error: float = ERROR
     observations: list[Observation] = field(default_factory=list)
@@ -44,10 +40,7 @@ class Search:
         return posterior(self.last, tuple(self.observations), tuple(self.same), self.least, self.sign)
 
     def changes(self) -> list[Interval]:
-        """Return the intervals whose change is certain enough to be named.
-
-        While the search is unfinished, candidates within them are left to measure.
-        """
+        """Return the intervals whose change is certain enough to be named."""
         return [interval for interval in self.intervals if interval.changed >= 1 - self.error]
 
     def between(self, interval: Interval) -> list[int]:
@@ -59,15 +52,10 @@ class Search:
         """Return the intervals that may have a change which is not narrowed down yet."""
         certain = self.changes()
         least = self.error if all(map(self.between, certain)) else _MISSED
-        return [
-            interval
-            for interval in self.intervals
-            if interval.changed > least
-            and (
-                self.between(interval)
-                or (interval not in certain and any(map(self._can_repeat, (interval.low, interval.high))))
-            )
-        ]
+        possible = [interval for interval in self.intervals if interval.changed > least]
+        doubtful = [each for each in possible if each not in certain]
+        again = [each for each in doubtful if any(map(self._can_repeat, (each.low, each.high)))]
+        return [each for each in possible if self.between(each) or each in again]
 
     def _can_repeat(self, position: int) -> bool:
         """Tell whether a candidate that was measured, or runs the same code as another, is worth a pair."""
@@ -76,11 +64,7 @@ class Search:
         return not is_base and pairs < MOST_PAIRS and position not in self.broken
 
     def scores(self) -> dict[int, float]:
-        """Return the candidates that are worth a pair, and how much each tells.
-
-        The score is the sum, over the intervals next to the candidate, of the variance of whether they have a
-        change: at most a half, of a candidate that is as likely before the change as after it.
-        """
+        """Return what a pair tells: the summed variance of whether intervals next to it have a change."""
         scores: dict[int, float] = {}
         if not (unknown := self.open()):
             return scores
@@ -117,19 +101,14 @@ def next_position(searches: Mapping[str, Search]) -> tuple[int, list[str]] | Non
     if not total:
         return None
     best = max(total, key=lambda position: (total[position], -position))
-    return best, [name for name, search in searches.items() if _useful(search, best)]
-
-
-def _useful(search: Search, position: int) -> bool:
-    """Tell whether a candidate lies in or beside an interval that is open."""
-    return position not in search.broken and any(
-        interval.low <= position <= interval.high for interval in search.open()
-    )
+    useful = [  # where it lies in or beside an interval that is open
+        name
+        for name, search in searches.items()
+        if best not in search.broken and any(each.low <= best <= each.high for each in search.open())
+    ]
+    return best, useful
 
 
 def least_change(effect: float, log_ratio: float) -> float:
-    """Return the least log ratio that counts as a change.
-
-    It is half of the minimum effect of interest, or a quarter of the change between the ends if that is more.
-    """
+    """Return half of the minimum effect of interest, or a quarter of the change between the ends if more."""
     return max(math.log1p(effect) / 2, abs(log_ratio) / 4)

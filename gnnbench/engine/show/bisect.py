@@ -1,6 +1,5 @@
 """What a bisection found, for a terminal and as Markdown."""
 
-import shlex
 from collections.abc import Iterator
 
 from ..drive.bisect.bisection import Bisected
@@ -10,9 +9,7 @@ from ..ground import units
 from .document import Column, Document, Heading, Note, Table, tables
 from .names import labels_in
 
-_MOST_CAUSES = 10
-"""Candidates of a range that are listed."""
-_MOST_UNMEASURED = 5
+_MOST_CAUSES, _MOST_UNMEASURED = 10, 5
 _UNSURE = ("undecided", "incomparable")
 _COLUMNS = (
     Column("ratio", "ratio", lambda change: (change.ratio, True)),
@@ -27,12 +24,6 @@ def document(found: Bisected) -> Document:
         blocks += [*heading(finding), *tables(labels_in(finding.changes), _COLUMNS, finding.changes)]
         lines = (line for change in finding.changes.values() for line in change.work.notes())
         blocks += [*map(Note, dict.fromkeys(lines)), Note("repeat", finding.command)]
-        cause, *others = finding.causes
-        if cause.parents > 1 and not others and not cause.undone:
-            ends = [finding.after.variant.replace(cause.name, f"{cause.name}^{number}") for number in (1, 2)]
-            blocks.append(
-                Note("it is a merge; search its commits", shlex.join(["gnnbench", "bisect", *ends]))
-            )
     reasons = [f"{name} cannot be measured: {reason}" for name, reason in found.unmeasured.items()]
     judged = ((row.fullname, row.judgement) for row in found.ends.rows)
     reasons += [f"{name}: {why.verdict}: {why.reason}" for name, why in judged if why.verdict in _UNSURE]
@@ -47,11 +38,8 @@ def of_outputs(found: BisectedOutputs) -> Document:
     for change in found.changes:
         blocks += heading(change)
         blocks += [Note(f"{name}: {agreement.reason}") for name, agreement in change.benchmarks.items()]
-    blocks += [
-        Note(f"{name}: outputs not compared: {agreement.reason}")
-        for name, agreement in found.results.items()
-        if agreement.status == "not compared"
-    ]
+    others = {name: each.reason for name, each in found.results.items() if each.status == "not compared"}
+    blocks += [Note(f"{name}: outputs not compared: {reason}") for name, reason in others.items()]
     blocks += [Note(f"{name} cannot be compared: {reason}") for name, reason in found.unmeasured.items()]
     count = sum(len(change.benchmarks) for change in found.changes)
     total = units.count(count, "other output") if count else "no other output"
@@ -75,20 +63,17 @@ def heading(place: Place) -> Iterator[Heading | Note]:
 
 def named(cause: Cause) -> str:
     """Return a cause in a line: `commit a1b2c3d4e5 (2026-01-31): its title`."""
-    kind = "commit " if cause.kind == "commit" else ""
-    undone = "without " if kind and cause.undone else ""
-    day, title = f" ({cause.day})" if cause.day else "", f": {cause.title}" if cause.title else ""
-    return f"{undone}{kind}{cause.short}{day}{title}"
+    kind, title = "commit " if cause.kind == "commit" else "", f": {cause.title}" if cause.title else ""
+    return f"{kind}{cause.short}{f' ({cause.day})' if cause.day else ''}{title}"
 
 
 def summary(found: Bisected) -> str:
     """Return the last line: how the ends differ, and what was done."""
     counts = found.verdicts
-    words = ("slower", "faster", "same", "undecided", "incomparable")
+    words = ("slower", "faster", "same", *_UNSURE)
     ends = ", ".join(f"{counts[word]} {word}" for word in words if counts[word])
-    if not counts:  # interrupted in the first pair, or all are skipped
-        ends = "no benchmark was compared"
-    elif not counts["slower"] + counts["faster"]:
-        ends = f"{'undecided' if counts['undecided'] else 'the ends do not differ'}: {ends}"
+    if not counts["slower"] + counts["faster"]:  # without any, interrupted in the first pair, or all skipped
+        how = "undecided" if counts["undecided"] else "the ends do not differ"
+        ends = f"{how}: {ends}" if counts else "no benchmark was compared"
     done = f"{units.count(found.candidates, 'candidate')}, {units.count(found.pairs, 'pair')} of processes"
     return f"{ends}; {done}; {units.seconds(found.seconds)}"

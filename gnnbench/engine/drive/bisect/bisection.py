@@ -37,8 +37,7 @@ from ..result import Result, parse
 from .line import Line, Place, line
 
 INTERRUPTED = "interrupted"
-"""Why a search ended early: the user ended it."""
-_VISIT_SECONDS = 1.0
+Ready = Callable[[int], Prepared]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,48 +48,41 @@ class BisectSetting(TimedSetting):
     total_seconds: float = math.inf
     """For everything together."""
     dependencies: bool = False
-    """Whether to install the dependencies of pip: requirements too."""
     build: Build | None = None
-    """How to build commits; None: they are not built."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """By how much a benchmark changed, and what differs, if that was inspected."""
+    """The time after a change divided by that before, with a 99 % interval, and what is known to differ."""
 
     ratio: float
-    """Time after the change divided by the time before."""
     bounds: tuple[float, float]
-    """99 % interval of the ratio."""
     work: Work
 
 
 @dataclass(frozen=True)
 class Finding(Place):
-    """A place in a line where the times of benchmarks changed."""
+    """A place in a line where the times of benchmarks changed, and a command that compares it again."""
 
     changes: Mapping[str, Change]
     """By benchmark, the largest first."""
     command: str
-    """Compares both candidates again."""
 
 
 @dataclass(frozen=True)
 class Bisected:
-    """What is known of a line."""
+    """What is known of a line: the comparison of its ends, and where it changed."""
 
     ends: Result
-    """The comparison of its ends."""
     findings: tuple[Finding, ...]
     """The largest change first."""
     unmeasured: Mapping[str, str]
-    """By name, candidates at which a benchmark or all could not be measured, and why."""
+    """By name, candidates that could not be measured, and why."""
     candidates: int
     pairs: int
-    """Of processes that timed something."""
     seconds: float
     unfinished: str | None = None
-    """Why the search ended early; None: it did not."""
+    """Why the search ended early, if it did."""
     notes: tuple[str, ...] = ()
     version: int = 1
 
@@ -107,17 +99,16 @@ class Bisected:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a step of the search says of a candidate."""
+    """What a step of the search says of a candidate; mappings are by benchmark."""
 
     position: int
     broken: str | None = None
-    """Why nothing can be measured here; None: something can."""
+    """Why nothing can be measured here. None if something can."""
     same: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """By benchmark, this candidate and a neighbour with the same code, in their order."""
+    """This candidate and a neighbour with the same code, in their order."""
     ratios: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """By benchmark, the log ratio to candidate 0, and the variance of its noise."""
+    """The log ratio to candidate 0, and the variance of its noise."""
     failures: Mapping[str, str] = field(default_factory=dict)
-    """By benchmark that fails here, why."""
 
 
 @dataclass
@@ -128,9 +119,7 @@ class Saved:
     measured: list[Measured] = field(default_factory=list)
 
 
-def preparing(
-    line: Line, setting: BisectSetting, watcher: Watcher, stack: ExitStack
-) -> Callable[[int], Prepared]:
+def preparing(line: Line, setting: BisectSetting, watcher: Watcher, stack: ExitStack) -> Ready:
     """Return what checks out, installs or builds a candidate, which stays until the stack is closed."""
     variants = [variant.parse(candidate.variant) for candidate in line.candidates]
     requirements = [[part.text for part in side.of(Requirement)] for side in variants]
@@ -142,8 +131,6 @@ def preparing(
 def run(good: str, bad: str, setting: BisectSetting, watcher: Watcher) -> Bisected:
     """Find what changed the benchmarks between two ends."""
     made = line(good, bad, setting.folder)
-    for note in made.notes:
-        watcher.say(note)  # before all the work, as it may be in vain
     with ExitStack() as stack:
         return _Bisection(made, preparing(made, setting, watcher, stack), setting, watcher).run()
 
@@ -157,7 +144,7 @@ def _key(line: Line, setting: BisectSetting) -> str:
             files.update(path.rglob("*.py") if path.is_dir() else (path, path.parent / "conftest.py"))
     what = (
         [candidate.variant for candidate in line.candidates],
-        [(file, hashlib.sha256(file.read_bytes()).digest()) for file in sorted(files) if file.is_file()],
+        [(file, file.read_bytes()) for file in sorted(files) if file.is_file()],
         (folder, setting.arguments, setting.dependencies, setting.build, sys.version, sys.prefix),
         (setting.thresholds.effect, [rule.as_json() for rule in setting.thresholds.rules.rules]),
         (setting.per_benchmark_seconds, setting.total_seconds),
@@ -168,16 +155,11 @@ def _key(line: Line, setting: BisectSetting) -> str:
 class _Bisection:
     """The state of a bisection between its steps."""
 
-    def __init__(
-        self, line: Line, ready: Callable[[int], Prepared], setting: BisectSetting, watcher: Watcher
-    ) -> None:
+    def __init__(self, line: Line, ready: Ready, setting: BisectSetting, watcher: Watcher) -> None:
         self._line, self._ready, self._setting, self._watcher = line, ready, setting, watcher
         self._begin = RealTime.seconds()
-        self._searches: dict[str, Search] = {}
-        """By benchmark that differs between the ends."""
+        self._searches: dict[str, Search] = {}  # by benchmark that differs between the ends
         self._trials: dict[str, Trial] = {}
-        self._unmeasured: dict[int, str] = {}
-        self._inspected = {0, line.last}
         self._file, self._saved = setting.cache / "bisect" / f"{_key(line, setting)}.json", Saved()
         with suppress(OSError, ValueError):  # one that is missing or damaged counts as empty
             self._saved = codec.decode(json.loads(read_whole(self._file)), Saved)
@@ -192,18 +174,21 @@ class _Bisection:
             unfinished, findings = INTERRUPTED, self._findings(ends, inspected=False)
         if not unfinished:
             self._file.unlink(missing_ok=True)
-        of_ends = max(
-            (row.get("pairs", 0) for row in (self._saved.ends or {}).get("benchmarks", ())), default=0
-        )
+        unmeasured = {}
+        for measured in sorted(self._saved.measured, key=lambda each: each.position):
+            if why := measured.broken or "; ".join(": ".join(pair) for pair in measured.failures.items()):
+                unmeasured[self._line.candidates[measured.position].name] = why
+        rows = (self._saved.ends or {}).get("benchmarks", ())
+        pairs = max((row.get("pairs", 0) for row in rows), default=0)
         return Bisected(
             ends,
             tuple(findings),
-            {self._line.candidates[at].name: why for at, why in sorted(self._unmeasured.items())},
+            unmeasured,
             self._line.last,
-            of_ends + sum(bool(measured.ratios) for measured in self._saved.measured),
+            pairs + sum(bool(measured.ratios) for measured in self._saved.measured),
             RealTime.seconds() - self._begin,
             unfinished,
-            (*self._line.notes, *ends.notes),
+            ends.notes,
         )
 
     def _compared(self) -> Result:
@@ -254,20 +239,19 @@ class _Bisection:
         same: dict[str, tuple[int, int]] = {}
         try:
             head = self._ready(position)
-            if position not in self._inspected:
-                below = max(at for at in self._inspected if at < position)
-                above = min(at for at in self._inspected if at > position)
+            inspected = {each.position for each in self._saved.measured if not each.broken}
+            if position not in inspected:
+                below = max(at for at in (0, *inspected) if at < position)
+                above = min(at for at in (self._line.last, *inspected) if at > position)
                 for place in ((below, position), (position, above)):
                     rows = self._different(*place, [name for name in names if name not in same])
                     same |= {name: place for name, row in rows.items() if row.same_code}
         except UsageError as error:  # it cannot be built, or does not start
             return Measured(position, str(error))
-        plan = Plan({name: _VISIT_SECONDS for name in names if name not in same})
+        plan = Plan({name: 1.0 for name in names if name not in same})
         if not plan.seconds:
             return Measured(position, None, same)
-        intervals = [interval for search in self._searches.values() for interval in search.open()]
-        among = {at for interval in intervals for at in range(interval.low + 1, interval.high + 1)}
-        about = f"{units.count(len(among), 'candidate')} left: {self._line.candidates[position].name}: "
+        about = f"{self._line.candidates[position].name}: "
         terms = Terms(self._ready(0), head, about=about, spared=("head",))
         for name in plan.seconds:
             self._trials[name].inspections = None  # of another candidate
@@ -277,9 +261,8 @@ class _Bisection:
                 raise UsageError(f"{name} fails in the good end now ({why.text}); the same command continues")
         broken = None if pair.visits or pair.failures else workers.broken
         ratios = {name: _log_ratio(visit) for name, visit in pair.visits.items()}
-        return Measured(
-            position, broken, same, ratios, {name: why.text for name, why in pair.failures.items()}
-        )
+        failures = {name: why.text for name, why in pair.failures.items()}
+        return Measured(position, broken, same, ratios, failures)
 
     def _different(self, low: int, high: int, names: Sequence[str]) -> Mapping[str, Inspections]:
         """Inspect benchmarks in two candidates."""
@@ -287,44 +270,34 @@ class _Bisection:
         return affected.run(*sides, self._setting, self._watcher, names).benchmarks if names else {}
 
     def _take(self, measured: Measured) -> None:
-        position = measured.position
-        if not measured.broken:
-            self._inspected.add(position)
         for name, search in self._searches.items():
-            why = f"{name}: {measured.failures[name]}" if name in measured.failures else measured.broken
-            if why:
-                self._unmeasured.setdefault(position, why)
-                search.broken.add(position)
+            if measured.broken or name in measured.failures:
+                search.broken.add(measured.position)
             if name in measured.same:
                 search.same.append(measured.same[name])
             if name in measured.ratios:
-                search.observations.append(Observation(position, *measured.ratios[name]))
+                search.observations.append(Observation(measured.position, *measured.ratios[name]))
 
     def _findings(self, ends: Result, *, inspected: bool) -> list[Finding]:
         """Return where benchmarks changed; `inspected`: with what differs between the two candidates."""
-        changes = [
-            (interval, name)
-            for name, search in self._searches.items()
-            for interval in search.changes() or [_likely(search)]
-        ]
+        changes = {name: search.changes() or [_likely(search)] for name, search in self._searches.items()}
+        pairs = [(interval, name) for name, intervals in changes.items() for interval in intervals]
         places: dict[tuple[int, int], dict[str, Interval]] = {}
-        for interval, name in sorted(changes, key=lambda change: -abs(change[0].log_ratio)):
+        for interval, name in sorted(pairs, key=lambda pair: -abs(pair[0].log_ratio)):
             places.setdefault((interval.low, interval.high), {})[name] = interval
-        return [self._finding(ends, *each, inspected=inspected) for each in places.items()]
-
-    def _finding(
-        self, ends: Result, place: tuple[int, int], intervals: Mapping[str, Interval], *, inspected: bool
-    ) -> Finding:
-        its, different = self._line.place(*place), dict[str, Inspections]()
-        assert ends.repeat
-        again = replace(ends.repeat, base=its.before.variant, head=its.after.variant)
-        with suppress(UsageError):  # one of them does not start any more
-            different |= self._different(*place, [*intervals] if inspected else [])
-        changes = {}
-        for name, interval in intervals.items():
-            ratio, low, high = map(math.exp, (interval.log_ratio, *interval.bounds))
-            changes[name] = Change(ratio, (low, high), different.get(name, Inspections()).work)
-        return Finding(its.before, its.after, its.causes, changes, again.commands([*intervals]).ab)
+        findings = []
+        for place, intervals in places.items():
+            its, different = self._line.place(*place), dict[str, Inspections]()
+            with suppress(UsageError):  # one of them does not start any more
+                different |= self._different(*place, [*intervals] if inspected else [])
+            made = {}
+            for name, interval in intervals.items():
+                ratio, low, high = map(math.exp, (interval.log_ratio, *interval.bounds))
+                made[name] = Change(ratio, (low, high), different.get(name, Inspections()).work)
+            assert ends.repeat
+            again = replace(ends.repeat, base=its.before.variant, head=its.after.variant)
+            findings.append(Finding(**vars(its), changes=made, command=again.commands([*intervals]).ab))
+        return findings
 
 
 def _likely(search: Search) -> Interval:

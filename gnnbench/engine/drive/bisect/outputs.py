@@ -28,10 +28,9 @@ class BisectedOutputs:
     """How the outputs of each benchmark agree between the ends."""
     changes: tuple[OtherOutputs, ...]
     unmeasured: Mapping[str, str]
-    """By name, candidates that could not be compared, and why."""
+    """By name, candidates that could not be compared with the good end, and why."""
     candidates: int
     compared: int
-    """Number of candidates that were compared with the good end."""
     seconds: float
     version: int = 1
 
