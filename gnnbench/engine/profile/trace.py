@@ -148,6 +148,6 @@ def _rows(events: Iterable[Event]) -> list[dict[str, Any]]:
     for name, group in by_name.items():
         ns = [end - start for start, end in map(span_ns, group)]
         row = {"name": name, "calls": len(ns), "total_ns": sum(ns), "min_ns": min(ns), "max_ns": max(ns)}
-        moved = [event["args"]["bytes"] for event in group if "bytes" in event["args"]]
+        moved = [event["args"]["bytes"] for event in group if "bytes" in event.get("args", ())]
         rows.append({**row, "bytes": sum(moved)} if moved else row)
     return sorted(rows, key=lambda row: -row["total_ns"])

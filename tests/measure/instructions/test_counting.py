@@ -49,13 +49,13 @@ def take(tmp_path):
 def test_calls_until_two_agree(take):
     totals, found = take(2000, 1500, 1000, 1000, 7)
     assert totals == [2000, 1500, 1000, 1000]
-    assert (found.total, found.is_steady) == (1000, True)
+    assert (found.total, found.varying) == (1000, ())
 
 
 def test_calls_that_never_agree(take):
     totals, found = take(*range(1000, 3000, 100))
     assert len(totals) == 8
-    assert (found.total, found.is_steady) == (1700, False)
+    assert found.total == 1700
     assert found.spread == 100 / 1700
 
 

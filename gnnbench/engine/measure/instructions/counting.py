@@ -110,11 +110,6 @@ class Instructions:
     frames: Mapping[str, Count] | None = None
     """Those of each Python function and of what it calls in C, by `module:qualified.name`; None: unknown."""
 
-    @property
-    def is_steady(self) -> bool:
-        """Whether the last two calls agree."""
-        return self.spread <= _AGREE
-
     @classmethod
     def read(cls, answer: Mapping[str, Any]) -> Self:
         """Read what `take` returned, and remove its files."""
