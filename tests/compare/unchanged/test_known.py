@@ -12,8 +12,11 @@ from gnnbench.engine.drive import affected
 from gnnbench.engine.process.processes import Setting
 from gnnbench.engine.process.unchanged import known
 from gnnbench.engine.process.unchanged.known import Unchanged
+from tests import forks
 from tests.compare.ab.workers import Watcher, prepared, write
 from tests.measure.fingerprint.test_fingerprint import MADE, PAIRS
+from tests.sampling import nightly
+from tests.suite import environment
 
 SUITE = """
 import importlib
@@ -78,32 +81,30 @@ def _variables(monkeypatch):
     Recorded.variables(monkeypatch)
 
 
-@pytest.fixture(scope="module")
-def mutants(tmp_path_factory):
-    """The functions of fingerprint's tests, each in a module of its own with a benchmark."""
-    sources = dict(zip((f"m{number}" for number in range(len(PAIRS))), PAIRS.values(), strict=True))
+@pytest.fixture(scope="module", params=[5, nightly(pytest.param(1))])
+def mutants(tmp_path_factory, request):
+    """Functions of fingerprint's tests, each in a module of its own with a benchmark: a sample by day."""
+    kinds = [kind for kind, text in PAIRS.items() if request.param == 1 or "import torch" not in text]
+    sources = {f"m{number}": PAIRS[kind] for number, kind in enumerate(kinds[:: request.param])}
     files = {f"{name}.py": source.format(-5) for name, source in sources.items()} | {"made.py": MADE}
     names = [*sources, "made"]
     recorded = Recorded(tmp_path_factory.mktemp("mutants"), SUITE.format(names=names), files)
     return SimpleNamespace(recorded=recorded, sources=sources, names=names)
 
 
-def test_nothing_that_changes_is_seen(mutants):
-    assert mutants.recorded.known() == {*mutants.names}
-
-
-@pytest.mark.parametrize("number", range(len(PAIRS)), ids=PAIRS)
-def test_a_change_of_code_is_seen(mutants, number):
-    recorded, name = mutants.recorded, f"m{number}"
-    file = recorded.head / f"{name}.py"
-    try:
-        file.write_text(mutants.sources[name].format(5))
-        assert name not in recorded.known()
-        file.write_text(mutants.sources[name].format(-5) + "# the same\n")
-        # An import of torch reads the source of the file that asks for it.
-        assert name in recorded.known() or "import torch" in mutants.sources[name]
-    finally:
-        file.write_text(mutants.sources[name].format(-5))
+def test_a_change_of_code_is_seen(mutants):
+    recorded = mutants.recorded
+    assert recorded.known() == {*mutants.names}
+    for name, source in mutants.sources.items():
+        file = recorded.head / f"{name}.py"
+        try:
+            file.write_text(source.format(5))
+            assert name not in recorded.known(), source
+            file.write_text(source.format(-5) + "# the same\n")
+            # An import of torch reads the source of the file that asks for it.
+            assert name in recorded.known() or "import torch" in source
+        finally:
+            file.write_text(source.format(-5))
 
 
 CHANGES = [
@@ -337,6 +338,19 @@ READS = (
     HERE + "with open(os.path.join(HERE, '{}'), '{}') as file:\n    N = len(file.read())\n"
     "def run():\n    return N\n"
 )
+LOADS = """import importlib.machinery
+import b
+found = importlib.machinery.SourceFileLoader('b', b.__file__).get_source('b')
+def run():
+    return found
+"""
+LISTS = f"""{HERE}before = os.getcwd()
+os.chdir(os.path.join(HERE, 'work'))
+found = os.listdir()
+os.chdir(before)
+def run():
+    return found
+"""
 MISSED = {
     "a data file that is new": (
         HERE + OPTIONAL.format("found = open(os.path.join(HERE, 'conf.txt'))", "OSError"),
@@ -370,42 +384,53 @@ MISSED = {
         {"vend/vendor/fastdep.py": ""},
     ),
     "a file that is opened to be changed": (READS.format("n.txt", "r+"), {"n.txt": "1"}, {"n.txt": "11"}),
+    "a source that is read by a loader": (LOADS, {"b.py": "N = 1\n"}, {"b.py": "N = 1\n# 1\n"}),
+    "the working directory is listed": (LISTS, {"work/one.txt": ""}, {"work/two.txt": ""}),
+    "a finder is asked": (
+        "import sys\nfor one in sys.meta_path:\n    one.find_spec('added', None)\ndef run():\n    return 1\n",
+        {},
+        {"added.py": ""},
+    ),
 }
 
 
-@pytest.mark.parametrize(("source", "files", "more"), MISSED.values(), ids=MISSED)
-def test_what_is_easily_missed_is_seen(tmp_path, source, files, more):
-    recorded = Recorded(tmp_path, SUITE.format(names=["a"]), {"a.py": source, **files})
-    assert recorded.known() == {"a"}
-    changed(recorded, more, recorded.head)
-    assert recorded.known() == set()
+@pytest.fixture(scope="module")
+def missed(tmp_path_factory):
+    """A benchmark of each kind; the files of each have other names."""
+    names = [f"m{number}" for number in range(len(MISSED))]
+    files = {}
+    for name, (source, more, _) in zip(names, MISSED.values(), strict=True):
+        files |= {f"{name}.py": source, **more}
+    return Recorded(tmp_path_factory.mktemp("missed"), SUITE.format(names=names), files)
+
+
+@pytest.mark.parametrize("number", range(len(MISSED)), ids=MISSED)
+def test_what_is_easily_missed_is_seen(missed, tmp_path, number):
+    assert len(missed.known()) == len(MISSED)
+    shutil.copytree(missed.head, tmp_path / "kept")
+    try:
+        changed(missed, [*MISSED.values()][number][2], missed.head)
+        assert f"m{number}" not in missed.known()
+    finally:
+        shutil.rmtree(missed.head)
+        shutil.copytree(tmp_path / "kept", missed.head)
 
 
 UNKNOWN = {
     "a process": "import subprocess\nsubprocess.run(['true'])\n",
-    "a fork": "import os\nif not os.fork():\n    os._exit(0)\nos.wait()\n",
-    "a shell": "import os\nos.system('true')\n",
-    "a spawned process": """import multiprocessing
-if __name__ != '__mp_main__':
-    one = multiprocessing.get_context('spawn').Process(target=print)
-    one.start()
-    one.join()
-""",
     "a file that is edited": """from pathlib import Path
 import b
 file = Path(b.__file__)
 file.write_text(file.read_text() + '# edited')
 """,
-    "another profiler": "import sys\nsys.setprofile(None)\n",
     "the tree's own tests": READS.format("tests/data.txt", "r"),
     "a compiled function": "import torch\n@torch.compile(backend='eager')\n",
 }
 
 
-@pytest.mark.parametrize("kind", UNKNOWN)
+# By day `UNNOTED` has a function that is called as the compiler's.
+@pytest.mark.parametrize("kind", [*[*UNKNOWN][:-1], nightly(pytest.param("a compiled function"))])
 def test_what_cannot_be_known(tmp_path, kind):
-    if kind == "another profiler" and sys.version_info >= (3, 12):
-        pytest.skip("profilers do not disturb")
     source = f"{UNKNOWN[kind]}def run():\n    return 1\n"
     files = {"a.py": source, "b.py": "", "tests/data.txt": "1"}
     assert Recorded(tmp_path, SUITE.format(names=["a"]), files).known() == set()
@@ -446,45 +471,66 @@ def test_what_a_library_runs_when_it_is_imported_is_seen(tmp_path):
 
 INNER = "import cProfile, sys, threading\nK = []\ndef inner():\n    return 1\n"
 RUN = "def run():\n    return K[0] if K else None\n"
-UNNOTED = {
-    "a profiler is switched off and on": (
-        "before = sys.getprofile()\nsys.setprofile(None)\nK.append(inner())\nsys.setprofile(before)\n" + RUN
-    ),
-    "another profiler runs in the first call": (
-        "def run():\n    if not K:\n        K.append(cProfile.Profile().runcall(inner))\n    return K[0]\n"
-    ),
-    "a profiler is switched off in a thread": (
-        "def work():\n    sys.setprofile(None)\n    K.append(inner())\n"
-        "thread = threading.Thread(target=work)\nthread.start()\nthread.join()\n" + RUN
-    ),
-    "threads are started without a profiler": (
-        "threading.setprofile(None)\nthread = threading.Thread(target=lambda: K.append(inner()))\n"
-        "thread.start()\nthread.join()\n" + RUN
-    ),
-    "a trace function": (
-        "def trace(*_):\n    K.append(inner())\nsys.settrace(trace)\n(lambda: 0)()\nsys.settrace(None)\n"
-        + RUN
-    ),
-    "a source that is read by a loader": (
-        "import importlib.machinery\nimport b\n"
-        "K.append(importlib.machinery.SourceFileLoader('b', b.__file__).get_source('b').count('1'))\n" + RUN
-    ),
-    "the working directory is listed": (
-        "import os\nbefore = os.getcwd()\nos.chdir(os.path.dirname(__file__))\nK.append(len(os.listdir()))\n"
-        "os.chdir(before)\n" + RUN
-    ),
-    "a finder is asked": "for one in sys.meta_path:\n    K.append(one.find_spec('added', None))\n" + RUN,
-}
+PROFILER_OFF = "before = sys.getprofile()\nsys.setprofile(None)\nK.append(inner())\nsys.setprofile(before)\n"
 
 
-@pytest.mark.parametrize("source", UNNOTED.values(), ids=UNNOTED)
-def test_what_runs_or_is_read_unnoticed_is_not_known(tmp_path, source):
-    files = {"a.py": INNER + source, "b.py": "N = 1\n"}
+def test_what_runs_unnoticed_is_not_known(tmp_path):
+    files = {"a.py": INNER + PROFILER_OFF + RUN}
     recorded = Recorded(tmp_path, SUITE.format(names=["a"]), files)
     recorded.set("a.py", files["a.py"].replace("return 1\n", "return 2\n"), recorded.head)
-    recorded.set("b.py", "N = 11\n", recorded.head)
-    recorded.set("added.py", "", recorded.head)
     assert recorded.known() == set()
+
+
+SPAWN = """import multiprocessing
+if __name__ != '__mp_main__':
+    one = multiprocessing.get_context('spawn').Process(target=print)
+    one.start()
+    one.join()
+"""
+THREAD = "thread = threading.Thread(target={})\nthread.start()\nthread.join()\n"
+COMPILES = """
+from importlib import util
+spec = util.spec_from_file_location("compiler", "torch/_dynamo/convert_frame.py")
+module = util.module_from_spec(spec)
+spec.loader.exec_module(module)
+module._compile()
+"""
+STARTED, TRACED = "a process was started", "another function traces or profiles"
+UNNOTED = {
+    "nothing": ("", ""),
+    "a fork": ("import os\nif not os.fork():\n    os._exit(0)\nos.wait()\n", STARTED),
+    "a shell": ("import os\nos.system('true')\n", STARTED),
+    "a spawned process": (SPAWN, STARTED),
+    "a profiler is switched off and on": (PROFILER_OFF, TRACED),
+    "another profiler runs": ("cProfile.Profile().runcall(inner)\n", TRACED),
+    "a profiler is switched off in a thread": (THREAD.format("lambda: sys.setprofile(None)"), TRACED),
+    "threads are started without a profiler": (
+        f"threading.setprofile(None)\n{THREAD.format('inner')}",
+        "another function profiles threads",
+    ),
+    "a trace function": ("sys.settrace(lambda *_: None)\n(lambda: 0)()\nsys.settrace(None)\n", TRACED),
+    "a compiler": (COMPILES, "torch.compile inlines functions"),
+}
+NOTING = """
+from gnnbench.engine.process.unchanged.used import Used
+from gnnbench.engine.process.variants.import_roots import Trees
+used = Used(Trees([]))
+import a
+print(used.take()["unseen"])
+"""
+
+
+@pytest.mark.parametrize(("source", "said"), UNNOTED.values(), ids=UNNOTED)
+def test_what_is_not_noted_is_said(tmp_path, source, said):
+    """In a fork, as nothing takes a hook for audit events away."""
+    if "profil" in said and sys.version_info >= (3, 12):
+        pytest.skip("profilers do not disturb")
+    (tmp_path / "torch/_dynamo").mkdir(parents=True)
+    (tmp_path / "torch/_dynamo/convert_frame.py").write_text("def _compile():\n    pass\n")
+    (tmp_path / "a.py").write_text(INNER + source)
+    (tmp_path / "script.py").write_text(NOTING)
+    found = forks.run([str(tmp_path / "script.py")], tmp_path, environment())
+    assert found.stdout == f"{said}\n", found.stderr
 
 
 def test_what_a_fixture_ran_before_it_asked_for_another_counts_for_later_benchmarks(tmp_path):
