@@ -7,6 +7,7 @@ from importlib.util import find_spec
 import pytest
 from hypothesis import settings
 
+from gnnbench.engine.process.unchanged import known
 from tests.suite import BARE
 
 HAS_TORCH = find_spec("torch") is not None
@@ -61,8 +62,10 @@ def _started_processes_load_little() -> Iterator[None]:
     """Leave hypothesis's plugin out of every pytest that a test starts, and let it write as for a person.
 
     None of them is a worker of xdist, also where this process is one: pytest-benchmark would time nothing.
+    And leave the installed packages out of what is known from files: to look at each takes two seconds.
     """
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(known, "environment_folders", tuple)
         patch.setenv("PYTEST_ADDOPTS", BARE)
         # pytest does not shorten lines where the first two are set.
         for name in ("CI", "BUILD_NUMBER", "PYTEST_XDIST_WORKER"):

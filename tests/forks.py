@@ -25,6 +25,7 @@ _COMMANDS = (
     *("gnnbench.engine.cli.main", "gnnbench.engine.plugin.gate", "gnnbench.engine.plugin.terminal"),
     *("msgspec", "rich.table", "scipy.stats"),
 )
+_KNOWN = "gnnbench.engine.process.unchanged.known"
 _LIBRARIES = ("torch_geometric.nn", "gnnbench.suite.verify", "gnnbench.suite.training")
 ASLEEP = {"OMP_WAIT_POLICY": "PASSIVE"}
 """What the suite's conftest sets before it imports torch, which is too late in a fork."""
@@ -96,6 +97,7 @@ def _serve(modules: list[str]) -> None:
         pytest.main(["--version", "--version", "--noconftest"])  # imports plugins as pytest does
         for name in modules:
             import_module(name)
+        import_module(_KNOWN).environment_folders = tuple  # as in this process, see conftest.py
         if set(_LIBRARIES) <= set(modules):
             from gnnbench.engine.ground.packages import missing
             from gnnbench.suite.platforms import PLATFORMS, load

@@ -26,6 +26,7 @@ from tests.compare.ab.workers import clean
 from tests.compare.bisect import histories
 from tests.fuzz import files
 from tests.run_files import save, scale, suite
+from tests.sampling import nightly
 from tests.suite import run
 from tests.variants.repositories import commit_all, git, without_settings
 
@@ -198,7 +199,12 @@ def _place(tmp_path, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("name", sorted(file.stem for file in FOLDER.glob("*.txt")))
+NAMES = sorted(file.stem for file in FOLDER.glob("*.txt"))
+LONG = "real affected", "real bisect"
+"""By day tests of these commands ask what they find, and of their results what is shown."""
+
+
+@pytest.mark.parametrize("name", [nightly(pytest.param(name)) if name in LONG else name for name in NAMES])
 def test_what_commands_do(name):
     file = FOLDER / f"{name}.txt"
     commands = {}

@@ -50,8 +50,6 @@ class Recorded:
     def variables(patch):
         patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         patch.delenv("PYTEST_ADDOPTS", raising=False)
-        # To look at each installed file takes longer than all else; one test does.
-        patch.setattr(known, "environment_folders", tuple)
 
     def sides(self, **variables):
         sides = prepared("path:base", self.base), prepared("path:head", self.head, **variables)
