@@ -152,8 +152,8 @@ def submodule(project, _monkeypatch):
 
 nightly = pytest.mark.nightly
 LAYOUTS = (
-    *(pythonpath, sibling, editable, submodule),
-    *(pytest.param(layout, marks=nightly) for layout in (variable, conftest, in_the_test)),
+    *(pythonpath, sibling, editable),
+    *(pytest.param(layout, marks=nightly) for layout in (variable, conftest, in_the_test, submodule)),
 )
 
 

@@ -67,17 +67,20 @@ EXPECTED = {
 MAG = "ogbn-mag-hetero:synthetic@0.001"
 
 
-def run(tmp_path, *options):
-    """Run benchmarks once each in a process that finds the stand-in; return the calls by test."""
-    calls = tmp_path / "calls"
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """The calls by test, of benchmarks that ran once each in a process that finds the stand-in."""
+    folder = tmp_path_factory.mktemp("calls")
+    calls = folder / "calls"
     calls.touch()
+    names = " or ".join(f"{name}-" for name in EXPECTED)
     command = [sys.executable, "-m", "pytest", "benchmarks", "--gnn-all", "--benchmark-disable", "-q", "-rs"]
+    command += ["--gnn-platform", "pyg,pyg_lib", "--gnn-dataset", f"cora:synthetic,{MAG}"]
+    command += ["-k", f"({names}) and cora or hetero_loader and pyg_lib"]
     path = os.pathsep.join(map(str, (STAND_IN, ROOT)))
-    env = {**os.environ, "PYTHONPATH": path, "PYG_LIB_CALLS": str(calls), "GNNBENCH_CACHE": str(tmp_path)}
+    env = {**os.environ, "PYTHONPATH": path, "PYG_LIB_CALLS": str(calls), "GNNBENCH_CACHE": str(folder)}
     env.pop("GNNBENCH_DATA", None)
-    done = subprocess.run(
-        [*command, *options], cwd=ROOT, env=env, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found = {}
     for line in calls.read_text().splitlines():
@@ -86,11 +89,9 @@ def run(tmp_path, *options):
     return found
 
 
-def test_each_operation_calls_pyg_lib_on_pyg_lib_alone(tmp_path):
-    names = " or ".join(f"{name}-" for name in EXPECTED)
-    found = run(tmp_path, "--gnn-platform", "pyg,pyg_lib", "--gnn-dataset", "cora:synthetic", "-k", names)
+def test_each_operation_calls_pyg_lib_on_pyg_lib_alone(found):
     assert not [test for test in found if "-pyg-" in test]
-    operations = {test.partition("-")[0]: calls for test, calls in found.items()}
+    operations = {test.partition("-")[0]: calls for test, calls in found.items() if "cora" in test}
     assert sorted(operations) == sorted(EXPECTED)
     for operation, (name, given) in EXPECTED.items():
         calls = [call for call in operations[operation] if call["call"] == name]
@@ -98,10 +99,10 @@ def test_each_operation_calls_pyg_lib_on_pyg_lib_alone(tmp_path):
         assert [call for call in calls if given.items() <= call.items()] == calls, operation
 
 
-def test_batches_of_a_graph_with_types_are_drawn_by_pyg_lib(tmp_path):
-    found = run(tmp_path, "--gnn-platform", "pyg_lib", "--gnn-dataset", MAG, "-k", "hetero_loader")
-    assert len(found) == 2
-    for calls in found.values():
+def test_batches_of_a_graph_with_types_are_drawn_by_pyg_lib(found):
+    typed = [calls for test, calls in found.items() if "mag" in test]
+    assert len(typed) == 2
+    for calls in typed:
         drawn = [call for call in calls if call["call"] == "hetero_neighbor_sample"]
         assert len(drawn) >= 8
         for call in drawn:
