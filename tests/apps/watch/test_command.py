@@ -79,6 +79,18 @@ def without_times(value):
     return [without_times(one) for one in value] if isinstance(value, list) else value
 
 
+def test_what_runs_the_same_code_is_a_step_without_a_change(tmp_path, monkeypatch):
+    folder = create(tmp_path, [content(number) for number in range(2)], monkeypatch)
+    found = gnnbench("watch", "git:main", *WORDS, cwd=folder, **variables(folder))
+    assert found.returncode == 0, found.stderr
+    whole = json.loads((folder / "p.json").read_text())
+    assert (len(whole["steps"]), whole["changes"]) == (1, [])
+    assert hash_of(folder, 1)[:10] in (folder / "p.html").read_text()
+    again = gnnbench("watch", "git:main", *WORDS, cwd=folder, **variables(folder))
+    assert (again.returncode, again.stdout.count("→")) == (0, 0), "there is nothing new"
+
+
+@pytest.mark.nightly
 def test_the_third_of_five_commits_is_the_one_change(five):
     found = gnnbench("watch", "git:main", *WORDS, cwd=five, **variables(five))
     assert found.returncode == 1, found.stderr
@@ -92,8 +104,6 @@ def test_the_third_of_five_commits_is_the_one_change(five):
     (text,) = (five / "state" / "changes").iterdir()
     assert hash_of(five, 2)[:10] in text.read_text()
     assert "change 2" in (five / "p.html").read_text()
-    again = gnnbench("watch", "git:main", *WORDS, cwd=five, **variables(five))
-    assert (again.returncode, again.stdout.count("→")) == (0, 0), "there is nothing new"
 
 
 @pytest.mark.nightly
