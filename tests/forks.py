@@ -45,11 +45,7 @@ def _server(*modules: str) -> subprocess.Popen[str]:
 
 
 def run(
-    command: list[str],
-    folder: Path,
-    environment: dict[str, str],
-    *,
-    libraries: bool = False,
+    command: list[str], folder: Path, environment: dict[str, str], *, libraries: bool = False
 ) -> subprocess.CompletedProcess[str]:
     """Run a Python script, or `python -m MODULE`.
 

@@ -36,8 +36,7 @@ def test_how_to_measure():
 
 
 @pytest.mark.parametrize(
-    "given",
-    [["pyg", "dgl"], ["pyg,dgl"], [" pyg , dgl ,"], ["pyg,dgl", "pyg"], ["", "pyg", ",dgl"]],
+    "given", [["pyg", "dgl"], ["pyg,dgl"], [" pyg , dgl ,"], ["pyg,dgl", "pyg"], ["", "pyg", ",dgl"]]
 )
 def test_lists_are_repeated_or_comma_separated(given):
     assert SuiteOptions.parse(platform=given).platforms == ("pyg", "dgl")

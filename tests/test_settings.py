@@ -117,13 +117,7 @@ def test_units_of_rules():
         "file": "gnnbench.toml",
         "defaults": {},
         "rules": [
-            {
-                "number": 1,
-                "benchmarks": "*",
-                "max_time_seconds": 0.005,
-                "effect": 0.03,
-                "until": "2027-01-31",
-            }
+            {"number": 1, "benchmarks": "*", "max_time_seconds": 0.005, "effect": 0.03, "until": "2027-01-31"}
         ],
     }
 

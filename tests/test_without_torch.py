@@ -108,9 +108,7 @@ OPTIONS = {
 
 BROKEN = "libc10.so: cannot open shared object file: No such file or directory"
 
-SLOW_OPTIONS = {
-    "--benchmark-compare=git:HEAD~1": (0, "2 same"),
-}
+SLOW_OPTIONS = {"--benchmark-compare=git:HEAD~1": (0, "2 same")}
 
 
 ENTRIES = {

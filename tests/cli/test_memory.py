@@ -76,11 +76,7 @@ def plant(folder, line="x = x.clone()"):
 def variables(folder):
     cache = folder.parent / "cache"
     clock = f"5:{folder.parent / 'times.json'}"
-    return {
-        "GNNBENCH_FAKE_CLOCK": clock,
-        "GNNBENCH_CACHE": str(cache),
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-    }
+    return {"GNNBENCH_FAKE_CLOCK": clock, "GNNBENCH_CACHE": str(cache), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 @pytest.mark.nightly

@@ -67,11 +67,7 @@ def profile(platform, *, scale=1.0, **environment):
             "self_ns": times[1],
         }
 
-    phases = [
-        row(["epoch"], 10, 1),
-        row(["epoch", "forward"], 4, 4),
-        row(["epoch", "backward"], 5, 5),
-    ]
+    phases = [row(["epoch"], 10, 1), row(["epoch", "forward"], 4, 4), row(["epoch", "backward"], 5, 5)]
     layers = [
         row(["epoch"], 10, 1),
         row(["epoch", "forward"], 4, 1),

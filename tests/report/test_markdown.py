@@ -54,10 +54,7 @@ def test_the_verdict_comes_first_then_what_moved_then_the_rest_folded():
     page = render(text)
     assert page.tags["details"] == 1
     top, folded = text.split("<details>")
-    assert [row[:2] for row in render(top).rows[1:]] == [
-        ["b[1]", "slower"],
-        ["b[0]", "faster"],
-    ]
+    assert [row[:2] for row in render(top).rows[1:]] == [["b[1]", "slower"], ["b[0]", "faster"]]
     assert "- `b[1]`: counters: +1 `aten::mm`" in top
     assert ", on `AMD EPYC`: `test_a.py::`\n" in top
     assert len(render(folded.partition("</summary>")[2]).rows) == 43

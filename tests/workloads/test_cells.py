@@ -61,11 +61,7 @@ def test_own_operation_runs_where_and_how_it_says_and_nowhere_else(declared, exp
 @pytest.mark.parametrize(
     ("name", "declared", "message"),
     [
-        (
-            "mine",
-            {"platforms": ["jax"]},
-            f"unknown platform 'jax', choose from {', '.join(PLATFORMS)}",
-        ),
+        ("mine", {"platforms": ["jax"]}, f"unknown platform 'jax', choose from {', '.join(PLATFORMS)}"),
         ("mine", {"directions": ["sideways"]}, f"'sideways', choose from {', '.join(DIRECTIONS)}"),
         ("spmm_sum", {"platforms": ["dgl"]}, "operation 'spmm_sum' is gnnbench's own"),
         ("spmm_sum", {"directions": ["forward"]}, "give yours another name"),

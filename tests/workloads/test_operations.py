@@ -42,10 +42,7 @@ def named(run, inputs):
     return output, seen.names
 
 
-SLOW = (
-    "cold_import",
-    *("conv_compiled_sizes", "gat_conv_compiled_sizes"),
-)
+SLOW = ("cold_import", *("conv_compiled_sizes", "gat_conv_compiled_sizes"))
 """They start processes or compile, for seconds, and are nightly.
 
 By day tests of these operations run the same code in this process and without the back end.

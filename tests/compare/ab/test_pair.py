@@ -158,7 +158,7 @@ def test_failures_that_leave_both_healthy(folder):
         assert pair.broken is None
     # What is not timed runs at once but for the first time, when the second finds the first gone by.
     assert (folder / "first").read_text().splitlines() == [
-        *("set-up True", "set-up False", "tear-down True", "tear-down False"),
+        *("set-up True", "set-up False", "tear-down True", "tear-down False")
     ]
 
 

@@ -299,10 +299,7 @@ def test_visits_are_as_long_as_what_varies_and_what_it_costs_say():
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [
-        ({"per_benchmark_seconds": 2.0}, r"--budget \d+"),
-        ({"total_seconds": 20.0}, r"--total-budget \d+"),
-    ],
+    [({"per_benchmark_seconds": 2.0}, r"--budget \d+"), ({"total_seconds": 20.0}, r"--total-budget \d+")],
 )
 @pytest.mark.parametrize(("start", "extra"), [(3.0, 0.0), (1.0, 1.0), (0.2, 0.3)])
 def test_too_few_pairs_are_undecided_and_it_says_what_would_be_enough(options, words, start, extra):

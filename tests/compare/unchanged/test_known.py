@@ -283,11 +283,7 @@ def test_variables_and_arguments_are_seen(package, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("version", sys.version.replace("(main", "(other")),
-        ("flags", (1,)),
-        ("executable", __file__),
-    ],
+    [("version", sys.version.replace("(main", "(other")), ("flags", (1,)), ("executable", __file__)],
 )
 def test_another_interpreter_is_seen(package, monkeypatch, name, value):
     monkeypatch.setattr(sys, name, value)

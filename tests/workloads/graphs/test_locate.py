@@ -66,11 +66,7 @@ def archives(raw, tmp_path):
     with tarfile.open(tmp_path / "aifb.tgz", "w:gz") as packed:
         for name in locate.ENTITIES_FILES:
             packed.add(tmp_path / name, name)
-    return {
-        "cora": raw / "ind.cora.x",
-        "ogbn-arxiv": tmp_path / "arxiv.zip",
-        "aifb": tmp_path / "aifb.tgz",
-    }
+    return {"cora": raw / "ind.cora.x", "ogbn-arxiv": tmp_path / "arxiv.zip", "aifb": tmp_path / "aifb.tgz"}
 
 
 def test_cora_is_here_with_all_its_files(raw, tmp_path):

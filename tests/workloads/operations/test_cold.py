@@ -35,8 +35,7 @@ def here(monkeypatch):
 
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
-    ("operation", "platform"),
-    [("cold_import", one) for one in OPERATIONS["cold_import"].calls],
+    ("operation", "platform"), [("cold_import", one) for one in OPERATIONS["cold_import"].calls]
 )
 def test_what_a_fresh_interpreter_runs_is_right(make_case, operation, platform):
     workload_of(make_case(operation, platform)).verify()

@@ -179,11 +179,7 @@ OF_PYG = [
     ("to_dense_batch", "ones", lambda _, g, x: utils.to_dense_batch(x, g.member, fill_value=1)[0]),
     ("coalesce", "duplicates kept", lambda _, e, w: utils.sort_edge_index(e.edge_index, w, e.num_nodes)),
     ("coalesce", "mean", lambda _, e, w: utils.coalesce(e.edge_index, w, e.num_nodes, "mean")),
-    (
-        "sort_edge_index",
-        "its weights",
-        lambda _, e, w: (utils.sort_edge_index(e.edge_index), w),
-    ),
+    ("sort_edge_index", "its weights", lambda _, e, w: (utils.sort_edge_index(e.edge_index), w)),
     ("edge_index_sort_by", "column instead of row", lambda _, index: index.sort_by("col")),
     ("to_undirected", "one direction", lambda _, e: e.edge_index),
     ("to_csr", "transposed", lambda _, e, w: utils.to_torch_csr_tensor(e.edge_index.flip(0), w, 60)),
