@@ -30,7 +30,7 @@ class TestSum:
 @pytest.fixture(autouse=True)
 def _forked(in_process, monkeypatch):  # noqa: ARG001 - which clears variables before
     """Let the pytests of a command be forks."""
-    pytest_is_forked(monkeypatch, libraries=True, PYTEST_ADDOPTS=suite.BARE, **ASLEEP)
+    pytest_is_forked(monkeypatch, PYTEST_ADDOPTS=suite.BARE, **ASLEEP)
 
 
 @pytest.fixture
