@@ -131,7 +131,8 @@ def copies_of(inputs):
 def unusual():
     """Return cells in other types: a few by operation and platform, and all the others as nightly ones.
 
-    The few meet each type and each refusal of the platform once. None are compiled, which takes seconds.
+    The few meet each type and each refusal of the platform once. None are compiled
+    or start processes, which takes longer.
     """
     found = []
     for operation, row in OPERATIONS.items():
@@ -143,7 +144,8 @@ def unusual():
                 cell = max(cells, key=lambda cell: len(missing & meets(cell)))
                 cells.remove(cell)
                 case = pytest.param(*cell, id="-".join(cell))
-                chosen = missing & meets(cell) and "compiled" not in f"{operation} {platform}"
+                is_long = "compiled" in f"{operation} {platform}" or "2_workers" in operation
+                chosen = missing & meets(cell) and not is_long
                 found.append(case if chosen else nightly(case))
                 missing -= meets(cell)
     return found
