@@ -69,7 +69,7 @@ def test_copies_in_cycles_are_freed():
     module.itself = [module]
     found = layouts(int, module)
     assert found.why_in_place() is None
-    for _ in range(30):
+    for _ in range(15):
         found.renew()
     assert sum(type(value) is Layer for value in gc.get_objects()) < 12
 
