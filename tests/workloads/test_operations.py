@@ -1,5 +1,6 @@
 """Every cell of the table either does its work on the small graph, or does not and the table says why."""
 
+from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
@@ -134,10 +135,12 @@ def unusual():
     The few meet each type and each refusal of the platform once. None are compiled
     or start processes, which takes longer.
     """
-    found = []
+    found, by_call = [], defaultdict(list)
+    for cell in ALL_CELLS:
+        by_call[cell[:2]].append(cell)
     for operation, row in OPERATIONS.items():
         for platform in row.calls:
-            cells = [cell for cell in ALL_CELLS if cell[:2] == (operation, platform) and meets(cell)]
+            cells = [cell for cell in by_call[operation, platform] if meets(cell)]
             Random(f"{operation} {platform}").shuffle(cells)
             missing = set().union(*map(meets, cells))
             while cells:
