@@ -171,10 +171,10 @@ def test_other(benchmark):
 
 
 def test_the_commits_that_changed_results_are_found_without_timing(tmp_path):
-    totals = ["sum(x)", "sum(sorted(x))", "broken(", "sum(x) + 1", "1 + sum(x)"]
+    totals = ["sum(x)", "sum(sorted(x))", "broken(", "sum(x) + 1", "sum(x) + 1", "1 + sum(x)"]
     write(tmp_path, RESULTS)
     for number, total in enumerate(totals):
-        other = "max(x)" if number < 4 else "min(x)"
+        other = "max(x)" if number < 5 else "min(x)"
         text = f"# {number}\ndef total(x):\n    return {total}\ndef other(x):\n    return {other}\n"
         (tmp_path / "kernels.py").write_text(text)
         commit_all(tmp_path, f"change {number}")
@@ -188,10 +188,10 @@ def test_the_commits_that_changed_results_are_found_without_timing(tmp_path):
     }
     assert titles == {
         ("change 2", "change 3"): ["test_suite.py::test_sum"],
-        ("change 4",): ["test_suite.py::test_other"],
+        ("change 5",): ["test_suite.py::test_other"],
     }
     assert "test_suite.py::test_sum: output is 1.75 instead of 0.75" in found.stdout
     assert "2 other outputs of 2 benchmarks; " in found.stdout
-    assert "change 4" in (tmp_path / "b.md").read_text()
-    same = bisect(tmp_path, "--outputs", bad="git:main~3", GNNBENCH_FAKE_CLOCK=None)
+    assert "change 5" in (tmp_path / "b.md").read_text()
+    same = bisect(tmp_path, "--outputs", good="git:main~2", bad="git:main~1", GNNBENCH_FAKE_CLOCK=None)
     assert same.returncode == 0, same.stdout
