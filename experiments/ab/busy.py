@@ -5,10 +5,6 @@
 The schedule and the rule are the real ones. Twenty benchmarks (BENCHMARKS) have 240 seconds in all, the
 inspection included; half of them are 10 % slower. In A/A runs none is. MACHINES says how long processes take
 to start, and how much of a core other programs have: where they run, a call of 3 ms waits until they ran.
-
-Prediction, before the first run: with loops most is decided; at a load of ten at most a quarter. What the
-schedule chooses by what it knows decides 1.5 times as many, with at most one wrong verdict in 100 runs. Seen:
-of A/A benchmarks that; of slower ones a tenth more, and at a load of ten hardly any.
 """
 
 import sys
@@ -20,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gnnbench.engine.judge.schedule import Plan, Schedule
-from gnnbench.engine.judge.visit import FEWEST_BLOCKS, Pair, Visit
+from gnnbench.engine.judge.visit import Pair, Visit
+from gnnbench.engine.measure.alternation import FEWEST_BLOCKS
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from experiments.ab import simulate as ab

@@ -30,7 +30,8 @@ from scipy import signal
 
 from gnnbench.engine.judge.schedule import Plan, Schedule
 from gnnbench.engine.judge.verdict import Thresholds
-from gnnbench.engine.judge.visit import FEWEST_BLOCKS, Pair, Visit
+from gnnbench.engine.judge.visit import Pair, Visit
+from gnnbench.engine.measure.alternation import FEWEST_BLOCKS
 
 Array = NDArray[np.float64]
 Key = tuple[str, float, int]

@@ -18,11 +18,6 @@ accepted one, or come where one was undone, as large as that.
 
 With --early, a benchmark is not timed any more as soon as it is slower than the base, as if nothing was
 accepted: an ablation of the schedule's rule.
-
-Prediction, before the first run: no benchmark fails while its acceptance holds, and at most 1 in 200 commits
-without a slowdown fails. All unintended slowdowns that stand alone are found at their first commit. Of those
-on top of an accepted one, all of 10 % or more are found, and about half of 6 %, because the accepted ratio
-has an error of 4 % itself. All expired ones are reported at every commit.
 """
 
 import argparse

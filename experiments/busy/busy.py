@@ -10,6 +10,7 @@ benchmarks. What is there is not run again.
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -34,7 +35,6 @@ _CORE = ("benchmarks", "-m", "core", "--gnn-platform", "pyg,torch", "--gnn-datas
 SUITES = {
     "core": (240, _CORE),
     "PyG": (96, (str(HERE / "kernels"),)),
-    "kernels": (240, ("experiments/ab/kernels",)),
 }
 
 
@@ -53,8 +53,13 @@ def programs(texts: tuple[str, ...]) -> Iterator[None]:
 def run(suite: str, options: argparse.Namespace, file: Path) -> None:
     """Compare the working tree with itself, half of whose benchmarks are slower."""
     seconds, arguments = SUITES[suite]
-    head = f"env:PLANTED={options.share}:{options.seed}"
-    words = ["ab", ".", head, "--time-all", "--total-budget", str(seconds), "--json", str(file)]
+    sides = []
+    for share in (0.0, options.share):
+        folder = file.parent.absolute() / f"planted-{share:g}-{options.seed}"
+        shutil.copytree("gnnbench", folder / "gnnbench", dirs_exist_ok=True)
+        (folder / "planting.py").write_text(f"SHARE, SEED = {share}, {options.seed}\n")
+        sides.append(f"path:{folder}")
+    words = ["ab", *sides, "--time-all", "--total-budget", str(seconds), "--json", str(file)]
     command = [options.command, *words, "--", "-p", "planted", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(HERE)}
     with file.with_suffix(".txt").open("w") as output:
@@ -66,7 +71,7 @@ def row(file: Path, options: argparse.Namespace) -> list[str]:
     result = json.loads(file.read_text())
     slower, same = Counter[str](), Counter[str]()
     for benchmark in result["benchmarks"]:
-        counts = slower if options.share and is_planted(benchmark["id"], str(options.seed)) else same
+        counts = slower if options.share and is_planted(benchmark["id"], options.seed) else same
         counts[benchmark["verdict"]] += 1
     wrong = slower["same"] + slower["faster"] + same["slower"] + same["faster"]
     pairs = sorted(benchmark["pairs"] for benchmark in result["benchmarks"])

@@ -1,21 +1,19 @@
-"""A plugin of pytest that makes half of the benchmarks slower, of the side whose variable PLANTED is set.
+"""A plugin of pytest that makes half of the benchmarks slower.
 
-PLANTED is a share and a seed, as in `0.1:3`. Which half is drawn from the seed and each benchmark's id.
+Each side has a module `planting` with SHARE, by how much, and SEED, from which the half is drawn.
 """
 
 import functools
 import hashlib
-import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
+import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-_call = BenchmarkFixture.__call__
 
-
-def is_planted(name: str, seed: str) -> bool:
+def is_planted(name: str, seed: int) -> bool:
     """Whether a benchmark belongs to the slower half."""
     return hashlib.sha256(f"{seed} {name}".encode()).digest()[0] % 2 == 0
 
@@ -30,11 +28,20 @@ def _slowed(share: float, function: Callable[..., Any], *args: Any, **kwargs: An
     return result
 
 
-def _benchmark(self: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    share, _, seed = os.environ.get("PLANTED", "0:").partition(":")
-    # Both sides call through the same function, so that they differ in nothing else.
-    slower = float(share) if is_planted(self.fullname, seed) else 0.0
-    return _call(self, functools.partial(_slowed, slower, function), *args, **kwargs)
+class _Planted(BenchmarkFixture):
+    """Times functions that may be slower; both sides call through the same function."""
+
+    def __call__(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        import planting  # of the side
+
+        share = planting.SHARE if is_planted(self.fullname, planting.SEED) else 0.0
+        return super().__call__(functools.partial(_slowed, share, function), *args, **kwargs)
 
 
-BenchmarkFixture.__call__ = _benchmark  # type: ignore[method-assign]
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: Any) -> Generator[None, Any, Any]:
+    """Let pytest-benchmark's fixture be a slower one."""
+    fixture = yield
+    if fixturedef.argname == "benchmark":
+        fixture.__class__ = _Planted
+    return fixture

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ..ground.errors import UsageError
-from ..ground.files import check_folder, scratch, shown
+from ..ground.files import check_folder, project, real_path, scratch, shown
 from ..ground.options import PROFILE_OPTIONS, ProfileOptions, values_of
 from ..process.variants.child import Child, DiedError
+from ..process.variants.import_roots import Trees
 from ..show.names import labels_in, short
 from ..store.option_defaults import every, passed_on
 from ..store.suite import installed
@@ -107,7 +108,7 @@ def profile(
         Child(
             arguments,
             environment={},
-            trees=(),
+            trees=Trees([], project=str(real_path(project(Path.cwd())))),
             folder=Path.cwd(),
             log=files / "pytest.log",
             module="engine.profile.session",

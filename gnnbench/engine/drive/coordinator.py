@@ -10,6 +10,7 @@ import numpy as np
 from ..ground import environment, units
 from ..ground.cpu import ContentionWatch, RealTime
 from ..ground.shard import Shard
+from ..judge import recheck
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.control import Control, control, withheld
 from ..judge.schedule import SAME_CODE as UNTIMED
@@ -31,6 +32,11 @@ from .inspecting import Inspecting
 from .repeat import Repeat, ends_of
 from .result import Result, Side
 from .settle import allowed
+
+RECHECK_SECONDS = 0.4
+"""Length of a visit in a pair that checks a verdict."""
+_RESERVED = 1 / 8
+"""Largest part of the time of a run that is left for such pairs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +68,14 @@ def _untimed(trial: Trial) -> Decision:
     )
 
 
+def _confirmed(decision: Decision, trial: Trial) -> Decision:
+    """Return a decision as pairs of two processes leave it."""
+    if not trial.contradiction:
+        return decision
+    judgement = replace(decision.judgement, verdict="undecided", reason=trial.contradiction)
+    return replace(decision, judgement=judgement)
+
+
 def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher) -> Result:
     """Time two variants in turns, in as many pairs of fresh processes as needed.
 
@@ -76,6 +90,7 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
             state.inspect()
             while state.pair():
                 pass
+            state.recheck()
         except KeyboardInterrupt:
             interrupted = True
     return Result(
@@ -202,7 +217,7 @@ class _Run:
         """Return the state of each benchmark, without those that both sides skip."""
         timed = self.schedule.decisions()
         return {
-            name: timed.get(name) or _untimed(trial)
+            name: _confirmed(timed[name], trial) if name in timed else _untimed(trial)
             for name, trial in self.trials.items()
             if not (trial.not_timed and trial.not_timed.kind == "skipped")
         }
@@ -253,12 +268,37 @@ class _Run:
             if trial.not_timed and trial.not_timed is not failures[trial.name]:
                 self._take(self.trials[trial.name], trial.not_timed)
 
+    def recheck(self) -> None:
+        """Time what is slower or faster in one process in pairs of two processes, which may contradict."""
+        verdicts = {name: decision.judgement for name, decision in self.schedule.decisions().items()}
+        names = [name for name, verdict in verdicts.items() if verdict.verdict in ("slower", "faster")]
+        shared = self._pairs.shared
+        if not names or shared.why_apart or shared.why_no_forks:
+            return
+        self._pairs.separate("what changed is timed in processes of its own")
+        visits: dict[str, list[Visit]] = {name: [] for name in names}
+        plan = Plan(dict.fromkeys(names, RECHECK_SECONDS))
+        for _ in range(recheck.PAIRS):
+            if shared.left_seconds() <= 0:
+                break
+            try:
+                _, pair = self._pairs.measure(self._terms, self.trials, plan, lambda *_: False)
+            except NotStartedError:
+                break
+            for name, visit in pair.visits.items():
+                visits[name].append(visit)
+        for name in names:
+            self.trials[name].contradiction = recheck.contradiction(verdicts[name], visits[name])
+
     def _control(self, plan: Plan, visits: Mapping[str, Visit]) -> None:
         """Time the base of a benchmark against itself, as often as the square root of the visits so far.
 
         The first pair is followed by none, nor is one for which the rest of the time is short.
         """
         is_first = not self._visits
+        if is_first and (parents := self._pairs.shared.parents) and parents.sessions:
+            # Two processes start at the same time, and have one session each.
+            self.schedule.spend(min(parents.seconds, (self._setting.total_seconds or math.inf) * _RESERVED))
         self._visits += len(visits)
         if not visits or is_first or len(self._controls) + 1 >= math.sqrt(self._visits):
             return

@@ -24,6 +24,9 @@ class Trial:
     head_logs: list[float] = field(default_factory=list)
     """The log of the head's time in nanoseconds, in each pair."""
 
+    contradiction: str | None = None
+    """Why pairs of two processes contradict its verdict. None if they do not, or were not run."""
+
     @property
     def is_inspected(self) -> bool:
         """Whether it is known what a call does, or why that cannot be known."""

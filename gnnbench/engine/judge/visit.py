@@ -13,6 +13,7 @@ from scipy import special
 
 from ..ground import codec
 from ..measure import estimate
+from ..measure.alternation import FEWEST_BLOCKS
 from ..measure.cost import Cost
 from ..measure.counter_changes import PYTHON_CALLS, between
 from ..measure.fingerprint.difference import Difference
@@ -24,11 +25,9 @@ Array = NDArray[np.float64]
 Status = Literal["changed", "same", "unknown"]
 Kind = Literal["same code", "skipped", "no benchmark", "died", "incomparable", "head fails", "failed"]
 
-FEWEST_BLOCKS = 5
-"""With fewer blocks the noise within a visit is not estimated."""
 _OPERATOR = 500
 """So many Python calls take about as long as an operator on a small graph."""
-_BLOCK_SECONDS = 0.01
+_BLOCK_SECONDS = 0.003
 _MOST_ROUNDS = 50
 
 

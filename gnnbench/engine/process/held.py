@@ -55,6 +55,8 @@ class Held:
         self._inputs: Given | None = None
         self.codes: Sequence[Sequence[CodeType]] = ()
         """By recorded call, the code of the functions that ran; empty: it is not known."""
+        self._obey: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {}
+        """By command, what answers it."""
 
     def renew(self) -> None:
         """Copy the inputs to another place, unless they must or can only stay in place."""
@@ -106,7 +108,7 @@ class Held:
             ClockError: the clock cannot time the call.
             Exception: what the benchmark raises.
         """
-        obey = {
+        self._obey = {
             "inspect": lambda _command: self._inspect(noting),
             "cost": lambda command: self._cost(command.get("core"), noting),
             "calibrate": self._calibrate,
@@ -118,15 +120,18 @@ class Held:
         }
         command = ask({"answer": "ready", "once": self.once, "again": again, "inspects": self.inspects})
         while command["command"] != "next":
-            with paused():
-                answer = obey[command["command"]](command)
-            command = ask(answer)
+            command = ask(self.obey(command))
         if command.get("leave"):
             return True
         if self._fixture.stats is None:  # the test may read the statistics after the call
             with paused():
                 self._block({"rounds": 1, "iterations": 1})
         return False
+
+    def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer to a command that `serve` takes."""
+        with paused():
+            return self._obey[command["command"]](command)
 
     def _calibrate(self, _command: Mapping[str, Any]) -> dict[str, Any]:
         """Warm up, find the iterations of a round unless the benchmark sets them, and what a round costs."""
@@ -232,7 +237,8 @@ class Held:
         """Time rounds, after one untimed round: the first on new buffers is slower."""
         rounds, iterations = command["rounds"], self.iterations or command["iterations"]
         with self._placement.on(command.get("core")):
-            self.renew()
+            if command.get("renew", True):
+                self.renew()
             if self.warms:
                 self.block(1, iterations)
             seconds = self._keep(self.block(rounds, iterations), iterations)

@@ -15,7 +15,7 @@ from ..judge.schedule import Decision, Plan
 from ..judge.trial import Trial
 from ..judge.visit import Inspections, NotTimed, Pair, Visit
 from ..measure.instructions.counting import Instructions
-from .processes import PAIRS_OF_PARENTS, Parents, Processes, Setting, Shared, Terms
+from .processes import PAIRS_OF_BOTH, PAIRS_OF_PARENTS, Parents, Processes, Setting, Shared, Terms
 from .turns import Turns, joined
 from .unchanged.crossings import data_read, notes_on, why_incomparable
 from .variants.child import SIDES, DiedError
@@ -26,6 +26,8 @@ from .variants.places import differing
 _STARTS = 2
 """A pair is given up after this many failed starts."""
 _QUIT_SECONDS = 20.0
+_FAILURES = ("died", "failed", "incomparable")
+"""Kinds of failures that processes of their own may not have."""
 
 _Found = TypeVar("_Found")
 
@@ -230,6 +232,9 @@ class Pairs(ExitStack):
                 found = workers.visit(trials[name], seconds, plan.longest_seconds)
                 if workers.broken and self.shared.left_seconds() <= 0:
                     break  # its set-up took longer than the rest of the time: that is no failure
+                if workers.sessions and isinstance(found, NotTimed) and found.kind in _FAILURES:
+                    self.separate(f"{name}: {found.text}")
+                    break
                 if isinstance(found, Visit):
                     visits[name] = found
                 else:
@@ -245,13 +250,18 @@ class Pairs(ExitStack):
             workers.check_trees()
         return workers, Pair(price, visits, failures, settled_seconds, self._further(price))
 
+    def separate(self, why: str) -> None:
+        """Let each side of further pairs be in a process of its own, as one may fail for the other."""
+        self.shared.why_apart = why
+        self.shared.end_parents()
+
     def _further(self, price: float) -> float | None:
         """Return the start of a further pair, after one with a price. Returns None if it is not forked."""
         parents = self.shared.parents
         if parents is None:
             return None
         own = price - parents.seconds if parents.pairs == 1 else price
-        return own + parents.seconds / PAIRS_OF_PARENTS
+        return own + parents.seconds / (PAIRS_OF_BOTH if parents.sessions else PAIRS_OF_PARENTS)
 
     def control(self, terms: Terms, trial: Trial, seconds: float, longest_seconds: float) -> Visit | None:
         """Time the base of a benchmark against itself, in two forks. Returns None if that is not possible."""

@@ -5,15 +5,16 @@ import os
 import random
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..ground.cpu import RealTime
 from ..ground.devices import why_no_cuda
+from ..ground.files import project, real_path
 from ..measure.instructions.counting import Watched
 from .variants.child import SIDES, Child, DiedError, Process
-from .variants.import_roots import Place
+from .variants.import_roots import Place, Trees
 from .variants.prepare import Prepared
 
 BASE_AGAIN = "a second process of the base"
@@ -21,6 +22,10 @@ BASE_AGAIN = "a second process of the base"
 PAIRS_OF_PARENTS = 4
 """So many pairs are forked from one pair of parents. Others then differ from them in what a process draws,
 such as addresses of libraries and the hash seed."""
+PAIRS_OF_BOTH = 12
+"""The same for a process with both sides, which do not differ in what that draws."""
+_WORTH_STARTS = 4
+"""Parents stay if the time of the run that is left is shorter than so many of their starts."""
 _HASH_SEED = "PYTHONHASHSEED"
 _OWN_VARIABLES = "GNNBENCH_"
 """Their beginning; what they set is another part of a fingerprint."""
@@ -51,6 +56,7 @@ class Parents:
     """A process of each side that has collected the suite; each pair of processes is forked from them."""
 
     children: Mapping[str, Child]
+    """By side; the same one if it is of both."""
     collected: dict[str, dict[str, Any]]
     """By side, what it says of the tests that it has collected."""
     loaded: dict[str, tuple[str, ...]]
@@ -59,16 +65,20 @@ class Parents:
     """How long their start took."""
     pairs: int = 0
     """How many pairs were forked."""
+    sessions: Mapping[str, int] = field(default_factory=dict)
+    """By side, the number of its session, if one process has both. The last session is the base's again."""
 
     def of_base(self) -> "Parents":
         """Return the base's as the parents of both sides."""
-        base, _ = SIDES
+        base, head = SIDES
+        sessions = {base: self.sessions[base], head: len(SIDES)} if self.sessions else {}
         return Parents(
             dict.fromkeys(SIDES, self.children[base]),
             dict.fromkeys(SIDES, self.collected[base]),
             dict.fromkeys(SIDES, self.loaded[base]),
             (self.sides[0], self.sides[0]),
             self.seconds,
+            sessions=sessions,
         )
 
     def stop(self) -> None:
@@ -96,6 +106,8 @@ class Shared:
     """What the processes of the next pair are forked from. None if nothing can be forked, or not yet."""
     why_no_forks: str = ""
     """Why each pair has processes of its own. Empty if it has not, or if that is not known yet."""
+    why_apart: str = ""
+    """Why both sides of a pair are not in one process. Empty if they are, or if that is not known yet."""
     end_seconds: float = math.inf
     """When the time of the run ends, by RealTime. Then processes that have started are waited for no more."""
 
@@ -106,7 +118,11 @@ class Shared:
     def parents_of(self, sides: tuple[Prepared, Prepared]) -> Parents | None:
         """Return the parents of the next pair of two sides; those that are used up, or others', are ended."""
         parents = self.parents
-        if parents and (parents.sides != sides or parents.pairs >= PAIRS_OF_PARENTS):
+        most = PAIRS_OF_BOTH if parents and parents.sessions else PAIRS_OF_PARENTS
+        is_used_up = parents is not None and (
+            parents.pairs >= most and self.left_seconds() > _WORTH_STARTS * parents.seconds
+        )
+        if parents and (parents.sides != sides or is_used_up):
             self.end_parents()
         return self.parents
 
@@ -143,6 +159,11 @@ class Processes:
     def __init__(self, terms: Terms, shared: Shared, parents: Parents | None = None) -> None:
         """Prepare them; they are forked from the given parents, or else from those of the sides."""
         self._parents = parents
+        self.sessions: Mapping[str, int] = {}
+        """By side, the number of its session, if one process has both."""
+        self._numbers = dict.fromkeys(SIDES, 0)
+        """By side, the number of the last command."""
+        self._commands = 0
         self.terms, self.shared = terms, shared
         self._given = dict(zip(SIDES, (terms.base, terms.head), strict=True))
         # Both sides iterate over sets in the same order, unless the user sets a hash seed.
@@ -175,6 +196,10 @@ class Processes:
         if parents:
             self._fork(parents)
             return parents.collected
+        if self._forks and not shared.why_apart and self._start_together(given):
+            assert shared.parents
+            self._fork(shared.parents)
+            return shared.parents.collected
         begin = RealTime.seconds()
         children = {side: self._launched(side, self._given[side]) for side in self.order() if side in sides}
         seconds = shared.setting.timeout_seconds
@@ -188,21 +213,51 @@ class Processes:
                 self._fork(shared.parents)
         return collected
 
-    def _fork(self, parents: Parents) -> None:
-        """Fork both from their parents."""
-        self.children, self.loaded = {}, {**parents.loaded}
+    def _start_together(self, sides: tuple[Prepared, Prepared]) -> bool:
+        """Start a process with both sides; return whether it can be forked, or else note why it cannot."""
+        base, head = sides
+        shared, begin = self.shared, RealTime.seconds()
+        if base.environment != head.environment or base.versions != head.versions:
+            shared.why_apart = "the sides differ in variables or installed packages"
+            return False
+        order = self.order()
+        child = self._launched(SIDES[0], self._given[order[0]], [*order, SIDES[0]])
         try:
-            for side in self.order():
-                seconds = self.shared.setting.timeout_seconds
-                self.children[side] = parents.children[side].fork(self.number, SIDES.index(side), seconds)
+            answer = self._answer(SIDES[0], shared.setting.timeout_seconds)
+        except DiedError as error:
+            answer = {"why_apart": str(error)}
+        told = answer.get("sessions", [answer])
+        refused = [reason for session in told for reason in session.get("refused", {}).values()]
+        shared.why_apart = answer.get("why_apart") or next(iter(refused), "")
+        shared.why_no_forks = next((why for session in told if (why := session.get("why_no_forks"))), "")
+        if shared.why_apart or shared.why_no_forks:
+            child.stop()
+            return False
+        sessions = {side: order.index(side) for side in SIDES}
+        collected = {side: told[number] for side, number in sessions.items()}
+        loaded = {side: tuple(collected[side]["loaded"]) for side in SIDES}
+        children, seconds = dict.fromkeys(SIDES, child), RealTime.seconds() - begin
+        shared.parents = Parents(children, collected, loaded, sides, seconds, sessions=sessions)
+        return True
+
+    def _fork(self, parents: Parents) -> None:
+        """Fork both from their parents, or one process that has both."""
+        self.children, self.loaded, self.sessions = {}, {**parents.loaded}, parents.sessions
+        seconds = self.shared.setting.timeout_seconds
+        try:
+            for side in SIDES[:1] if self.sessions else self.order():
+                of_side = None if self.sessions else SIDES.index(side)
+                self.children[side] = parents.children[side].fork(self.number, of_side, seconds)
                 self.answer(side)
         except DiedError:
             self.shared.end_parents()
             raise
+        if self.sessions:
+            self.children = dict.fromkeys(SIDES, *self.children.values())
         parents.pairs += 1
 
-    def _launched(self, side: str, given: Prepared) -> Child:
-        """Start a side in a process of its own."""
+    def _launched(self, side: str, given: Prepared, sessions: Sequence[str] = ()) -> Child:
+        """Start a side in a process, or one with a session of each of the given sides."""
         setting, logs, watched = self.shared.setting, self.shared.logs, Watched({}, ())
         if self.terms.counter:
             files = logs / f"{side}-{self.number}"
@@ -211,8 +266,8 @@ class Processes:
         child = self.children[side] = Child(
             setting.arguments,
             environment={_HASH_SEED: self._hash_seed, **watched.environment, **given.environment},
-            trees=given.trees,
-            places=given.places or self._in_place(),
+            trees=self._trees(given),
+            sessions=[(SIDES.index(name), self._trees(self._given[name])) for name in sessions],
             folder=setting.folder,
             log=logs / f"{side}-{self.number}.log",
             pair=self.number,
@@ -239,6 +294,11 @@ class Processes:
             self.children.pop(BASE_AGAIN).stop()
             raise
 
+    def _trees(self, given: Prepared) -> Trees:
+        """Return where the modules of a side are."""
+        top = str(real_path(project(self.shared.setting.folder)))
+        return Trees(list(map(str, given.trees)), given.places or self._in_place(), top)
+
     def _in_place(self) -> list[Place]:
         """Return places that move nothing: with them, imports take as long as those of the other side."""
         places = (place for given in self._given.values() for place in given.places)
@@ -246,7 +306,12 @@ class Processes:
 
     def send(self, side: str, **command: Any) -> None:
         """Send a command."""
-        self.children[side].send({**command, "now": self.shared.fake_seconds})
+        self._commands += 1
+        self._numbers[side] = self._commands
+        more = {"now": self.shared.fake_seconds, "number": self._commands}
+        if side in self.sessions:
+            more["session"] = self.sessions[side]
+        self.children[side].send({**command, **more})
 
     def answer(self, side: str) -> dict[str, Any]:
         """Wait for the answer of a side, at most until the end of the run's time."""
@@ -254,7 +319,7 @@ class Processes:
         return self._answer(side, seconds)
 
     def _answer(self, side: str, timeout_seconds: float) -> dict[str, Any]:
-        answer = self.children[side].answer(timeout_seconds)
+        answer = self.children[side].answer(timeout_seconds, self._numbers.get(side, 0))
         self.loaded[side] = tuple(answer["loaded"])
         if answer["now"] is not None:
             self.shared.simulated = True
@@ -264,8 +329,9 @@ class Processes:
     def stop(self, wait_seconds: float) -> None:
         """End both, after letting them tear down for so long."""
         with ExitStack() as stack:
-            for child in self.children.values():
+            children = dict.fromkeys(self.children.values())
+            for child in children:
                 stack.callback(child.stop, wait_seconds)
             if wait_seconds:
-                for child in self.children.values():
+                for child in children:
                     child.quit()

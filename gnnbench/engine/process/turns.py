@@ -17,7 +17,8 @@ from ..ground.files import no_room
 from ..judge.comparison import Agreement, not_compared
 from ..judge.instructions import InstructionChange
 from ..judge.trial import Trial
-from ..judge.visit import FEWEST_BLOCKS, Inspections, Kind, NotTimed, Size, Visit, lower
+from ..judge.visit import Inspections, Kind, NotTimed, Size, Visit, lower
+from ..measure.alternation import alternate
 from ..measure.instructions.counting import Instructions, read_frames
 from .forks import RETURN
 from .processes import BASE_AGAIN, Processes
@@ -32,6 +33,8 @@ _SEED = 0
 _FAR = 20
 """If a side is faster or slower by more than this factor, its rounds have a number of calls of their own."""
 
+_EVER = 1e12
+"""Seconds: as a number of JSON."""
 _COSTS = 3
 """How often is asked at most what a call costs."""
 
@@ -91,10 +94,11 @@ class Turns:
             only_inspected: whether the test is left then, if its call would run for nothing.
         """
         found: _Found | NotTimed | None = None
+        order = self._processes.order()
         drawn, known = self._shared.rng.randrange(2**32), self._trial.inspections is not None
         seed = drawn if known else _SEED
         answers = self._untimed(
-            self._processes.order(),
+            order,
             command="run",
             name=self._trial.name,
             seed=seed,
@@ -106,12 +110,18 @@ class Turns:
             with suppress(_EndedError):
                 found = do()
         self._leaves = only_inspected and not all(answer.get("inspects", True) for answer in answers)
-        while going := [side for side in self._processes.order() if side not in self._ended]:
-            answers = self._untimed(going, command="next", leave=self._leaves)
-            self._trial.has_several_calls |= any(answer.get("again") for answer in answers)
+        # In one process, the test that began last ends first.
+        for group in [[side] for side in reversed(order)] if self._processes.sessions else [order]:
+            self._end(group)
         if failures := {side: failure for side, failure in self._ended.items() if failure}:
             return joined(failures)
         return no_benchmark("") if found is None else found
+
+    def _end(self, sides: Sequence[str]) -> None:
+        """Let sides run the test to its end."""
+        while going := [side for side in sides if side not in self._ended]:
+            answers = self._untimed(going, command="next", leave=self._leaves)
+            self._trial.has_several_calls |= any(answer.get("again") for answer in answers)
 
     def _visited(self, seconds: float, end: float) -> Visit | NotTimed:
         if self._inspected().same_code and not self._shared.setting.time_all:
@@ -142,23 +152,27 @@ class Turns:
     def _timed(self, seconds: float, end: float) -> Visit:
         """Calibrate both sides, and let them take turns."""
         sizes, shared = (dict.fromkeys(SIDES, Size(1, 1)), []) if self.once else self._calibrated()
+        if self.once:
+            seconds, end = 0.0, 0.0
+        if sessions := self._processes.sessions:
+            seed = self._core_rng.randrange(2**32)
+            terms = {"seconds": seconds, "end": min(end, _EVER), "cores": shared, "seed": seed}
+            terms["sizes"] = {side: size._asdict() for side, size in sizes.items()}
+            answer = self._ask(SIDES[0], command="turns", sessions=sessions, **terms)
+            base, head = (tuple(answer["ns"][side]) for side in SIDES)
+            return Visit(base, head, answer["rounds"], 0.0)
         blocks: dict[str, list[float]] = {side: [] for side in SIDES}
-        rounds = turns = 0
-        start, passed = self._shared.now(), 0.0
-        while (
-            not turns
-            or passed < seconds
-            or (turns < FEWEST_BLOCKS and start + passed * (turns + 1) / turns < end)
-        ):
+        rounds = 0
+
+        def turn() -> None:
+            nonlocal rounds
             core = self._core_rng.choice(shared) if shared else None
             for side in self._processes.order():
                 answer = self._ask(side, command="block", **sizes[side]._asdict(), core=core)
                 blocks[side].append(answer["ns"])
             rounds += answer["rounds"]
-            turns += 1
-            passed = self._shared.now() - start
-            if self.once:
-                break
+
+        alternate(turn, self._shared.now, seconds, end)
         return Visit(tuple(blocks["base"]), tuple(blocks["head"]), rounds, 0.0)
 
     def _inspected(self) -> Inspections:
@@ -293,6 +307,8 @@ class Turns:
             _EndedError: the test has ended before it was timed.
         """
         answer = self._processes.answer(side)
+        if answer["answer"] == "apart":
+            raise DiedError(side, answer["reason"])
         if answer["answer"] != "done":
             return answer
         self.used[side] = answer.get("used", {})

@@ -26,15 +26,16 @@ import sys
 import tempfile
 import traceback
 import zlib
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from socket import socket
 from types import CodeType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import pytest
 
+from ..ground.cpu import RealTime
 from ..interfaces import Instrument
 from ..measure import conditions, seam
 from ..measure.clock import Call, Clock
@@ -83,10 +84,24 @@ _PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout", "unraisableexception", "
 garbage several times at the end, which takes seconds with torch."""
 
 
+class _Sessions(Protocol):
+    """What `together.Together` is to each of its workers."""
+
+    active: int
+
+    def goes_on(self, collected: Mapping[str, Any], root: str) -> Mapping[str, Any] | None: ...
+
+    def begin(self, pair: int, place: int | None, link: Link) -> None: ...
+
+    def takes(self, command: Mapping[str, Any]) -> bool: ...
+
+
 class Worker(Overrides, Instrument):
     """The plugin, and the instrument that holds each benchmark."""
 
-    def __init__(self, terms: Mapping[str, Any], link: Link, trees: Trees) -> None:
+    def __init__(
+        self, terms: Mapping[str, Any], link: Link, trees: Trees, together: "_Sessions | None" = None
+    ) -> None:
         """Take the connection and what this process is started for.
 
         Args:
@@ -94,8 +109,10 @@ class Worker(Overrides, Instrument):
                 with `all`, all of gnnbench's benchmarks can run; with `apart`, each test runs in a fork of
                 this process, and so none depends on those before; with `recorded`, it notes what it uses;
                 with `forks`, the processes of pairs are forked from this one.
+            together: the process's sessions, if it has one of each side.
         """
         self._pair, self._side, self._apart = terms["pair"], terms["side"], terms["apart"]
+        self._number_of_session = terms.get("session", 0)
         seeded = {"randomly_seed": self._pair, **({"gnn_all": True} if terms["all"] else {})}
         super().__init__({**_OPTIONS, **seeded})
         self._is_parent = terms.get("forks", False)
@@ -106,7 +123,10 @@ class Worker(Overrides, Instrument):
         self._codes: Sequence[Sequence[CodeType]] = ()
         self._machine: FakeMachine | None = None
         self._slowdown = 0.0
+        self._items: dict[str, pytest.Item] = {}
         self._item: pytest.Item | None = None
+        self._current: Held | None = None
+        """The call that waits for commands."""
         self._reports: dict[str, pytest.TestReport] = {}
         self._held = False
         self._refused: dict[str, str] = {}
@@ -115,6 +135,9 @@ class Worker(Overrides, Instrument):
         self._seed = self._pair
         self._keeps = False
         """Whether outputs may be compared, for which the inputs are kept."""
+        self._together = together
+        self._number = 0
+        """Of the last command."""
         conditions.seed(self._pair)
         conditions.seed_imports(self._pair)
 
@@ -167,7 +190,8 @@ class Worker(Overrides, Instrument):
             suite = config.pluginmanager.get_plugin(_SUITE)  # of this side's gnnbench
             name = "load_libraries" if self._apart else "load_used_libraries"
             getattr(suite, name, lambda _items: None)(session.items)
-        told = {
+        self._session, self._items = session, items
+        collected = {
             "answer": "collected",
             "why_no_forks": forking.why_not() if self._is_parent else "",
             "names": list(items),
@@ -182,22 +206,48 @@ class Worker(Overrides, Instrument):
         }
         with seam.replaced(self._choose):
             try:
-                command = self._ask({**told, **self._taken()})
-                command = self._serve_forks(config, command)
-                while command["command"] == "run":
-                    item = items[command["name"]]
-                    # With the parent as the next item, only the function-scoped fixtures are torn down: with
-                    # None all fixtures would be, with the test itself none.
-                    then = items.get(command["then"]) if "then" in command else item.parent
-                    run_it = self._run_apart if self._apart else self._run
-                    setattr(config.option, CHECKED, command.get("checked", False))
-                    self._keeps = command.get("compared", False)
-                    command = self._ask(run_it(session, item, then, command["seed"]))
+                first: Mapping[str, Any] | None = {**collected, **self._taken()}
+                if self._together:
+                    first = self._together.goes_on(collected, str(config.rootpath))
+                if first:
+                    self._serve(first)
             finally:
                 config.pluginmanager.unregister(name="terminalreporter")  # its summary may take a second
         return True
 
-    def _serve_forks(self, config: pytest.Config, command: dict[str, Any]) -> dict[str, Any]:
+    def _serve(self, collected: Mapping[str, Any]) -> None:
+        """Run the tests that commands name, until one tells it to quit."""
+        command = self._serve_forks(self._ask(collected))
+        while command["command"] == "run":
+            command = self._ask(self._run(command))
+
+    def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Obey a command while a test of another session waits for its next one; return the answer."""
+        follows, self._forks.follows = self._forks.follows, self._current is not None
+        try:
+            return self._current.obey(command) if self._current else self._run(command)
+        finally:
+            self._forks.follows = follows
+
+    def reply(self, command: Mapping[str, Any], obey: Callable[[], dict[str, Any]]) -> None:
+        """Send the answer to a command; an exception ends the comparison in this process."""
+        self._number = command["number"]
+        try:
+            answer = obey()
+        except Exception as error:  # noqa: BLE001 - a call may raise anything, and the other test must go on
+            answer = {"answer": "apart", "reason": f"{type(error).__name__}: {error}"}
+        self._send(answer)
+
+    def follow(self, other: "Worker") -> None:
+        """Go on at the simulated time of another session."""
+        if self._machine and other._machine:  # noqa: SLF001
+            self._machine.now_seconds = other._machine.now_seconds  # noqa: SLF001
+
+    def now(self) -> float:
+        """Return seconds, simulated ones if a machine is simulated."""
+        return self._machine.now_seconds if self._machine else RealTime.seconds()
+
+    def _serve_forks(self, command: dict[str, Any]) -> dict[str, Any]:
         """Fork processes while these are asked for; return the next command, also in a fork."""
         while command["command"] in ("fork", "reap"):
             if command["command"] == "reap":
@@ -207,23 +257,35 @@ class Worker(Overrides, Instrument):
             assert self._forking
             pid, link = forking.fork(self._forking, command["token"])
             if link:
-                return self._begin(config, command["pair"], command["number"], link)
+                self._link.close()
+                (self._together or self).begin(command["pair"], command["place"], link)
+                return self._ask({"answer": "forked"})
             command = self._ask({"answer": "forked", "pid": pid})
         return command
 
-    def _begin(self, config: pytest.Config, pair: int, number: int, link: Link) -> dict[str, Any]:
-        """Begin in a fork as a fresh process would, and return the next command."""
-        self._link.close()
-        self._link = link
+    def begin(self, pair: int, place: int | None, link: Link) -> None:
+        """Begin in a fork as a fresh process would; it is at a place of the pair, or has both sides."""
+        config, self._link = self._session.config, link
         self._forks.stay()
         self._pair = self._seed = pair
         conditions.seed(pair)
         if hasattr(config.option, "randomly_seed"):
             config.option.randomly_seed = pair
-        self._machine = _fake_machine(pair, self._side, self._slowdown, number)
-        return self._ask({"answer": "forked"})
+        place = self._number_of_session if self._together and place is None else place
+        self._machine = _fake_machine(pair, self._side, self._slowdown, place)
 
-    def _run(self, session: pytest.Session, item: pytest.Item, then: Any, seed: int) -> dict[str, Any]:
+    def _run(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Run the test that a command names, and return how it ended."""
+        item = self._items[command["name"]]
+        # With the parent as the next item, only the function-scoped fixtures are torn down: with None all
+        # fixtures would be, with the test itself none.
+        then = self._items.get(command["then"]) if "then" in command else item.parent
+        setattr(item.config.option, CHECKED, command.get("checked", False))
+        self._keeps = command.get("compared", False)
+        run_it = self._run_apart if self._apart else self._run_here
+        return run_it(self._session, item, then, command["seed"])
+
+    def _run_here(self, session: pytest.Session, item: pytest.Item, then: Any, seed: int) -> dict[str, Any]:
         """Run a test, and return how it ended; tear down what the next item does not need."""
         try:
             session._setupstate.teardown_exact(item)  # noqa: SLF001 - tear down what only earlier tests need
@@ -260,7 +322,8 @@ class Worker(Overrides, Instrument):
         if not child:
             self._forks.stay()
             try:
-                os.write(write, json.dumps(self._run(session, item, then, seed)).encode())
+                ended = self._run_here(session, item, then, seed)
+                os.write(write, json.dumps({**ended, "number": self._number}).encode())
             finally:
                 os.close(write)
                 os._exit(0)
@@ -283,21 +346,32 @@ class Worker(Overrides, Instrument):
         if answer["answer"] != "done" and self._forks.have_returned():
             self._splits = True
             pytest.skip(RETURN)
-        now = self._machine.now_seconds if self._machine else None
+        self._send(answer)
         try:
-            self._link.send({**answer, "now": now, "loaded": list(self._trees.loaded)})
             command = self._link.receive()
+            while command and self._together and self._together.takes(command):
+                command = self._link.receive()
         except ClosedError:
             end_group()
         assert command is not None
+        self._number = command.get("number", 0)
         if command["command"] == "quit" and answer["answer"] not in _BETWEEN:
             pytest.exit("the coordinator ended")
         if self._machine:
             self._machine.now_seconds = command.get("now") or 0.0
         return command
 
+    def _send(self, answer: Mapping[str, Any]) -> None:
+        now = self._machine.now_seconds if self._machine else None
+        loaded = list(self._trees.loaded)
+        try:
+            self._link.send({"number": self._number, **answer, "now": now, "loaded": loaded})
+        except ClosedError:
+            end_group()
+
     def _choose(self, fixture: Any) -> Instrument | None:
-        return None if fixture.disabled or self._item is None else self
+        is_others = self._together and self._together.active != self._number_of_session
+        return None if fixture.disabled or self._item is None or is_others else self
 
     def measure(self, fixture: Any, call: Call) -> Any:
         """Hold `benchmark(function, ...)`."""
@@ -340,12 +414,14 @@ class Worker(Overrides, Instrument):
             with seam.paused():
                 held.keep_inputs()
         tested = self._trees.loaded
+        before, self._current = self._current, held
         try:
             if held.serve(self._ask, again=again, scope=scope, fixed=fixed, tested=tested, noting=noting):
                 pytest.skip("it is only inspected")
             self._codes = held.codes
             return held.result()
         finally:
+            self._current = before
             self._forks.leave()
 
 

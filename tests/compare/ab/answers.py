@@ -32,7 +32,8 @@ while command["command"] != "quit":
         found = found.pop(0) if len(found) > 1 else found[0]
     if isinstance(found, str):
         sys.exit(found)
-    answer = {"loaded": answers["loaded"], "now": command["now"] + answers["seconds"], **found}
+    answer = {"number": command.get("number", 0), "loaded": answers["loaded"], **found}
+    answer = {"now": command["now"] + answers["seconds"], **answer}
     if numbers := found.get("numbers", found.get("totals")):
         folder = os.environ["GNNBENCH_CALLGRIND"]
         answer["files"] = [f"{folder}/out.{place}" for place in range(len(numbers))]

@@ -54,7 +54,7 @@ def shared(tmp_path):
     folder = write(tmp_path, SUITE)
     (folder / "logs").mkdir()
     setting = Setting(arguments=("test_suite.py",), folder=folder, timeout_seconds=60, time_all=True)
-    shared = Shared(setting, folder / "logs", random.Random(0))
+    shared = Shared(setting, folder / "logs", random.Random(0), why_apart="asked")
     yield shared
     shared.end_parents()
 

@@ -71,7 +71,7 @@ def process(folder, *arguments, trees=(), **variables):
     return Asked(
         arguments or ("test_suite.py",),
         environment=variables,
-        trees=trees,
+        trees=Trees(list(map(str, trees)), project=str(folder)),
         folder=folder,
         log=folder / "worker.log",
     )

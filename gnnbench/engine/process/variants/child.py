@@ -17,19 +17,21 @@ from typing import Any, Self
 
 from ...ground.cpu import RealTime
 from ...ground.errors import one_line
-from ...ground.files import project, real_path
 from .command import END_SECONDS, kill_group, wait
-from .import_roots import Place, Trees
+from .import_roots import Trees
 from .pipe import ClosedError, GarbledError, Link
 
 SIDES = ("base", "head")
 _ALL = "--gnn-all"
+_TOGETHER = "engine.process.together"
+"""The module that a process with both sides runs."""
 _DOING = {
     "fork": "starting",
     "reap": "waiting for its fork",
     "run": "setting it up",
     "calibrate": "calibrating",
     "block": "timing",
+    "turns": "timing",
     "inspect": "inspecting",
     "cost": "finding out what it costs",
     "return": "comparing its results",
@@ -80,6 +82,8 @@ class Process(ABC):
     def __init__(self, side: str, log: Path, link: Link) -> None:
         self._side, self._log, self._link = side, log, link
         self._seen_bytes = 0
+        self._early: dict[int | None, dict[str, Any]] = {}
+        """Answers that came before they were asked for, by the number of the command."""
         self._doing = "starting"
         self._open = True
 
@@ -115,8 +119,14 @@ class Process(ABC):
             raise self._died() from None
         self._seen_bytes = printed_bytes
 
-    def answer(self, timeout_seconds: float) -> dict[str, Any]:
-        """Wait for an answer without using CPU. The first needs no command: it comes after collection."""
+    def answer(self, timeout_seconds: float, number: int | None = None) -> dict[str, Any]:
+        """Wait for an answer without using CPU. The first needs no command: it comes after collection.
+
+        Args:
+            number: that of the command; answers to others are kept until they are asked for. None: the next.
+        """
+        if number in self._early:
+            return self._early.pop(number)
         deadline = RealTime.seconds() + timeout_seconds
         while True:
             left = deadline - RealTime.seconds()
@@ -130,7 +140,9 @@ class Process(ABC):
                 if "answer" not in found:
                     keys = ascii(", ".join(found))[1:-1][:_LONGEST_LINE]
                     raise DiedError(self._side, f"sent an invalid answer while {self._doing}: {keys}")
-                return found
+                if number in (None, found.get("number")):
+                    return found
+                self._early[found.get("number")] = found
             if self.status(0.0) is not None:
                 raise self._died()
             if left <= 0:
@@ -190,10 +202,10 @@ class Child(Process):
         arguments: Sequence[str],
         *,
         environment: Mapping[str, str],
-        trees: Sequence[Path],
+        trees: Trees,
         folder: Path,
         log: Path,
-        places: Sequence[Place] = (),
+        sessions: Sequence[tuple[int, Trees]] = (),
         pair: int = 0,
         side: str = "",
         under: Sequence[str] = (),
@@ -204,18 +216,20 @@ class Child(Process):
         """Start the process. The calling thread must live as long as the process.
 
         Args:
-            trees: import roots that precede all others; the first that has a package wins.
+            trees: where its modules are.
+            sessions: if there are several, the side of each, 0 or 1, and where its modules are.
             under: the command that runs Python, with its arguments; empty: none.
             apart: whether each test runs in a fork of the process that has collected them.
         """
         (theirs_read, theirs_write), link = _pipes()
         super().__init__(side, log, link)
         self._forking, theirs_forking = socketpair()
+        files = [str(log.with_suffix(f".trees{number or ''}")) for number in range(max(len(sessions), 1))]
         python = [
             *under,
             sys.executable,
             "-c",
-            _BOOT.replace("MODULE", module),
+            _BOOT.replace("MODULE", _TOGETHER if sessions else module),
             os.path.join(_PACKAGE.parent, ".", _PACKAGE.name, "__init__.py"),  # noqa: PTH118 - which keeps "."
         ]
         given = {
@@ -224,7 +238,8 @@ class Child(Process):
             "token": link.token,
             "forking": theirs_forking.fileno(),
             "coordinator": os.getpid(),
-            "trees": str(log.with_suffix(".trees")),
+            "trees": files[0],
+            "sessions": [(place, file) for (place, _), file in zip(sessions, files, strict=False)],
             "pair": pair,
             "side": int(side == SIDES[1]),
             # A variant may have an older gnnbench, which does not know the option.
@@ -233,7 +248,8 @@ class Child(Process):
             **(terms or {}),
         }
         try:
-            Trees(list(map(str, trees)), places, str(real_path(project(folder)))).save(given["trees"])
+            for each, file in zip([part for _, part in sessions] or [trees], files, strict=True):
+                each.save(file)
             with log.open("wb") as output:
                 self._process = subprocess.Popen(  # noqa: S603
                     [*python, json.dumps(given), *(word for word in arguments if word != _ALL)],
@@ -269,11 +285,11 @@ class Child(Process):
         self._process.wait()
         self._forking.close()
 
-    def fork(self, pair: int, number: int, timeout_seconds: float) -> "Forked":
-        """Return a new fork of it, the process 0 or 1 of a pair; its first answer is `forked`."""
+    def fork(self, pair: int, place: int | None, timeout_seconds: float) -> "Forked":
+        """Return a new fork of it, at the place 0 or 1 of a pair, or for both; it first answers `forked`."""
         theirs, link = _pipes()
         try:
-            self.send({"command": "fork", "pair": pair, "number": number, "token": link.token})
+            self.send({"command": "fork", "pair": pair, "place": place, "token": link.token})
             send_fds(self._forking, [b"f"], theirs)
             return Forked(self, self.answer(timeout_seconds)["pid"], self._side, self._log, link)
         except BaseException:

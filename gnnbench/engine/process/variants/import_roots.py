@@ -158,6 +158,8 @@ class Trees:
         """Paths of ignored files of the caller that were imported."""
         self.withheld: dict[str, None] = {}
         """Paths of those that were looked for, and are not this side's."""
+        self._search: Any = None
+        """Pytest's own way to find modules, while it is replaced."""
         self._whole: set[str] = set()
         """Those of `loaded` whose modules all come from one folder."""
 
@@ -200,11 +202,21 @@ class Trees:
         others = (one if one in plain else _Mapped(one, self, self._whole) for one in sys.meta_path)
         sys.meta_path[:] = [self, *others]
 
+    def uninstall(self) -> None:
+        """Undo `install` and `install_in_pytest`."""
+        finders = (one for one in sys.meta_path if one is not self)
+        sys.meta_path[:] = [one.finder if isinstance(one, _Mapped) else one for one in finders]
+        if self._search:
+            from _pytest.assertion.rewrite import AssertionRewritingHook
+
+            AssertionRewritingHook._find_spec = staticmethod(self._search)  # noqa: SLF001
+
     def install_in_pytest(self) -> None:
         """Precede pytest's assertion rewriting too, which searches sys.path itself for plugins."""
         from _pytest.assertion.rewrite import AssertionRewritingHook
 
         if (self._roots or self._places) and hasattr(AssertionRewritingHook, "_find_spec"):
+            self._search = AssertionRewritingHook._find_spec  # noqa: SLF001
             AssertionRewritingHook._find_spec = staticmethod(self._find_anywhere)  # type: ignore[assignment] # noqa: SLF001
 
     def leave(self, paths: Iterable[Path], root: Path) -> None:
@@ -389,23 +401,23 @@ class _Mapped:
     """
 
     def __init__(self, finder: Any, trees: Trees, packages: Collection[str]) -> None:
-        self._finder, self._trees, self._packages = finder, trees, packages
+        self.finder, self._trees, self._packages = finder, trees, packages
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if self._finder is PathFinder:
+        if self.finder is PathFinder:
             return self._trees.search(name, sys.path if path is None else path)
         if name.partition(".")[0] in self._packages:
             return None
         if path is None and self._lists(name) and not self._trees.search(name, sys.path):
-            return self._trees.guessed(name) or self._trees.corrected(name, self._finder.find_spec(name))
-        return self._trees.corrected(name, self._finder.find_spec(name, path, target))
+            return self._trees.guessed(name) or self._trees.corrected(name, self.finder.find_spec(name))
+        return self._trees.corrected(name, self.finder.find_spec(name, path, target))
 
     def _lists(self, name: str) -> bool:
         """Tell whether the finder has a list with this module, as that of an editable installation has."""
-        values = getattr(self._finder, "__dict__", {}).values()
+        values = getattr(self.finder, "__dict__", {}).values()
         return any(name in value for value in values if isinstance(value, list | tuple | set | dict))
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._finder, name)
+        return getattr(self.finder, name)

@@ -1,0 +1,147 @@
+"""Both sides of a pair in one process."""
+
+import random
+
+import pytest
+
+from gnnbench.engine.judge.schedule import Plan
+from gnnbench.engine.judge.trial import Trial
+from gnnbench.engine.judge.visit import NotTimed, Visit
+from gnnbench.engine.process.pairs import Pairs, Workers
+from gnnbench.engine.process.processes import Setting, Shared, Terms
+from tests.compare.ab.workers import Watcher, prepared, write
+
+SUITE = """
+import os
+import sys
+import pytest
+import thing
+
+@pytest.fixture(scope="session")
+def graph():
+    yield [1, 2]
+    print(thing.NAME, file=open("torn-down", "a"))
+
+def call():
+    import thing as later
+    import lazy
+    assert lazy.NAME == thing.NAME
+    from thing.inner import NAME
+    print(os.getpid(), thing.NAME, later.NAME, NAME, file=open("calls", "a"))
+
+def test_it(benchmark, graph):
+    benchmark(call)
+
+def test_twice(benchmark):
+    benchmark(call)
+    assert sys.modules["thing"] is thing
+
+def test_alone(benchmark):
+    benchmark(sum, [1])
+    assert os.environ.setdefault("FIRST", thing.NAME) == thing.NAME
+
+def test_dies(benchmark):
+    if thing.NAME == "head":
+        os.kill(os.getpid(), 9)
+    benchmark(sum, [1])
+"""
+
+
+def package(folder, name, text=""):
+    """Write a package that says of which side it is, and return the folder that has it."""
+    (folder / name / "thing").mkdir(parents=True)
+    (folder / name / "thing" / "__init__.py").write_text(f"NAME = {name!r}\n{text}")
+    for file in ("thing/inner.py", "lazy.py"):
+        (folder / name / file).write_text(f"NAME = {name!r}\n")
+    return folder / name
+
+
+def lines(folder, name):
+    return [line.split() for line in (folder / name).read_text().splitlines()]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return what starts a run, given what is added to both sides' package, and the head's variables."""
+
+    def begin(text="", **variables):
+        folder = write(tmp_path, SUITE)
+        base = prepared("base", package(tmp_path, "base", text))
+        head = prepared("head", package(tmp_path, "head", text), **variables)
+        (folder / "logs").mkdir()
+        setting = Setting(arguments=("test_suite.py",), folder=folder, timeout_seconds=60, time_all=True)
+        runs.append(Shared(setting, folder / "logs", random.Random(0)))
+        return Terms(base, head), runs[0]
+
+    runs = []
+    yield begin
+    for shared in runs:
+        shared.end_parents()
+
+
+def visited(terms, shared, *names):
+    """Visit benchmarks in a new pair."""
+    with Workers(terms, shared) as pair:
+        return [pair.visit(Trial(f"test_suite.py::{name}"), 0.05) for name in names]
+
+
+def test_each_side_has_modules_of_its_own_in_one_process(run, tmp_path):
+    terms, shared = run()
+    for _ in range(2):
+        assert all(isinstance(result, Visit) for result in visited(terms, shared, "test_it", "test_twice"))
+    assert not shared.why_apart
+    calls = lines(tmp_path, "calls")
+    assert len({process for process, *_ in calls}) == 2  # one for each pair
+    assert {tuple(names) for _, *names in calls} == {("base",) * 3, ("head",) * 3}
+    assert sorted(lines(tmp_path, "torn-down")) == [["base"], ["base"], ["head"], ["head"]]
+
+
+def test_the_base_is_its_own_control(run, tmp_path):
+    terms, shared = run()
+    visited(terms, shared, "test_it")
+    (tmp_path / "calls").unlink()
+    with Workers(Terms(terms.base, terms.base), shared, shared.parents.of_base()) as pair:
+        visit = pair.visit(Trial("test_suite.py::test_it"), 0.05)
+    assert len(visit.base_ns) == len(visit.head_ns) >= 5
+    calls = lines(tmp_path, "calls")
+    assert len({process for process, *_ in calls}) == 1
+    assert {tuple(names) for _, *names in calls} == {("base",) * 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "why"),
+    [
+        (
+            "import os\nassert os.environ.setdefault('ONCE', NAME) == NAME, 'loaded twice'\n",
+            {},
+            "loaded twice",
+        ),
+        ("import numpy\nclass Mine: pass\nnumpy.Mine = Mine\n", {}, "is compiled"),
+        ("", {"THREADS": "1"}, "differ in variables"),
+    ],
+)
+def test_what_cannot_be_in_one_process_is_in_two(run, text, variables, why):
+    terms, shared = run(text, **variables)
+    assert isinstance(visited(terms, shared, "test_it")[0], Visit)
+    assert why in shared.why_apart
+
+
+@pytest.mark.parametrize("name", ["test_alone", "test_dies"])
+def test_a_failure_in_one_process_is_tried_in_two(run, name):
+    terms, shared = run()
+    results = []
+    with Pairs(shared.setting, Watcher()) as pairs:
+        for _ in range(2):
+            plan = Plan({f"test_suite.py::{name}": 0.05})
+            trials = {f"test_suite.py::{name}": Trial(f"test_suite.py::{name}")}
+            results.append(pairs.measure(terms, trials, plan, lambda *_: False)[1])
+        assert name in pairs.shared.why_apart
+    first, second = results
+    assert not first.visits
+    assert not first.failures
+    if name == "test_alone":
+        assert second.visits
+    else:
+        (failure,) = second.failures.values()
+        assert isinstance(failure, NotTimed)
+        assert failure.sides == ("head",)
