@@ -20,7 +20,6 @@ from gnnbench.engine.plugin.limits import GATE
 from gnnbench.engine.plugin.session import here
 from gnnbench.engine.plugin.timing import Timing
 from gnnbench.engine.process.variants import variant
-from gnnbench.engine.process.variants.prepare import Prepared
 from gnnbench.engine.store import accepted
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests import run_files
@@ -92,11 +91,8 @@ class Session:
             for name, one in ids.items()
         ]
         result = replace(result, comparison=Comparison(rows))
-        commit = result.base.commits[0]
-        base = Prepared(result.base.text, (self._root,), {}, commit, dirty=False, versions={})
-
         if self.judged.names and decided:
-            self.judged.take(result, base)
+            self.judged.take(result)
             self.gate._lines_on_turns(self.judged)
         elif self.judged.names:
             self.judged.take_failure("it does not build")
@@ -114,7 +110,6 @@ def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(star
     verdicts = {name: row.judgement.verdict for name, row in rows.items()}
     assert verdicts == {"slow": "slower", "kept": "same", "late": "undecided"}
     assert rows["slow"].seconds == pytest.approx(1e-3, rel=0.1), "the session's time, as turns have none"
-    assert ours.differences == ["since git:main: this project aaaaaaa → ccccccc and 1 changed file"]
     timed, again, power = ours.lines
     assert power.startswith("this run could see a slowdown of ")
     assert timed == "2 benchmarks timed in turns with git:main: 1 decided, in 20.0 s"
@@ -170,8 +165,7 @@ def test_a_head_that_fails_in_turns_is_worse_whatever_the_times_of_the_record(st
     session.record({"one": 1}, sources(OLD))
     fails = Agreement("differ", "the head fails, the base does not: it raised ValueError")
     row = Compared("test_a.py::one", FAILED, None, results=fails)
-    base = Prepared("git:main", (session._root,), {}, OLD, dirty=False, versions={})
-    session.judged.take(replace(saved.result(), comparison=Comparison([row])), base)
+    session.judged.take(replace(saved.result(), comparison=Comparison([row])))
     session.judged.judge()
     assert [row.is_worse for row in session.judged.comparison.rows] == [True]
 

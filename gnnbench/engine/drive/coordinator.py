@@ -173,6 +173,7 @@ class _Run:
         if setting.only is None and suite.folders is not None:
             self._notes += unmatched(setting.thresholds.rules, suite.declared, suite.folders)
         self.trials = inspecting.trials
+        self._separate()
         self.schedule = self._scheduled()
         for trial in self.trials.values():
             why, trial.not_timed = trial.not_timed, None
@@ -182,6 +183,14 @@ class _Run:
                 self._take(trial, why)
         self.schedule.spend(RealTime.seconds() - start)
         self._update()
+
+    def _separate(self) -> None:
+        """Time the sides in two processes if they may differ in what all code of a process shares."""
+        inspections = [trial.inspections for trial in self.trials.values() if trial.inspections]
+        common = [names for row in inspections if (names := row.common) is not None]
+        if not common or any(common):
+            names = next(filter(None, common), ("settings that are not known",))
+            self._pairs.separate(f"the sides differ in {units.listed(names, 3)}")
 
     def _scheduled(self) -> Schedule:
         """Return what divides the time among the benchmarks, those to which most work was added first."""

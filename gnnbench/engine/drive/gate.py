@@ -20,7 +20,7 @@ from ..judge.verdict import Judgement, Thresholds, confirmed
 from ..measure.sources import Sources
 from ..process.pairs import Watcher
 from ..process.variants import fresh, rebuild, variant
-from ..process.variants.prepare import Prepared, both
+from ..process.variants.prepare import both
 from ..process.variants.variant import Variant
 from ..store import left_out, run_file
 from ..store.baseline import Record
@@ -154,7 +154,7 @@ class Judging:
                 signals.as_ctrl_c(),
                 both(self.base.variant, variant.parse(variant.WORKING_TREE), root, watcher) as (base, head),
             ):
-                self.take(coordinator.run(base, head, setting, watcher), base)
+                self.take(coordinator.run(base, head, setting, watcher))
         except UsageError as error:
             self.take_failure(str(error))
         except OSError as error:
@@ -166,12 +166,9 @@ class Judging:
             raise UsageError(reason)
         self._across(self.names, reason)
 
-    def take(self, result: Result, base: Prepared) -> None:
+    def take(self, result: Result) -> None:
         """Take what came out in turns, except verdicts on other code than the record's."""
         self.result = result
-        if not self.base.runs:
-            assert self.head.sources
-            self._differ(rebuild.sources_of(base, self.head.sources))
         before = {row.fullname: row for row in self.comparison.rows}
         refused: dict[str, list[str]] = {}
         for row in result.rows:

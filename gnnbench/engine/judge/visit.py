@@ -114,6 +114,12 @@ class Inspections:
         return self.work.changed is not None and not self.work.changed and self.work.cost is None
 
     @property
+    def common(self) -> tuple[str, ...] | None:
+        """What differs of the settings and libraries that all code of a process shares. None if unknown."""
+        changed = self.work.changed
+        return None if changed is None else (*changed.settings, *changed.libraries)
+
+    @property
     def added_work(self) -> float:
         """How much more is counted in the head than in the base, as a share of the base's counts.
 

@@ -4,8 +4,11 @@ import random
 
 import pytest
 
+from gnnbench.engine.drive import coordinator
+from gnnbench.engine.drive.coordinator import TimedSetting
 from gnnbench.engine.judge.schedule import Plan
 from gnnbench.engine.judge.trial import Trial
+from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.judge.visit import NotTimed, Visit
 from gnnbench.engine.process.pairs import Pairs, Workers
 from gnnbench.engine.process.processes import Setting, Shared, Terms
@@ -66,8 +69,8 @@ def run(tmp_path):
 
     def begin(text="", **variables):
         folder = write(tmp_path, SUITE)
-        base = prepared("base", package(tmp_path, "base", text))
-        head = prepared("head", package(tmp_path, "head", text), **variables)
+        base = prepared("path:base", package(tmp_path, "base", text))
+        head = prepared("path:head", package(tmp_path, "head", text), **variables)
         (folder / "logs").mkdir()
         setting = Setting(arguments=("test_suite.py",), folder=folder, timeout_seconds=60, time_all=True)
         runs.append(Shared(setting, folder / "logs", random.Random(0)))
@@ -124,6 +127,24 @@ def test_what_cannot_be_in_one_process_is_in_two(run, text, variables, why):
     terms, shared = run(text, **variables)
     assert isinstance(visited(terms, shared, "test_it")[0], Visit)
     assert why in shared.why_apart
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("", ""), ("import sys\nif NAME == 'head': sys.setrecursionlimit(5000)\n", "interpreter")],
+)
+def test_what_all_code_of_a_process_shares_keeps_the_sides_apart(run, monkeypatch, text, why):
+    terms, shared = run(text)
+    reasons = []
+    monkeypatch.setattr(Pairs, "separate", lambda _, reason: reasons.append(reason))
+    asked = {**vars(shared.setting), "only": ["test_suite.py::test_twice"], "time_all": False}
+    coordinator.run(
+        terms.base,
+        terms.head,
+        TimedSetting(thresholds=Thresholds(0.5), per_benchmark_seconds=1.0, **asked),
+        Watcher(),
+    )
+    assert [why in reason for reason in reasons] == [True] * bool(why), reasons
 
 
 @pytest.mark.parametrize("name", ["test_alone", "test_dies"])

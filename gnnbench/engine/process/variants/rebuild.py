@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 
 from packaging.utils import canonicalize_name
 
@@ -10,7 +9,6 @@ from ...ground import units
 from ...ground.environment import LIBRARIES
 from ...ground.errors import UsageError
 from ...measure.sources import CALLERS_TREE, LOCAL, Package, Sources, Tree, installed
-from .prepare import Prepared
 from .torch_release import BROUGHT
 
 _MOST_DIFFERENCES = 6
@@ -33,20 +31,6 @@ def variant(saved: Sources, here: Sources) -> str:
     if saved.python != here.python:
         raise NotRebuiltError(f"it ran on Python {saved.python}, and this is Python {here.python}")
     return shlex.join([*_trees(saved, here), *_packages(saved, here)]) or CALLERS_TREE
-
-
-def sources_of(base: Prepared, here: Sources) -> Sources:
-    """Return today's sources with the commit and the versions of a variant."""
-    trees = [
-        replace(tree, commit=base.commit, changed_files=0)
-        if tree.path == CALLERS_TREE and base.commit and base.trees
-        else tree
-        for tree in here.trees
-    ]
-    versions = {
-        canonicalize_name(name).replace("-", "_"): Package(version) for name, version in base.versions.items()
-    }
-    return replace(here, trees=tuple(trees), packages={**here.packages, **versions})
 
 
 def without_git(saved: Sources) -> set[str]:
