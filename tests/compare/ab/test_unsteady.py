@@ -73,7 +73,9 @@ def found(request, tmp_path_factory):
         clean(patch)
         setting = Setting(arguments=["test_suite.py"], folder=folder, timeout_seconds=60, results=True)
         sides = (prepared(side, folder / side) for side in ("base", "head"))
-        with Workers(Terms(*sides), Shared(setting, folder / "logs", random.Random(0))) as workers:
+        with Workers(
+            Terms(*sides), Shared(setting, folder / "logs", random.Random(0), why_apart="asked")
+        ) as workers:
             results = {}
             for name in workers.suite.names:
                 results[name.rpartition("[")[2].strip("]")] = workers.inspect(Trial(name)).results

@@ -56,7 +56,9 @@ def workers(folder, base, head, *, arguments=("test_suite.py",), **options):
     logs = folder / "logs"
     logs.mkdir(exist_ok=True)
     setting = Setting(arguments=arguments, folder=folder, timeout_seconds=60, time_all=True)
-    return Workers(Terms(base, head), Shared(setting, logs, **{"rng": random.Random(0), **options}))
+    return Workers(
+        Terms(base, head), Shared(setting, logs, **{"rng": random.Random(0), "why_apart": "asked", **options})
+    )
 
 
 class Asked(Child):
