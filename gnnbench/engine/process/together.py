@@ -15,6 +15,7 @@ import sysconfig
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from importlib.machinery import EXTENSION_SUFFIXES
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, NoReturn
@@ -58,6 +59,10 @@ class Imports:
             self._modules = {name: sys.modules[name] for name in names}
         for name in self._modules:
             del sys.modules[name]
+        self._registered = [(registry, self._own(registry)) for registry in _registries()]
+        for registry, own in self._registered:
+            for name in own:
+                del registry[name]
         self._path, self._finders = sys.path[:], sys.meta_path[:]
         self._search, self._file = AssertionRewritingHook._find_spec, os.environ[SIDE]  # noqa: SLF001
 
@@ -65,8 +70,19 @@ class Imports:
         """Put it into the interpreter, from which that of another session was taken out."""
         sys.modules.update(self._modules)
         self._count = len(sys.modules)
+        for registry, own in self._registered:
+            registry.update(own)
         sys.path[:], sys.meta_path[:] = self._path, self._finders
         AssertionRewritingHook._find_spec, os.environ[SIDE] = staticmethod(self._search), self._file  # noqa: SLF001
+
+    def _own(self, registry: Mapping[str, partial[Any]]) -> dict[str, partial[Any]]:
+        return {name: made for name, made in registry.items() if _package(made.args[0]) in self._packages}
+
+
+def _registries() -> list[dict[str, partial[Any]]]:
+    """Return where torch keeps classes by names of which each may be taken once."""
+    datapipe = sys.modules.get("torch.utils.data.datapipes.datapipe")
+    return [datapipe.IterDataPipe.functions, datapipe.MapDataPipe.functions] if datapipe else []
 
 
 class _Session(NamedTuple):

@@ -29,6 +29,7 @@ def call():
     import thing as later
     import lazy
     assert lazy.NAME == thing.NAME
+    getattr(thing, "check", int)()
     from thing.inner import NAME
     print(os.getpid(), thing.NAME, later.NAME, NAME, file=open("calls", "a"))
 
@@ -47,6 +48,18 @@ def test_dies(benchmark):
     if thing.NAME == "head":
         os.kill(os.getpid(), 9)
     benchmark(sum, [1])
+"""
+
+
+DATAPIPE = """
+from torch.utils.data import IterDataPipe, functional_datapipe
+
+@functional_datapipe("of_thing")
+class Pipe(IterDataPipe):
+    pass
+
+def check():
+    assert IterDataPipe.functions["of_thing"].args[0] is Pipe
 """
 
 
@@ -97,6 +110,12 @@ def test_each_side_has_modules_of_its_own_in_one_process(run, tmp_path):
     assert len({process for process, *_ in calls}) == 2  # one for each pair
     assert {tuple(names) for _, *names in calls} == {("base",) * 3, ("head",) * 3}
     assert sorted(lines(tmp_path, "torn-down")) == [["base"], ["base"], ["head"], ["head"]]
+
+
+def test_a_name_that_torch_gives_to_one_class_is_that_of_the_side(run):
+    terms, shared = run(DATAPIPE)
+    assert isinstance(visited(terms, shared, "test_it")[0], Visit)
+    assert not shared.why_apart
 
 
 def test_the_base_is_its_own_control(run, tmp_path):
