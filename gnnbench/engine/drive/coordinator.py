@@ -35,7 +35,7 @@ from .settle import allowed
 
 RECHECK_SECONDS = 0.4
 """Length of a visit in a pair that checks a verdict."""
-_RESERVED = 1 / 8
+_RESERVED = 1 / 5
 """Largest part of the time of a run that is left for such pairs."""
 
 
@@ -283,6 +283,9 @@ class _Run:
         names = [name for name, verdict in verdicts.items() if verdict.verdict in ("slower", "faster")]
         shared = self._pairs.shared
         if not names or shared.why_apart or shared.why_no_forks:
+            return
+        if shared.parents and shared.left_seconds() < shared.parents.seconds / 2:
+            self._notes.append("what changed was not timed in two processes: no time was left")
             return
         self._pairs.separate("what changed is timed in processes of its own")
         visits: dict[str, list[Visit]] = {name: [] for name in names}
