@@ -226,15 +226,15 @@ class Processes:
             answer = self._answer(SIDES[0], shared.setting.timeout_seconds)
         except DiedError as error:
             answer = {"why_apart": str(error)}
-        told = answer.get("sessions", [answer])
-        refused = [reason for session in told for reason in session.get("refused", {}).values()]
+        answers = answer.get("sessions", [answer])
+        refused = [reason for session in answers for reason in session.get("refused", {}).values()]
         shared.why_apart = answer.get("why_apart") or next(iter(refused), "")
-        shared.why_no_forks = next((why for session in told if (why := session.get("why_no_forks"))), "")
+        shared.why_no_forks = next((why for session in answers if (why := session.get("why_no_forks"))), "")
         if shared.why_apart or shared.why_no_forks:
             child.stop()
             return False
         sessions = {side: order.index(side) for side in SIDES}
-        collected = {side: told[number] for side, number in sessions.items()}
+        collected = {side: answers[number] for side, number in sessions.items()}
         loaded = {side: tuple(collected[side]["loaded"]) for side in SIDES}
         children, seconds = dict.fromkeys(SIDES, child), RealTime.seconds() - begin
         shared.parents = Parents(children, collected, loaded, sides, seconds, sessions=sessions)
