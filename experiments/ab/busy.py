@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gnnbench.engine.judge.schedule import Plan, Schedule
-from gnnbench.engine.judge.visit import Pair, Visit
+from gnnbench.engine.judge.schedule import PairPlan, Schedule
+from gnnbench.engine.judge.visit import PairTimes, Visit
 from gnnbench.engine.measure.alternation import FEWEST_BLOCKS
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -100,7 +100,7 @@ class Machine:
         seconds = len(BENCHMARKS) * INSPECTION * (1 + self._busy.programs * self._busy.share)
         return self._passes(self._random.uniform(*self._busy.starts) + seconds)
 
-    def pair(self, plan: Plan) -> Pair:
+    def pair(self, plan: PairPlan) -> PairTimes:
         """Start two processes and visit benchmarks in them, as far as there is time."""
         start = self._passes(float(self._random.uniform(*self._busy.starts)))
         broken = np.where(self._random.random(2) < ab.BROKEN, ab.BROKEN_FACTOR, 1.0)
@@ -109,7 +109,7 @@ class Machine:
             if visits and sum(one.seconds for one in visits.values()) > plan.at_most_seconds:
                 break
             visits[name] = self._visit(name, seconds, plan.longest_seconds, broken)
-        return Pair(start, visits)
+        return PairTimes(start, visits)
 
     def _visit(self, name: str, seconds: float, longest: float, speeds: Any) -> Visit:
         kind, random, busy = BENCHMARKS[name], self._random, self._busy

@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import signal
 
-from gnnbench.engine.judge.schedule import Plan, Schedule
+from gnnbench.engine.judge.schedule import PairPlan, Schedule
 from gnnbench.engine.judge.verdict import Thresholds
-from gnnbench.engine.judge.visit import Pair, Visit
+from gnnbench.engine.judge.visit import PairTimes, Visit
 from gnnbench.engine.measure.alternation import FEWEST_BLOCKS
 
 Array = NDArray[np.float64]
@@ -114,7 +114,7 @@ class Machine:
         self._slow_seconds = slow_seconds
         self._now = float(random.uniform(0, PERIOD))
 
-    def pair(self, plan: Plan) -> Pair:
+    def pair(self, plan: PairPlan) -> PairTimes:
         """Start two processes and visit benchmarks in them."""
         self._now += self._start
         speeds = np.where(self._random.random(2) < BROKEN, BROKEN_FACTOR, 1.0)
@@ -126,7 +126,7 @@ class Machine:
                 factors = factors * np.where(self._random.random(2) < self._fast_share, 1 / MODES_APART, 1.0)
             visit = self._slow_visit if self._slow_seconds else self._visit
             visits[name] = visit(name, seconds, factors)
-        return Pair(self._start, visits)
+        return PairTimes(self._start, visits)
 
     def _visit(self, name: str, seconds: float, factors: Array) -> Visit:
         # As many blocks as fit in the time, by what one takes: a coordinator calibrates them.

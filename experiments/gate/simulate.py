@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gnnbench.engine.judge.schedule import Plan, Schedule
+from gnnbench.engine.judge.schedule import PairPlan, Schedule
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from experiments.ab import simulate as ab
@@ -53,7 +53,7 @@ def one_run(key: ab.Key) -> dict[str, Any]:
 
 def first_pass(machine: ab.Machine) -> list[str]:
     """Return the benchmarks' names, the one with the largest ratio of today's time to the record's first."""
-    plan = Plan(dict.fromkeys(ab.NAMES, FIRST_PASS))
+    plan = PairPlan(dict.fromkeys(ab.NAMES, FIRST_PASS))
     record, today = machine.pair(plan).visits, machine.pair(plan).visits
     ratios = {
         name: np.quantile(today[name].head_ns, 0.1) / np.quantile(record[name].base_ns, 0.1)

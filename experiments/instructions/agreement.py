@@ -25,7 +25,8 @@ from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import NotTimed
 from gnnbench.engine.measure.instructions.counting import Instructions, counter_name
 from gnnbench.engine.process.pairs import Pairs
-from gnnbench.engine.process.processes import Setting, Terms
+from gnnbench.engine.process.plan import Plan
+from gnnbench.engine.process.processes import Terms
 from gnnbench.engine.process.variants.prepare import Prepared
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +68,7 @@ def counted(arguments: Sequence[str], folder: Path = ROOT) -> Iterator[tuple[str
         folder: pytest's working directory, which is imported from.
     """
     side = Prepared(".", (), {"PYTHONPATH": str(folder)}, None, False, {})
-    setting = Setting(arguments=arguments, folder=folder, timeout_seconds=ANSWER_SECONDS)
+    setting = Plan(arguments=arguments, folder=folder, timeout_seconds=ANSWER_SECONDS)
     with (
         Progress() as progress,
         Pairs(setting, progress) as pairs,

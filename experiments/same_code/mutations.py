@@ -22,7 +22,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from gnnbench.engine.drive import affected
-from gnnbench.engine.process.processes import Setting
+from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.unchanged.known import Unchanged
 from gnnbench.engine.process.variants.prepare import Prepared
 
@@ -117,7 +117,7 @@ def main() -> None:
     os.chdir(_ROOT)
     base, head = prepare(folder)
     sides = [Prepared(f"path:{tree}", (tree,), {}, None, False, {}, {}, True) for tree in (base, head)]
-    setting = Setting(arguments=_SUITE, folder=_ROOT, timeout_seconds=120, cache=folder / "cache")
+    setting = Plan(arguments=_SUITE, folder=_ROOT, timeout_seconds=120, cache=folder / "cache")
     affected.run(
         *sides, setting, SimpleNamespace(**dict.fromkeys(("say", "step", "update"), lambda *_: None))
     )

@@ -30,7 +30,8 @@ from gnnbench.engine.judge.visit import Inspections
 from gnnbench.engine.measure import cost
 from gnnbench.engine.measure.cost import Cost
 from gnnbench.engine.process.pairs import Pairs
-from gnnbench.engine.process.processes import Setting, Terms
+from gnnbench.engine.process.plan import Plan
+from gnnbench.engine.process.processes import Terms
 from gnnbench.engine.process.turns import Turns
 from gnnbench.engine.process.variants import variant
 from gnnbench.engine.process.variants.prepare import both
@@ -71,7 +72,7 @@ def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]
     loops = [multiprocessing.Process(target=burn, daemon=True) for _ in range(busy)]
     for loop in loops:
         loop.start()
-    setting = Setting(
+    setting = Plan(
         arguments=arguments,
         folder=Path.cwd(),
         timeout_seconds=240,

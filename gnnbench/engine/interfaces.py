@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 if TYPE_CHECKING:
     from pathlib import Path, PurePath
 
-    from .judge.schedule import Plan
-    from .judge.visit import Pair
+    from .judge.schedule import PairPlan
+    from .judge.visit import PairTimes
     from .measure.clock import Call
     from .measure.seam import Pedantic
     from .process.variants.preparation import Preparation
@@ -75,11 +75,11 @@ class Driver(ABC):
     """Decides what the next pair of processes times, and when enough is known."""
 
     @abstractmethod
-    def next(self) -> "Plan | None":
+    def next(self) -> "PairPlan | None":
         """Return what the next pair times. Returns None if all is decided, or the budget is spent."""
 
     @abstractmethod
-    def add(self, pair: "Pair") -> None:
+    def add(self, pair: "PairTimes") -> None:
         """Take what a pair measured."""
 
 

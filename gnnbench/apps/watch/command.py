@@ -128,11 +128,11 @@ def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], b
     from filelock import FileLock, Timeout
 
     from ...engine.ground import environment
-    from .run import Watch, WatchSetting
+    from .run import Watch, WatchPlan
     from .versions import Watched
 
     arguments = suite(options.rest, "gnnbench watch WHAT --state FOLDER")
-    setting = WatchSetting(
+    plan = WatchPlan(
         arguments=tuple(arguments),
         folder=Path.cwd(),
         cache=cache_folder(),
@@ -149,15 +149,15 @@ def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], b
         until=options.until,
         anchor=options.anchor,
     )
-    watched = Watched(options.what, setting.folder, options.clone)
+    watched = Watched(options.what, plan.folder, options.clone)
     environment.let_idle_threads_sleep()
     name = hashlib.sha256(str(options.state.resolve()).encode()).hexdigest()[:24]
-    locks = setting.cache / "watch"
+    locks = cache_folder() / "watch"
     locks.mkdir(parents=True, exist_ok=True)
     lock = FileLock(locks / f"{name}.lock")
     try:
         with lock.acquire(timeout=0), passed_on(options.settings, arguments), Progress() as progress:
-            watch = Watch(watched, state, setting, progress)
+            watch = Watch(watched, state, plan, progress)
             try:
                 watch.run()
             except KeyboardInterrupt:

@@ -9,9 +9,9 @@ from typing import Any
 
 from ...engine.drive import coordinator
 from ...engine.drive.bisect import bisection
-from ...engine.drive.bisect.bisection import BisectSetting
 from ...engine.ground.errors import UsageError
 from ...engine.process.pairs import Watcher
+from ...engine.process.plan import Plan
 from ...engine.process.variants import variant
 from ...engine.process.variants.prepare import Prepared, both
 from . import versions
@@ -23,7 +23,7 @@ _MADE = re.compile(r"^[^/]*\.dist-info/|(^|/)__pycache__/")
 
 
 @dataclass(frozen=True, kw_only=True)
-class WatchSetting(BisectSetting):
+class WatchPlan(Plan):
     """How to watch: `total_seconds` is the limit of each comparison."""
 
     search_seconds: float
@@ -39,8 +39,8 @@ class WatchSetting(BisectSetting):
 class Watch:
     """A watch."""
 
-    def __init__(self, watched: Watched, state: State, setting: WatchSetting, watcher: Watcher) -> None:
-        self._watched, self._state, self._setting, self._watcher = watched, state, setting, watcher
+    def __init__(self, watched: Watched, state: State, plan: WatchPlan, watcher: Watcher) -> None:
+        self._watched, self._state, self._plan, self._watcher = watched, state, plan, watcher
         self.new: list[Step] = []
         """The steps of this run."""
 
@@ -50,14 +50,14 @@ class Watch:
         Raises:
             KeyboardInterrupt: the user ended it; the steps so far are saved.
         """
-        state, setting = self._state, self._setting
+        state, plan = self._state, self._plan
         before = state.neighbours
         ran = max((one.number for one in state.steps if one.ran), default=0)
         for step in state.steps:
             # Of the newest ones, the network or the machine may have failed.
             self._finish(replace(step, failed={}) if step.number >= ran else step)
         last = before[-1].head if before else None
-        found = self._watched.versions(setting.since, setting.until, last)
+        found = self._watched.versions(plan.since, plan.until, last)
         state.begin(self._watched.text)
         for number, head in enumerate(found[1:], len(before) + 1):
             self._watcher.say(f"{head.name}: {number - len(before)} of {len(found) - 1}")
@@ -77,7 +77,7 @@ class Watch:
         if all(one.all_same_code for one in steps[since:]) or "first" in steps[-1].failed:
             return
         looked_at = [steps[0].base, *(one.head for one in steps if "first" not in one.failed)]
-        base = versions.anchor(self._setting.anchor, looked_at, self._watched)
+        base = versions.anchor(self._plan.anchor, looked_at, self._watched)
         if base:
             self._watcher.say(f"{steps[-1].head.name} and its anchor, {base.name}")
             self._finish(Step(len(steps), base, steps[-1].head, is_anchor=True))
@@ -118,22 +118,22 @@ class Watch:
 
     def _compared(self, step: Step, part: str, only: Sequence[str] | None = None) -> dict[str, Any]:
         """Return the result of a comparison, of all benchmarks or of some; or that no file differs."""
-        setting = replace(self._setting, seed=_seed(step, *(only or ())))
+        plan = replace(self._plan, seed=_seed(step, *(only or ())))
         if only:
-            seconds = self._seconds_each(only, setting.total_seconds)
-            setting = replace(setting, only=only, per_benchmark_seconds=seconds)
+            seconds = self._seconds_each(only, plan.total_seconds)
+            plan = replace(plan, only=only, per_benchmark_seconds=seconds)
         base, head = (variant.parse(one.variant) for one in (step.base, step.head))
-        with both(base, head, setting.folder, self._watcher, dependencies=setting.dependencies) as sides:
-            if self._watched.is_package and not setting.dependencies and _same_files(step, *sides):
+        with both(base, head, plan.folder, self._watcher, dependencies=plan.dependencies) as sides:
+            if self._watched.is_package and not plan.dependencies and _same_files(step, *sides):
                 return {"same_files": True}
-            found = coordinator.run(*sides, setting, self._watcher).settled()
+            found = coordinator.run(*sides, plan, self._watcher).settled()
         if found.interrupted:
             raise KeyboardInterrupt
         return {part: found.as_json()}
 
     def _seconds_each(self, names: Sequence[str], seconds: float) -> float:
         """Return the limit of each benchmark where some have a time alone."""
-        return max(self._setting.per_benchmark_seconds, seconds / len(names))
+        return max(self._plan.per_benchmark_seconds, seconds / len(names))
 
     def _searched(self, step: Step, names: Sequence[str]) -> dict[str, Any] | None:
         """Return the bisection between two versions; None: there is no repository to search."""
@@ -141,15 +141,15 @@ class Watch:
         if ends is None:
             return None
         repeat = step.result and step.result.repeat
-        ends_seconds = min(self._setting.total_seconds, self._setting.search_seconds / 2)
-        setting = replace(
-            self._setting,
-            arguments=repeat.arguments(names) if repeat else self._setting.arguments,
+        ends_seconds = min(self._plan.total_seconds, self._plan.search_seconds / 2)
+        plan = replace(
+            self._plan,
+            arguments=repeat.arguments(names) if repeat else self._plan.arguments,
             seed=_seed(step, *names),
             per_benchmark_seconds=self._seconds_each(names, ends_seconds),
-            total_seconds=self._setting.search_seconds,
+            total_seconds=self._plan.search_seconds,
         )
-        found = bisection.run(*ends, setting, self._watcher)
+        found = bisection.run(*ends, plan, self._watcher)
         if found.unfinished == bisection.INTERRUPTED:
             raise KeyboardInterrupt
         return {"search": found.as_json()}

@@ -1,6 +1,7 @@
 """`gnnbench ab BASE HEAD [-- PYTEST ARGS]`: times two variants of the code alternately and compares them."""
 
 import argparse
+import math
 import secrets
 from dataclasses import replace
 from pathlib import Path
@@ -77,6 +78,7 @@ def run(options: argparse.Namespace) -> int:
     from ..drive import coordinator
     from ..drive.inspecting import counted
     from ..process import slowdown
+    from ..process.plan import Plan
     from ..show import causes, markdown, verdicts, wording
     from ..show.document import Note
 
@@ -91,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     planted = options.plant and f"{100 * options.plant:g}%"
     effect = () if options.effect is None else ("--effect", options.effect)
     again = (*effect, *(("--dependencies",) if options.dependencies else ()))
-    setting = coordinator.TimedSetting(
+    plan = Plan(
         arguments=suite(options.rest, "gnnbench ab BASE HEAD"),
         folder=Path.cwd(),
         timeout_seconds=options.timeout,
@@ -101,21 +103,21 @@ def run(options: argparse.Namespace) -> int:
         cache=cache_folder(),
         thresholds=thresholds,
         per_benchmark_seconds=options.budget,
-        total_seconds=options.total_budget,
+        total_seconds=math.inf if options.total_budget is None else options.total_budget,
         shard=shard,
         options=(*again, *(("--plant", planted) if planted else ())),
     )
     _check(options)
-    with both_sides(options, setting.arguments) as (*sides, progress):
+    with both_sides(options, plan.arguments) as (*sides, progress):
         base, head = map(slowdown.planted, sides, (0.0, options.plant)) if planted else sides
         if options.plan:
-            streams.show(_plan(coordinator.planned(base, head, setting, progress), options))
+            streams.show(_plan(coordinator.planned(base, head, plan, progress), options))
             return NOTHING_SLOWER
-        found = coordinator.run(base, head, setting, progress)
+        found = coordinator.run(base, head, plan, progress)
         if found.interrupted and not found.rows:
             raise KeyboardInterrupt
         if options.instructions and not found.interrupted:
-            found = counted(found, base, head, setting, progress)
+            found = counted(found, base, head, plan, progress)
     if planted:
         found = replace(found, notes=(*found.notes, f"a slowdown of {planted} was planted in the head"))
     found = replace(found.settled(), path=options.json or Path())

@@ -27,13 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Inspect, print what is affected, and return the exit code."""
     from ..drive import affected
-    from ..process.processes import Setting
+    from ..process.plan import Plan
     from ..show import affected as shown
 
     arguments = suite(options.rest, "gnnbench affected BASE HEAD")
     if options.json:
         check_writable(options.json)
-    setting = Setting(
+    plan = Plan(
         arguments=arguments,
         folder=Path.cwd(),
         timeout_seconds=options.timeout,
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         cache=cache_folder(),
     )
     with both_sides(options, arguments) as (base, head, progress):
-        found = affected.run(base, head, setting, progress, options.explain)
+        found = affected.run(base, head, plan, progress, options.explain)
     with saving({options.json: as_text(found.as_json())}):
         if options.explain:
             for name, one in found.benchmarks.items():

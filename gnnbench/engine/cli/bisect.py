@@ -39,6 +39,7 @@ def run(options: argparse.Namespace) -> int:
     from ..drive.bisect import bisection, outputs
     from ..ground import codec, environment
     from ..ground.files import cache_folder
+    from ..process.plan import Plan
     from ..process.variants.builds import Build
     from ..show import bisect as shown
     from ..show.markdown_text import Markdown
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     arguments = common.suite(options.rest, "gnnbench bisect GOOD BAD")
     for file in filter(None, (options.json, options.markdown)):
         check_writable(file)
-    setting = bisection.BisectSetting(
+    plan = Plan(
         arguments=tuple(arguments),
         folder=Path.cwd(),
         cache=cache_folder(),
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         build=options.build and Build(options.build),
     )
     environment.let_idle_threads_sleep()
-    ends = options.good, options.bad, setting
+    ends = options.good, options.bad, plan
     with passed_on(options.settings, arguments), Progress() as progress:
         if options.outputs:
             of_outputs = outputs.run(*ends, progress)

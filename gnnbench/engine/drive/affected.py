@@ -10,7 +10,8 @@ from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..judge.visit import Inspections, Status
 from ..process.pairs import Pairs
-from ..process.processes import Setting, Terms
+from ..process.plan import Plan
+from ..process.processes import Terms
 from ..process.variants import outcome
 from ..process.variants.collected import Suite
 from ..process.variants.command import Listener
@@ -56,7 +57,7 @@ class AffectedResult:
 def run(
     base: Prepared,
     head: Prepared,
-    setting: Setting,
+    plan: Plan,
     listener: Listener,
     only: str | Sequence[str] | None = None,
 ) -> AffectedResult:
@@ -69,14 +70,14 @@ def run(
     """
     start = RealTime.seconds()
     if isinstance(only, str):
-        setting = replace(setting, cache=None)  # everything that differs is shown
+        plan = replace(plan, cache=None)  # everything that differs is shown
 
     def choose(suite: Suite) -> Sequence[str]:
         if isinstance(only, str):
             return [_chosen([*suite.benchmarks, *suite.left_out], only)]
         return [name for name in suite.chosen() if only is None or name in only]
 
-    with Pairs(setting, listener) as pairs:
+    with Pairs(plan, listener) as pairs:
         inspecting = Inspecting(pairs, Terms(base, head), listener, choose)
         inspecting.run()
     inspected = [trial for trial in inspecting.trials.values() if trial.is_inspected]

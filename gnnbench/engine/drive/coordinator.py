@@ -9,17 +9,16 @@ import numpy as np
 
 from ..ground import environment, units
 from ..ground.cpu import ContentionWatch, RealTime
-from ..ground.shard import Shard
-from ..judge import recheck
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.control import Control, control, withheld
 from ..judge.schedule import SAME_CODE as UNTIMED
-from ..judge.schedule import Decision, Plan, Schedule
+from ..judge.schedule import Decision, PairPlan, Schedule
 from ..judge.trial import Trial
-from ..judge.verdict import Judgement, Thresholds
+from ..judge.verdict import Judgement
 from ..judge.visit import Inspections, NotTimed, Visit, sample
 from ..process.pairs import NotStartedError, Pairs, Watcher
-from ..process.processes import Setting, Terms
+from ..process.plan import Plan
+from ..process.processes import Terms
 from ..process.returned import HEAD_RAISES
 from ..process.turns import SAME_CODE
 from ..process.variants import outcome, variant
@@ -27,35 +26,14 @@ from ..process.variants.collected import Suite, unmatched
 from ..process.variants.forking import THREAD
 from ..process.variants.prepare import Prepared
 from ..store import left_out
-from .alone import confirm
+from . import confirm
 from .inspecting import Inspecting
 from .repeat import Repeat, ends_of
 from .result import Result, Side
 from .settle import allowed
 
-RECHECK_SECONDS = 0.4
-"""Length of a visit in a pair that checks a verdict."""
 _RESERVED = 1 / 5
-"""Largest part of the time of a run that is left for such pairs."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimedSetting(Setting):
-    """How benchmarks are timed, for how long, and how they are judged."""
-
-    thresholds: Thresholds
-    per_benchmark_seconds: float
-    """Average time of a benchmark."""
-    total_seconds: float | None = None
-    """Limit of the time of all together; None: there is none."""
-    total_option: str = "--total-budget"
-    """The option that sets `total_seconds`, for messages."""
-    shard: Shard | None = None
-    """The part of the benchmarks to time, to which the thresholds apply; None: all."""
-    only: Sequence[str] | None = None
-    """Ids of the benchmarks to time, the most important first; None: all."""
-    options: tuple[str, ...] = ()
-    """Options of `gnnbench ab` that a command which compares again must have too."""
+"""Largest part of the time of a run that is left to check what changed in two processes."""
 
 
 def _untimed(trial: Trial) -> Decision:
@@ -76,16 +54,16 @@ def _confirmed(decision: Decision, trial: Trial) -> Decision:
     return replace(decision, judgement=judgement)
 
 
-def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher) -> Result:
+def run(base: Prepared, head: Prepared, plan: Plan, watcher: Watcher) -> Result:
     """Time two variants in turns, in as many pairs of fresh processes as needed.
 
     After an interruption, the result has what is known so far.
     """
     start, watch = RealTime.seconds(), ContentionWatch()
     interrupted = False
-    with Pairs(setting, watcher) as pairs:
-        pairs.shared.end_seconds = start + (setting.total_seconds or math.inf)
-        state = _Run(Terms(base, head), setting, watcher, pairs)
+    with Pairs(plan, watcher) as pairs:
+        pairs.shared.end_seconds = start + plan.total_seconds
+        state = _Run(Terms(base, head), plan, watcher, pairs)
         try:
             state.inspect()
             while state.pair():
@@ -98,12 +76,12 @@ def run(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher)
         Side.of(base),
         Side.of(head),
         Comparison(withheld(state.rows(), state.control)),
-        setting.thresholds,
-        asdict(environment.collect(setting.folder)),
+        plan.thresholds,
+        asdict(environment.collect(plan.folder)),
         RealTime.seconds() - start,
         None if pairs.shared.simulated else round(watch.contention_share(), 4),
         interrupted,
-        str(setting.shard) if setting.shard else None,
+        str(plan.shard) if plan.shard else None,
         tuple(state.notes()),
         state.repeat(),
         state.schedule.needed_seconds,
@@ -125,10 +103,10 @@ class Planned:
     """How long their inspection took last time; None: it is not known."""
 
 
-def planned(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watcher) -> Planned:
+def planned(base: Prepared, head: Prepared, plan: Plan, watcher: Watcher) -> Planned:
     """Return what `run` would inspect, see there."""
-    with Pairs(setting, watcher) as pairs:
-        inspecting = _Run(Terms(base, head), setting, watcher, pairs).inspecting()
+    with Pairs(plan, watcher) as pairs:
+        inspecting = _Run(Terms(base, head), plan, watcher, pairs).inspecting()
         found = inspecting.take_known()
     remaining = [trial.name for trial in inspecting.remaining]
     return Planned(inspecting.known, remaining, found.why, found.seconds)
@@ -137,23 +115,23 @@ def planned(base: Prepared, head: Prepared, setting: TimedSetting, watcher: Watc
 class _Run:
     """A comparison: its benchmarks, what is timed next, and what is known so far."""
 
-    def __init__(self, terms: Terms, setting: TimedSetting, watcher: Watcher, pairs: Pairs) -> None:
-        self._terms, self._setting, self._watcher, self._pairs = terms, setting, watcher, pairs
+    def __init__(self, terms: Terms, plan: Plan, watcher: Watcher, pairs: Pairs) -> None:
+        self._terms, self._plan, self._watcher, self._pairs = terms, plan, watcher, pairs
         self.trials: Mapping[str, Trial] = {}
         """The benchmarks by name, when they were inspected."""
-        self.schedule = Schedule((), setting.thresholds)
+        self.schedule = Schedule((), plan.thresholds)
         self._notes: list[str] = []
         self._suite = Suite()
         self._visits = 0
         self._controls: list[Visit] = []
-        self._rng = random.Random(setting.seed)  # noqa: S311 - turns, not secrets
+        self._rng = random.Random(plan.seed)  # noqa: S311 - turns, not secrets
 
     def inspect(self) -> None:
         """Inspect the benchmarks, for at most a half of the time; then it is known which must be timed."""
-        setting, start = self._setting, RealTime.seconds()
+        plan, start = self._plan, RealTime.seconds()
         inspecting = self.inspecting()
         try:
-            inspecting.run((setting.total_seconds or math.inf) / 2)
+            inspecting.run(plan.total_seconds / 2)
         finally:
             if inspecting.suite.names:
                 self._begin(inspecting, start)
@@ -164,20 +142,20 @@ class _Run:
 
     def _begin(self, inspecting: Inspecting, start: float) -> None:
         """Take what was inspected since a time."""
-        setting, suite = self._setting, inspecting.suite
+        plan, suite = self._plan, inspecting.suite
         self._suite = suite
-        self._notes += [*suite.notes(all_named=setting.only is not None), *inspecting.notes()]
-        if setting.shard:
+        self._notes += [*suite.notes(all_named=plan.only is not None), *inspecting.notes()]
+        if plan.shard:
             whole = units.count(len(suite.benchmarks), "benchmark")
-            self._notes.append(f"shard {setting.shard}: {len(inspecting.trials)} of {whole}")
-        if setting.only is None and suite.folders is not None:
-            self._notes += unmatched(setting.thresholds.rules, suite.declared, suite.folders)
+            self._notes.append(f"shard {plan.shard}: {len(inspecting.trials)} of {whole}")
+        if plan.only is None and suite.folders is not None:
+            self._notes += unmatched(plan.thresholds.rules, suite.declared, suite.folders)
         self.trials = inspecting.trials
         self._separate()
         self.schedule = self._scheduled()
         for trial in self.trials.values():
             why, trial.not_timed = trial.not_timed, None
-            if why is None and trial.inspections and trial.inspections.same_code and not setting.time_all:
+            if why is None and trial.inspections and trial.inspections.same_code and not plan.time_all:
                 why = SAME_CODE
             if why:
                 self._take(trial, why)
@@ -194,7 +172,7 @@ class _Run:
 
     def _scheduled(self) -> Schedule:
         """Return what divides the time among the benchmarks, those to which most work was added first."""
-        setting, thresholds = self._setting, self._setting.thresholds
+        plan, thresholds = self._plan, self._plan.thresholds
         added = {
             trial.name: trial.inspections.added_work for trial in self.trials.values() if trial.inspections
         }
@@ -202,10 +180,10 @@ class _Run:
         return Schedule(
             sorted(self.trials, key=lambda name: -added.get(name, 0.0)),
             thresholds,
-            setting.per_benchmark_seconds,
-            setting.total_seconds,
-            np.random.default_rng(setting.seed),
-            setting.total_option,
+            plan.per_benchmark_seconds,
+            plan.total_seconds,
+            np.random.default_rng(plan.seed),
+            plan.total_option,
             allowed(thresholds.accepted, self._terms.base, self._terms.head),
             [name for name, more in added.items() if more >= max(most / 2, thresholds.effect)],
         )
@@ -242,18 +220,18 @@ class _Run:
         return [*self._notes, *starts, *outcome.skips(skipped, outcome.BOTH_SKIP), *left_out.several(several)]
 
     def _chosen(self, suite: Suite) -> Sequence[str]:
-        names, only, shard = suite.chosen(), self._setting.only, self._setting.shard
+        names, only, shard = suite.chosen(), self._plan.only, self._plan.shard
         if only is not None:
             names = [name for name in only if name in names]
         return [name for name in names if shard.has(name)] if shard else names
 
     def pair(self) -> bool:
         """Run a pair of processes; return whether there is more to do."""
-        plan = self.schedule.next()
-        if plan is None:
+        pair_plan = self.schedule.next()
+        if pair_plan is None:
             return False
         try:
-            _, found = self._pairs.measure(self._terms, self.trials, plan, self._take)
+            _, found = self._pairs.measure(self._terms, self.trials, pair_plan, self._take)
         except NotStartedError as error:
             self._notes.append(f"ended early: {error}")
             return False
@@ -261,7 +239,7 @@ class _Run:
         self._confirm(found.failures)
         failures = {name: why for name, why in found.failures.items() if not self.trials[name].not_timed}
         self.schedule.add(replace(found, failures=failures))
-        self._control(plan, found.visits)
+        self._control(pair_plan, found.visits)
         self.schedule.spend(RealTime.seconds() - start)
         if line := self.schedule.forecast():
             self._watcher.say(line)
@@ -272,37 +250,18 @@ class _Run:
         """Run benchmarks that were never timed, and that one side has failed, again in that side alone."""
         failed = [replace(self.trials[name], not_timed=why) for name, why in failures.items()]
         failed = [trial for trial in failed if not trial.head_logs]
-        confirm(self._terms, self._pairs.shared, self._watcher, failed)
+        confirm.failures(self._terms, self._pairs.shared, self._watcher, failed)
         for trial in failed:
             if trial.not_timed and trial.not_timed is not failures[trial.name]:
                 self._take(self.trials[trial.name], trial.not_timed)
 
     def recheck(self) -> None:
-        """Time what is slower or faster in one process in pairs of two processes, which may contradict."""
+        """Let pairs of two processes contradict what is slower or faster in one."""
         verdicts = {name: decision.judgement for name, decision in self.schedule.decisions().items()}
-        names = [name for name, verdict in verdicts.items() if verdict.verdict in ("slower", "faster")]
-        shared = self._pairs.shared
-        if not names or shared.why_apart or shared.why_no_forks:
-            return
-        if shared.parents and shared.left_seconds() < shared.parents.seconds / 2:
-            self._notes.append("what changed was not timed in two processes: no time was left")
-            return
-        self._pairs.separate("what changed is timed in processes of its own")
-        visits: dict[str, list[Visit]] = {name: [] for name in names}
-        plan = Plan(dict.fromkeys(names, RECHECK_SECONDS))
-        for _ in range(recheck.PAIRS):
-            if shared.left_seconds() <= 0:
-                break
-            try:
-                _, pair = self._pairs.measure(self._terms, self.trials, plan, lambda *_: False)
-            except NotStartedError:
-                break
-            for name, visit in pair.visits.items():
-                visits[name].append(visit)
-        for name in names:
-            self.trials[name].contradiction = recheck.contradiction(verdicts[name], visits[name])
+        if note := confirm.changes(self._terms, self._pairs, self.trials, verdicts):
+            self._notes.append(note)
 
-    def _control(self, plan: Plan, visits: Mapping[str, Visit]) -> None:
+    def _control(self, pair_plan: PairPlan, visits: Mapping[str, Visit]) -> None:
         """Time the base of a benchmark against itself, as often as the square root of the visits so far.
 
         The first pair is followed by none, nor is one for which the rest of the time is short.
@@ -310,15 +269,15 @@ class _Run:
         is_first = not self._visits
         if is_first and (parents := self._pairs.shared.parents) and parents.sessions:
             # Two processes start at the same time, and have one session each.
-            self.schedule.spend(min(parents.seconds, (self._setting.total_seconds or math.inf) * _RESERVED))
+            self.schedule.spend(min(parents.seconds, self._plan.total_seconds * _RESERVED))
         self._visits += len(visits)
         if not visits or is_first or len(self._controls) + 1 >= math.sqrt(self._visits):
             return
         name = self._rng.choice([*visits])
         if 2 * visits[name].seconds > self.schedule.left_seconds:
             return
-        trial, seconds = self.trials[name], plan.seconds[name]
-        visit = self._pairs.control(self._terms, trial, seconds, plan.longest_seconds)
+        trial, seconds = self.trials[name], pair_plan.seconds[name]
+        visit = self._pairs.control(self._terms, trial, seconds, pair_plan.longest_seconds)
         if visit:
             self._controls.append(visit)
 
@@ -358,6 +317,6 @@ class _Run:
         """Return what commands need that time the benchmarks again."""
         base, head = self._terms.base, self._terms.head
         ends = ends_of(variant.parse(base.text), variant.parse(head.text), clean=not head.dirty)
-        words = tuple(word for word in self._setting.arguments if word not in self._suite.places)
+        words = tuple(word for word in self._plan.arguments if word not in self._suite.places)
         places, rootdir = self._suite.places, self._suite.rootdir
-        return Repeat(base.text, head.text, ends, self._setting.options, words, places, rootdir)
+        return Repeat(base.text, head.text, ends, self._plan.options, words, places, rootdir)

@@ -19,6 +19,7 @@ from ..judge.comparison import Compared, Comparison
 from ..judge.verdict import Judgement, Thresholds, confirmed
 from ..measure.sources import Sources
 from ..process.pairs import Watcher
+from ..process.plan import Plan
 from ..process.variants import fresh, rebuild, variant
 from ..process.variants.prepare import both
 from ..process.variants.variant import Variant
@@ -141,20 +142,20 @@ class Judging:
         names = self.head.benchmarks.keys() - self.recorded - self.in_turns.keys() if self.base.runs else ()
         return sorted(gone), [name for name in self.head.benchmarks if name in names]
 
-    def time(self, setting: coordinator.TimedSetting, root: Path, watcher: Watcher) -> None:
+    def time(self, plan: Plan, root: Path, watcher: Watcher) -> None:
         """Time in turns what `names` has, and take the verdicts."""
         assert self.base.variant
         # Each benchmark has an equal part of the family-wise error rate.
         share = len(self.names) / self.open_count
         level = 1 - (1 - self.thresholds.family_level) * share
         thresholds = replace(self.thresholds, family_level=level)
-        setting = replace(setting, only=self.names, thresholds=thresholds)
+        plan = replace(plan, only=self.names, thresholds=thresholds)
         try:
             with (
                 signals.as_ctrl_c(),
                 both(self.base.variant, variant.parse(variant.WORKING_TREE), root, watcher) as (base, head),
             ):
-                self.take(coordinator.run(base, head, setting, watcher))
+                self.take(coordinator.run(base, head, plan, watcher))
         except UsageError as error:
             self.take_failure(str(error))
         except OSError as error:

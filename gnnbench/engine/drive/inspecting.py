@@ -13,14 +13,16 @@ from ..judge.trial import Trial
 from ..judge.visit import Inspections, NotTimed
 from ..measure.fingerprint.difference import Difference
 from ..measure.instructions.counting import counter_name
-from ..process.pairs import Pairs, Workers
-from ..process.processes import Setting, Terms
+from ..process.pair import Pair
+from ..process.pairs import Pairs
+from ..process.plan import Plan
+from ..process.processes import Terms
 from ..process.unchanged.known import Known, Unchanged
 from ..process.variants.child import SIDES
 from ..process.variants.collected import Suite
 from ..process.variants.command import Listener
 from ..process.variants.prepare import Prepared
-from .alone import confirm
+from . import confirm
 from .result import Result
 
 ANSWER_SECONDS = 1800.0
@@ -41,8 +43,8 @@ class Inspecting:
         self, pairs: Pairs, terms: Terms, listener: Listener, choose: Callable[[Suite], Sequence[str]]
     ) -> None:
         self._pairs, self._terms, self._listener, self._choose = pairs, terms, listener, choose
-        setting = pairs.shared.setting
-        self._unchanged = Unchanged(terms.base, terms.head, setting.arguments, setting.folder, setting.cache)
+        plan = pairs.shared.plan
+        self._unchanged = Unchanged(terms.base, terms.head, plan.arguments, plan.folder, plan.cache)
         self.suite = Suite()
         self.trials: dict[str, Trial] = {}
         """The chosen benchmarks, by name."""
@@ -70,13 +72,13 @@ class Inspecting:
         broken = not self.trials or bool(self.remaining)
         while broken:
             terms = replace(self._terms, untimed=True)
-            with self._pairs.started(terms) as workers, self._kept(workers):
-                self._take(workers.suite)
-                self._inspect_remaining(workers, end)
-            broken = workers.broken is not None and self._pairs.shared.left_seconds() > 0
+            with self._pairs.started(terms) as pair, self._kept(pair):
+                self._take(pair.suite)
+                self._inspect_remaining(pair, end)
+            broken = pair.broken is not None and self._pairs.shared.left_seconds() > 0
             if self.trials:
-                workers.check_trees()
-        confirm(self._terms, self._pairs.shared, self._listener, self.trials.values())
+                pair.check_trees()
+        confirm.failures(self._terms, self._pairs.shared, self._listener, self.trials.values())
 
     def _take(self, suite: Suite) -> None:
         """Choose the benchmarks of a suite; what is known of them stays."""
@@ -97,7 +99,7 @@ class Inspecting:
                 trial.inspections = _SAME
         return known
 
-    def _inspect_remaining(self, workers: Workers, end: float) -> None:
+    def _inspect_remaining(self, pair: Pair, end: float) -> None:
         for number, trial in enumerate(self.trials.values(), 1):
             if trial.is_inspected:
                 continue
@@ -105,27 +107,27 @@ class Inspecting:
                 break
             self._listener.step(f"inspecting benchmark {number} of {len(self.trials)}: {trial.name}")
             start = RealTime.seconds()
-            result = workers.inspect(trial)
-            if workers.broken and self._pairs.shared.left_seconds() <= 0:
+            result = pair.inspect(trial)
+            if pair.broken and self._pairs.shared.left_seconds() <= 0:
                 break
             if isinstance(result, NotTimed):
                 trial.not_timed = result
-            if workers.broken:
-                self._listener.say(f"{trial.name}: {workers.broken}; restarting both sides")
+            if pair.broken:
+                self._listener.say(f"{trial.name}: {pair.broken}; restarting both sides")
                 break
-            self._note(workers, trial, RealTime.seconds() - start)
+            self._note(pair, trial, RealTime.seconds() - start)
 
     @contextmanager
-    def _kept(self, workers: Workers) -> Iterator[None]:
+    def _kept(self, pair: Pair) -> Iterator[None]:
         """Keep what the processes use, also if they end early, but not if they use nothing of a variant."""
-        self._unchanged.begin(workers.collected)
+        self._unchanged.begin(pair.collected)
         try:
             yield
         finally:
-            if not workers.why_unused():
+            if not pair.why_unused():
                 self._unchanged.keep()
 
-    def _note(self, workers: Workers, trial: Trial, seconds: float) -> None:
+    def _note(self, pair: Pair, trial: Trial, seconds: float) -> None:
         why_not, inspected = trial.not_timed, trial.inspections
         skipped = why_not.text if why_not and why_not.kind == "skipped" else ""
         for number, side in enumerate(SIDES):
@@ -135,7 +137,7 @@ class Inspecting:
                 and inspected.sides[number]["fingerprint"]
                 and not (inspected.unknown or inspected.work.cost)
             )
-            if used := workers.used.get(side):
+            if used := pair.used.get(side):
                 self._unchanged.add(side, trial.name if seen or skipped else "", used, seconds, skipped)
 
     def notes(self) -> list[str]:
@@ -146,31 +148,31 @@ class Inspecting:
         return [f"known from the files that an earlier run used, without a process: {self.known} of {what}"]
 
 
-def counted(found: Result, base: Prepared, head: Prepared, setting: Setting, listener: Listener) -> Result:
+def counted(found: Result, base: Prepared, head: Prepared, plan: Plan, listener: Listener) -> Result:
     """Return a result with the instructions of a call, of benchmarks whose sides do not run the same code."""
     names = [row.fullname for row in found.rows if not row.judgement.same_code]
     if not names:
         return found
     changes: dict[str, InstructionChange] = {}
     notes: list[str] = []
-    counter, setting = counter_name(), replace(setting, timeout_seconds=ANSWER_SECONDS)
-    with Pairs(setting, listener) as pairs:
+    counter, plan = counter_name(), replace(plan, timeout_seconds=ANSWER_SECONDS)
+    with Pairs(plan, listener) as pairs:
         terms = Terms(base, head, counter=counter, about=f"under {counter}: ", spared=SIDES)
-        with pairs.started(terms) as workers:
+        with pairs.started(terms) as pair:
             for number, name in enumerate(names, 1):
-                if workers.broken:
+                if pair.broken:
                     break
                 listener.step(f"counting instructions of benchmark {number} of {len(names)}: {name}")
-                both = workers.count(Trial(name))
+                both = pair.count(Trial(name))
                 if not isinstance(both, NotTimed):
                     changes[name] = InstructionChange.between(*both)
-                elif not workers.broken:
+                elif not pair.broken:
                     notes.append(f"instructions not counted: {name}: {both.text}")
         if changes:
-            workers.check_trees()
-    if workers.broken:
+            pair.check_trees()
+    if pair.broken:
         left = len(names) - len(changes) - len(notes)
-        notes.append(f"instructions of {left} benchmarks not counted: {workers.broken}")
+        notes.append(f"instructions of {left} benchmarks not counted: {pair.broken}")
     rows = []
     for row in found.rows:
         work = replace(row.work, instructions=changes.get(row.fullname))

@@ -22,7 +22,7 @@ from .evidence import Evidence
 from .spending import Boundary, Spending
 from .verdict import SAME_CODE as SAME
 from .verdict import Judgement, Thresholds
-from .visit import Pair
+from .visit import PairTimes
 
 PILOT_SECONDS = 0.5
 """Length of a visit in the first pair."""
@@ -40,7 +40,7 @@ OWN_SPENDING = Spending(6.0, 4.0)
 
 
 @dataclass(frozen=True)
-class Plan:
+class PairPlan:
     """One pair of processes to start."""
 
     seconds: Mapping[str, float]
@@ -84,7 +84,7 @@ class Schedule(Driver):
         names: Sequence[str],
         thresholds: Thresholds,
         per_benchmark_seconds: float = 60.0,
-        total_seconds: float | None = None,
+        total_seconds: float = math.inf,
         random: np.random.Generator | None = None,
         total_option: str = "--total-budget",
         allowed: Mapping[str, Allowed] | None = None,
@@ -99,7 +99,7 @@ class Schedule(Driver):
         }
         self._per_benchmark_seconds, self._total_seconds = per_benchmark_seconds, total_seconds
         self._starts: list[float] = []
-        self._plan: Plan | None = None
+        self._plan: PairPlan | None = None
         self.spent_seconds = 0.0
         """Time of the pairs, with their starts."""
         self._settled = 0.0
@@ -108,7 +108,7 @@ class Schedule(Driver):
     @property
     def _budget(self) -> float:
         budget = self._per_benchmark_seconds * len(self._benchmarks) + self._settled
-        return budget if self._total_seconds is None else min(budget, self._total_seconds)
+        return min(budget, self._total_seconds)
 
     @property
     def left_seconds(self) -> float:
@@ -130,7 +130,7 @@ class Schedule(Driver):
         options = []
         if needed > self._per_benchmark_seconds * count:
             options.append(f"--budget {math.ceil(needed / count)}")
-        if total is not None and needed + self._settled > total:
+        if needed + self._settled > total:
             options.append(f"{self._total_option} {math.ceil(needed + self._settled)}")
         return f"{' '.join(options)} gives time for about {1 + PAIRS_TO_AFFORD}" if options else ""
 
@@ -169,7 +169,7 @@ class Schedule(Driver):
         """
         del self._benchmarks[name]
 
-    def next(self) -> Plan | None:
+    def next(self) -> PairPlan | None:
         """Plan a pair; None if all benchmarks are decided or the budget is too small for another pair."""
         now = self._now
         if not now.undecided or now.left <= 0:
@@ -180,7 +180,7 @@ class Schedule(Driver):
             seconds = min(PILOT_SECONDS, self._budget / 2 / len(names))
             at_most = max(self._budget / PAIRS_TO_AFFORD, seconds * len(names))
             longest = self._budget / PAIRS_TO_AFFORD / len(names)
-            self._plan = Plan(dict.fromkeys(names, seconds), at_most, longest)
+            self._plan = PairPlan(dict.fromkeys(names, seconds), at_most, longest)
             return self._plan
         rest = left = now.left - now.start
         afford = {}
@@ -194,7 +194,7 @@ class Schedule(Driver):
         self._plan = None
         if afford:
             share = now.left / max(self._benchmarks[name].pairs_to_afford for name in afford)
-            self._plan = Plan(afford, rest, (share - now.start) / len(afford))
+            self._plan = PairPlan(afford, rest, (share - now.start) / len(afford))
         return self._plan
 
     def _visit_seconds(self, now: Choosing, names: Sequence[str], sharing: int) -> dict[str, float]:
@@ -221,7 +221,7 @@ class Schedule(Driver):
             seconds[name] = max(min(best, affordable, LONGEST_VISIT), SHORTEST_VISIT)
         return seconds
 
-    def add(self, pair: Pair) -> None:
+    def add(self, pair: PairTimes) -> None:
         """Add the measurements of a pair, and analyse its benchmarks."""
         further = pair.further_start_seconds
         self._starts.append(pair.start_seconds if further is None else further)

@@ -185,7 +185,7 @@ def lower(answer: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairTimes:
     """One fresh process of each side."""
 
     start_seconds: float

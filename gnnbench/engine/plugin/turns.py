@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from ..drive.coordinator import TimedSetting
 from ..drive.gate import Judging
 from ..ground import units
 from ..ground.cpu import RealTime
 from ..ground.files import cache_folder
 from ..ground.options import EFFECT, TIMEOUT_SECONDS
 from ..judge.schedule import Decision
+from ..process.plan import Plan
 from ..show.verdicts import newly_decided
 from ..store.option_defaults import passed_on
 from . import writing
@@ -33,7 +33,7 @@ def run(config: pytest.Config, judging: Judging) -> None:
     arguments, settings = arguments_without(config, "time", "shard"), settings_of(config)
     is_usual = chosen.effect == EFFECT and settings.file is None
     by_rules = any(rule.effect for rule in settings.rules)
-    setting = TimedSetting(
+    plan = Plan(
         arguments=arguments,
         folder=config.invocation_params.dir,
         timeout_seconds=TIMEOUT_SECONDS,
@@ -47,7 +47,7 @@ def run(config: pytest.Config, judging: Judging) -> None:
         options=() if is_usual or by_rules else ("--effect", f"{chosen.effect:g}"),
     )
     with passed_on(settings, arguments):
-        judging.time(setting, config.rootpath, progress)
+        judging.time(plan, config.rootpath, progress)
 
 
 class _Progress:

@@ -234,12 +234,16 @@ class Held:
             return {"answer": answer, **take(self.calls(), counter)}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Time rounds, after one untimed round: the first on new buffers is slower."""
+        """Time rounds, after one untimed round: the first on new buffers is slower.
+
+        A long one on the same buffers as before is timed at once.
+        """
         rounds, iterations = command["rounds"], self.iterations or command["iterations"]
+        renews = command.get("renew", True)
         with self._placement.on(command.get("core")):
-            if command.get("renew", True):
+            if renews:
                 self.renew()
-            if self.warms:
+            if self.warms and (renews or rounds > 1):
                 self.block(1, iterations)
             seconds = self._keep(self.block(rounds, iterations), iterations)
         return {

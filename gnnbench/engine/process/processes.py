@@ -1,140 +1,25 @@
 """One fresh pytest process per side, and the commands and answers between them and the driver."""
 
-import math
 import os
-import random
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from ..ground.cpu import RealTime
 from ..ground.devices import why_no_cuda
 from ..ground.files import project, real_path
 from ..measure.instructions.counting import Watched
+from .parents import Parents, Shared
 from .variants.child import SIDES, Child, DiedError, Process
 from .variants.import_roots import Place, Trees
 from .variants.prepare import Prepared
 
 BASE_AGAIN = "a second process of the base"
 """In place of a side: what differs between it and the base is no difference of the head."""
-PAIRS_OF_PARENTS = 4
-"""So many pairs are forked from one pair of parents. Others then differ from them in what a process draws,
-such as addresses of libraries and the hash seed."""
-PAIRS_OF_BOTH = 12
-"""The same for a process with both sides, which do not differ in what that draws."""
-_WORTH_STARTS = 4
-"""Parents stay if the time of the run that is left is shorter than so many of their starts."""
 _HASH_SEED = "PYTHONHASHSEED"
 _OWN_VARIABLES = "GNNBENCH_"
 """Their beginning; what they set is another part of a fingerprint."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """How pairs of processes run benchmarks."""
-
-    arguments: Sequence[str]
-    """Pytest's."""
-    folder: Path
-    """Pytest's working directory: the caller's tree, whose benchmarks both sides run."""
-    timeout_seconds: float
-    """A process that does not answer for so long is given up."""
-    seed: int = 0
-    """Seeds the order of sides and of benchmarks."""
-    time_all: bool = False
-    """Whether benchmarks are timed although both sides run the same code."""
-    results: bool = False
-    """Whether results are compared where the code differs."""
-    cache: Path | None = None
-    """The cache folder, in which is kept what benchmarks use; None: it is not kept."""
-
-
-@dataclass
-class Parents:
-    """A process of each side that has collected the suite; each pair of processes is forked from them."""
-
-    children: Mapping[str, Child]
-    """By side; the same one if it is of both."""
-    collected: dict[str, dict[str, Any]]
-    """By side, what it says of the tests that it has collected."""
-    loaded: dict[str, tuple[str, ...]]
-    sides: tuple[Prepared, Prepared]
-    seconds: float
-    """How long their start took."""
-    pairs: int = 0
-    """How many pairs were forked."""
-    sessions: Mapping[str, int] = field(default_factory=dict)
-    """By side, the number of its session, if one process has both. The last session is the base's again."""
-
-    def of_base(self) -> "Parents":
-        """Return the base's as the parents of both sides."""
-        base, head = SIDES
-        sessions = {base: self.sessions[base], head: len(SIDES)} if self.sessions else {}
-        return Parents(
-            dict.fromkeys(SIDES, self.children[base]),
-            dict.fromkeys(SIDES, self.collected[base]),
-            dict.fromkeys(SIDES, self.loaded[base]),
-            (self.sides[0], self.sides[0]),
-            self.seconds,
-            sessions=sessions,
-        )
-
-    def stop(self) -> None:
-        """End them."""
-        with ExitStack() as stack:
-            for child in self.children.values():
-                stack.callback(child.stop)
-
-
-@dataclass
-class Shared:
-    """What all pairs of a run have in common."""
-
-    setting: Setting
-    logs: Path
-    """Folder for the output of the processes: `base-NUMBER.log`, `head-NUMBER.log`."""
-    rng: random.Random
-    """Draws random seeds, and the order of the sides."""
-    number: int = 0
-    """Of pairs that were started."""
-    fake_seconds: float = 0.0
-    """Time of the simulated machine, if GNNBENCH_FAKE_CLOCK asks for one."""
-    simulated: bool = False
-    parents: Parents | None = None
-    """What the processes of the next pair are forked from. None if nothing can be forked, or not yet."""
-    why_no_forks: str = ""
-    """Why each pair has processes of its own. Empty if it has not, or if that is not known yet."""
-    why_apart: str = ""
-    """Why both sides of a pair are not in one process. Empty if they are, or if that is not known yet."""
-    end_seconds: float = math.inf
-    """When the time of the run ends, by RealTime. Then processes that have started are waited for no more."""
-
-    def now(self) -> float:
-        """Return the time in seconds, of the simulated machine if there is one."""
-        return self.fake_seconds if self.simulated else RealTime.seconds()
-
-    def parents_of(self, sides: tuple[Prepared, Prepared]) -> Parents | None:
-        """Return the parents of the next pair of two sides; those that are used up, or others', are ended."""
-        parents = self.parents
-        most = PAIRS_OF_BOTH if parents and parents.sessions else PAIRS_OF_PARENTS
-        is_used_up = parents is not None and (
-            parents.pairs >= most and self.left_seconds() > _WORTH_STARTS * parents.seconds
-        )
-        if parents and (parents.sides != sides or is_used_up):
-            self.end_parents()
-        return self.parents
-
-    def end_parents(self) -> None:
-        """End the processes that pairs are forked from, if there are any."""
-        parents, self.parents = self.parents, None
-        if parents:
-            parents.stop()
-
-    def left_seconds(self) -> float:
-        """Return how much of the run's time is left; a simulated machine ends its time by itself."""
-        return math.inf if self.simulated else self.end_seconds - RealTime.seconds()
 
 
 @dataclass(frozen=True)
@@ -202,7 +87,7 @@ class Processes:
             return shared.parents.collected
         begin = RealTime.seconds()
         children = {side: self._launched(side, self._given[side]) for side in self.order() if side in sides}
-        seconds = shared.setting.timeout_seconds
+        seconds = shared.plan.timeout_seconds
         answers = {side: self._answer(side, seconds) for side in self.order() if side in sides}
         collected = {side: answers[side] for side in SIDES if side in sides}
         if self._forks:
@@ -223,7 +108,7 @@ class Processes:
         order = self.order()
         child = self._launched(SIDES[0], self._given[order[0]], [*order, SIDES[0]])
         try:
-            answer = self._answer(SIDES[0], shared.setting.timeout_seconds)
+            answer = self._answer(SIDES[0], shared.plan.timeout_seconds)
         except DiedError as error:
             answer = {"why_apart": str(error)}
         answers = answer.get("sessions", [answer])
@@ -243,7 +128,7 @@ class Processes:
     def _fork(self, parents: Parents) -> None:
         """Fork both from their parents, or one process that has both."""
         self.children, self.loaded, self.sessions = {}, {**parents.loaded}, parents.sessions
-        seconds = self.shared.setting.timeout_seconds
+        seconds = self.shared.plan.timeout_seconds
         try:
             for side in SIDES[:1] if self.sessions else self.order():
                 of_side = None if self.sessions else SIDES.index(side)
@@ -258,17 +143,17 @@ class Processes:
 
     def _launched(self, side: str, given: Prepared, sessions: Sequence[str] = ()) -> Child:
         """Start a side in a process, or one with a session of each of the given sides."""
-        setting, logs, watched = self.shared.setting, self.shared.logs, Watched({}, ())
+        plan, logs, watched = self.shared.plan, self.shared.logs, Watched({}, ())
         if self.terms.counter:
             files = logs / f"{side}-{self.number}"
             files.mkdir()
             watched = Watched.by_callgrind(files)
         child = self.children[side] = Child(
-            setting.arguments,
+            plan.arguments,
             environment={_HASH_SEED: self._hash_seed, **watched.environment, **given.environment},
             trees=self._trees(given),
             sessions=[(SIDES.index(name), self._trees(self._given[name])) for name in sessions],
-            folder=setting.folder,
+            folder=plan.folder,
             log=logs / f"{side}-{self.number}.log",
             pair=self.number,
             side=side,
@@ -296,7 +181,7 @@ class Processes:
 
     def _trees(self, given: Prepared) -> Trees:
         """Return where the modules of a side are."""
-        top = str(real_path(project(self.shared.setting.folder)))
+        top = str(real_path(project(self.shared.plan.folder)))
         return Trees(list(map(str, given.trees)), given.places or self._in_place(), top)
 
     def _in_place(self) -> list[Place]:
@@ -315,7 +200,7 @@ class Processes:
 
     def answer(self, side: str) -> dict[str, Any]:
         """Wait for the answer of a side, at most until the end of the run's time."""
-        seconds = min(self.shared.setting.timeout_seconds, max(self.shared.left_seconds(), 0.0))
+        seconds = min(self.shared.plan.timeout_seconds, max(self.shared.left_seconds(), 0.0))
         return self._answer(side, seconds)
 
     def _answer(self, side: str, timeout_seconds: float) -> dict[str, Any]:

@@ -103,7 +103,7 @@ class Turns:
             name=self._trial.name,
             seed=seed,
             checked=known,
-            compared=self._shared.setting.results and not known,
+            compared=self._shared.plan.results and not known,
         )
         self.once = any(answer.get("once") for answer in answers)
         if not self._ended:
@@ -124,7 +124,7 @@ class Turns:
             self._trial.has_several_calls |= any(answer.get("again") for answer in answers)
 
     def _visited(self, seconds: float, end: float) -> Visit | NotTimed:
-        if self._inspected().same_code and not self._shared.setting.time_all:
+        if self._inspected().same_code and not self._shared.plan.time_all:
             return SAME_CODE
         return self._timed(seconds, end)
 
@@ -187,9 +187,9 @@ class Turns:
             if self._ended:
                 raise _EndedError
             found = Inspections.of(answers[0], answers[1], self._processes.differing_variables())
-            if found.same_code and not self._shared.setting.time_all:
+            if found.same_code and not self._shared.plan.time_all:
                 found = self._with_costs(found)
-            if self._shared.setting.results and not found.same_code:
+            if self._shared.plan.results and not found.same_code:
                 found = replace(found, results=self._agreement())
             self._trial.inspections = found
         return self._trial.inspections

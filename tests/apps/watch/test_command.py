@@ -15,7 +15,7 @@ import pytest
 from gnnbench.apps.watch import page as watch_page
 from gnnbench.apps.watch import run as watching
 from gnnbench.apps.watch import shown, versions
-from gnnbench.apps.watch.run import Watch, WatchSetting
+from gnnbench.apps.watch.run import Watch, WatchPlan
 from gnnbench.apps.watch.state import State, Step
 from gnnbench.apps.watch.versions import Version, Watched
 from gnnbench.engine.drive import coordinator
@@ -189,7 +189,7 @@ def made_up(tmp_path, monkeypatch):
         monkeypatch.setattr(watching, "_same_files", lambda *_: False)
         monkeypatch.setattr(bisection, "run", searched)
         usual = setting(tmp_path, per_benchmark_seconds=1.0, total_seconds=10.0)
-        its = WatchSetting(**vars(usual), search_seconds=10.0, anchor="3")
+        its = WatchPlan(**vars(usual), search_seconds=10.0, anchor="3")
         watch = Watch(Watched("thing", tmp_path), State(tmp_path / "state"), its, Watcher())
         try:
             watch.run()

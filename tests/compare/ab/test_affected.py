@@ -7,7 +7,7 @@ import pytest
 
 from gnnbench.engine.drive import affected
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.process.processes import Setting
+from gnnbench.engine.process.plan import Plan
 from tests.compare.ab.workers import Watcher, prepared, write
 
 OLD = """
@@ -93,7 +93,7 @@ def run(tmp_path):
     watcher = Watcher()
 
     def inspect():
-        setting = Setting(arguments=("test_suite.py",), folder=tmp_path, timeout_seconds=60)
+        setting = Plan(arguments=("test_suite.py",), folder=tmp_path, timeout_seconds=60)
         return affected.run(base, head, setting, watcher), watcher.said
 
     return inspect
@@ -151,7 +151,7 @@ def test_one_benchmark_is_chosen_by_a_part_of_its_id():
 def test_a_variable_that_the_variants_set_to_other_values_counts_whoever_reads_it(tmp_path, monkeypatch):
     write(tmp_path, "def test_good(benchmark):\n    benchmark(sum, [1])\n")
     monkeypatch.setenv("ALIKE", "1")
-    setting = Setting(arguments=("test_suite.py",), folder=tmp_path, timeout_seconds=60)
+    setting = Plan(arguments=("test_suite.py",), folder=tmp_path, timeout_seconds=60)
     for base, head, differing in (
         ({"ALIKE": "1", "X": "1"}, {"X": "1"}, ()),
         ({"X": "1"}, {"X": "2", "Y": "1"}, ("$X", "$Y")),

@@ -4,13 +4,12 @@ import socket
 
 import pytest
 
-from gnnbench.engine.drive import affected, coordinator
-from gnnbench.engine.drive.alone import confirm
-from gnnbench.engine.drive.coordinator import TimedSetting
+from gnnbench.engine.drive import affected, confirm, coordinator
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.judge.visit import NotTimed
 from gnnbench.engine.process.pairs import Pairs
+from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.processes import Terms
 from tests.compare.ab.workers import Watcher, prepared, write
 
@@ -76,7 +75,7 @@ def given(tmp_path):
         (tmp_path / side).mkdir()
         (tmp_path / side / "thing.py").write_text(text)
     write(tmp_path, SUITE.replace("PORT", str(port)))
-    setting = TimedSetting(
+    setting = Plan(
         arguments=["test_suite.py"],
         folder=tmp_path,
         timeout_seconds=60.0,
@@ -132,9 +131,9 @@ def test_a_death_on_both_sides_is_no_failure_of_the_head(given):
 
     trials, late = failing(), failing()
     with Pairs(setting, watcher) as pairs:
-        confirm(Terms(base, head), pairs.shared, watcher, trials)
+        confirm.failures(Terms(base, head), pairs.shared, watcher, trials)
         pairs.shared.end_seconds = 0.0
-        confirm(Terms(base, head), pairs.shared, watcher, late)
+        confirm.failures(Terms(base, head), pairs.shared, watcher, late)
     assert [(trial.not_timed.kind, trial.not_timed.text) for trial in trials] == [
         ("incomparable", ENDED),
         ("died", "head: why"),

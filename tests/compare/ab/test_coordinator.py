@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -5,9 +6,9 @@ import psutil
 import pytest
 
 from gnnbench.engine.drive import coordinator
-from gnnbench.engine.drive.coordinator import TimedSetting
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.verdict import Thresholds
+from gnnbench.engine.process.plan import Plan
 from tests.compare.ab.answers import answering, inspected
 from tests.compare.ab.workers import Watcher, machine, prepared, write
 
@@ -45,8 +46,8 @@ def watcher():
     return Watcher()
 
 
-def judge(sides, watcher, seconds, total=None, **options):
-    setting = TimedSetting(
+def judge(sides, watcher, seconds, total=math.inf, **options):
+    setting = Plan(
         arguments=["test_suite.py"],
         folder=Path.cwd(),
         timeout_seconds=60.0,
@@ -186,7 +187,7 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
 def answered(tmp_path, monkeypatch, watcher):
     """Return a function that compares sides which both answer so, of two benchmarks."""
 
-    def run(total=None, **answers):
+    def run(total=math.inf, **answers):
         answering(monkeypatch, tmp_path, ["test_a.py::a", "test_a.py::b"], base=answers, head=answers)
         return judge((prepared("git:old"), prepared("git:new")), watcher, 60.0, total)
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from gnnbench.engine.drive import affected, coordinator
-from gnnbench.engine.drive.coordinator import TimedSetting
 from gnnbench.engine.judge.verdict import Thresholds
-from gnnbench.engine.process.processes import Setting
+from gnnbench.engine.process.plan import Plan
 from tests.compare.ab.answers import answering, costing, inspected
 from tests.compare.ab.workers import Watcher, prepared, write
 
@@ -83,7 +82,7 @@ def side(folder, name, size):
 def test_what_costs_ten_times_as_much_is_not_the_same_and_each_side_is_the_same_as_itself(tmp_path):
     write(tmp_path, SUITE)
     base, head = side(tmp_path, "base", 1000), side(tmp_path, "head", 20_000)
-    setting = Setting(arguments=("test_suite.py",), folder=tmp_path, timeout_seconds=60)
+    setting = Plan(arguments=("test_suite.py",), folder=tmp_path, timeout_seconds=60)
 
     def statuses(*sides):
         found = affected.run(*sides, setting, Watcher()).benchmarks
@@ -113,7 +112,7 @@ def judged(tmp_path, monkeypatch):
             base={**answers, "cost": base},
             head={**answers, "cost": head},
         )
-        setting = TimedSetting(
+        setting = Plan(
             arguments=["test_a.py"],
             folder=Path(tmp_path),
             timeout_seconds=60.0,

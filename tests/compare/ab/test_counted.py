@@ -11,7 +11,8 @@ from gnnbench.engine.judge.comparison import Compared, Comparison
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
 from gnnbench.engine.process.pairs import Pairs
-from gnnbench.engine.process.processes import Setting, Terms
+from gnnbench.engine.process.plan import Plan
+from gnnbench.engine.process.processes import Terms
 from gnnbench.engine.process.turns import no_benchmark
 from tests.compare.ab.answers import answering, done, valgrind
 from tests.compare.ab.workers import Watcher, is_gone, prepared
@@ -32,7 +33,7 @@ def sides(tmp_path, monkeypatch):
 
 
 def setting(folder):
-    return Setting(arguments=["test_a.py"], folder=folder, timeout_seconds=60)
+    return Plan(arguments=["test_a.py"], folder=folder, timeout_seconds=60)
 
 
 def test_a_benchmark_is_counted_and_why_another_is_not(sides, tmp_path):

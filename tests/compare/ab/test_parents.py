@@ -6,8 +6,10 @@ import pytest
 
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import NotTimed, Visit
-from gnnbench.engine.process.pairs import Workers
-from gnnbench.engine.process.processes import PAIRS_OF_PARENTS, Setting, Shared, Terms
+from gnnbench.engine.process.pair import Pair
+from gnnbench.engine.process.parents import PAIRS_OF_PARENTS, Shared
+from gnnbench.engine.process.plan import Plan
+from gnnbench.engine.process.processes import Terms
 from tests.compare.ab.workers import is_gone, prepared, write
 
 SUITE = """
@@ -53,7 +55,7 @@ def shared(tmp_path):
     """What the pairs of a run share."""
     folder = write(tmp_path, SUITE)
     (folder / "logs").mkdir()
-    setting = Setting(arguments=("test_suite.py",), folder=folder, timeout_seconds=60, time_all=True)
+    setting = Plan(arguments=("test_suite.py",), folder=folder, timeout_seconds=60, time_all=True)
     shared = Shared(setting, folder / "logs", random.Random(0), why_apart="asked")
     yield shared
     shared.end_parents()
@@ -61,14 +63,14 @@ def shared(tmp_path):
 
 def visited(shared, name):
     """Visit a benchmark in a new pair."""
-    with Workers(TERMS, shared) as pair:
+    with Pair(TERMS, shared) as pair:
         return pair.visit(TRIALS[name], 0.05)
 
 
 def test_each_pair_is_as_fresh_as_new_processes_but_for_what_they_import(shared):
     count = 2 * PAIRS_OF_PARENTS
     assert all(isinstance(visited(shared, "state"), Visit) for _ in range(count))
-    folder = shared.setting.folder
+    folder = shared.plan.folder
     processes, parents, calls, drawn = zip(*lines(folder, "state"), strict=True)
     assert len(set(processes)) == 2 * count
     assert len(set(parents)) == 4
@@ -82,23 +84,23 @@ def test_each_pair_is_as_fresh_as_new_processes_but_for_what_they_import(shared)
     "line", ["threading.Thread(target=time.sleep, args=(600,), daemon=True).start()", "torch.relu(LARGE)"]
 )
 def test_what_cannot_be_forked_has_processes_of_its_own(shared, line):
-    file = shared.setting.folder / "test_suite.py"
+    file = shared.plan.folder / "test_suite.py"
     large = "import torch\ntorch.set_num_threads(2)\nLARGE = torch.ones(10**6)\n"
     file.write_text(f"{file.read_text()}{large if 'torch' in line else ''}{line}\n")
     assert all(isinstance(visited(shared, "state"), Visit) for _ in range(2))
     assert "thread" in shared.why_no_forks
     assert shared.parents is None
-    assert all(process == parent for process, parent, *_ in lines(shared.setting.folder, "state"))
+    assert all(process == parent for process, parent, *_ in lines(shared.plan.folder, "state"))
 
 
 def test_a_fork_that_dies_is_named_and_the_next_pair_works(shared):
     assert isinstance(visited(shared, "state"), Visit)
-    (shared.setting.folder / "kill").touch()
+    (shared.plan.folder / "kill").touch()
     why = visited(shared, "dies")
     assert isinstance(why, NotTimed)
     assert why.kind == "died"
     assert "was killed by SIGKILL" in why.text
-    (shared.setting.folder / "kill").unlink()
+    (shared.plan.folder / "kill").unlink()
     assert isinstance(visited(shared, "dies"), Visit)
 
 
@@ -106,7 +108,7 @@ def test_a_fork_that_hangs_is_ended(shared):
     groups = []
 
     def interrupted():
-        with Workers(TERMS, shared) as pair:
+        with Pair(TERMS, shared) as pair:
             groups.extend(child.pid for child in pair.children.values())
             pair.send("base", command="run", name="test_suite.py::test_hangs", seed=0)
             raise KeyboardInterrupt

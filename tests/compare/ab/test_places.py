@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from gnnbench.engine.drive import affected
-from gnnbench.engine.process.processes import Setting
+from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.variants.prepare import prepared
 from gnnbench.engine.process.variants.variant import parse
 from tests.compare.ab.workers import Watcher
@@ -62,7 +62,7 @@ class Project:
         self.put(f"{folder}/mylib/core.py", core)
 
     def affected(self, base="git:HEAD", head=".", cache=None):
-        setting = Setting(
+        setting = Plan(
             arguments=[*self.arguments, "-p", "pytest_benchmark.plugin", "-p", "no:cacheprovider"],
             folder=self.folder,
             timeout_seconds=60,

@@ -8,8 +8,10 @@ import pytest
 
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.trial import Trial
-from gnnbench.engine.process.pairs import Workers
-from gnnbench.engine.process.processes import Setting, Shared, Terms
+from gnnbench.engine.process.pair import Pair
+from gnnbench.engine.process.parents import Shared
+from gnnbench.engine.process.plan import Plan
+from gnnbench.engine.process.processes import Terms
 from tests.compare.ab.workers import clean, prepared, write
 
 DATA = Path(__file__).parents[2] / "data/cheats"
@@ -43,10 +45,10 @@ def found(tmp_path_factory):
     (folder / "logs").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         clean(patch)
-        setting = Setting(arguments=["test_kernels.py"], folder=folder, timeout_seconds=60, results=True)
+        setting = Plan(arguments=["test_kernels.py"], folder=folder, timeout_seconds=60, results=True)
         shared = Shared(setting, folder / "logs", random.Random(0))
         sides = (prepared(side, DATA / side) for side in ("base", "head"))
-        with Workers(Terms(*sides), shared) as workers:
+        with Pair(Terms(*sides), shared) as workers:
             found = {
                 name.partition("::test_")[2]: workers.inspect(Trial(name)).results
                 for name in workers.suite.names
@@ -82,13 +84,13 @@ def inspected(folder, monkeypatch, text, *codes):
     clean(monkeypatch)
     write(folder, text)
     (folder / "logs").mkdir()
-    setting = Setting(arguments=["test_suite.py"], folder=folder, timeout_seconds=60, results=True)
+    setting = Plan(arguments=["test_suite.py"], folder=folder, timeout_seconds=60, results=True)
     sides = []
     for side, code in zip(("base", "head"), codes, strict=True):
         (folder / side).mkdir()
         (folder / side / "thing.py").write_text(f"def scaled(x):\n    return x * {code}\n")
         sides.append(prepared(side, folder / side))
-    with Workers(Terms(*sides), Shared(setting, folder / "logs", random.Random(0))) as workers:
+    with Pair(Terms(*sides), Shared(setting, folder / "logs", random.Random(0))) as workers:
         (name,) = workers.suite.names
         return workers.inspect(Trial(name)).results
 

@@ -9,9 +9,9 @@ import pytest
 from gnnbench.engine.ground.settings import parse
 from gnnbench.engine.judge.allowed import Allowed
 from gnnbench.engine.judge.choosing import NOT_REACHED, SHORTEST_VISIT
-from gnnbench.engine.judge.schedule import LONGEST_VISIT, PILOT_SECONDS, Plan, Schedule
+from gnnbench.engine.judge.schedule import LONGEST_VISIT, PILOT_SECONDS, PairPlan, Schedule
 from gnnbench.engine.judge.verdict import Thresholds
-from gnnbench.engine.judge.visit import NotTimed, Pair, Visit
+from gnnbench.engine.judge.visit import NotTimed, PairTimes, Visit
 
 THRESHOLDS = Thresholds(effect=0.03)
 NAMES = [f"b{number}" for number in range(8)]
@@ -34,7 +34,7 @@ class Bench:
 
     def pair(self, plan):
         ran = [name for name in plan.seconds if name not in self.failing]
-        return Pair(
+        return PairTimes(
             self.start,
             {name: self.visit(name, plan.seconds[name]) for name in ran},
             {name: NotTimed("failed", self.failing[name]) for name in plan.seconds if name in self.failing},
@@ -68,7 +68,7 @@ def test_a_run_ends_if_the_last_benchmark_turns_out_in_a_pair_to_need_no_timing(
     one.spend(31.0)
     assert one.next()
     one.leave_out(NAMES[0])
-    one.add(Pair(20.0, {}, {}))
+    one.add(PairTimes(20.0, {}, {}))
     assert one.next() is None
     assert one.decisions() == {}
     assert one.needed_seconds == 0
@@ -160,8 +160,8 @@ class Limited(Bench):
             left -= one + self.extra
             if left < 0:
                 break
-        self.plans.append(Plan(seconds))
-        return super().pair(Plan(seconds))
+        self.plans.append(PairPlan(seconds))
+        return super().pair(PairPlan(seconds))
 
 
 NINE = [f"b{number}" for number in range(9)]
@@ -340,10 +340,10 @@ def test_what_fails_twice_is_given_up_with_its_text_and_the_rest_goes_on():
 def test_a_pair_that_gave_nothing_costs_its_start():
     one = schedule(total_seconds=5.0)
     one.next()
-    one.add(Pair(3.0))
+    one.add(PairTimes(3.0))
     assert one.spent_seconds == 3.0
     one.next()
-    one.add(Pair(3.0))
+    one.add(PairTimes(3.0))
     assert one.next() is None
     nothing = schedule([])
     assert nothing.next() is None

@@ -5,13 +5,15 @@ import random
 import pytest
 
 from gnnbench.engine.drive import coordinator
-from gnnbench.engine.drive.coordinator import TimedSetting
-from gnnbench.engine.judge.schedule import Plan
+from gnnbench.engine.judge.schedule import PairPlan
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.judge.visit import NotTimed, Visit
-from gnnbench.engine.process.pairs import Pairs, Workers
-from gnnbench.engine.process.processes import Setting, Shared, Terms
+from gnnbench.engine.process.pair import Pair
+from gnnbench.engine.process.pairs import Pairs
+from gnnbench.engine.process.parents import Shared
+from gnnbench.engine.process.plan import Plan
+from gnnbench.engine.process.processes import Terms
 from tests.compare.ab.workers import Watcher, prepared, write
 
 SUITE = """
@@ -85,7 +87,7 @@ def run(tmp_path):
         base = prepared("path:base", package(tmp_path, "base", text))
         head = prepared("path:head", package(tmp_path, "head", text), **variables)
         (folder / "logs").mkdir()
-        setting = Setting(arguments=("test_suite.py",), folder=folder, timeout_seconds=60, time_all=True)
+        setting = Plan(arguments=("test_suite.py",), folder=folder, timeout_seconds=60, time_all=True)
         runs.append(Shared(setting, folder / "logs", random.Random(0)))
         return Terms(base, head), runs[0]
 
@@ -97,7 +99,7 @@ def run(tmp_path):
 
 def visited(terms, shared, *names):
     """Visit benchmarks in a new pair."""
-    with Workers(terms, shared) as pair:
+    with Pair(terms, shared) as pair:
         return [pair.visit(Trial(f"test_suite.py::{name}"), 0.05) for name in names]
 
 
@@ -122,7 +124,7 @@ def test_the_base_is_its_own_control(run, tmp_path):
     terms, shared = run()
     visited(terms, shared, "test_it")
     (tmp_path / "calls").unlink()
-    with Workers(Terms(terms.base, terms.base), shared, shared.parents.of_base()) as pair:
+    with Pair(Terms(terms.base, terms.base), shared, shared.parents.of_base()) as pair:
         visit = pair.visit(Trial("test_suite.py::test_it"), 0.05)
     assert len(visit.base_ns) == len(visit.head_ns) >= 5
     calls = lines(tmp_path, "calls")
@@ -156,11 +158,11 @@ def test_what_all_code_of_a_process_shares_keeps_the_sides_apart(run, monkeypatc
     terms, shared = run(text)
     reasons = []
     monkeypatch.setattr(Pairs, "separate", lambda _, reason: reasons.append(reason))
-    asked = {**vars(shared.setting), "only": ["test_suite.py::test_twice"], "time_all": False}
+    asked = {**vars(shared.plan), "only": ["test_suite.py::test_twice"], "time_all": False}
     coordinator.run(
         terms.base,
         terms.head,
-        TimedSetting(thresholds=Thresholds(0.5), per_benchmark_seconds=1.0, **asked),
+        Plan(thresholds=Thresholds(0.5), per_benchmark_seconds=1.0, **asked),
         Watcher(),
     )
     assert [why in reason for reason in reasons] == [True] * bool(why), reasons
@@ -170,9 +172,9 @@ def test_what_all_code_of_a_process_shares_keeps_the_sides_apart(run, monkeypatc
 def test_a_failure_in_one_process_is_tried_in_two(run, name):
     terms, shared = run()
     results = []
-    with Pairs(shared.setting, Watcher()) as pairs:
+    with Pairs(shared.plan, Watcher()) as pairs:
         for _ in range(2):
-            plan = Plan({f"test_suite.py::{name}": 0.05})
+            plan = PairPlan({f"test_suite.py::{name}": 0.05})
             trials = {f"test_suite.py::{name}": Trial(f"test_suite.py::{name}")}
             results.append(pairs.measure(terms, trials, plan, lambda *_: False)[1])
         assert name in pairs.shared.why_apart

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from gnnbench.engine.judge.trial import Trial
-from gnnbench.engine.process.pairs import Workers
-from gnnbench.engine.process.processes import Setting, Shared, Terms
+from gnnbench.engine.process.pair import Pair
+from gnnbench.engine.process.parents import Shared
+from gnnbench.engine.process.plan import Plan
+from gnnbench.engine.process.processes import Terms
 from gnnbench.engine.process.unsteady import unsteady_places
 from tests.compare.ab.workers import clean, prepared, write
 
@@ -71,9 +73,9 @@ def found(request, tmp_path_factory):
     (folder / "logs").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         clean(patch)
-        setting = Setting(arguments=["test_suite.py"], folder=folder, timeout_seconds=60, results=True)
+        setting = Plan(arguments=["test_suite.py"], folder=folder, timeout_seconds=60, results=True)
         sides = (prepared(side, folder / side) for side in ("base", "head"))
-        with Workers(
+        with Pair(
             Terms(*sides), Shared(setting, folder / "logs", random.Random(0), why_apart="asked")
         ) as workers:
             results = {}

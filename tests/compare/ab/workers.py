@@ -6,8 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from gnnbench.engine.process.pairs import Workers
-from gnnbench.engine.process.processes import Setting, Shared, Terms
+from gnnbench.engine.process.pair import Pair
+from gnnbench.engine.process.parents import Shared
+from gnnbench.engine.process.plan import Plan
+from gnnbench.engine.process.processes import Terms
 from gnnbench.engine.process.variants.child import Child
 from gnnbench.engine.process.variants.import_roots import Trees
 from gnnbench.engine.process.variants.pipe import ClosedError, Link
@@ -55,8 +57,8 @@ def write(folder, text, name="test_suite.py"):
 def workers(folder, base, head, *, arguments=("test_suite.py",), **options):
     logs = folder / "logs"
     logs.mkdir(exist_ok=True)
-    setting = Setting(arguments=arguments, folder=folder, timeout_seconds=60, time_all=True)
-    return Workers(
+    setting = Plan(arguments=arguments, folder=folder, timeout_seconds=60, time_all=True)
+    return Pair(
         Terms(base, head), Shared(setting, logs, **{"rng": random.Random(0), "why_apart": "asked", **options})
     )
 

@@ -1,11 +1,12 @@
 """Results of bisections, made up."""
 
-from gnnbench.engine.drive.bisect.bisection import Bisected, BisectSetting, Change, Finding
+from gnnbench.engine.drive.bisect.bisection import Bisected, Change, Finding
 from gnnbench.engine.drive.bisect.line import Candidate, Cause, Line
 from gnnbench.engine.drive.repeat import Repeat
 from gnnbench.engine.drive.result import Result, Side
 from gnnbench.engine.judge.comparison import Compared, Comparison, Work
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
+from gnnbench.engine.process.plan import Plan
 
 
 def commits(count):
@@ -20,7 +21,7 @@ def commits(count):
 def setting(folder, **more):
     usual = {"arguments": ("test_a.py",), "per_benchmark_seconds": 60.0, "timeout_seconds": 60.0}
     fields = {"folder": folder, "cache": folder / "cache", "thresholds": Thresholds(0.03), **usual, **more}
-    return BisectSetting(**fields)
+    return Plan(**fields)
 
 
 def finding(line, low, high, works=None, **ratios):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from gnnbench.engine.drive import affected
-from gnnbench.engine.process.processes import Setting
+from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.unchanged import known
 from gnnbench.engine.process.unchanged.known import Unchanged
 from tests import forks
@@ -56,7 +56,7 @@ class Recorded:
         return [replace(side, has_code=True) for side in sides]
 
     def inspected(self):
-        setting = Setting(arguments=self.arguments, folder=self.folder, timeout_seconds=60, cache=self.cache)
+        setting = Plan(arguments=self.arguments, folder=self.folder, timeout_seconds=60, cache=self.cache)
         found = affected.run(*self.sides(), setting, Watcher()).benchmarks
         return {name: one.status for name, one in found.items()}
 

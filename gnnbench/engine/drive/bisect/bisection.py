@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 from ...ground import codec, units
@@ -19,36 +18,24 @@ from ...ground.errors import UsageError
 from ...ground.files import read_whole, save
 from ...judge.comparison import Work
 from ...judge.posterior import PAIR_VARIANCE, Interval, Observation
-from ...judge.schedule import Plan
+from ...judge.schedule import PairPlan
 from ...judge.search import ERROR, Search, least_change, next_position
 from ...judge.trial import Trial
 from ...judge.visit import Inspections, Visit, sample
 from ...process.pairs import Pairs, Watcher
+from ...process.plan import Plan
 from ...process.processes import Terms
 from ...process.variants import variant
-from ...process.variants.builds import Build
 from ...process.variants.collected import SETTINGS
 from ...process.variants.prepare import Prepared, prepared
 from ...process.variants.requirement import Requirement
 from ...process.variants.torch_release import not_usable
 from .. import affected, coordinator
-from ..coordinator import TimedSetting
 from ..result import Result, parse
 from .line import Line, Place, line
 
 INTERRUPTED = "interrupted"
 Ready = Callable[[int], Prepared]
-
-
-@dataclass(frozen=True, kw_only=True)
-class BisectSetting(TimedSetting):
-    """How to bisect: `per_benchmark_seconds` is the time to compare the ends."""
-
-    cache: Path
-    total_seconds: float = math.inf
-    """For everything together."""
-    dependencies: bool = False
-    build: Build | None = None
 
 
 @dataclass(frozen=True)
@@ -119,35 +106,36 @@ class Saved:
     measured: list[Measured] = field(default_factory=list)
 
 
-def preparing(line: Line, setting: BisectSetting, watcher: Watcher, stack: ExitStack) -> Ready:
+def preparing(line: Line, plan: Plan, watcher: Watcher, stack: ExitStack) -> Ready:
     """Return what checks out, installs or builds a candidate, which stays until the stack is closed."""
     variants = [variant.parse(candidate.variant) for candidate in line.candidates]
     requirements = [[part.text for part in side.of(Requirement)] for side in variants]
-    prepare = partial(prepared, cache=setting.cache, apart=True, hidden=not_usable(requirements))
-    prepare = partial(prepare, dependencies=setting.dependencies, build=setting.build)
-    return cache(lambda at: stack.enter_context(prepare(variants[at], setting.folder, watcher)))
+    assert plan.cache
+    prepare = partial(prepared, cache=plan.cache, apart=True, hidden=not_usable(requirements))
+    prepare = partial(prepare, dependencies=plan.dependencies, build=plan.build)
+    return cache(lambda at: stack.enter_context(prepare(variants[at], plan.folder, watcher)))
 
 
-def run(good: str, bad: str, setting: BisectSetting, watcher: Watcher) -> Bisected:
+def run(good: str, bad: str, plan: Plan, watcher: Watcher) -> Bisected:
     """Find what changed the benchmarks between two ends."""
-    made = line(good, bad, setting.folder)
+    made = line(good, bad, plan.folder)
     with ExitStack() as stack:
-        return _Bisection(made, preparing(made, setting, watcher, stack), setting, watcher).run()
+        return _Bisection(made, preparing(made, plan, watcher, stack), plan, watcher).run()
 
 
-def _key(line: Line, setting: BisectSetting) -> str:
+def _key(line: Line, plan: Plan) -> str:
     """Return a hash of all that measurements depend on; the suite counts by the content of its files."""
-    folder, files = setting.folder, {setting.folder / name for name in SETTINGS}
-    for word in setting.arguments:
+    folder, files = plan.folder, {plan.folder / name for name in SETTINGS}
+    for word in plan.arguments:
         path = folder / word.partition("::")[0]
         if os.path.exists(path):  # noqa: PTH110 - False for any text
             files.update(path.rglob("*.py") if path.is_dir() else (path, path.parent / "conftest.py"))
     what = (
         [candidate.variant for candidate in line.candidates],
         [(file, file.read_bytes()) for file in sorted(files) if file.is_file()],
-        (folder, setting.arguments, setting.dependencies, setting.build, sys.version, sys.prefix),
-        (setting.thresholds.effect, [rule.as_json() for rule in setting.thresholds.rules.rules]),
-        (setting.per_benchmark_seconds, setting.total_seconds),
+        (folder, plan.arguments, plan.dependencies, plan.build, sys.version, sys.prefix),
+        (plan.thresholds.effect, [rule.as_json() for rule in plan.thresholds.rules.rules]),
+        (plan.per_benchmark_seconds, plan.total_seconds),
     )
     return hashlib.sha256(repr(what).encode()).hexdigest()[:24]
 
@@ -155,12 +143,13 @@ def _key(line: Line, setting: BisectSetting) -> str:
 class _Bisection:
     """The state of a bisection between its steps."""
 
-    def __init__(self, line: Line, ready: Ready, setting: BisectSetting, watcher: Watcher) -> None:
-        self._line, self._ready, self._setting, self._watcher = line, ready, setting, watcher
+    def __init__(self, line: Line, ready: Ready, plan: Plan, watcher: Watcher) -> None:
+        self._line, self._ready, self._plan, self._watcher = line, ready, plan, watcher
+        assert plan.cache
         self._begin = RealTime.seconds()
         self._searches: dict[str, Search] = {}  # by benchmark that differs between the ends
         self._trials: dict[str, Trial] = {}
-        self._file, self._saved = setting.cache / "bisect" / f"{_key(line, setting)}.json", Saved()
+        self._file, self._saved = plan.cache / "bisect" / f"{_key(line, plan)}.json", Saved()
         with suppress(OSError, ValueError):  # one that is missing or damaged counts as empty
             self._saved = codec.decode(json.loads(read_whole(self._file)), Saved)
 
@@ -198,7 +187,7 @@ class _Bisection:
             self._watcher.say(f"continuing after the comparison of the ends and {done} of an earlier run")
             return parse(self._file, self._saved.ends)
         sides = self._ready(0), self._ready(self._line.last)
-        ends = coordinator.run(*sides, self._setting, self._watcher)
+        ends = coordinator.run(*sides, self._plan, self._watcher)
         if ends.rows and all(row.judgement.verdict == "incomparable" for row in ends.rows):
             name, why = ends.rows[0].fullname, ends.rows[0].judgement.reason
             raise UsageError(f"the ends cannot be compared: {name}: {why}; give two that run the benchmarks")
@@ -213,7 +202,7 @@ class _Bisection:
         for row in different:
             ratios = row.judgement.ratio, row.judgement.low, row.judgement.high
             log_ratio, low, high = (math.log(ratio or 1.0) for ratio in ratios)
-            least = least_change(self._setting.thresholds.of(row.fullname).effect, log_ratio)
+            least = least_change(self._plan.thresholds.of(row.fullname).effect, log_ratio)
             search = Search(self._line.last, least, 1 if log_ratio > 0 else -1, ERROR / len(different))
             # Half a 99 % interval is 2.58 standard errors, of four pairs or more.
             variance = max(4 * ((high - low) / 2 / 2.58) ** 2, PAIR_VARIANCE)
@@ -222,12 +211,12 @@ class _Bisection:
         for measured in self._saved.measured:
             self._take(measured)
         # What needs no timing is known before.
-        with Pairs(replace(self._setting, time_all=True), self._watcher) as pairs:
+        with Pairs(replace(self._plan, time_all=True), self._watcher) as pairs:
             while chosen := next_position(self._searches):
                 passed = RealTime.seconds() - self._begin
-                if passed > self._setting.total_seconds:
+                if passed > self._plan.total_seconds:
                     return "the time is used up"
-                self._watcher.update({}, passed, self._setting.total_seconds - passed)
+                self._watcher.update({}, passed, self._plan.total_seconds - passed)
                 measured = self._measured(pairs, *chosen)
                 self._saved.measured.append(measured)
                 save(self._file, json.dumps(codec.encode(self._saved)))
@@ -248,26 +237,26 @@ class _Bisection:
                     same |= {name: place for name, row in rows.items() if row.same_code}
         except UsageError as error:  # it cannot be built, or does not start
             return Measured(position, str(error))
-        plan = Plan({name: 1.0 for name in names if name not in same})
-        if not plan.seconds:
+        pair_plan = PairPlan({name: 1.0 for name in names if name not in same})
+        if not pair_plan.seconds:
             return Measured(position, None, same)
         about = f"{self._line.candidates[position].name}: "
         terms = Terms(self._ready(0), head, about=about, spared=("head",))
-        for name in plan.seconds:
+        for name in pair_plan.seconds:
             self._trials[name].inspections = None  # of another candidate
-        workers, pair = pairs.measure(terms, self._trials, plan, lambda *_: False)
-        for name, why in pair.failures.items():
+        pair, times = pairs.measure(terms, self._trials, pair_plan, lambda *_: False)
+        for name, why in times.failures.items():
             if "base" in why.sides:
                 raise UsageError(f"{name} fails in the good end now ({why.text}); the same command continues")
-        broken = None if pair.visits or pair.failures else workers.broken
-        ratios = {name: _log_ratio(visit) for name, visit in pair.visits.items()}
-        failures = {name: why.text for name, why in pair.failures.items()}
+        broken = None if times.visits or times.failures else pair.broken
+        ratios = {name: _log_ratio(visit) for name, visit in times.visits.items()}
+        failures = {name: why.text for name, why in times.failures.items()}
         return Measured(position, broken, same, ratios, failures)
 
     def _different(self, low: int, high: int, names: Sequence[str]) -> Mapping[str, Inspections]:
         """Inspect benchmarks in two candidates."""
         sides = self._ready(low), self._ready(high)
-        return affected.run(*sides, self._setting, self._watcher, names).benchmarks if names else {}
+        return affected.run(*sides, self._plan, self._watcher, names).benchmarks if names else {}
 
     def _take(self, measured: Measured) -> None:
         for name, search in self._searches.items():

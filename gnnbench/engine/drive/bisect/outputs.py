@@ -8,8 +8,9 @@ from ...ground.cpu import RealTime
 from ...ground.errors import UsageError
 from ...judge.comparison import Agreement, not_compared
 from ...process.pairs import Watcher
+from ...process.plan import Plan
 from .. import affected
-from .bisection import BisectSetting, preparing
+from .bisection import preparing
 from .line import Place, line
 
 
@@ -35,19 +36,19 @@ class BisectedOutputs:
     version: int = 1
 
 
-def run(good: str, bad: str, setting: BisectSetting, watcher: Watcher) -> BisectedOutputs:
+def run(good: str, bad: str, plan: Plan, watcher: Watcher) -> BisectedOutputs:
     """Find what changed outputs between two ends."""
-    start, made = RealTime.seconds(), line(good, bad, setting.folder)
-    setting = replace(setting, results=True)
+    start, made = RealTime.seconds(), line(good, bad, plan.folder)
+    plan = replace(plan, results=True)
     compared: dict[int, Mapping[str, Agreement]] = {}
     unmeasured: dict[str, str] = {}
     places: dict[tuple[int, int], dict[str, Agreement]] = {}
     with ExitStack() as stack:
-        ready = preparing(made, setting, watcher, stack)
+        ready = preparing(made, plan, watcher, stack)
 
         def compare(position: int, names: Sequence[str] | None = None) -> Mapping[str, Agreement]:
             watcher.say(f"comparing the outputs of {made.candidates[position].name}")
-            rows = affected.run(ready(0), ready(position), setting, watcher, names).benchmarks
+            rows = affected.run(ready(0), ready(position), plan, watcher, names).benchmarks
             equal, unknown = Agreement("equal"), not_compared("the benchmark was not inspected")
             return {name: row.results or (equal if row.same_code else unknown) for name, row in rows.items()}
 

@@ -1,23 +1,30 @@
-"""Tries benchmarks that fail beside the other side again, in a process of that side alone."""
+"""Confirms what a pair of processes says of a benchmark: a failure on one side, or a change of time."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ..ground import units
+from ..judge import recheck
+from ..judge.schedule import PairPlan
 from ..judge.trial import Trial
-from ..judge.visit import NotTimed
-from ..process.processes import Processes, Shared, Terms
+from ..judge.verdict import Judgement
+from ..judge.visit import NotTimed, Visit
+from ..process.pairs import NotStartedError, Pairs
+from ..process.parents import Shared
+from ..process.processes import Processes, Terms
 from ..process.variants.child import SIDES, DiedError
 from ..process.variants.collected import Suite
 from ..process.variants.command import Listener
 
 _QUIT_SECONDS = 20.0
+RECHECK_SECONDS = 0.4
+"""Length of a visit in a pair that checks a change."""
 _ONE_PLACE = "both sides use one place, such as a port or a file"
 _COMMANDS = ("inspect", "calibrate")
 """Those that call the benchmark, in the order in which both sides get them."""
 
 
-def confirm(terms: Terms, shared: Shared, listener: Listener, trials: Iterable[Trial]) -> None:
+def failures(terms: Terms, shared: Shared, listener: Listener, trials: Iterable[Trial]) -> None:
     """Run benchmarks again that one side has failed, and note which the head fails, or cannot be compared.
 
     Nothing is noted where the time of the run has ended, where the base fails again, or where a process that
@@ -82,3 +89,33 @@ def _failure(processes: Processes, side: str, name: str, suite: Suite) -> str:
         answer = processes.answer(side)
     failure = answer["failure"]
     return str(failure["text"]) if failure and not failure["skipped"] else ""
+
+
+def changes(
+    terms: Terms, pairs: Pairs, trials: Mapping[str, Trial], verdicts: Mapping[str, Judgement]
+) -> str:
+    """Time what is slower or faster in one process in pairs of two, and note what these contradict.
+
+    Returns a line if no time is left for that, else an empty text.
+    """
+    names = [name for name, verdict in verdicts.items() if verdict.verdict in ("slower", "faster")]
+    shared = pairs.shared
+    if not names or shared.why_apart or shared.why_no_forks:
+        return ""
+    if shared.parents and shared.left_seconds() < shared.parents.seconds / 2:
+        return "what changed was not timed in two processes: no time was left"
+    pairs.separate("what changed is timed in processes of its own")
+    visits: dict[str, list[Visit]] = {name: [] for name in names}
+    pair_plan = PairPlan(dict.fromkeys(names, RECHECK_SECONDS))
+    for _ in range(recheck.PAIRS):
+        if shared.left_seconds() <= 0:
+            break
+        try:
+            _, times = pairs.measure(terms, trials, pair_plan, lambda *_: False)
+        except NotStartedError:
+            break
+        for name, visit in times.visits.items():
+            visits[name].append(visit)
+    for name in names:
+        trials[name].contradiction = recheck.contradiction(verdicts[name], visits[name])
+    return ""

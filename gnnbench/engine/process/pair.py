@@ -1,0 +1,154 @@
+"""A pair of processes, one of each side, in which benchmarks are visited one after the other."""
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from ..ground.cpu import RealTime
+from ..ground.errors import UsageError
+from ..ground.files import check_room
+from ..judge.trial import Trial
+from ..judge.visit import Inspections, NotTimed, Visit
+from ..measure.instructions.counting import Instructions
+from .parents import Parents, Shared
+from .processes import Processes, Terms
+from .turns import Turns, joined
+from .unchanged.crossings import data_read, notes_on, why_incomparable
+from .variants.child import SIDES, DiedError
+from .variants.collected import Suite
+from .variants.places import differing
+
+_STARTS = 2
+"""A pair is given up after this many failed starts."""
+_QUIT_SECONDS = 20.0
+_FAILURES = ("died", "failed", "incomparable")
+"""Kinds of failures that processes of their own may not have."""
+
+_Found = TypeVar("_Found")
+
+
+class Pair(Processes):
+    """A pair of fresh processes, one per side, in which benchmarks are visited one after the other.
+
+    On exit, they have ended, whatever happened.
+    """
+
+    def __init__(self, terms: Terms, shared: Shared, parents: Parents | None = None) -> None:
+        self.begin_seconds = RealTime.seconds()
+        super().__init__(terms, shared, parents)
+        self._differing = differing(terms.base.places, terms.head.places)
+        # Separate from `rng`: the number of draws depends on the machine.
+        self._core_rng = random.Random(shared.rng.randrange(2**32))  # noqa: S311 - turns, not secrets
+        self.collected: dict[str, dict[str, Any]] = {}
+        """By side, its answer."""
+        self.suite = Suite()
+        self._visited_once: set[str] = set()
+        self.broken: str | None = None
+        """Why nothing more can be visited: a side has died. Names the side."""
+        self.broken_side = ""
+        self.used: dict[str, dict[str, Any]] = {}
+        """By side, what it used for the last benchmark, if it notes it."""
+
+    def __enter__(self) -> Self:
+        """Start both and let them collect the suite; if a side dies, the pair is broken."""
+        try:
+            self.collected = self.start()
+        except DiedError as error:
+            self._break(error)
+        except BaseException:
+            self.stop(0.0)
+            raise
+        else:
+            self.suite = Suite(*(self.collected[side] for side in SIDES))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        """Let both tear down, unless something went wrong, and end them."""
+        self.stop(_QUIT_SECONDS if kind is None and self.broken is None else 0.0)
+
+    def visit(self, trial: Trial, seconds: float, at_most_seconds: float = math.inf) -> Visit | NotTimed:
+        """Time a benchmark in turns, or return why it cannot be timed.
+
+        After a failure, `broken` says whether more can be visited.
+
+        Args:
+            seconds: for the turns, of which there are at least five, without set-up and calibration. If a
+                process can time it only once, it gets one turn, in the first visit of a pair.
+            at_most_seconds: with set-up and calibration; fewer turns are enough if five do not end in it.
+        """
+        return self._with_turns(trial, lambda turns: turns.visit(seconds, at_most_seconds))
+
+    def inspect(self, trial: Trial) -> Inspections | NotTimed:
+        """Inspect a call of a benchmark on both sides, or return why it cannot be inspected.
+
+        After a failure, `broken` says whether more can be inspected.
+        """
+        found = self._with_turns(trial, Turns.inspect)
+        collected = {side: answer["used"] for side, answer in self.collected.items() if "used" in answer}
+        crossed = {side: used["crossed"] for side, used in (collected | self.used).items() if used}
+        if why := why_incomparable(crossed, self._differing):
+            trial.inspections = None
+            return NotTimed("incomparable", why, SIDES)
+        if isinstance(found, NotTimed):
+            return found
+        read = (used["crossed"] for used in (*collected.values(), *self.used.values()) if used)
+        changed, files = found.work.changed, data_read(read, self._differing)
+        if changed is not None and files:
+            changed = replace(changed, values=(*files, *changed.values))
+        notes = tuple(notes_on(crossed, self._differing, trial.name))
+        found = replace(found, work=replace(found.work, changed=changed), notes=notes)
+        trial.inspections = found
+        return found
+
+    def count(self, trial: Trial) -> list[Instructions] | NotTimed:
+        """Count the instructions of a call on both sides, or return why they cannot be counted.
+
+        After a failure, `broken` says whether more can be counted.
+        """
+        return self._with_turns(trial, Turns.count)
+
+    def _with_turns(self, trial: Trial, do: Callable[[Turns], _Found | NotTimed]) -> _Found | NotTimed:
+        self.used = {}
+        if missing := self.suite.missing(trial.name):
+            without = {side: NotTimed("failed", f"has no such test{why}") for side, why in missing.items()}
+            head_fails = "base" not in missing and bool(missing["head"])
+            return replace(joined(without), head_fails=head_fails, base_fails=False)
+        if trial.name in self._visited_once:
+            return NotTimed(
+                "failed", "its single round was timed in these processes before: fresh ones are needed"
+            )
+        turns = Turns(self, trial, self._core_rng)
+        self.used = turns.used
+        try:
+            found = do(turns)
+        except DiedError as error:
+            self._break(error)
+            return NotTimed("died", str(error), (error.side,), head_fails=error.side == "head")
+        if turns.once:
+            self._visited_once.add(trial.name)
+        return found
+
+    def check_trees(self) -> None:
+        """Check that the code of the variants ran."""
+        if why := self.why_unused():
+            raise UsageError(why)
+
+    def why_unused(self) -> str:
+        """Return that the benchmarks imported nothing from a variant; empty if they did."""
+        for side, given in self._given.items():
+            loaded = self.loaded[side]
+            # A folder of tests that is called torch hides it, while what torch needs is imported.
+            is_used = "torch" in loaded if "torch" in given.versions else bool(loaded)
+            if given.trees and not is_used and not self.broken:
+                return f"{side}: the benchmarks import no package of {given.text}: nothing to compare"
+        return ""
+
+    def _break(self, error: DiedError) -> None:
+        self.broken, self.broken_side = str(error), error.side
+        self.stop(0.0)
+        check_room(self.shared.logs)
