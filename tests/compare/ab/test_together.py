@@ -1,6 +1,7 @@
 """Both sides of a pair in one process."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -158,13 +159,14 @@ def test_what_all_code_of_a_process_shares_keeps_the_sides_apart(run, monkeypatc
     terms, shared = run(text)
     reasons = []
     monkeypatch.setattr(Pairs, "separate", lambda _, reason: reasons.append(reason))
-    asked = {**vars(shared.plan), "only": ["test_suite.py::test_twice"], "time_all": False}
-    coordinator.run(
-        terms.base,
-        terms.head,
-        Plan(thresholds=Thresholds(0.5), per_benchmark_seconds=1.0, **asked),
-        Watcher(),
+    plan = replace(
+        shared.plan,
+        only=["test_suite.py::test_twice"],
+        time_all=False,
+        thresholds=Thresholds(0.5),
+        per_benchmark_seconds=1.0,
     )
+    coordinator.run(terms.base, terms.head, plan, Watcher())
     assert [why in reason for reason in reasons] == [True] * bool(why), reasons
 
 
