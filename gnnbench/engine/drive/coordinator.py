@@ -13,7 +13,7 @@ from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.control import Control, control, withheld
 from ..judge.schedule import SAME_CODE as UNTIMED
 from ..judge.schedule import Decision, PairPlan, Schedule
-from ..judge.trial import Trial
+from ..judge.trial import BY_CPU, Trial
 from ..judge.verdict import Judgement
 from ..judge.visit import Inspections, NotTimed, Visit, sample
 from ..process.pairs import NotStartedError, Pairs, Watcher
@@ -304,7 +304,7 @@ class _Run:
                     name,
                     decision.judgement,
                     math.exp(np.median(logs)) / 1e9 if logs else None,
-                    notes=(*inspected.work.notes(), *inspected.notes),
+                    notes=(*inspected.work.notes(), *inspected.notes, *([BY_CPU] if trial.by_cpu else [])),
                     work=inspected.work,
                     memory=inspected.memory,
                     results=results,

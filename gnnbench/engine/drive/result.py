@@ -143,7 +143,9 @@ class Result:
             return ""
         whose = f"{units.count(count, 'benchmark')} {'is' if count == 1 else 'are'} undecided"
         used = units.fraction(share)
-        return f"the machine was busy: other programs used {used} of its CPU time, maybe why {whose}"
+        threads = (self.environment or {}).get("threads", 1)
+        hint = "; OMP_NUM_THREADS=1 before the command lets CPU time decide" if threads > 1 else ""
+        return f"the machine was busy: other programs used {used} of its CPU time, maybe why {whose}{hint}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form, see docs/formats.md."""

@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple, Self
 
 import psutil
 
+_OTHER_THREADS, _READING_NS = 0.02, 20_000
+"""By this share and this much the CPU time of all threads may be above that of one, as it is read later."""
 _TASKS = Path("/proc/self/task")
 
 
@@ -35,6 +38,31 @@ class RealTime:
     """CPU time of all threads."""
     sleep = staticmethod(time.sleep)
     """Takes seconds."""
+
+
+class CpuUse(NamedTuple):
+    """What this process has used of the CPU so far."""
+
+    process_ns: int
+    """CPU time of all threads."""
+    thread_ns: int
+    """That of the calling thread."""
+    waits: int
+    """How often a thread gave up its core, to wait for something."""
+
+    @classmethod
+    def now(cls) -> Self:
+        """Read it."""
+        import resource  # not on every system
+
+        waits = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+        return cls(RealTime.process_nanoseconds(), RealTime.thread_nanoseconds(), waits)
+
+    def is_whole_since(self, before: Self) -> bool:
+        """Whether the calling thread alone has worked since then, and never waited."""
+        process_ns, thread_ns = self.process_ns - before.process_ns, self.thread_ns - before.thread_ns
+        most_ns = (1 + _OTHER_THREADS) * thread_ns + _READING_NS
+        return self.waits == before.waits and process_ns <= most_ns
 
 
 def cores() -> list[int]:

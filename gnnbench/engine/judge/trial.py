@@ -1,8 +1,12 @@
 """One benchmark of a run, and all that is known of it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from .visit import Inspections, NotTimed, Size
+from ..ground.cpu import CONTENDED
+from .visit import Inspections, NotTimed, Size, Visit
+
+BY_CPU = "judged by CPU time, as other programs used the cores"
+_WAITS = "its calls now wait or use more threads, so that CPU time is not its time: use a quiet machine"
 
 
 @dataclass(eq=False)
@@ -24,6 +28,8 @@ class Trial:
     head_logs: list[float] = field(default_factory=list)
     """The log of the head's time in nanoseconds, in each pair."""
 
+    by_cpu: bool | None = None
+    """Whether CPU time is judged, as the first visit chooses for all. None: there was none."""
     contradiction: str | None = None
     """Why pairs of two processes contradict its verdict. None if they do not, or were not run."""
 
@@ -31,3 +37,13 @@ class Trial:
     def is_inspected(self) -> bool:
         """Whether it is known what a call does, or why that cannot be known."""
         return self.inspections is not None or self.not_timed is not None
+
+    def counting(self, visit: Visit) -> Visit | NotTimed:
+        """Return a visit with the times that count: CPU time if other programs disturbed the base."""
+        if self.by_cpu is None:
+            self.by_cpu = visit.cpu is not None and visit.cpu.share < 1 - CONTENDED
+        if not self.by_cpu:
+            return visit
+        if visit.cpu is None:
+            return NotTimed("failed", f"{BY_CPU}; {_WAITS}")
+        return replace(visit, base_ns=visit.cpu.base_ns, head_ns=visit.cpu.head_ns)

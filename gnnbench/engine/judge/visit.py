@@ -50,6 +50,27 @@ class Size(NamedTuple):
 
 
 @dataclass(frozen=True)
+class CpuTimes:
+    """The CPU time of a visit whose calls neither wait nor use other threads."""
+
+    base_ns: tuple[float, ...]
+    """CPU time of one call in each block of the base, the mean of the block."""
+    head_ns: tuple[float, ...]
+    share: float
+    """CPU time of the base's blocks, as a share of their time; the rest was other programs'."""
+
+    @classmethod
+    def of(cls, *sides: Sequence[Mapping[str, Any]]) -> Self | None:
+        """Return them from the workers' answers to `block`. Returns None if calls of a side wait."""
+        if any(block["cpu_ns"] is None for side in sides for block in side):
+            return None
+        if any(sum(block["waits"] for block in side) > max(1, len(side) // 100) for side in sides):
+            return None
+        base, head = (tuple(block["cpu_ns"] for block in side) for side in sides)
+        return cls(base, head, float(np.mean([block["cpu_share"] for block in sides[0]])))
+
+
+@dataclass(frozen=True)
 class Visit:
     """One benchmark in one pair: blocks of rounds in turns; each block has new copies of the inputs."""
 
@@ -61,6 +82,14 @@ class Visit:
     """Number of rounds of each side, over all blocks."""
     seconds: float
     """Total duration, with set-up, calibration and tear-down of both sides."""
+    cpu: CpuTimes | None = None
+    """None: it is not known, or says nothing about the time."""
+
+    @classmethod
+    def of(cls, *sides: Sequence[Mapping[str, Any]]) -> Self:
+        """Return a visit from what workers of base and head answered to `block`."""
+        base, head = (tuple(block["ns"] for block in side) for side in sides)
+        return cls(base, head, sum(block["rounds"] for block in sides[1]), 0.0, CpuTimes.of(*sides))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..ground import codec
-from ..ground.cpu import Placement
+from ..ground.cpu import CpuUse, Placement
 from ..measure import cost
 from ..measure.clock import Block, Call, Clock, ClockError, calibrated_iterations, wanted_seconds
 from ..measure.conditions import collector_paused
@@ -36,6 +36,8 @@ class Held:
     """Whether it can be timed only once in a process."""
     warms = True
     """Whether the first round of a block is slower, so that an untimed one precedes it."""
+    has_cpu_time = True
+    """Whether a block executes nothing but its calls."""
     iterations: int | None = None
     """Iterations of a round, if the benchmark sets them."""
     inspects = True
@@ -245,11 +247,18 @@ class Held:
                 self.renew()
             if self.warms and (renews or rounds > 1):
                 self.block(1, iterations)
+            before = CpuUse.now()
             seconds = self._keep(self.block(rounds, iterations), iterations)
+            after = CpuUse.now()
+        used_ns = after.process_ns - before.process_ns
+        is_cpu_time = self.has_cpu_time and self._clock.name == "perf_counter"
         return {
             "answer": "block",
             "ns": statistics.median(seconds) / iterations * 1e9,
             "rounds": len(seconds),
+            "cpu_ns": used_ns / rounds / iterations or None if is_cpu_time else None,
+            "cpu_share": used_ns / 1e9 / sum(seconds),
+            "waits": not after.is_whole_since(before),
         }
 
     def _keep(self, seconds: list[float], iterations: int) -> list[float]:
@@ -293,6 +302,7 @@ class Whole(Held):
 class Repeated(Held):
     """`benchmark.pedantic` with several rounds; more rounds than given may be timed."""
 
+    has_cpu_time = False
     unseen = FIXED
 
     def __init__(

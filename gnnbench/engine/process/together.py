@@ -167,22 +167,19 @@ class Together:
 
     def _turns(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Let two sessions take turns, a block each, both on one of the cores that are given."""
-        draw, rounds = random.Random(command["seed"]), 0  # noqa: S311 - turns, not secrets
-        times: dict[str, list[float]] = {side: [] for side in command["sizes"]}
+        draw = random.Random(command["seed"])  # noqa: S311 - turns, not secrets
+        blocks: dict[str, list[dict[str, Any]]] = {side: [] for side in command["sizes"]}
 
         def turn() -> None:
-            nonlocal rounds
             core = draw.choice(command["cores"]) if command["cores"] else None
-            for side in draw.sample([*times], len(times)):
-                renew = len(times[side]) % _TURNS_OF_COPIES == 0
+            for side in draw.sample([*blocks], len(blocks)):
+                renew = len(blocks[side]) % _TURNS_OF_COPIES == 0
                 terms = {"command": "block", "core": core, "renew": renew, **command["sizes"][side]}
                 with self._switched(command["sessions"][side]):
-                    answer = self._begun[self.active].worker.obey(terms)
-                times[side].append(answer["ns"])
-            rounds += answer["rounds"]
+                    blocks[side].append(self._begun[self.active].worker.obey(terms))
 
         alternate(turn, self._begun[self.active].worker.now, command["seconds"], command["end"])
-        return {"answer": "turns", "ns": times, "rounds": rounds}
+        return {"answer": "turns", "blocks": blocks}
 
     @contextmanager
     def _switched(self, number: int) -> Iterator[None]:

@@ -71,7 +71,7 @@ class Turns:
         found = self._holding(lambda: self._visited(seconds, start + at_most_seconds))
         if isinstance(found, NotTimed):
             return found
-        return replace(found, seconds=self._shared.now() - start)
+        return self._trial.counting(replace(found, seconds=self._shared.now() - start))
 
     def inspect(self) -> Inspections | NotTimed:
         """Set up, inspect a call on both sides without timing it, and tear down."""
@@ -159,21 +159,16 @@ class Turns:
             terms = {"seconds": seconds, "end": min(end, _EVER), "cores": shared, "seed": seed}
             terms["sizes"] = {side: size._asdict() for side, size in sizes.items()}
             answer = self._ask(SIDES[0], command="turns", sessions=sessions, **terms)
-            base, head = (tuple(answer["ns"][side]) for side in SIDES)
-            return Visit(base, head, answer["rounds"], 0.0)
-        blocks: dict[str, list[float]] = {side: [] for side in SIDES}
-        rounds = 0
+            return Visit.of(*(answer["blocks"][side] for side in SIDES))
+        blocks: dict[str, list[Mapping[str, Any]]] = {side: [] for side in SIDES}
 
         def turn() -> None:
-            nonlocal rounds
             core = self._core_rng.choice(shared) if shared else None
             for side in self._processes.order():
-                answer = self._ask(side, command="block", **sizes[side]._asdict(), core=core)
-                blocks[side].append(answer["ns"])
-            rounds += answer["rounds"]
+                blocks[side].append(self._ask(side, command="block", **sizes[side]._asdict(), core=core))
 
         alternate(turn, self._shared.now, seconds, end)
-        return Visit(tuple(blocks["base"]), tuple(blocks["head"]), rounds, 0.0)
+        return Visit.of(*(blocks[side] for side in SIDES))
 
     def _inspected(self) -> Inspections:
         """Inspect a call on both sides at once; only in the first visit of a run."""

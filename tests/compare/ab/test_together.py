@@ -15,7 +15,7 @@ from gnnbench.engine.process.pairs import Pairs
 from gnnbench.engine.process.parents import Shared
 from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.processes import Terms
-from tests.compare.ab.workers import Watcher, prepared, write
+from tests.compare.ab.workers import Watcher, machine, prepared, write
 
 SUITE = """
 import os
@@ -189,3 +189,33 @@ def test_a_failure_in_one_process_is_tried_in_two(run, name):
         (failure,) = second.failures.values()
         assert isinstance(failure, NotTimed)
         assert failure.sides == ("head",)
+
+
+CROWDED = """
+import sys
+sys.sides = getattr(sys, "sides", 0) + 1
+
+def __getattr__(name):
+    if name != "SECONDS":
+        raise AttributeError(name)
+    return 1.3e-3 if NAME == "head" and {} else 1e-3
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "verdict"), [("True", "slower"), ("sys.sides > 1", "undecided")], ids=["always", "together"]
+)
+def test_what_is_slower_in_one_process_alone_is_not_slower(run, monkeypatch, condition, verdict):
+    terms, shared = run(CROWDED.format(condition))
+    folder = shared.plan.folder
+    times = machine(folder / "times.json", {"test_suite.py::test_twice": "thing:SECONDS"}, sigma=0.01)
+    monkeypatch.setenv("GNNBENCH_FAKE_CLOCK", times)
+    plan = replace(
+        shared.plan,
+        only=["test_suite.py::test_twice"],
+        thresholds=Thresholds(0.03),
+        per_benchmark_seconds=60.0,
+    )
+    (row,) = coordinator.run(terms.base, terms.head, plan, Watcher()).rows
+    assert row.judgement.verdict == verdict, row.judgement
+    assert ("not confirmed" in row.judgement.reason) == (verdict == "undecided")
