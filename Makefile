@@ -20,6 +20,7 @@ pip     := $(python) -m pip
 install := $(pip) install --disable-pip-version-check --progress-bar off -c constraints.txt
 say     := @printf '==> %s\n'
 base    := $(VENV)/.installed
+develop := $(VENV)/.installed-develop
 sparse  := $(VENV)/.installed-sparse
 release := $(VENV)/.installed-release
 site    := $(VENV)/.installed-site
@@ -35,8 +36,8 @@ help: $(base)
 
 environment: $(base)
 
-# What lint, dist and site need, so that they can run side by side afterwards.
-tools: $(base) $(release) $(site)
+# What test, lint, dist and site need, so that they can run side by side afterwards.
+tools: $(develop) $(release) $(site)
 
 sparse: $(sparse)
 
@@ -47,7 +48,12 @@ $(base): pyproject.toml constraints.txt
 	@test -x $(python) || $(PYTHON) -m venv $(VENV)
 	$(say) "environment 2/3: torch, a few hundred megabytes"
 	@$(install) torch setuptools wheel ninja
-	$(say) "environment 3/3: gnnbench with PyG, DGL, ogb and the development tools"
+	$(say) "environment 3/3: gnnbench with PyG, DGL and ogb"
+	@$(install) -e '.[pyg,dgl]'
+	@touch $@
+
+$(develop): $(base)
+	$(say) "the tools of tests and lint"
 	@$(install) -e '.[all,dev]'
 	@touch $@
 
@@ -76,11 +82,11 @@ $(site): pyproject.toml constraints.txt
 	@$(install) --group site -e '.[report]'
 	@touch $@
 
-test: $(base)
+test: $(develop)
 	$(say) "tests, two at a time"
 	@$(python) -m pytest -n 2 --dist worksteal $(ARGS)
 
-test-all: $(base)
+test-all: $(develop)
 	$(say) "all tests, two at a time"
 	@$(python) -m pytest -n 2 --dist worksteal -m 'nightly or not nightly' -o testpaths='tests examples/mhaug/tests' $(ARGS)
 
@@ -99,7 +105,7 @@ counters: $(base)
 	@$(python) -m pytest benchmarks --gnn-all --gnn-counters --gnn-strict --gnn-dataset cora -n 2 $(ARGS)
 	@$(python) -m pytest $(relational) --gnn-all --gnn-counters --gnn-strict --gnn-dataset aifb:synthetic -n 2 $(ARGS)
 
-lint: lint-workflows $(base)
+lint: lint-workflows $(develop)
 	$(say) "ruff, mypy and import-linter"
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
@@ -112,7 +118,7 @@ weight: $(base)
 	@$(python) .ci/weight.py
 
 # The schemas are GitHub's, and that each job has a time limit; of zizmor all that it finds without asking GitHub.
-lint-workflows: $(base)
+lint-workflows: $(develop)
 	$(say) "workflows: schemas and zizmor"
 	@$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-workflows $(GITHUB)/workflows/*.yml
 	@$(VENV)/bin/check-jsonschema --builtin-schema custom.github-workflows-require-timeout $(GITHUB)/workflows/*.yml

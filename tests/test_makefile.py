@@ -28,6 +28,11 @@ def test_the_first_number_does_not_wait_for_a_compiler(planned):
         assert not [line for line in lines if "torch_sparse" in line]
 
 
+def test_benchmarks_do_not_wait_for_the_tools_of_developers(planned):
+    for target, needs in (("bench", False), ("counters", False), ("test", True), ("lint", True)):
+        assert (",dev]" in planned(target)) == needs
+
+
 def test_torch_sparse_is_compiled_or_taken_from_where_the_user_says(planned):
     assert "--no-build-isolation torch_scatter torch_sparse" in planned("sparse", "test")
     commands = planned("sparse", "SPARSE_WHEELS=some wheels")
