@@ -7,14 +7,17 @@ import shlex
 import pytest
 
 from gnnbench.engine.drive.affected import AffectedResult
+from gnnbench.engine.ground.settings import Rule, Settings
 from gnnbench.engine.judge.comparison import Work
+from gnnbench.engine.judge.memory import MemoryChange
+from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.judge.visit import Inspections
 from gnnbench.engine.measure.counter_changes import CounterChange
 from gnnbench.engine.measure.fingerprint.difference import Difference
 from gnnbench.engine.show import affected as report
 from gnnbench.engine.show.console import Terminal
 from tests.compare.ab.answers import answering, done
-from tests.compare.ab.workers import write
+from tests.compare.ab.workers import prepared, write
 from tests.suite import gnnbench
 from tests.variants.repositories import commit_all, git, without_settings
 
@@ -92,6 +95,31 @@ def test_commits_of_another_repository_are_compared(folder, tmp_path_factory):
     ]
     assert saved["base"]["commits"] == saved["head"]["commits"] == [git(folder, "rev-parse", "HEAD")]
     assert len(git(other, "worktree", "list").splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("new", "code", "line"),
+    [
+        ("return x + 1\n", 1, "2 benchmarks failed: test_suite.py::test_thing[first]"),
+        ("raise KeyError(x)\n", 1, "2 benchmarks failed: test_suite.py::test_thing[first]"),
+        ("return x * 1\n", 0, "2 of 3 benchmarks run changed code"),
+    ],
+    ids=["another output", "raises", "the same output"],
+)
+def test_as_a_required_check_it_fails_for_what_needs_no_clock(folder, new, code, line):
+    (folder / "thing.py").write_text(THING.replace("return x\n", new, 1))
+    result = affected(folder, "--fail")
+    assert result.returncode == code, result.stderr
+    assert line in result.stdout
+
+
+@pytest.mark.parametrize("rules", [(), (Rule(1, "*", more_memory=0.5),)], ids=["no limit", "within a limit"])
+def test_more_memory_fails_unless_the_settings_allow_it(rules):
+    name = "a.py::test_it"
+    memory = MemoryChange("more memory", 2**30, 2**30 + 2**28)
+    sides = prepared("git:base"), prepared("git:head")
+    found = AffectedResult(*sides, {name: Inspections(memory=memory)}, 1.0)
+    assert found.worse(Thresholds(0.03, rules=Settings(rules=rules))) == [name] * (not rules)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,21 @@ from ..ground import units
 from ..ground.files import cache_folder, check_writable
 from ..ground.json_io import as_text
 from . import streams
-from .common import NOT_JUDGED, add_results, add_variants, both_sides, results_of, saving, suite
+from .common import (
+    NOT_JUDGED,
+    SLOWER,
+    add_results,
+    add_variants,
+    both_sides,
+    results_of,
+    saving,
+    suite,
+    thresholds_of,
+)
 
 INSPECTED = 0
+_NAMED = 3
+"""So many failed benchmarks are named."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="show everything that differs for one benchmark: its test id, or a part that no other id has",
     )
     add_results(parser)
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--fail",
+        action=argparse.BooleanOptionalAction,
+        help="exit with 1 if a benchmark fails in HEAD alone, has a different output or needs more memory",
+    )
+    parser.set_defaults(run=run, effect=None)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -54,4 +71,7 @@ def run(options: argparse.Namespace) -> int:
             streams.say("no benchmark was inspected")
         elif not options.explain:
             streams.say(f"{shown.summary(found)}; {units.seconds(found.seconds)}")
+    if options.fail and (worse := found.worse(thresholds_of(options))):
+        streams.say(f"{units.count(len(worse), 'benchmark')} failed: {units.listed(worse, _NAMED)}")
+        return SLOWER
     return INSPECTED if any(not one.failed for one in found.benchmarks.values()) else NOT_JUDGED

@@ -1,13 +1,15 @@
 """The benchmarks that a change affects: those for which two variants run different code. Nothing is timed."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..ground import codec
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
+from ..judge.comparison import Compared, Comparison
+from ..judge.verdict import Judgement, Thresholds
 from ..judge.visit import Inspections, Status
 from ..process.pairs import Pairs
 from ..process.plan import Plan
@@ -19,6 +21,7 @@ from ..process.variants.prepare import Prepared
 from ..store import left_out
 from .inspecting import Inspecting
 from .result import Side
+from .settle import Revision, settle
 
 FORMAT_VERSION = 1
 # 2: a side has its text and commits, as in a result.
@@ -33,6 +36,18 @@ class AffectedResult:
     benchmarks: Mapping[str, Inspections]
     seconds: float
     notes: tuple[str, ...] = ()
+    failing: Collection[str] = ()
+    """Those that the head alone fails."""
+
+    def worse(self, thresholds: Thresholds) -> list[str]:
+        """Return those that fail, have a different output or need more memory, and that nothing excuses."""
+        rows = [
+            Compared(name, Judgement("undecided", "not timed"), None, memory=row.memory, results=row.results)
+            for name, row in self.benchmarks.items()
+        ]
+        sides = Revision.of(self.base), Revision.of(self.head)
+        settled, _ = settle(Comparison(rows), thresholds, sides)
+        return [row.fullname for row in settled.rows if row.is_worse or row.fullname in self.failing]
 
     def named(self, status: Status) -> dict[str, Inspections]:
         """Return the benchmarks with a status."""
@@ -94,7 +109,9 @@ def run(
     notes += dict.fromkeys(note for row in benchmarks.values() for note in row.notes)
     notes += outcome.skips(skipped, outcome.BOTH_SKIP)
     notes += left_out.several(trial.name for trial in inspected if trial.has_several_calls)
-    return AffectedResult(base, head, benchmarks, RealTime.seconds() - start, tuple(notes))
+    failing = [trial.name for trial in inspected if trial.not_timed and trial.not_timed.kind == "head fails"]
+    seconds = RealTime.seconds() - start
+    return AffectedResult(base, head, benchmarks, seconds, tuple(notes), failing)
 
 
 def _chosen(names: Sequence[str], text: str) -> str:
