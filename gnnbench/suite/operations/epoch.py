@@ -195,7 +195,6 @@ OPERATIONS = (
         pyg=Call("GATConv on edge_index", limits=_CANCELLING),
         sparse=Call("GATConv on SparseTensor", limits=(SPARSE_TENSOR, *_CANCELLING)),
         dgl=Call("GATConv", limits=(MIXED, *_CANCELLING)),
-        torch="plain PyTorch has no softmax over the entries of CSR rows",
         directions=(TRAIN,),
         reference=gat_loss,
         least_work=gat_work,

@@ -73,7 +73,6 @@ OPERATIONS = (
             "NeighborLoader([15, 10]), SAGEConv", limits=(INT64_ONLY,), one_of=("pyg_lib", "torch_sparse")
         ),
         dgl=Call("DataLoader of NeighborSampler, SAGEConv"),
-        sparse="NeighborLoader yields edges, no matrix: see pyg",
         directions=(TRAIN,),
         reference=reference,
         group="training",

@@ -70,7 +70,6 @@ OPERATIONS = tuple(
         dgl="as_edge_prediction_sampler draws for edges as for other nodes: see neighbor_loader",
         reference=reference,
         default=False,
-        batches=BATCHES,
         with_pyg_lib=True,
     )
     for workers in (0, 2)

@@ -136,7 +136,6 @@ def _loader(name: str, workers: int, batches: int) -> Operation:
         sparse="NeighborLoader takes edge_index and SparseTensor alike: see pyg",
         reference=partial(reference, batches=batches),
         default=batches > 1,
-        batches=batches,
         with_pyg_lib=True,
     )
 

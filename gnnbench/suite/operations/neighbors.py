@@ -230,8 +230,6 @@ OPERATIONS = (
             f"sample_neighbors_{name}",
             pyg_lib=_with_pyg_lib(**options),
             pyg="NeighborSampler draws so through pyg-lib only",
-            sparse="PyG does not call torch_sparse for it",
-            dgl="DGL's samplers do not draw so",
             reference=expected,
             default=False,
         )
