@@ -8,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from . import gcn
 from .case import Case
 from .network import Network
 from .platforms import PlatformModule
@@ -33,8 +32,12 @@ class Training:
 
 def prepare(case: Case, module: PlatformModule, weights: Sequence[tuple[Tensor, Tensor]]) -> Training:
     """Build a platform's GCN from initial weights, with its structure and Adam (lr 0.01)."""
-    model = gcn.build(case, module, weights)
-    return prepare_model(case, model, module.convolution(cached=module.MODEL_CACHED).build(case))
+    layers = [
+        module.layer(*(one.to(case.device, case.dtype) for one in each), cached=module.MODEL_CACHED)
+        for each in weights
+    ]
+    kernel = module.convolution(cached=module.MODEL_CACHED)
+    return prepare_model(case, Network(layers, kernel.run), kernel.build(case))
 
 
 def prepare_model(case: Case, model: Network, structure: Any) -> Training:

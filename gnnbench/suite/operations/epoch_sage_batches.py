@@ -23,7 +23,7 @@ def prepare(case: Case) -> "tuple[Callable[..., Tensor], Any, Network, Optimizer
 
     model = minibatch.build(case)
     optimizer = torch.optim.Adam(model.parameters(), lr=training.LEARNING_RATE)
-    return run, library.loader(case, shuffle=False), model, optimizer, minibatch.Record()
+    return run, library.loader(case), model, optimizer, minibatch.Record()
 
 
 def checked(

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..annotations import Case, Graph, Hop, Tensor
 from ..libraries import pyg_data, pyg_loader, sampled, torch
-from ..loading import Loading
+from ..loading import Loading, quietly
 from .hetero import MAG, edges_of, first_nodes
-from .neighbor_loader import BATCHES, REPEATS
-from .neighbors import BATCH, FAN_OUTS, by_pyg, quietly, sampling
+from .neighbor_loader import BATCHES, REPEATS, batches_of
+from .neighbors import FAN_OUTS, by_pyg, sampling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,13 +22,8 @@ _MOST_NEIGHBORS = 50
 
 
 def nodes(graph: Graph) -> Tensor:
-    """Return random nodes of the first type for BATCHES batches, the same each time: int64 [n].
-
-    Batches are of BATCH nodes, or fewer where there are too few of the type.
-    """
-    own = graph.type_sizes[graph.node_types[0]]
-    order = torch.randperm(own, generator=torch.Generator().manual_seed(0))
-    return order[: BATCHES * min(BATCH, own // BATCHES)]
+    """Return random nodes of the first type for BATCHES batches: int64 [n]."""
+    return batches_of(graph.type_sizes[graph.node_types[0]])
 
 
 def loading(case: Case) -> Loading:
