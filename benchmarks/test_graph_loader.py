@@ -10,7 +10,7 @@ import pytest
 @pytest.mark.whole_call("a loader's batches may come from worker processes")
 @pytest.mark.operations("graph_loader_0_workers", "graph_loader_2_workers")
 def test_batches(case, measure):
-    """Eight batches of a loader that runs; a line below the table has batches a second."""
+    """Eight batches of a loader that runs."""
     from gnnbench.suite.operations.graph_loader import loading, result, take
 
     with loading(case) as running:

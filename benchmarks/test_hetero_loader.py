@@ -14,7 +14,7 @@ LOADERS = [f"{loader}_loader_{workers}_workers" for loader in ("hetero", "hgt") 
 @pytest.mark.whole_call("a loader's batches may come from worker processes")
 @pytest.mark.operations(*LOADERS)
 def test_batches(case, measure):
-    """Eight batches of a loader that runs; a line below the table has batches a second."""
+    """Eight batches of a loader that runs."""
     from gnnbench.suite.operations.hetero_loader import checked, loading
     from gnnbench.suite.operations.neighbor_loader import take
 

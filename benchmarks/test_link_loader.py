@@ -12,7 +12,7 @@ import pytest
 @pytest.mark.whole_call("a loader's batches may come from worker processes")
 @pytest.mark.operations("link_loader_0_workers", "link_loader_2_workers")
 def test_batches(case, measure):
-    """Eight batches of a loader that runs; a line below the table has batches a second."""
+    """Eight batches of a loader that runs."""
     from gnnbench.suite.operations.link_loader import checked, loading
     from gnnbench.suite.operations.neighbor_loader import take
 

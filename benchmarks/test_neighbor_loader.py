@@ -1,7 +1,7 @@
 """Loaders that draw neighbours of 128 nodes at two hops and fetch their features, with two workers or none.
 
-Training waits for them, so what counts is batches a second: a line below the table of times has them. The
-first batch is timed apart, with the start of the workers and their end. Loaders became slower more than once:
+Training waits for them, so what counts is batches a second: eight divided by the time. The first
+batch is timed apart, with the start of the workers and their end. Loaders became slower more than once:
 pyg#7883 and pyg#8232 are reports of it.
 """
 

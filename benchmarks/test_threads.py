@@ -1,7 +1,7 @@
 """A sparse product and an edge softmax with one CPU thread, with two, and with all of the session's.
 
-The line below the table of times has the speed-up over one thread. A library that lost its parallel loop, or
-splits rows badly, shows there, while its time alone may look like that of a slower machine. On a machine with
+The speed-up is the time with one thread divided by that with more. A library that lost its parallel loop, or
+splits rows badly, shows in it, while its time alone may look like that of a slower machine. On a machine with
 two cores, two and all are the same number.
 """
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 
 import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from gnnbench.engine.ground import environment
 from gnnbench.engine.ground.files import cache_folder
@@ -23,6 +25,7 @@ from gnnbench.suite.graphs.catalog import DatasetName
 from gnnbench.suite.graphs.graph import Graph
 from gnnbench.suite.graphs.load import load
 from gnnbench.suite.graphs.locate import data_folder
+from gnnbench.suite.network import Network
 from gnnbench.suite.spec import Spec
 
 PLATFORMS = ("pyg", "dgl")
@@ -47,6 +50,38 @@ MODELS = {
 }
 
 
+class Dropping(Network):
+    """A network that drops entries of each layer's input in training, and edges for each head."""
+
+    dropout: float
+
+    @classmethod
+    def of(cls, network: Network, dropout: float) -> "Dropping":
+        """Return a network with the layers of another one."""
+        found = cls(network.layers, network.convolve, network.activation)
+        found.dropout = dropout
+        for layer in found.layers:
+            if hasattr(layer, "attn_drop"):  # DGL's name
+                layer.attn_drop = nn.Dropout(dropout)
+            elif hasattr(layer, "att_src"):
+                layer.dropout = dropout
+        return found
+
+    def forward(self, structure: object, x: Tensor) -> Tensor:
+        """Return the logits [N, C] for features [N, F]."""
+        for index, layer in enumerate(self.layers):
+            x = getattr(F, self.activation)(x) if index else x
+            x = self.convolve(structure, layer, F.dropout(x, self.dropout, self.training))
+        return x
+
+
+@torch.no_grad()
+def accuracy_on(t: training.Training, y: Tensor, nodes: Tensor) -> float:
+    """Return the fraction of the nodes, bool [N], whose largest logit is their class y, int64 [N]."""
+    t.model.eval()
+    return float((t.model(t.structure, t.x).argmax(dim=1)[nodes] == y[nodes]).double().mean())
+
+
 def accuracy(graph: Graph, name: str, platform: str, seed: int, epochs: int | None = None) -> float:
     """Train a model on a platform from the weights of a seed; return its test accuracy."""
     settings = MODELS[name]
@@ -55,21 +90,16 @@ def accuracy(graph: Graph, name: str, platform: str, seed: int, epochs: int | No
     case = Case(spec, graph)
     torch.manual_seed(seed)  # of dropout
     parameters = settings.model.initial_parameters(graph, settings.hidden, seed)
-    t = training.prepare_model(
-        case,
-        settings.model.build(case, parameters, settings.dropout),
-        settings.model.kernel(platform).build(case),
-        settings.learning_rate,
-        WEIGHT_DECAY,
-    )
+    model = Dropping.of(settings.model.build(case, parameters), settings.dropout)
+    t = training.prepare_model(case, model, settings.model.kernel(platform).build(case))
+    t.optimizer.param_groups[0].update(lr=settings.learning_rate, weight_decay=WEIGHT_DECAY)
     best = 0.0, 0.0
     with cpu_threads(1):  # on a graph this small, threads wait for each other most of the time
         for _ in range((epochs or settings.epochs) // EVERY):
-            training.fit(t, EVERY)
-            validation, test = (
-                training.accuracy(t.model, t.structure, t.x, graph.y, nodes)
-                for nodes in (graph.val_mask, graph.test_mask)
-            )
+            t.model.train()
+            for _ in range(EVERY):
+                training.epoch(t.model, t.structure, t.x, t.train, t.y, t.optimizer)
+            validation, test = (accuracy_on(t, graph.y, nodes) for nodes in (graph.val_mask, graph.test_mask))
             best = max(best, (validation, test), key=lambda pair: pair[0])
     return best[1]
 

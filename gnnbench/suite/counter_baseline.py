@@ -4,13 +4,12 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..engine.ground import codec, json_io
 from ..engine.ground.codec import Count
-from ..engine.ground.errors import UsageError
 from ..engine.ground.files import write_whole
 from ..engine.ground.packages import version
 from ..engine.measure.counter_changes import changed
@@ -52,22 +51,12 @@ def path_of(root: Path, platform: str) -> Path:
     return root / FOLDER / f"{name}.json"
 
 
+@cache
 def read(path: Path) -> dict[str, dict[str, dict[str, int]]]:
-    """Return the counters of a baseline file by benchmark; empty if there is no file."""
-    try:
-        state = path.stat()
-    except FileNotFoundError:
+    """Return the counters of a baseline file by benchmark, read once; empty if there is no file."""
+    if not path.exists():
         return {}
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-    return _read(path, state.st_mtime_ns, state.st_size)
-
-
-@lru_cache(maxsize=8)
-def _read(path: Path, _changed_ns: int, _size: int) -> dict[str, dict[str, dict[str, int]]]:
-    """Read a file once per session, as long as it does not change."""
-    content = json_io.read(path, _REMEDY)
-    return codec.read(path, content, CounterFile, FORMAT_VERSION, _REMEDY).counters
+    return codec.read(path, json_io.read(path, _REMEDY), CounterFile, FORMAT_VERSION, _REMEDY).counters
 
 
 def changes(
@@ -118,3 +107,4 @@ def write(path: Path, platform: str, counters: Mapping[str, Any]) -> None:
         "counters": dict(sorted({**read(path), **counters}.items())),
     }
     write_whole(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    read.cache_clear()

@@ -60,26 +60,23 @@ def kernel(platform: str) -> Kernel:
     return Kernel(on_dgl.looped_graph, lambda graph, layer, x: layer(graph, x).flatten(1))
 
 
-def layer(platform: str, parameters: Parameters, dropout: float = 0.0) -> nn.Module:
-    """Make a platform's layer with copies of the parameters.
-
-    `dropout` is the probability with which each edge is dropped for each head in training.
-    """
+def layer(platform: str, parameters: Parameters) -> nn.Module:
+    """Make a platform's layer with copies of the parameters."""
     _, heads, width = parameters.source.shape
     fan_in = len(parameters.weight)
     if platform == "dgl":
-        conv = dgl.nn.GATConv(fan_in, width, heads, attn_drop=dropout)
+        conv = dgl.nn.GATConv(fan_in, width, heads)
         names = "attn_l", "attn_r", "fc.weight", "bias"
     else:
-        conv = pyg_nn.GATConv(fan_in, width, heads, dropout=dropout)
+        conv = pyg_nn.GATConv(fan_in, width, heads)
         names = "att_src", "att_dst", "lin.weight", "bias"
     return filled(conv, names, parameters._replace(weight=parameters.weight.t()))
 
 
-def build(case: Case, parameters: Sequence[Parameters], dropout: float = 0.0) -> Network:
+def build(case: Case, parameters: Sequence[Parameters]) -> Network:
     """Return the network on a case's platform, with copies of the parameters."""
     layers = [
-        layer(case.spec.platform, Parameters(*(one.to(case.device, case.dtype) for one in each)), dropout)
+        layer(case.spec.platform, Parameters(*(one.to(case.device, case.dtype) for one in each)))
         for each in parameters
     ]
-    return Network(layers, kernel(case.spec.platform).run, "elu", dropout)
+    return Network(layers, kernel(case.spec.platform).run, "elu")

@@ -1,4 +1,4 @@
-"""The three-layer graph convolutional network (Kipf and Welling, ICLR 2017), on any platform."""
+"""The three-layer graph convolutional network (Kipf and Welling, ICLR 2017): its widths and weights."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -6,11 +6,9 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from .case import Case
 from .graphs.catalog import DATASETS
 from .graphs.graph import Graph
-from .network import Network, glorot
-from .platforms import PlatformModule
+from .network import glorot
 
 
 def widths(graph: Graph, hidden: int) -> tuple[int, int, int, int]:
@@ -35,12 +33,3 @@ def initial_weights(widths: Sequence[int], seed: int = 0) -> list[tuple[Tensor, 
         (glorot(fan_in, fan_out, generator), torch.zeros(fan_out, dtype=torch.float64))
         for fan_in, fan_out in pairwise(widths)
     ]
-
-
-def build(case: Case, module: PlatformModule, weights: Sequence[tuple[Tensor, Tensor]]) -> Network:
-    """Return a platform's network, with copies of the layers' weights and biases."""
-    layers = [
-        module.layer(*(one.to(case.device, case.dtype) for one in each), cached=module.MODEL_CACHED)
-        for each in weights
-    ]
-    return Network(layers, module.convolution(cached=module.MODEL_CACHED).run)

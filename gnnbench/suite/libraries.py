@@ -28,10 +28,7 @@ _MODULES: Mapping[str, str] = {
     **{f"pyg_{name}": f"torch_geometric.{name}" for name in ("data", "loader", "nn", "sampler")},
     # Ours, which import torch.
     **{name: f"{__package__}.{name}" for name in _OURS},
-    **{
-        f"on_{name}": f"{__package__}.platforms.{name}"
-        for name in ("compiled", "dgl", "pyg", "sparse", "torch")
-    },
+    **{f"on_{name}": f"{__package__}.platforms.{name}" for name in _PLATFORMS},
 }
 """The modules by the name that they have where they are used."""
 

@@ -5,7 +5,14 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+
+def quietly(make: "Callable[..., Any]", *given: Any, **options: Any) -> Any:
+    """Make a sampler, a loader or its iterator without warnings: that pyg-lib is faster, or of cores."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return make(*given, **options)
 
 
 class Loading:
@@ -32,9 +39,7 @@ class Loading:
         found: list[Any] = []
         while len(found) < count:
             if self._iterator is None:
-                with warnings.catch_warnings():  # that DGL's workers are not bound to cores
-                    warnings.simplefilter("ignore")
-                    self._iterator = iter(self._loader)
+                self._iterator = quietly(iter, self._loader)
             batch = next(self._iterator, None)
             if batch is None:
                 self.close()

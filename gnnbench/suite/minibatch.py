@@ -11,6 +11,7 @@ from torch import Tensor
 from . import sage
 from .case import Case
 from .libraries import dgl, on_dgl, pyg_data, pyg_loader
+from .loading import quietly
 from .network import Network
 from .sampled import SEED, Hop, hops_of_blocks, renumbered, whole
 
@@ -74,7 +75,7 @@ def epoch(
     loader: Any,
     model: Network,
     optimizer: torch.optim.Optimizer,
-    record: Record | None = None,
+    record: Record,
 ) -> Tensor:
     """Train with one step for each batch; return the losses before the steps: [S]."""
     losses = []
@@ -85,24 +86,19 @@ def epoch(
         value.backward()
         optimizer.step()
         losses.append(value.detach())
-        if record and not record.is_over:
+        if not record.is_over:
             record.batches.append(batch)
-    if record:
-        record.is_over = True
+    record.is_over = True
     return torch.stack(losses)
 
 
 class _Pyg:
-    def loader(self, case: Case, *, shuffle: bool) -> Any:
+    def loader(self, case: Case) -> Any:
         graph = case.graph
         edges = graph.edge_index.to(case.index_dtype)
         data = pyg_data.Data(x=graph.x.to(case.dtype), y=graph.y, edge_index=edges)
         train = graph.train_mask.nonzero().squeeze(1).to(case.index_dtype)
-        with warnings.catch_warnings():  # that pyg-lib would be faster
-            warnings.simplefilter("ignore")
-            return pyg_loader.NeighborLoader(
-                data, list(FAN_OUTS), input_nodes=train, batch_size=BATCH, shuffle=shuffle
-            )
+        return quietly(pyg_loader.NeighborLoader, data, list(FAN_OUTS), input_nodes=train, batch_size=BATCH)
 
     def start(self, seed: int = SEED) -> None:
         torch.default_generator.manual_seed(seed)
@@ -121,7 +117,7 @@ class _Pyg:
 
 
 class _Dgl:
-    def loader(self, case: Case, *, shuffle: bool) -> Any:
+    def loader(self, case: Case) -> Any:
         graph = on_dgl.structure(case).to("cpu")
         graph.ndata["x"], graph.ndata["y"] = case.graph.x.to(case.dtype), case.graph.y
         train = case.graph.train_mask.nonzero().squeeze(1).to(case.index_dtype)
@@ -129,9 +125,7 @@ class _Dgl:
         sampler = dgl.dataloading.NeighborSampler(
             list(reversed(FAN_OUTS)), prefetch_node_feats=["x"], prefetch_labels=["y"]
         )
-        return dgl.dataloading.DataLoader(
-            graph, train, sampler, device=case.device, batch_size=BATCH, shuffle=shuffle
-        )
+        return dgl.dataloading.DataLoader(graph, train, sampler, device=case.device, batch_size=BATCH)
 
     def start(self, seed: int = SEED) -> None:
         from .platforms.dgl import dgl  # recorded counters have this call

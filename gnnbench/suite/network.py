@@ -27,25 +27,18 @@ class Network(nn.Module):
         layers: Sequence[nn.Module],
         convolve: Callable[[Any, nn.Module, Tensor], Tensor],
         activation: Literal["relu", "elu"] = "relu",
-        dropout: float = 0.0,
     ) -> None:
-        """Take a platform's layers, and a function that applies one: convolve(structure, layer, x).
-
-        `dropout` is the probability with which each entry of each layer's input is dropped in training.
-        """
+        """Take a platform's layers, and a function that applies one: convolve(structure, layer, x)."""
         super().__init__()
         self.layers = nn.ModuleList(layers)
         self.convolve = convolve
         self.activation = activation
-        self.dropout = dropout
 
     def forward(self, structure: Any, x: Tensor) -> Tensor:
         """Return the logits [N, C] for features [N, F]."""
         for index, layer in enumerate(self.layers):
             if index:
                 x = getattr(F, self.activation)(x)
-            if self.dropout:
-                x = F.dropout(x, self.dropout, self.training)
             x = self.convolve(structure, layer, x)
         return x
 

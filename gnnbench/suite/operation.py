@@ -99,8 +99,6 @@ class Operation:
     """The work that every implementation must do."""
     threads: int | None = None
     """CPU threads that it is timed with; None: as many as the session has."""
-    batches: int | None = None
-    """Batches that a call takes of a loader."""
     group: str = _OTHER
     """The heading under which `gnnbench list` shows it."""
     graphs: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from ..engine.ground import codec, json_io, units
+from ..engine.ground import codec, json_io
 from ..engine.ground.cpu import RealTime
 from ..engine.ground.devices import cuda_free_bytes
 from ..engine.ground.errors import UsageError
@@ -37,6 +37,9 @@ _ROUNDS = 3
 """Fewest rounds of each copy and product."""
 _FIRST_SIDE = 128
 """Side of the smallest matrix."""
+_ABOVE = (
+    "the data stays in a cache, or the saved rates are too low: delete rates/ in gnnbench's cache"
+)
 
 
 def least(case: Case) -> Work | None:
@@ -66,29 +69,6 @@ def _symbols(case: Case) -> Symbols:
         V=int(ends.bincount().count_nonzero()),
         T=int(graph.train_mask.sum()),
     )
-
-
-def fraction(work: Work, seconds: float, rates: Rates) -> float:
-    """Return the roofline bound max(bytes / copy rate, flops / flop rate) divided by the measured `seconds`.
-
-    It exceeds 1 if the data stays in a cache, which is faster than memory; see `explain`.
-    """
-    least = max(work.bytes / rates.copy_bytes_per_second, work.flops / rates.flops_per_second)
-    return least / seconds
-
-
-def explain(work: Work, seconds: float, rates: Rates, cache_bytes: int | None) -> str:
-    """Explain a fraction above 1, or return "".
-
-    `cache_bytes` is the size of the last-level cache; None: unknown.
-    """
-    if fraction(work, seconds, rates) <= 1:
-        return ""
-    # A cache does not speed up arithmetic.
-    memory_alone = work.flops / seconds <= rates.flops_per_second
-    if memory_alone and cache_bytes is not None and work.bytes <= cache_bytes:
-        return f"the data fits in cache: {units.size(work.bytes)} of {units.size(cache_bytes)}"
-    return "above the saved rates: delete the folder rates in gnnbench's cache to measure them again"
 
 
 def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
@@ -181,13 +161,13 @@ def _read(path: Path) -> dict[str, Rates]:
 
 
 def limit(case: Case, seconds: float, rates: Callable[[str], Rates]) -> Limit | None:
-    """Compare a case's estimate with its roofline bound; None: the least work is unknown.
+    """Divide the roofline bound, max(bytes / copy rate, flops / flop rate), by a case's measured `seconds`.
 
-    `rates` returns those of a dtype. It is not called where the least work is unknown.
+    Return None if the least work is unknown; then `rates`, of a dtype, is not called.
     """
     work = least(case)
     if work is None:
         return None
     own = rates(case.spec.dtype)
-    note = explain(work, seconds, own, last_level_cache_bytes(case.spec.device))
-    return Limit(work, own, fraction(work, seconds, own), note)
+    bound = max(work.bytes / own.copy_bytes_per_second, work.flops / own.flops_per_second)
+    return Limit(work, own, bound / seconds, _ABOVE if bound > seconds else "")

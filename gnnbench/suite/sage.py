@@ -55,10 +55,10 @@ def layer(platform: str, parameters: Parameters) -> nn.Module:
     return filled(conv, names, (parameters.neighbours.t(), parameters.own.t(), parameters.bias))
 
 
-def build(case: Case, parameters: Sequence[Parameters], dropout: float = 0.0) -> Network:
+def build(case: Case, parameters: Sequence[Parameters]) -> Network:
     """Return the network on a case's platform, with copies of the parameters."""
     layers = [
         layer(case.spec.platform, Parameters(*(one.to(case.device, case.dtype) for one in each)))
         for each in parameters
     ]
-    return Network(layers, kernel(case.spec.platform).run, dropout=dropout)
+    return Network(layers, kernel(case.spec.platform).run)

@@ -1,4 +1,4 @@
-"""Full-batch training of a network: its loss, an epoch and a whole training."""
+"""Full-batch training of a network: its loss, and an epoch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,8 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from . import gcn
 from .case import Case
 from .network import Network
 from .platforms import PlatformModule
@@ -33,24 +32,22 @@ class Training:
 
 def prepare(case: Case, module: PlatformModule, weights: Sequence[tuple[Tensor, Tensor]]) -> Training:
     """Build a platform's GCN from initial weights, with its structure and Adam (lr 0.01)."""
-    model = gcn.build(case, module, weights)
-    return prepare_model(case, model, module.convolution(cached=module.MODEL_CACHED).build(case))
+    layers = [
+        module.layer(*(one.to(case.device, case.dtype) for one in each), cached=module.MODEL_CACHED)
+        for each in weights
+    ]
+    kernel = module.convolution(cached=module.MODEL_CACHED)
+    return prepare_model(case, Network(layers, kernel.run), kernel.build(case))
 
 
-def prepare_model(
-    case: Case,
-    model: Network,
-    structure: Any,
-    learning_rate: float = LEARNING_RATE,
-    weight_decay: float = 0.0,
-) -> Training:
+def prepare_model(case: Case, model: Network, structure: Any) -> Training:
     """Add Adam to a model and its structure, and the case's features and labels."""
     graph = case.graph
     train = graph.train_mask.nonzero().squeeze(1)
     y = graph.y.bool() if graph.y.is_floating_point() else graph.y
     return Training(
         model=model,
-        optimizer=torch.optim.Adam(model.parameters(), lr=learning_rate, weight_decay=weight_decay),
+        optimizer=torch.optim.Adam(model.parameters(), lr=LEARNING_RATE),
         structure=structure,
         x=case.node_features(),
         train=train.to(case.device),
@@ -78,18 +75,3 @@ def epoch(
     value.backward()
     optimizer.step()
     return value
-
-
-def fit(training: Training, epochs: int = 100) -> None:
-    """Train the model in place."""
-    training.model.train()
-    for _ in range(epochs):
-        epoch(training.model, training.structure, training.x, training.train, training.y, training.optimizer)
-
-
-@torch.no_grad()
-def accuracy(model: nn.Module, structure: Any, x: Tensor, y: Tensor, nodes: Tensor) -> float:
-    """Return the fraction of the nodes, bool [N], whose largest logit is their class y, int64 [N]."""
-    model.eval()
-    predicted = model(structure, x).argmax(dim=1).cpu()
-    return float((predicted[nodes] == y[nodes]).double().mean())

@@ -5,9 +5,8 @@ import json
 import pytest
 import torch
 
-from gnnbench.engine.ground.labels import Work
 from gnnbench.suite import roofline
-from gnnbench.suite.roofline import Rates, explain, last_level_cache_bytes, measure, rates
+from gnnbench.suite.roofline import Rates, last_level_cache_bytes, measure, rates
 
 MIB = 2**20
 SENTINEL = {"copy_bytes_per_second": 1.5, "flops_per_second": 2.5}
@@ -49,21 +48,12 @@ def test_measures_once_for_each_environment_and_dtype(tmp_path):
     assert (tmp_path / "rates/elsewhere-cpu.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("work", "seconds", "cache_bytes", "expected"),
-    [
-        pytest.param(Work(12 * MIB, 1000), 12.0, 32 * MIB, "", id="not above one"),
-        pytest.param(Work(33 * MIB, 0), 40.0, None, "", id="not above one, cache unknown"),
-        pytest.param(Work(12 * MIB, 1000), 11.0, 12 * MIB, "the data fits in cache: 12.0 MiB", id="in cache"),
-        pytest.param(Work(12 * MIB, 0), 11.0, 12 * MIB - 1, "above the saved rates", id="too large"),
-        pytest.param(Work(12 * MIB, 0), 11.0, None, "above the saved rates", id="cache unknown"),
-        pytest.param(Work(MIB, 1000), 9.0, 32 * MIB, "above the saved rates", id="more flops than can be"),
-    ],
-)
-def test_what_is_above_one_is_explained(work, seconds, cache_bytes, expected):
-    found = explain(work, seconds, Rates(copy_bytes_per_second=MIB, flops_per_second=100), cache_bytes)
-    assert found.startswith(expected)
-    assert bool(found) == bool(expected)
+def test_what_is_above_the_bound_is_explained(make_case):
+    case = make_case("spmm_sum", "torch")
+    work = roofline.least(case)
+    for seconds, note in ((work.bytes / MIB, ""), (0.9 * work.bytes / MIB, roofline._ABOVE)):
+        found = roofline.limit(case, seconds, lambda _: Rates(MIB, 1e12))
+        assert (found.fraction, found.note) == (pytest.approx(work.bytes / MIB / seconds), note)
 
 
 def test_adds_up_last_level_caches_each_once(tmp_path):

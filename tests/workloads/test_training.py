@@ -95,39 +95,9 @@ def test_only_training_nodes_and_their_labels_count(make_case, any_labels):
     assert torch.equal(logits.grad.any(dim=1), any_labels.train_mask)
 
 
-def test_accuracy_is_taken_on_the_given_nodes_only(small_graph):
-    right = torch.nn.functional.one_hot(small_graph.y, 4).float()
-    test = small_graph.test_mask
-    model = torch.nn.Module()
-    model.forward = lambda structure, _: torch.where(structure.unsqueeze(1), right, right.roll(1, dims=1))
-    half = test.clone()
-    half[test.nonzero()[::2]] = False
-    for right_on, expected in ((test, 1), (~test, 0), (half, 0.5)):
-        assert training.accuracy(model, right_on, small_graph.x, small_graph.y, test) == expected
-
-
-MODELS = {"gat": gat, "sage": sage}
-
-
 def test_gat_has_the_published_widths():
     assert gat.widths(1433, 64, 7) == ((1433, 8, 8), (64, 1, 7))
     assert gat.widths(24, 4, 4) == ((24, 8, 1), (8, 1, 4))
-
-
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("platform", ["pyg", "sparse", "dgl"])
-def test_dropout_is_applied_in_training_only_to_attention_too(make_case, small_graph, name, platform):
-    model, case = MODELS[name], make_case(f"epoch_{name}", platform, "train", "float64", hidden=64)
-    parameters, kernel = model.initial_parameters(small_graph, 64), model.kernel(platform)
-    structure, x = kernel.build(case), case.node_features()
-    expected = model.build(case, parameters)(structure, x)
-    network = model.build(case, parameters, dropout=0.6)
-    assert not torch.equal(network(structure, x), network(structure, x))
-    network.eval()
-    torch.testing.assert_close(network(structure, x), expected, rtol=1e-12, atol=1e-12)
-    if name == "gat":
-        layer = gat.layer(platform, parameters[0], dropout=0.6)
-        assert not torch.equal(kernel.run(structure, layer, x), kernel.run(structure, layer, x))
 
 
 @pytest.mark.nightly
@@ -137,7 +107,9 @@ def test_every_platform_learns_cora_equally_well(cora, seed):
     for platform in INSTALLED:
         case = Case(Spec("epoch", "train", platform, "float32", "int64", "cora", 256, "cpu"), cora)
         t = prepare(case, seed)
-        training.fit(t)
-        accuracies[platform] = training.accuracy(t.model, t.structure, t.x, cora.y, cora.test_mask)
+        for _ in range(100):
+            run_epoch(t)
+        right = t.model(t.structure, t.x).argmax(dim=1) == cora.y
+        accuracies[platform] = float(right[cora.test_mask].double().mean())
     assert min(accuracies.values()) >= 0.75, accuracies
     assert max(accuracies.values()) - min(accuracies.values()) <= 0.02, accuracies

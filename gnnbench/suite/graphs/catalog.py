@@ -90,7 +90,7 @@ class DatasetName:
                 f"dataset '{text}': only 'synthetic' or 'synthetic@FRACTION' may follow the colon, "
                 f"such as {name}:synthetic or {name}:synthetic@0.1"
             )
-        fraction = _fraction(text, number) if at else 1.0
+        fraction = _number(text, number, 1, "a fraction above 0 and at most 1, such as @0.1") if at else 1.0
         suffix = f"@{fraction!r}" if fraction < 1 else ""
         twin = cls(f"{name}:synthetic{suffix}", DATASETS[name], synthetic=True, fraction=fraction)
         split = zip(twin.split, DATASETS[name].split, strict=True)
@@ -111,7 +111,10 @@ class DatasetName:
                 f"{usual.scales[-1]}, such as {family}:14 for 2**14 {usual.unit}"
             )
         scale = int(number)
-        each = _edges(text, edges) if at else usual.edges
+        each = usual.edges
+        if at:
+            what = f"the edges of a node, above 0 and at most {MOST_EDGES}, such as rmat:14@4"
+            each = _number(text, edges, MOST_EDGES, what)
         suffix = f"@{each:g}" if each != usual.edges else ""
         name = f"{family}:{scale}{suffix}"
         numbers = round(usual.nodes * 2**scale), round(each * 2**scale), usual.features, usual.classes
@@ -177,28 +180,12 @@ class DatasetName:
         return train, val, test
 
 
-def _number(text: str) -> float:
-    """Read a number; 0 if it is none."""
+def _number(text: str, number: str, most: float, what: str) -> float:
+    """Read a number above 0 and at most `most`; what is none, or NaN, is refused."""
     try:
-        return float(text)
+        found = float(number)
     except ValueError:
-        return 0.0
-
-
-def _edges(text: str, number: str) -> float:
-    edges = _number(number)
-    if not 0 < edges < MOST_EDGES:  # also refuses nan
-        raise UsageError(
-            f"dataset '{text}': '{number}' must be the edges of a node, above 0 and below {MOST_EDGES}, "
-            "such as rmat:14@4"
-        )
-    return edges
-
-
-def _fraction(text: str, number: str) -> float:
-    fraction = _number(number)
-    if not 0 < fraction <= 1:  # also refuses nan
-        raise UsageError(
-            f"dataset '{text}': the fraction '{number}' must be above 0 and at most 1, such as @0.1"
-        )
-    return fraction
+        found = 0.0
+    if not 0 < found <= most:
+        raise UsageError(f"dataset '{text}': '{number}' must be {what}")
+    return found

@@ -176,8 +176,6 @@ OPERATIONS = (
             build=partial(_with_matrix, _csr),
             result=partial(_result, _csr_entries),
         ),
-        sparse="its matrices are SparseTensors: see batch",
-        dgl="see batch",
         reference=reference,
         default=False,
     ),

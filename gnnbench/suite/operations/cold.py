@@ -76,7 +76,6 @@ OPERATIONS = (
             name: call._replace(text=f"{call.text}(...), its first call", make=partial(_new_layer, name))
             for name, call in conv.OPERATIONS[0].calls.items()
         },
-        torch="PyTorch has no graph convolution: see conv_cached",
         reference=conv.reference,
         reach=2,
         least_work=conv.least_work,

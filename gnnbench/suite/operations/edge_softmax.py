@@ -84,7 +84,6 @@ OPERATIONS = (
             (_SEGMENT, NO_PRODUCT),
             lambda case: case.csr()[0],
         ),
-        sparse="torch_scatter has no softmax by row pointer; PyG's calls its segment_csr: see pyg",
         torch="torch.sparse.softmax takes no CSR matrix: see edge_softmax",
         dgl="a DGLGraph has both forms: see edge_softmax",
         with_pyg_lib=True,

@@ -24,7 +24,6 @@ OPERATIONS = (
         "embedding_sparse_gradient",
         torch=Call("functional.embedding(sparse=True), twice", _torch, (_HALF,), "edges"),
         pyg="its models take nn.Embedding(sparse=True): see torch",
-        sparse="torch_sparse has no table of embeddings: see torch",
         dgl="dgl.nn.NodeEmbedding works with several processes and its own optimisers",
         directions=(FORWARD_BACKWARD,),
         reference=reference,

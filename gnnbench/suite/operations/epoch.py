@@ -1,15 +1,22 @@
-"""A training epoch of a three-layer GCN, and each of its phases; the code is in `training.py`."""
+"""A training epoch of a three-layer GCN and each of its phases, and epochs of two layers of GAT or GraphSAGE.
 
+The code is in `training.py`, the models are in `gcn.py`, `gat.py` and `sage.py`.
+"""
+
+from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 from ...engine.ground.labels import Work
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols
-from ..libraries import definitions, inputs
+from ..libraries import definitions, gat, inputs
 from ..libraries import functional as F
-from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, avoids
+from ..limits import DGL_HALF, MIXED, SCATTER_ADD, SPARSE_TENSOR, avoids
 from ..operation import BACKWARD, FORWARD, STEP, TRAIN, Call, Formula, operation
-from . import conv
+from ..spec import AUTOCAST
+from . import conv, gat_conv
+from .layers import sage_conv
 
 _CALLS = {
     "pyg": Call("GCNConv on edge_index"),
@@ -19,6 +26,10 @@ _CALLS = {
 }
 
 _SMALL = avoids("gradients of a mean loss are too small for float16", "float16", BACKWARD)
+_CANCELLING = tuple(
+    avoids("the terms of the biases' gradients nearly cancel: too inexact in bfloat16", dtype)
+    for dtype in ("bfloat16", AUTOCAST)
+)
 
 
 def logits(graph: Graph, *tensors: Tensor) -> Tensor:
@@ -95,6 +106,47 @@ around_layers = Formula("G(E) + s (N D + 7 P + 1) + T y", "5 T C + 12 P")
 """An epoch's bytes: gradients are written, not read. Flops of the loss with its gradient, and of the step."""
 
 
+def gat_loss(graph: Graph, *tensors: Tensor) -> Tensor:
+    """Return GAT's loss; `tensors` are source, target and weight of both layers, their biases, and x."""
+    source, target, weight, next_source, next_target, next_weight, bias, next_bias, x = tensors
+    hidden = F.elu(gat_conv.gat(graph, source, target, weight, bias, x))
+    return loss(graph, gat_conv.gat(graph, next_source, next_target, next_weight, next_bias, hidden))
+
+
+def gat_work(m: Symbols) -> Work:
+    """Bytes as epoch's, with P = sum (A B + 3 B); layer widths A to B in h heads.
+
+    Flops of product; scores at both ends; their sum, LeakyReLU and softmax; propagation; bias; and of their
+    gradients, in the second layer also of its inputs; ELU.
+    """
+    layers = [(A, heads, heads * width) for A, heads, width in gat.widths(m.D, m.F, m.C)]
+    rest = around_layers(replace(m, P=sum(A * B + 3 * B for A, _, B in layers)))
+    flops = sum(4 * m.N * A * B + 14 * m.N * B + 12 * m.L * h + 6 * m.L * B for A, h, B in layers)
+    inner, _, _ = layers[1]
+    return Work(rest.bytes, flops + 2 * m.N * inner * m.C + 2 * m.N * inner + rest.flops)
+
+
+def sage_loss(graph: Graph, *tensors: Tensor) -> Tensor:
+    """Return GraphSAGE's loss; `tensors` are both weights of both layers, their biases, and x."""
+    neighbours, own, next_neighbours, next_own, bias, next_bias, x = tensors
+    hidden = sage_conv(graph, neighbours, own, bias, x).relu()
+    return loss(graph, sage_conv(graph, next_neighbours, next_own, next_bias, hidden))
+
+
+def sage_work(m: Symbols) -> Work:
+    """Bytes as epoch's, with P = sum (2 A B + B); layer widths A to B.
+
+    Flops of products, mean in the cheaper order, sum and bias, and of their gradients; in the second layer
+    also of ReLU and its inputs. The first needs no backward propagation if its forward pass propagates before
+    the product.
+    """
+    layers = tuple(pairwise((m.D, m.F, m.C)))
+    rest = around_layers(replace(m, P=sum(2 * A * B + B for A, B in layers)))
+    flops = sum(8 * m.N * A * B + (m.E + m.R) * min(A, B) + 3 * m.N * B for A, B in layers)
+    flops += 4 * m.N * m.F * m.C + (m.E + m.R) * min(m.F, m.C) + 3 * m.N * m.F
+    return Work(rest.bytes, flops + rest.flops)
+
+
 _operation = partial(operation, group="training")
 
 OPERATIONS = (
@@ -137,5 +189,23 @@ OPERATIONS = (
         default=False,
         reference=first_step,
         least_work=step_work,
+    ),
+    _operation(
+        "epoch_gat",
+        pyg=Call("GATConv on edge_index", limits=_CANCELLING),
+        sparse=Call("GATConv on SparseTensor", limits=(SPARSE_TENSOR, *_CANCELLING)),
+        dgl=Call("GATConv", limits=(MIXED, *_CANCELLING)),
+        directions=(TRAIN,),
+        reference=gat_loss,
+        least_work=gat_work,
+    ),
+    _operation(
+        "epoch_sage",
+        pyg=Call("SAGEConv on edge_index", limits=(SCATTER_ADD,)),
+        sparse=Call("SAGEConv on SparseTensor", limits=(SPARSE_TENSOR,)),
+        dgl=Call("SAGEConv"),
+        directions=(TRAIN,),
+        reference=sage_loss,
+        least_work=sage_work,
     ),
 )

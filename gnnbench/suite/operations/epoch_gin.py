@@ -132,7 +132,6 @@ OPERATIONS = (
         "epoch_gin",
         pyg=Call("DataLoader, GINConv, global_mean_pool", make=_pyg, limits=(SCATTER_ADD,)),
         dgl=Call("GraphDataLoader, GINConv, mean_nodes", make=_dgl, limits=(SEGMENT_SUM, _IN_AUTOCAST)),
-        sparse="batches of SparseTensors: see batch",
         directions=(TRAIN,),
         reference=losses,
         group="training",

@@ -126,7 +126,6 @@ OPERATIONS = (
         "epoch_link",
         pyg=Call("negative_sampling, SAGEConv, products", limits=(SCATTER_ADD,)),
         dgl=Call("global_uniform_negative_sampling, SAGEConv, u_dot_v"),
-        sparse="negative_sampling takes edge_index: see pyg",
         directions=(TRAIN,),
         reference=reference,
         default=False,

@@ -23,7 +23,7 @@ def prepare(case: Case) -> "tuple[Callable[..., Tensor], Any, Network, Optimizer
 
     model = minibatch.build(case)
     optimizer = torch.optim.Adam(model.parameters(), lr=training.LEARNING_RATE)
-    return run, library.loader(case, shuffle=False), model, optimizer, minibatch.Record()
+    return run, library.loader(case), model, optimizer, minibatch.Record()
 
 
 def checked(
@@ -73,7 +73,6 @@ OPERATIONS = (
             "NeighborLoader([15, 10]), SAGEConv", limits=(INT64_ONLY,), one_of=("pyg_lib", "torch_sparse")
         ),
         dgl=Call("DataLoader of NeighborSampler, SAGEConv"),
-        sparse="NeighborLoader yields edges, no matrix: see pyg",
         directions=(TRAIN,),
         reference=reference,
         group="training",

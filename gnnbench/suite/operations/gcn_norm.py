@@ -76,7 +76,6 @@ OPERATIONS = (
     operation(
         "edge_weight_norm",
         dgl=Call("add_self_loop, EdgeWeightNorm", _dgl_weights, (_ROUNDING, DGL_HALF)),
-        elsewhere="only DGL has EdgeWeightNorm; see gcn_norm",
         core=True,
         reference=edge_weight_norm,
         least_work=Formula(_WEIGHTS, "4 L + 2 N + (p - 1) (4 E + 3 L + 4 N)"),  # degrees at both ends
@@ -88,7 +87,6 @@ OPERATIONS = (
             "GraphConv's degrees ** -0.5",
             lambda graph, like: torch.pow(graph.out_degrees().to(like).clamp(min=1), -0.5),
         ),
-        elsewhere="only DGL's GraphConv normalises by degree; see gcn_norm",
         directions=(FORWARD,),
         reference=degree_norm,
         least_work=Formula("i min(N + 1, E) + s N", "N"),  # a row pointer or one end of each entry; results

@@ -116,7 +116,6 @@ _operation = partial(
     batched=True,
     graphs=MOLECULES,
     group="batches",
-    batches=BATCHES,
 )
 
 OPERATIONS = (
@@ -124,7 +123,6 @@ OPERATIONS = (
         _operation(
             f"disk_loader_{workers}_workers",
             pyg=Call(f"DataLoader of OnDiskDataset (SQLite), {workers} workers", limits=(ON_CPU, _STORED)),
-            sparse="OnDiskDataset stores tensors: see pyg",
             dgl="DGL's data set on disk is GraphBolt's, which has no build for this PyTorch",
             default=False,
         )

@@ -143,7 +143,6 @@ def _sums(name: str, text: str, *, multi: bool) -> Operation:
     return operation(
         name,
         dgl=Call(text, partial(_run, partial(_update_all, multi=multi)), (DGL_HALF,), _dgl_graph),
-        elsewhere="only DGL has update_all; see hetero_conv and spmm_sum",
         group="layers",
         graphs=("aifb", MAG),
         relational=True,
@@ -161,7 +160,6 @@ OPERATIONS = (
             "HeteroConv of SAGEConv on SparseTensor", partial(_run, _on_pyg), (SPARSE_TENSOR,), _sparse
         ),
         dgl=Call("HeteroGraphConv of SAGEConv", partial(_run, _on_dgl), (DGL_HALF,), _dgl),
-        torch="plain PyTorch has no layer for several relations; see conv_cached",
         group="layers",
         graphs=(MAG,),
         relational=True,

@@ -104,7 +104,6 @@ OPERATIONS = (
         pyg=Call("SAGEConv", "apply", (SCATTER_ADD,), "edges"),
         sparse=Call("SAGEConv on Any", "apply", (SPARSE_TENSOR,), "ordered_structure"),
         dgl=Call("SAGEConv('mean')", "apply", (DGL_HALF,)),
-        torch="plain PyTorch has no GraphSAGE layer; its mean over neighbours: see spmm_mean",
         reference=sage_conv,
         reach=1,
         # Means, bias and two products, one of them for nodes with a neighbour; both factors need a gradient.
@@ -116,7 +115,6 @@ OPERATIONS = (
         pyg=Call("GINConv", "apply", (SCATTER_ADD, _EPSILON), "edges"),
         sparse=Call("GINConv on Any", "apply", (SPARSE_TENSOR, _EPSILON), "ordered_structure"),
         dgl=Call("GINConv('sum')", "apply", (DGL_HALF, _EPSILON)),
-        torch="plain PyTorch has no GIN layer; its sum over neighbours: see spmm_sum",
         reference=gin_conv,
         reach=1,
         # Sums, the scaled x and its addition, two biases, ReLU and two products; epsilon's gradient.
@@ -130,7 +128,6 @@ OPERATIONS = (
         "linear",
         pyg=Call("torch_geometric.nn.Linear", lambda _, layer, x: layer(x), build=lambda _: None),
         torch=Call("x @ W", lambda _, weight, x: x @ weight, build=lambda _: None),
-        sparse="the layer is PyG's Linear: see pyg",
         dgl="GraphConv calls torch.matmul: see torch",
         reference=linear,
         least_work=Formula("s (N D + p (D F + N F))", "p 2 N D F"),  # x has no gradient

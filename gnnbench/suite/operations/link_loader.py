@@ -4,21 +4,15 @@ from typing import Any
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import pyg_data, pyg_loader, sampled, torch
-from ..loading import Loading
-from .neighbor_loader import BATCHES, REPEATS, hops_of_data
-from .neighbors import BATCH, FAN_OUTS, by_pyg, quietly, sampling
-
-
-def entries(graph: Graph) -> Tensor:
-    """Return random entries for BATCHES batches, of BATCH or fewer, the same each time: int64 [n]."""
-    order = torch.randperm(graph.num_edges, generator=torch.Generator().manual_seed(0))
-    return order[: BATCHES * min(BATCH, graph.num_edges // BATCHES)]
+from ..loading import Loading, quietly
+from .neighbor_loader import BATCHES, REPEATS, batches_of, hops_of_data
+from .neighbors import FAN_OUTS, by_pyg, sampling
 
 
 def loading(case: Case) -> Loading:
     """Return the loader of a case's operation."""
     data = pyg_data.Data(x=case.node_features(), edge_index=case.edge_index())
-    chosen = entries(case.graph)
+    chosen = batches_of(case.graph.num_edges)
     loader = quietly(
         pyg_loader.LinkNeighborLoader,
         data,
@@ -37,7 +31,7 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
     Pairs may be edges: the library does not exclude them.
     """
     graph = case.graph
-    own, counts = graph.edge_index[:, entries(graph)], []
+    own, counts = graph.edge_index[:, batches_of(graph.num_edges)], []
     for batch in batches:
         edges, label = batch.n_id[batch.edge_label_index], batch.edge_label
         count = len(batch.input_id)
@@ -59,7 +53,7 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
 
 def reference(graph: Graph) -> Tensor:
     """Return the number of edges and pairs of each batch: int64 [BATCHES]."""
-    return torch.full((BATCHES,), 2 * len(entries(graph)) // BATCHES)
+    return torch.full((BATCHES,), 2 * len(batches_of(graph.num_edges)) // BATCHES)
 
 
 OPERATIONS = tuple(
@@ -70,7 +64,6 @@ OPERATIONS = tuple(
         dgl="as_edge_prediction_sampler draws for edges as for other nodes: see neighbor_loader",
         reference=reference,
         default=False,
-        batches=BATCHES,
         with_pyg_lib=True,
     )
     for workers in (0, 2)

@@ -6,7 +6,7 @@ edge has the value 0 in the first block. The node itself is added, not stored as
 integers, exact in float64 in any order.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -117,18 +117,10 @@ def by_message_passing(graph: Any, kept_edges: Tensor, kept_nodes: Tensor) -> Te
     return x.t()
 
 
-def _csr(edges: Edges) -> Aggregate:
-    return partial(by_csr, blocks(edges, index_dtype(edges)))
-
-
 def _sparse_tensor(edges: Edges) -> Aggregate:
     import torch_sparse  # noqa: F401 - registers its kernels
 
     return partial(by_sparse_tensor, blocks(edges, torch.int64))
-
-
-def _scatter(edges: Edges) -> Aggregate:
-    return partial(by_scatter, edges)
 
 
 def _message_passing(edges: Edges) -> Aggregate:
@@ -136,7 +128,12 @@ def _message_passing(edges: Edges) -> Aggregate:
     return partial(by_message_passing, on_dgl.with_formats(graph))
 
 
-AGGREGATES = {"pyg": _scatter, "sparse": _sparse_tensor, "torch": _csr, "dgl": _message_passing}
+AGGREGATES: Mapping[str, Callable[[Edges], Aggregate]] = {
+    "pyg": partial(partial, by_scatter),
+    "sparse": _sparse_tensor,
+    "torch": lambda edges: partial(by_csr, blocks(edges, index_dtype(edges))),
+    "dgl": _message_passing,
+}
 """By platform, what makes its aggregate for a graph."""
 
 
@@ -150,12 +147,9 @@ def kept(graph: Graph) -> tuple[Tensor, Tensor]:
     return edges, nodes
 
 
-def _call(text: str, make: Callable[[Edges], Aggregate]) -> Call:
-    return Call(text, _run, (OVERFLOW,), partial(_build, make))
-
-
-def _build(make: Callable[[Edges], Aggregate], case: Case) -> tuple[Any, Aggregate]:
+def _build(case: Case) -> tuple[Any, Aggregate]:
     source, target = case.edge_index()
+    make = AGGREGATES[case.spec.platform]
     return case.dtype, make(Edges(source, target, case.graph.num_nodes))
 
 
@@ -177,13 +171,15 @@ def reference(graph: Graph) -> Tensor:
     return torch.cat(found, dim=1).t()
 
 
+_KERNEL = (_run, (OVERFLOW,), _build)
+
 OPERATIONS = (
     operation(
         "mh_aggregate",
-        pyg=_call("gather, weigh, scatter both columns", _scatter),
-        sparse=_call("torch_sparse's SpMM, block-diagonal", _sparse_tensor),
-        torch=_call("CSR @ x, block-diagonal", _csr),
-        dgl=_call("dgl.ops.u_mul_e_sum of both columns", _message_passing),
+        pyg=Call("gather, weigh, scatter both columns", *_KERNEL),
+        sparse=Call("torch_sparse's SpMM, block-diagonal", *_KERNEL),
+        torch=Call("CSR @ x, block-diagonal", *_KERNEL),
+        dgl=Call("dgl.ops.u_mul_e_sum of both columns", *_KERNEL),
         directions=(FORWARD,),
         reference=reference,
         least_work=Formula("G(E) + E + N + s 2 N", "4 L"),  # graph, masks of edges and nodes, results

@@ -110,8 +110,6 @@ def _operations(prefix: str, of: _Model) -> Iterator[Operation]:
                     make=lambda: Kernel(on_pyg.edges, on_compiled.compiled()),
                 ),
                 sparse="torch.compile does not trace torch_sparse's operators: see pyg for its models",
-                torch="plain PyTorch has no such models: see epoch",
-                dgl="DGL has layers, but no models",
                 directions=(direction,),
                 reference=partial(reference, of=of),
                 reach=of.reach if direction == FORWARD else None,

@@ -63,7 +63,6 @@ OPERATIONS = (
             _dgl,
             build=lambda case: (on_dgl.structure(case), wanted(case.graph)),
         ),
-        sparse="torch_sparse draws no pairs: see pyg",
         reference=reference,
         graphs=(),  # PyG takes a second for the stand-in of ogbn-arxiv
     ),

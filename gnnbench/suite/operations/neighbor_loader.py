@@ -6,11 +6,10 @@ from typing import Any
 
 from ..annotations import Case, Graph, Hop, Tensor
 from ..libraries import dgl, on_dgl, pyg_data, pyg_loader, sampled, torch
-from ..loading import Loading
+from ..loading import Loading, quietly
 from ..operation import Call, Operation
 from . import blocks
-from .neighbors import BATCH, FAN_OUTS, ON_CPU, by_pyg, quietly, sampling
-from .subgraph import drawn
+from .neighbors import BATCH, FAN_OUTS, ON_CPU, by_pyg, sampling
 
 BATCHES = 8
 """Batches that a call takes."""
@@ -18,14 +17,13 @@ REPEATS = 1000
 """How often a loader has the same nodes: so that it does not end while it is timed."""
 
 
-def size(graph: Graph) -> int:
-    """Return the nodes of a batch: BATCH, fewer on a graph that is too small for BATCHES of them."""
-    return min(BATCH, graph.num_nodes // BATCHES)
+def batches_of(count: int) -> Tensor:
+    """Return random numbers below `count` for BATCHES batches, the same each time: int64 [n].
 
-
-def nodes(graph: Graph) -> Tensor:
-    """Return the random nodes of BATCHES batches, the same each time: int64 [n]."""
-    return drawn(graph, BATCHES * size(graph))
+    Batches are of BATCH numbers, or fewer where there are too few.
+    """
+    order = torch.randperm(count, generator=torch.Generator().manual_seed(0))
+    return order[: BATCHES * min(BATCH, count // BATCHES)]
 
 
 def loading(case: Case) -> Loading:
@@ -37,12 +35,13 @@ def loading(case: Case) -> Loading:
 
 def _pyg(case: Case, workers: int) -> Any:
     data = pyg_data.Data(x=case.node_features(), edge_index=case.edge_index(), y=case.graph.y.clone())
+    nodes = batches_of(case.graph.num_nodes)
     return quietly(
         pyg_loader.NeighborLoader,
         data,
         list(FAN_OUTS),
-        input_nodes=nodes(case.graph).repeat(REPEATS),
-        batch_size=size(case.graph),
+        input_nodes=nodes.repeat(REPEATS),
+        batch_size=len(nodes) // BATCHES,
         num_workers=workers,
     )
 
@@ -50,14 +49,15 @@ def _pyg(case: Case, workers: int) -> Any:
 def _dgl(case: Case, workers: int) -> Any:
     graph = on_dgl.structure(case)
     graph.ndata["x"], graph.ndata["y"] = case.node_features(), case.graph.y.to(case.device)
+    nodes = batches_of(case.graph.num_nodes)
     sampler = dgl.dataloading.NeighborSampler(
         list(FAN_OUTS[::-1]), prefetch_node_feats=["x"], prefetch_labels=["y"]
     )
     return dgl.dataloading.DataLoader(
         graph,
-        nodes(case.graph).to(case.device, case.index_dtype).repeat(REPEATS),
+        nodes.to(case.device, case.index_dtype).repeat(REPEATS),
         sampler,
-        batch_size=size(case.graph),
+        batch_size=len(nodes) // BATCHES,
         num_workers=workers,
         worker_init_fn=seed_worker,
     )
@@ -93,10 +93,11 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
     """Check each batch, and return how many seeds each has."""
     hops_of = _hops_of_blocks if case.spec.platform == "dgl" else hops_of_data
     graph, counts = case.graph, []
+    nodes = batches_of(graph.num_nodes)
     for batch in batches:
         reached, hops, x, y = hops_of(batch)
         seeds = hops[0].expanded
-        sampled.require(bool(torch.isin(seeds, nodes(graph)).all()), "a seed is none of the loader's nodes")
+        sampled.require(bool(torch.isin(seeds, nodes).all()), "a seed is none of the loader's nodes")
         sampled.require(len(seeds.unique()) == len(seeds), "a seed comes twice")
         for hop, fan_out in zip(hops, FAN_OUTS, strict=True):
             sampled.require_hop(graph, hop, fan_out)
@@ -121,7 +122,7 @@ def _hops_of_blocks(batch: Any) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
 
 def reference(graph: Graph, *, batches: int) -> Tensor:
     """Return the number of seeds of each batch: int64 [batches]."""
-    return torch.full((batches,), size(graph))
+    return torch.full((batches,), len(batches_of(graph.num_nodes)) // BATCHES)
 
 
 def _loader(name: str, workers: int, batches: int) -> Operation:
@@ -136,7 +137,6 @@ def _loader(name: str, workers: int, batches: int) -> Operation:
         sparse="NeighborLoader takes edge_index and SparseTensor alike: see pyg",
         reference=partial(reference, batches=batches),
         default=batches > 1,
-        batches=batches,
         with_pyg_lib=True,
     )
 

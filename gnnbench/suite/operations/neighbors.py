@@ -1,13 +1,12 @@
 """Drawing neighbours of a batch of nodes, at two hops; the least work depends on what is drawn."""
 
-import warnings
-from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, on_dgl, pyg_data, pyg_sampler, sampled, torch
 from ..limits import HALF, refuses
+from ..loading import quietly
 from ..operation import FORWARD, Call, Kernel, Operation, operation
 from .subgraph import drawn
 
@@ -49,13 +48,6 @@ def _pyg_sampler(case: Case, **options: Any) -> Batch:
     elif "time_attr" in options:
         data.time = times(case.graph)
     return batch_of(case, quietly(pyg_sampler.NeighborSampler, data, list(FAN_OUTS), **options))
-
-
-def quietly(make: Callable[..., Any], *given: Any, **options: Any) -> Any:
-    """Make a sampler or a loader of PyG, which would warn that pyg-lib is faster."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return make(*given, **options)
 
 
 def _pyg(batch: Batch) -> Any:
@@ -230,8 +222,6 @@ OPERATIONS = (
             f"sample_neighbors_{name}",
             pyg_lib=_with_pyg_lib(**options),
             pyg="NeighborSampler draws so through pyg-lib only",
-            sparse="PyG does not call torch_sparse for it",
-            dgl="DGL's samplers do not draw so",
             reference=expected,
             default=False,
         )

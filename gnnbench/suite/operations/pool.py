@@ -153,7 +153,6 @@ OPERATIONS = (
         ),
         dgl=Call("dgl.mean_nodes", _mean_dgl, (SEGMENT_SUM, DGL_HALF), _dgl_batch),
         sparse=_SPARSE,
-        torch="plain PyTorch has no batches of graphs; see scatter_mean",
         reference=means,
     ),
     _operation(

@@ -104,8 +104,6 @@ _WORK = Formula(
 )
 
 
-_NO_LAYER = "plain PyTorch has no layer for several relations; see conv_cached"
-
 _operation = partial(operation, graphs=("aifb",), group="layers", least_work=_WORK, reach=1)
 
 OPERATIONS = (
@@ -124,7 +122,6 @@ OPERATIONS = (
             (DGL_HALF,),
             _dgl_structure,
         ),
-        torch=_NO_LAYER,
         relational=True,
         reference=reference,
     ),
@@ -132,7 +129,6 @@ OPERATIONS = (
         "rgcn_conv_fast",
         pyg=Call("FastRGCNConv, 30 bases", make=partial(_pyg, "FastRGCNConv"), limits=(SCATTER_ADD,)),
         sparse="FastRGCNConv gathers, whatever the form of the graph: see pyg",
-        torch=_NO_LAYER,
         dgl="DGL has one such layer: see rgcn_conv",
         relational=True,
         reference=reference,

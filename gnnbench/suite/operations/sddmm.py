@@ -45,7 +45,6 @@ OPERATIONS = (
             lambda graph, x, y: dgl.ops.u_dot_v(graph, x, y).squeeze(-1),
             (_DOT, DGL_HALF, NO_PRODUCT),
         ),
-        sparse="torch_sparse has no product of dense matrices at a matrix's entries: see pyg",
         reference=reference,
         reach=1,
         # Features in, products out; backward the gradients.

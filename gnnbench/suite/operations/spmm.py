@@ -8,22 +8,12 @@ from ..libraries import definitions, torch, torch_geometric, torch_scatter, torc
 from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, SPARSE_TENSOR, refuses
 from ..operation import Call, Formula, operation
 
-_ON_CPU = refuses("torch.sparse.mm reduces by mean and amax on the CPU only", "cuda")
+_ON_CPU = (refuses("torch.sparse.mm reduces by mean and amax on the CPU only", "cuda"),)
+_SPARSE = (SPARSE_TENSOR,)
+_MAXIMA, _SPARSE_MAXIMA = (*_ON_CPU, MAX_GRADIENT), (*_SPARSE, MAX_GRADIENT)
 _ONES = tuple(
     refuses("EdgeIndex.matmul without values supports float32 only", dtype) for dtype in (HALF, "float64")
 )
-
-
-def _pyg(adjacency: Tensor, x: Tensor, reduce: str) -> Tensor:
-    return utils.spmm(adjacency, x, reduce)
-
-
-def _sparse(adjacency: Any, x: Tensor, reduce: str) -> Tensor:
-    return torch_sparse.matmul(adjacency, x, reduce)
-
-
-def _torch(adjacency: Tensor, x: Tensor, reduce: str) -> Tensor:
-    return torch.sparse.mm(adjacency, x, reduce)
 
 
 def _edge_index(case: Case) -> Any:
@@ -67,8 +57,8 @@ _operation = partial(operation, group="aggregation")
 OPERATIONS = (
     _operation(
         "spmm_sum",
-        pyg=Call("utils.spmm on CSR", partial(_pyg, reduce="sum"), (CSR_PRODUCT,)),
-        sparse=Call("torch_sparse.matmul", partial(_sparse, reduce="sum"), (SPARSE_TENSOR,)),
+        pyg=Call("utils.spmm on CSR", lambda csr, x: utils.spmm(csr, x, "sum"), (CSR_PRODUCT,)),
+        sparse=Call("torch_sparse.matmul", lambda csr, x: torch_sparse.matmul(csr, x, "sum"), _SPARSE),
         torch=Call("torch.sparse.mm(..., 'sum'); CUDA: CSR @ x", "product"),
         dgl=Call("dgl.ops.copy_u_sum", "dgl.ops.copy_u_sum", (DGL_HALF,)),
         core=True,
@@ -78,9 +68,9 @@ OPERATIONS = (
     ),
     _operation(
         "spmm_mean",
-        pyg=Call("utils.spmm on CSR", partial(_pyg, reduce="mean")),
-        sparse=Call("torch_sparse.matmul", partial(_sparse, reduce="mean"), (SPARSE_TENSOR,)),
-        torch=Call("torch.sparse.mm(..., 'mean')", partial(_torch, reduce="mean"), (_ON_CPU,)),
+        pyg=Call("utils.spmm on CSR", lambda csr, x: utils.spmm(csr, x, "mean")),
+        sparse=Call("torch_sparse.matmul", lambda csr, x: torch_sparse.matmul(csr, x, "mean"), _SPARSE),
+        torch=Call("torch.sparse.mm(..., 'mean')", lambda csr, x: torch.sparse.mm(csr, x, "mean"), _ON_CPU),
         dgl=Call("dgl.ops.copy_u_mean", "dgl.ops.copy_u_mean", (DGL_HALF,)),
         reference=means,
         linear=True,
@@ -88,9 +78,9 @@ OPERATIONS = (
     ),
     _operation(
         "spmm_max",
-        pyg=Call("utils.spmm on CSR", partial(_pyg, reduce="max"), (_ON_CPU, MAX_GRADIENT)),
-        sparse=Call("torch_sparse.matmul", partial(_sparse, reduce="max"), (SPARSE_TENSOR, MAX_GRADIENT)),
-        torch=Call("torch.sparse.mm(..., 'amax')", partial(_torch, reduce="amax"), (_ON_CPU, MAX_GRADIENT)),
+        pyg=Call("utils.spmm on CSR", lambda csr, x: utils.spmm(csr, x, "max"), _MAXIMA),
+        sparse=Call("torch_sparse.matmul", lambda csr, x: torch_sparse.matmul(csr, x, "max"), _SPARSE_MAXIMA),
+        torch=Call("torch.sparse.mm(..., 'amax')", lambda csr, x: torch.sparse.mm(csr, x, "amax"), _MAXIMA),
         dgl="dgl.ops.copy_u_max returns -inf for nodes without neighbours; see update_all_copy_u_max",
         reference=maxima,
         reach=1,
@@ -104,7 +94,6 @@ OPERATIONS = (
             _ONES,
             build=_edge_index,
         ),
-        elsewhere="only PyG has EdgeIndex; see spmm_sum",
         reference=sums,
         linear=True,
         least_work=sums_work,

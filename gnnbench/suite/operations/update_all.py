@@ -10,8 +10,6 @@ from ..limits import DGL_HALF, MAX_GRADIENT, Limit
 from ..operation import Call, Formula, Kernel, Operation, operation
 from . import spmm
 
-_ELSEWHERE = "only DGL has update_all; see spmm_sum, spmm_mean and spmm_max"
-
 
 def _dgl(reduce_name: str, *, weighted: bool = False) -> Kernel:
     fn = dgl.function
@@ -37,7 +35,7 @@ def weighted_sums(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
 def _operation(name: str, kernel: Callable[[], Kernel], *limits: Limit, **more: Any) -> Operation:
     message, _, reduce = name.rpartition("_")
     calls = {"dgl": Call(f"update_all({message}, {reduce})", make=kernel, limits=(DGL_HALF, *limits))}
-    return operation(f"update_all_{name}", **calls, elsewhere=_ELSEWHERE, group="aggregation", **more)
+    return operation(f"update_all_{name}", **calls, group="aggregation", **more)
 
 
 OPERATIONS = (

@@ -15,7 +15,7 @@ from ...engine.show.document import Note
 from ...engine.store.benchmark import part_of
 from .. import counter_baseline
 from ..spec import Spec
-from ..table import TableRow, document, notes, reading, scaling
+from ..table import TableRow, document, notes, reading
 from .choice import choice_of
 from .session import COUNTED, run_of, spec_of
 
@@ -75,12 +75,7 @@ def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
         for line in header(reporter.config, ()):
             reporter.write_line(line)
     rows = [entry["row"] for entry in records if entry["row"]]
-    threads = environment.collect(device="cpu").threads
-    found = [
-        *reading(rows, arguments_without(reporter.config)),
-        *notes(rows, hint(reporter)),
-        *scaling(rows, threads),
-    ]
+    found = [*reading(rows, arguments_without(reporter.config)), *notes(rows, hint(reporter))]
     if len(found) > _NOTES and reporter.verbosity <= 0:
         found[_NOTES - 1 :] = [f"{len(found) - _NOTES + 1} more notes: -v shows them"]
     tables, colour = document(rows), reporter.hasmarkup

@@ -35,8 +35,7 @@ def test_workers_of_one_loader_draw_different_neighbors(platform, make_case, sma
     leaves = 400
     hub = torch.stack((torch.arange(1, leaves + 1), torch.zeros(leaves, dtype=torch.int64)))
     x, y = torch.ones(leaves + 1, 1), torch.zeros(leaves + 1, dtype=torch.int64)
-    monkeypatch.setattr(neighbor_loader, "nodes", lambda _graph: torch.zeros(8, dtype=torch.int64))
-    monkeypatch.setattr(neighbor_loader, "size", lambda _graph: 1)
+    monkeypatch.setattr(neighbor_loader, "batches_of", lambda _count: torch.zeros(8, dtype=torch.int64))
     graph = replace(small_graph, edge_index=hub, x=x, y=y)
     case = make_case("neighbor_loader_2_workers", platform, graph=graph)
     of = {"pyg": lambda batch: batch.n_id, "dgl": lambda batch: batch[0]}[platform]
