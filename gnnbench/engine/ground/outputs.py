@@ -54,6 +54,8 @@ class Opened:
         """Types of containers and objects, by place."""
         self.orders: dict[str, str] = {}
         """Keys of dictionaries in their order, by place."""
+        self.lists: dict[str, Any] = {}
+        """Lists that are one part, by place."""
         self._open("", value, ())
 
     def _open(self, place: str, value: Any, path: tuple[int, ...]) -> None:
@@ -65,6 +67,8 @@ class Opened:
         if issubclass(type(value), list | tuple | deque) and is_plain_list(value):
             self.kinds[place] = type(value).__qualname__
             self._add(place, tuple(value))
+            if not issubclass(type(value), tuple):
+                self.lists[place] = value
             return
         content = walker.content_of(value, self._tested)
         if content is None and not self._is_leaf(value) and (self._plain or is_dataclass(value)):
@@ -104,7 +108,7 @@ class Opened:
             self._add(place, sys.modules["numpy"].asarray(value))
         elif self._plain is None:
             raise UncomparableError(f"output{place} is a {_name(value)}")
-        elif self._plain(value) is None:
+        elif type(value) is not type and self._plain(value) is None:
             self.left[place] = _name(value)
         else:
             self._add(place, value)

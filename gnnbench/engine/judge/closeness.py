@@ -194,7 +194,7 @@ def _differs(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray((left != right) & ~(np.isnan(left) & np.isnan(right)))
 
 
-_OF_INPUT = re.compile("(gradient of |)(.*?)( by the output.*| after the call|)", re.DOTALL)
+_OF_INPUT = re.compile("(gradient of |)(.*?)( by the output.*| after the calls?|)", re.DOTALL)
 
 
 def input_of(part: str) -> str:

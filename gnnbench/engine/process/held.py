@@ -211,7 +211,10 @@ class Held:
         if self._inputs:
             self._inputs.restore()
         self.renew()
-        calls = self._compared = ComparedCalls(self.calls(), scope, level=level, tested=tested)
+        first_state = self._inputs.state if self._inputs else None
+        calls = self._compared = ComparedCalls(
+            self.calls(), scope, level=level, tested=tested, first_state=first_state
+        )
         try:
             calls.make_first()
         except TooMuchError as error:

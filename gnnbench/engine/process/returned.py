@@ -35,7 +35,7 @@ _REPEATED = "for inputs that it has seen the head executes less, and the base do
 _TOO_LONG = "compared for fewer new values: with others a call takes more than 20 times as long"
 _TIE = "{} changes when the inputs move by units in the last place"
 _KEEPS = "the head keeps {} more with each call"
-_ATTRIBUTE = re.compile(r"^output.*\.\w+$")
+_ATTRIBUTE = re.compile(r"^output.*\.\w+$| after the calls$")
 _PRIVATE = "._"
 """In the place of an attribute whose name begins with an underscore: it may be another without any harm."""
 
@@ -155,14 +155,19 @@ class _Comparing:
             raise _DifferError(_KEEPS.format(units.size(kept)))
 
     def _compare_shared(self) -> None:
-        base, head = (calls[GIVEN]["shared"] for calls in self._calls)
-        for place in (place for place in head if place not in base):
-            self._left.append(f"output{place} shares memory with an input, and that of the base does not")
+        for what, number, other in (
+            ("shared", GIVEN, "an input"),
+            *(("reused", number, "an earlier output") for number in (NEW, AGAIN)),
+        ):
+            base, head = (calls[number][what] for calls in self._calls)
+            for place in (place for place in head if place not in base):
+                self._left.append(f"output{place} shares memory with {other}, and that of the base does not")
 
     def _compare_overwritten(self) -> None:
-        base, head = (calls[NEW]["overwritten"] for calls in self._calls)
-        for place in (place for place in head if place not in base):
-            raise _DifferError(f"the next call of the head changes output{place}, which it returned")
+        for number, which in ((NEW, "the next"), (AGAIN, "a later")):
+            base, head = (calls[number]["overwritten"] for calls in self._calls)
+            for place in (place for place in head if place not in base):
+                raise _DifferError(f"{which} call of the head changes output{place}, which it returned")
 
     def _repeats(self, side: int) -> bool:
         """Whether a side returns the same for the same inputs, but for rounding."""
@@ -216,7 +221,7 @@ class _Comparing:
         Of an output, what the base has cannot be read where it has a type that cannot be compared.
         """
         call = self._calls[side][number]
-        if harmless := _harmless(part, is_new=side == _BASE):
+        if harmless := _harmless(part, is_new=side == _BASE or part.endswith(" after the calls")):
             self._left.append(harmless)
             return True
         if part.startswith("output"):

@@ -7,18 +7,24 @@ import numpy as np
 from gnnbench.engine.measure import compilation
 from gnnbench.engine.measure.clock import Call
 from gnnbench.engine.measure.conditions import seed
-from gnnbench.engine.measure.returned.calls import ALL_NEW, ComparedCalls
+from gnnbench.engine.measure.returned.calls import ALL_NEW, ComparedCalls, kept_inputs
 from gnnbench.engine.measure.seam import Pedantic
 from gnnbench.engine.process.returned import agreement
 
 
-def compared(folder, base, head, level=ALL_NEW):
+def compared(folder, base, head, level=ALL_NEW, *, calls_before=0):
     """Compare two calls, which functions return, as the coordinator does with those of two workers."""
     compilation.clear()  # what an earlier test has compiled
     sides = []
     for build in (base, head):
         seed(1)
-        sides.append(ComparedCalls(Pedantic.of(build()), {}, level=level))
+        calls = Pedantic.of(build())
+        kept = kept_inputs(calls)
+        for _ in range(calls_before):
+            calls.inputs()()
+        if calls_before:
+            kept.restore()
+        sides.append(ComparedCalls(calls, {}, level=level, first_state=kept and kept.state))
         sides[-1].make_first()
 
     def fetch(side, wanted):
@@ -31,7 +37,7 @@ def compared(folder, base, head, level=ALL_NEW):
     return agreement(*({"answer": "returned", **one} for one in answers), fetch)
 
 
-def rewritten(folder, base, head, *inputs, level=ALL_NEW):
+def rewritten(folder, base, head, *inputs, level=ALL_NEW, calls_before=0):
     """Compare two functions of the same inputs, which functions return."""
     calls = (lambda run=run: Call(run, tuple(one() for one in inputs), {}) for run in (base, head))
-    return compared(folder, *calls, level=level)
+    return compared(folder, *calls, level=level, calls_before=calls_before)

@@ -4,7 +4,8 @@ import itertools
 import random
 import re
 import time
-from collections import OrderedDict
+from array import array
+from collections import Counter, OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -56,6 +57,21 @@ def test_a_matrix_that_is_kept_for_other_indices_is_wrong(tmp_path, key):
         assert rewritten(tmp_path, spmm, keeps_a_copy, edges(50, 300), features(50, 4)).status == "differ"
 
 
+def test_what_an_argument_keeps_for_other_indices_is_wrong(tmp_path):
+    def keeps(tree, index, x):
+        if id(index) not in tree.values:
+            tree.values[id(index)] = np.argsort(index)
+        return x[tree.values[id(index)]]
+
+    def base(_, index, x):
+        return x[np.argsort(index)]
+
+    inputs = lambda: Tree({}), lambda: np.random.default_rng(0).permutation(50), normal(50)
+    found = rewritten(tmp_path, base, keeps, *inputs)
+    assert found.reason == "output is right only for the values that the benchmark uses"
+    assert rewritten(tmp_path, keeps, keeps, *inputs).status == "equal"
+
+
 def masked(scores):
     def attention(q, k):
         found = scores(q, k)
@@ -95,6 +111,18 @@ def test_a_large_value_does_not_decide_for_the_others(tmp_path, beside):
 
 
 BUFFER = np.empty((30, 30))
+BUFFERS = [np.empty((30, 30)), np.empty((30, 30))]
+LIST = []
+
+
+def alternates(x):
+    BUFFERS.reverse()
+    return np.multiply(x[:, None], x[None, :], out=BUFFERS[0])
+
+
+def same_list(x):
+    LIST[:] = x.tolist()
+    return LIST
 
 
 class Tree:
@@ -137,9 +165,24 @@ def fills(count):
     return fill
 
 
-def grows(tree):
-    tree.values.append(len(tree.values))
-    return len(tree.values)
+def marks(step):
+    def mark(items):
+        for place in range(0, len(items), step):
+            items[place] = place % 101
+
+    return mark
+
+
+def counts(count):
+    return lambda items: [items.update([number % 7]) for number in range(count)] and None
+
+
+def fits(value):
+    def fit(tree):
+        tree.fitted = tree.values[0] = value
+        return True
+
+    return fit
 
 
 WRONG = {
@@ -148,6 +191,43 @@ WRONG = {
         lambda x: np.multiply.outer(x, x),
         lambda x: np.multiply(x[:, None], x[None, :], out=BUFFER),
         lambda: np.random.default_rng(0).random(30),
+    ),
+    "two buffers": (
+        "a later call of the head changes output",
+        lambda x: np.multiply.outer(x, x),
+        alternates,
+        lambda: np.random.default_rng(0).random(30),
+    ),
+    "one list": (
+        "the next call of the head changes output",
+        lambda x: x.tolist(),
+        same_list,
+        lambda: np.random.default_rng(0).random(30),
+    ),
+    "set is not filled": (
+        "argument 1 after the call is set(0, 1, 2) instead of set(0, 1, 2, 3",
+        lambda items: items.update(range(9)),
+        lambda items: items.update(range(3)),
+        set,
+    ),
+    "bytes are not written": (
+        "argument 1 after the call[1] is 0 instead of 1; 49.",
+        marks(1),
+        marks(2),
+        lambda: bytearray(300),
+    ),
+    "an array of Python": (
+        "argument 1 after the call[201] is 0 instead of 100; 49.",
+        marks(1),
+        marks(2),
+        lambda: array("d", [0.0] * 300),
+    ),
+    "a counter": ("argument 1[0] after the call is 1 instead of 8", counts(50), counts(5), Counter),
+    "a new attribute of an argument": (
+        "argument 1.fitted after the calls is 2 instead of 1",
+        fits(1),
+        fits(2),
+        lambda: Tree([1]),
     ),
     "list is not sorted": (
         "the base changes argument 1, and the head does not",
@@ -195,12 +275,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_what_is_wrong_is_named(tmp_path, kind):
+@pytest.mark.parametrize("calls_before", [0, 3])
+def test_what_is_wrong_is_named(tmp_path, kind, calls_before):
     reason, base, head, make = WRONG[kind]
-    found = rewritten(tmp_path, base, head, make)
+    found = rewritten(tmp_path, base, head, make, calls_before=calls_before)
     assert found.status == "differ"
     assert reason in found.reason
-    assert rewritten(tmp_path, base, base, make).status == "equal"
+    same = rewritten(tmp_path, base, base, make, calls_before=calls_before)
+    assert (same.status, same.reservation) == ("equal", "")
 
 
 RESERVED = {
@@ -209,6 +291,18 @@ RESERVED = {
         np.ndarray.flatten,
         np.ndarray.ravel,
         normal(30, 30),
+    ),
+    "the same list": (
+        "output shares memory with an earlier output, and that of the base does not",
+        lambda n: list(range(n)),
+        lambda n: LIST.clear() or LIST.extend(range(n)) or LIST,
+        lambda: 40,
+    ),
+    "an attribute that only the base sets": (
+        "argument 1.fitted after the calls is another",
+        lambda tree: vars(tree).setdefault("fitted", 2),
+        lambda _: 2,
+        lambda: Tree([1]),
     ),
     "a tuple for a list": (
         "the type of output is another",

@@ -38,7 +38,7 @@ from . import given
 from .effects import Effects, allocated_bytes, changed_arrays, check_size, contents, plain_tensors, watched
 from .given import Given, write
 from .portable import TEXT, Portable, array_of, portable
-from .reachable import Reachable
+from .reachable import Reachable, is_array
 from .work import TooLongError, Work, limited
 
 GIVEN, NEW, AGAIN, COPIED, GIVEN_MOVED, NEW_MOVED = range(6)
@@ -58,13 +58,19 @@ class ComparedCalls:
     """The calls of one benchmark on one side; `level` says which inputs may get new values."""
 
     def __init__(
-        self, calls: Pedantic, scope: Mapping[str, Any], *, level: int = ALL_NEW, tested: Collection[str] = ()
+        self,
+        calls: Pedantic,
+        scope: Mapping[str, Any],
+        *,
+        level: int = ALL_NEW,
+        tested: Collection[str] = (),
+        first_state: Mapping[str, Portable] | None = None,
     ) -> None:
         self._calls, self._scope, self._tested = calls, scope, tested
         self._given = Given()
         self._limit_seconds: float | None = None
-        self._first_output: dict[str, Any] = {}
-        """Arrays and tensors of the first output, by place."""
+        self._first_state, self._first_output = first_state, dict[str, Any]()
+        """What the arguments held before any call, and what the first one made, by place."""
         self._copies: list[Call | None] = []
         """Kept, so that no address of a copy is that of another."""
         self.level = level
@@ -91,8 +97,8 @@ class ComparedCalls:
             # The function may not take such values.
             self.refused, self.is_too_long = failure, failure == _TOO_LONG
             self.level -= 1
-        self._first_output = {}
         self.make(AGAIN)
+        self._first_output = {}
         self.make(COPIED)
         again, given_work = self.made[AGAIN].work, self.made[GIVEN].work
         if again and given_work and again <= given_work:
@@ -173,23 +179,31 @@ class ComparedCalls:
             effects.failure = f"{type(error).__name__}: {error}"
             return effects
         effects.work = work.count if work else None
-        if number == NEW:
+        if self._first_output:
             first = self.made[GIVEN].parts
             with plain_tensors():
-                now = portable(self._first_output, {})
+                now = portable(
+                    {
+                        place: value if is_array(value) else tuple(value)
+                        for place, value in self._first_output.items()
+                    },
+                    {},
+                )
             effects.overwritten = [
                 place for place, part in now.items() if part.signature != first[f"output{place}"].signature
             ]
         after = changed_arrays(reach, before)
-        after |= effects.compare_state(state, portable(Reachable(call, self._scope).state, {}))
+        first_state = state if self._first_state is None else self._first_state
+        after |= effects.compare_state(first_state, state, portable(Reachable(call, self._scope).state, {}))
         if number == AGAIN and self.writable and not self.made[GIVEN].shared:
             self._given.restore()
         with plain_tensors():
             arrays = effects.read_output(
-                output, reach, self._tested, has_gradients=number not in (AGAIN, COPIED)
+                output, reach, self._tested, self._first_output, has_gradients=number not in (AGAIN, COPIED)
             )
         if number == GIVEN:
             self._first_output = arrays
+            self._given.renew(reach.held)
         del arrays
         effects.parts |= after
         effects.parts |= {place: Portable(TEXT, text) for place, text in contents(paths).items()}
@@ -258,6 +272,7 @@ def kept_inputs(calls: Pedantic) -> Given | None:
     with suppress(TooMuchError, MemoryError):
         check_size("inputs", reach.arrays.values())
         kept.keep(reach.arrays.values(), reach.containers)
+        kept.state = portable(reach.state, {})
         return kept
     return None
 

@@ -25,6 +25,8 @@ LEAST_KEPT_BYTES = 1 << 16
 _MOST_BYTES = 192 << 20
 """Of inputs, and of the output of a call: several calls have copies, and those are hashed."""
 _CHANGED = "{} after the call"
+_EARLIER = "{} after the calls"
+"""Of what earlier calls changed and this one did not, and of attributes that are new."""
 
 
 @dataclass
@@ -34,7 +36,7 @@ class Effects:
     parts: dict[str, Portable] = field(default_factory=dict)
     """By place: of the output, of the arguments that it changed, of gradients, and of files."""
     left: dict[str, str] = field(default_factory=dict)
-    """Types of parts of the output that cannot be compared, by place; and attributes that it added."""
+    """Types of parts of the output that cannot be compared, by place."""
     work: int | None = None
     """How much it executed, see `Work`; None if it was not counted."""
     failure: str = ""
@@ -44,7 +46,9 @@ class Effects:
     shared: list[str] = field(default_factory=list)
     """Places of the output that lie in the memory of an input."""
     overwritten: list[str] = field(default_factory=list)
-    """Places of the output of the call before that this one changed, though not by changing its inputs."""
+    """Places of the first output that this call changed, though not by changing its inputs."""
+    reused: list[str] = field(default_factory=list)
+    """Places of the output that lie in the memory of the first one."""
     kept_bytes: int = 0
     """How much more memory is allocated after the call, without its output."""
 
@@ -57,15 +61,22 @@ class Effects:
             "differentiable": self.differentiable,
             "shared": self.shared,
             "overwritten": self.overwritten,
+            "reused": self.reused,
         }
 
     def read_output(
-        self, output: Any, reach: Reachable, tested: Collection[str], *, has_gradients: bool
+        self,
+        output: Any,
+        reach: Reachable,
+        tested: Collection[str],
+        first: Mapping[str, Any],
+        *,
+        has_gradients: bool,
     ) -> dict[str, Any]:
         """Add an output and its gradients, as copies: it may lie in the memory of an input.
 
         Returns:
-            Its arrays and tensors that do not, by place.
+            Its arrays, tensors and lists that do not, by place; `first` has those of the first output.
         """
         if output is None:
             return {}
@@ -82,26 +93,30 @@ class Effects:
             for place, value in opened.parts.items()
             if any(shares_memory(part, inputs) for part in _strided(value))
         ]
+        made = {place: value for place, value in opened.parts.items() if is_array(value)} | opened.lists
+        earlier = list(filter(is_array, first.values()))
+        self.reused = [
+            place
+            for place, value in made.items()
+            if value is first.get(place) or shares_memory(value, earlier)
+        ]
         if has_gradients:
             by_output, self.differentiable = gradients_by_output(opened.parts.values(), reach.arrays)
             self.parts |= portable(by_output, self.left)
-        return {
-            place: value
-            for place, value in opened.parts.items()
-            if is_array(value) and place not in self.shared
-        }
+        return {place: value for place, value in made.items() if place not in self.shared}
 
+    @staticmethod
     def compare_state(
-        self, before: Mapping[str, Portable], after: Mapping[str, Portable]
+        first: Mapping[str, Portable], before: Mapping[str, Portable], after: Mapping[str, Portable]
     ) -> dict[str, Portable]:
-        """Return the numbers and texts in lists, dictionaries and objects that the call changed."""
-        changed = {}
+        """Return the numbers and texts in lists, dictionaries and objects that the calls changed."""
+        changed, nothing = {}, Portable(TEXT, "nothing")
         for place in dict.fromkeys((*before, *after)):
-            value = after.get(place, Portable(TEXT, "nothing"))
-            if place not in before and "." in place:
-                self.left[place] = "new attribute"
-            elif place not in before or value.signature != before[place].signature:
-                changed[_CHANGED.format(place)] = value
+            states = [state.get(place, nothing) for state in (after, before, first)]
+            value, present, given = (part.signature for part in states)
+            if not value == present == given:
+                is_late = value == present or ("." in place and nothing in states[1:])
+                changed[(_EARLIER if is_late else _CHANGED).format(place)] = states[0]
         return changed
 
     def growth_bytes(self, before_bytes: int) -> int:

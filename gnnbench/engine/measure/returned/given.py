@@ -1,8 +1,10 @@
 """The inputs of a benchmark as they were given, and other numbers to write to them until these come back."""
 
 import sys
+from array import array
 from collections import deque
 from collections.abc import Iterable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import psutil
 from numpy.typing import NDArray
 
 from ..layouts import MEMORY_SHARE
-from .portable import array_of
+from .portable import Portable, array_of
 from .reachable import is_expanded, is_leaf
 
 
@@ -23,11 +25,13 @@ class Given:
         self._gradients: dict[int, Any] = {}
         self._containers: dict[int, tuple[Any, Any]] = {}
         """The same; the copies have the same elements."""
+        self.state: dict[str, Portable] = {}
+        """Numbers and texts in the arguments of the first call, by place."""
 
     def keep(self, values: Iterable[Any], containers: Iterable[Any] = ()) -> None:
         """Copy what has not been seen."""
         for container in containers:
-            self._containers.setdefault(id(container), (container, container.copy()))
+            self._containers.setdefault(id(container), (container, copy(container)))
         unseen = [one for one in values if id(one) not in self._contents]
         needed = sum(one.nbytes for one in unseen)
         if needed > MEMORY_SHARE * psutil.virtual_memory().available:
@@ -36,6 +40,10 @@ class Given:
             self._contents[id(one)] = one, np.array(array_of(one))
             if is_leaf(one):
                 self._gradients[id(one)] = None if one.grad is None else one.grad.clone()
+
+    def renew(self, containers: Iterable[Any]) -> None:
+        """Copy what containers hold now."""
+        self._containers |= {id(container): (container, copy(container)) for container in containers}
 
     def of(self, value: Any) -> NDArray[Any]:
         """Return what a value held."""
@@ -54,7 +62,7 @@ class Given:
                 gradient = self._gradients[id(value)]
                 value.grad = None if gradient is None else gradient.clone()
         for container, content in self._containers.values():
-            if isinstance(container, list | bytearray):
+            if isinstance(container, list | bytearray | array):
                 container[:] = content
             else:
                 container.clear()

@@ -70,9 +70,10 @@ def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, P
     elif isinstance(value, tuple) and (numbers := _numbers(value)) is not None:
         yield place, Portable(str(numbers.dtype), numbers)
     elif isinstance(value, bool | float | complex) or (type(value) is int and abs(value) < 2**63):
-        yield place, Portable(str(np.asarray(value).dtype), np.asarray(value))
+        array = np.asarray(value)
+        yield place, Portable(array.dtype.name, array)
     else:
-        text = repr(value) if isinstance(value, tuple) else digest.plain(value)
+        text = repr(value) if isinstance(value, tuple) or type(value) is type else digest.plain(value)
         yield place, Portable(TEXT, _ADDRESS.sub(">", text or type(value).__qualname__))
 
 

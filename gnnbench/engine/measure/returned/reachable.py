@@ -1,8 +1,9 @@
 """What a call works on: arguments, what its functions hold, and gradients."""
 
 import sys
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from array import array
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -27,7 +28,9 @@ _MOST = 20_000
 """Objects that are looked at."""
 _LEFT = (type, ModuleType, BuiltinFunctionType)
 """Types of objects whose attributes are no inputs."""
-_CONTAINERS = (list, dict, set, deque, bytearray)
+_WHOLE: dict[type, Callable[[Any], Any]] = {set: set, bytearray: np.array, array: np.array}
+"""Types of containers that are compared as one part, and what copies them."""
+_CONTAINERS = (list, dict, deque, Counter, OrderedDict, defaultdict, *_WHOLE)
 _LARGEST_INDEX = 1 << 32
 """Larger whole numbers may be addresses."""
 _MAPS = Path("/proc/self/maps")
@@ -52,6 +55,8 @@ class Reachable:
         """Numbers and texts in the arguments, but in attributes whose names begin with an underscore."""
         self.containers: list[Any] = []
         """Lists, dictionaries and sets in the arguments."""
+        self.held: list[Any] = []
+        """Those in objects, which may be caches."""
         self._is_argument = True
         for number, argument in enumerate(call.args):
             self._look(f"argument {number + 1}", argument, 0, is_free=True)
@@ -71,10 +76,13 @@ class Reachable:
         """Note a value, or what is in it."""
         if id(value) in self._seen or depth > _DEEPEST or len(self._seen) > _MOST:
             return
+        whole = _WHOLE.get(type(value)) if self._is_argument else None
         if isinstance(value, list | tuple) and is_plain_list(value):
-            self._keep(value)
-            value = tuple(value)
-        if isinstance(value, PLAIN) or (type(value) is tuple and is_plain_list(value)):
+            whole = tuple
+        if whole or isinstance(value, PLAIN):
+            if whole:
+                self._keep(value, is_free=is_free)
+                value = whole(value)
             if is_free:
                 self.plain[place] = value
             if self._is_argument and "._" not in place:
@@ -86,13 +94,14 @@ class Reachable:
             if is_free:
                 self._free[place] = value
             return
-        self._keep(value)
+        self._keep(value, is_free=is_free)
         for name, item, inside in self._inside(value):
             self._look(f"{place}{name}", item, depth + 1, is_free=is_free and inside)
 
-    def _keep(self, value: Any) -> None:
+    def _keep(self, value: Any, *, is_free: bool) -> None:
         if self._is_argument and type(value) in _CONTAINERS:
             self.containers.append(value)
+            self.held += [] if is_free else [value]
 
     def _inside(self, value: Any) -> Iterator[tuple[str, Any, bool]]:
         """Yield what is in a value: the end of its place, itself, and whether it may get other values."""
