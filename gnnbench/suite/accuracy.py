@@ -1,6 +1,6 @@
 """Compares a kernel's numbers with those of the float64 reference."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,8 +71,18 @@ def agree(case: Case, value: Any, right: Any) -> bool:
     return np.array_equal(found, expected)
 
 
-def compare(case: Case, what: str, found: Tensor, expected: Tensor, largest: float) -> None:
-    """Compare entry by entry; `largest` is the size of the terms whose sums the entries are."""
+def compare(
+    case: Case,
+    what: str,
+    found: Tensor,
+    expected: Tensor,
+    largest: float,
+    ties: Callable[..., Tensor] | None = None,
+) -> None:
+    """Compare entry by entry; `largest` is the size of the terms whose sums the entries are.
+
+    `ties` tells which entries of a gradient several values are right for; see `tied`.
+    """
     found, expected = found.detach().cpu(), expected.detach()
     sparse = [one.layout != torch.strided for one in (found, expected)]
     if sparse[0] != sparse[1]:
@@ -105,8 +115,12 @@ def compare(case: Case, what: str, found: Tensor, expected: Tensor, largest: flo
     allowed_errors = (tolerance(case) * scale).clamp(min=_rounding(case) * largest)
     case.errors.append((error / allowed_errors).nan_to_num().max().item())
     excess = error - allowed_errors
-    if not bool((excess <= 0).all()):  # written so that NaN is wrong
-        worst = int(excess.nan_to_num(torch.inf).argmax())
+    wrong = ~(excess <= 0)  # written so that NaN is wrong
+    if ties and bool(wrong.any()):
+        wrong &= ~ties(wrong, found.to(expected.dtype), expected, allowed_errors)
+    if bool(wrong.any()):
+        excess = excess.nan_to_num(torch.inf).where(wrong, 0.0)
+        worst = int(excess.argmax())
         place = tuple(map(int, np.unravel_index(worst, error.shape)))
         largest, value, right, allowed = (
             one.reshape(-1)[worst].item() for one in (error, found, expected, allowed_errors)

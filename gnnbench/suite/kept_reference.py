@@ -65,10 +65,7 @@ class KeptReference:
         return self._view[1]
 
     def of(self, asked: Asked, *, differentiate: bool, check: Check = lambda _: None) -> Expected:
-        """Return the results, computed now if they are others than before.
-
-        `check` gets the outputs before gradients are made of them; what it raises, this raises.
-        """
+        """Return the results, computed now if they are others than before; see `compute`."""
         if self._last:
             last, expected = self._last
             is_enough = expected.gradients is not None or not differentiate
@@ -76,12 +73,16 @@ class KeptReference:
                 check(expected.outputs)
                 return expected
         self._last = last = expected = None  # type: ignore[assignment] # frees them before the next is made
-        expected = _compute(asked, differentiate=differentiate, check=check)
+        expected = compute(asked, differentiate=differentiate, check=check)
         self._last = asked, expected
         return expected
 
 
-def _compute(asked: Asked, *, differentiate: bool, check: Check) -> Expected:
+def compute(asked: Asked, *, differentiate: bool, check: Check = lambda _: None) -> Expected:
+    """Return the reference's results.
+
+    `check` gets the outputs before gradients are made of them; what it raises, this raises.
+    """
     with torch.set_grad_enabled(differentiate):
         outputs = opened(parts(asked.reference(asked.view.graph, *asked.arguments)))
     check(outputs)

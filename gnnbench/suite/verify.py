@@ -1,6 +1,7 @@
 """Checks a kernel's output and gradients against the float64 reference."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -11,10 +12,10 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from ..engine.ground.outputs import UncomparableError
 from .accuracy import MismatchError, agree, check_type, compare, compare_network, flat, largest_of, precise
-from .backward import differentiated, is_single, parts_of
+from .backward import differentiated, is_single, parts_of, tied
 from .case import Case
 from .definitions import Reference, adam_step
-from .kept_reference import Asked, KeptReference, numbers, opened, stored
+from .kept_reference import Asked, KeptReference, compute, numbers, opened, stored
 from .network import Layer
 from .platforms import PlatformModule, Result
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
@@ -85,9 +86,15 @@ def verify(
     if expected.gradients is not None and differentiate:
         before = [one for one in numbers(arguments) if one.requires_grad]
         terms = [_gradient_terms(one, expected.outputs, gradients) for one in before] if upstream else []
+
+        def again() -> tuple[Tensor, ...]:
+            made = compute(asked, differentiate=True).gradients
+            assert made is not None
+            return made
+
         right = list(map(_dense, expected.gradients, before))
         found = list(_gradients(case, given, right, before))
-        _verify_gradients(case, found, before, right, terms, view)
+        _verify_gradients(case, found, before, right, terms, view, again)
 
 
 def _random_states(case: Case) -> list[Tensor]:
@@ -137,19 +144,26 @@ def _verify_gradients(
     right: Sequence[Tensor],
     terms: Sequence[float],
     view: View,
+    again: Callable[[], Sequence[Tensor]],
 ) -> None:
     """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
     if case.spec.direction != FORWARD_BACKWARD:
         compare_network(case, [gradient for gradient, _ in found], right)
     else:
-        for index, ((gradient, _), expected, largest) in enumerate(zip(found, right, terms, strict=True)):
+        each = zip(found, right, before, terms, strict=True)
+        for index, ((gradient, _), expected, start, largest) in enumerate(each):
             if not view.is_zero_outside(gradient):
                 raise MismatchError(
                     f"{case.spec.id}: the gradient of input tensor {index} is not zero where the output does "
                     "not depend on it"
                 )
-            what = f"the gradient of input tensor {index}"
-            compare(case, what, view.inside(gradient), expected, largest)
+
+            ties = partial(tied, start, lambda index=index: again()[index])  # type: ignore[misc]
+            what, dense = (
+                f"the gradient of input tensor {index}",
+                not start.is_nested and start.layout in _DENSE,
+            )
+            compare(case, what, view.inside(gradient), expected, largest, ties if dense else None)
     if case.spec.direction == TRAIN:
         for index, ((gradient, parameter), start) in enumerate(zip(found, before, strict=True)):
             after = adam_step(start.detach(), gradient.detach().cpu().double())

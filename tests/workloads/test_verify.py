@@ -461,3 +461,46 @@ def test_a_reference_of_other_arguments_is_told_what_it_gets(make_case):
 def test_a_call_that_draws_random_numbers_is_told_so(make_case):
     with pytest.raises(MismatchError, match=r"is wrong.*; the call draws random numbers: seed them"):
         check(make_case(), torch.nn.functional.dropout, expected=lambda _, x: x)
+
+
+class Greatest(torch.autograd.Function):
+    """A maximum over rows whose gradient goes to the last of equal ones, or to the row after that."""
+
+    @staticmethod
+    def forward(context, x, shift):
+        last = len(x) - 1 - x.flip(0).argmax(0)
+        context.save_for_backward(last.add(shift) % len(x))
+        context.size = x.shape
+        return x.amax(0)
+
+    @staticmethod
+    def backward(context, gradient):
+        (last,) = context.saved_tensors
+        return gradient.new_zeros(context.size).scatter_(0, last.unsqueeze(0), gradient.unsqueeze(0)), None
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "reference", [lambda x: x.amax(0), lambda x: x.max(0)[0], lambda x: -((-x).min(0)[0])]
+)
+def test_the_gradient_of_a_maximum_may_go_to_any_of_equal_entries(make_case, dtype, reference):
+    case = make_case(direction=FORWARD_BACKWARD, dtype=dtype)
+    x = case.tensor((case.features().detach() * 2).round())
+    assert ((x == x.amax(0)).sum(0) > 1).all()
+    for run in (lambda x: Greatest.apply(x, 0), lambda x: x.amax(0), lambda x: x.max(0)[0]):
+        check(
+            case,
+            lambda x, run=run: torch.cat((run(x), run(-x))),
+            x,
+            expected=lambda _, x: torch.cat((reference(x), reference(-x))),
+        )
+    distinct = case.tensor(torch.arange(480.0).view(60, 8) % 61)
+    for wrong in (lambda x: Greatest.apply(x, 1), lambda x: x.amax(0) * 2 - x.amax(0).detach()):
+        with pytest.raises(MismatchError, match="gradient of input tensor 1 is wrong"):
+            check(
+                case,
+                lambda x, y, wrong=wrong: Greatest.apply(x, 0) + wrong(y),
+                x,
+                distinct,
+                expected=lambda _, x, y: reference(x) + reference(y),
+            )
