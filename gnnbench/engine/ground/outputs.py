@@ -67,7 +67,7 @@ class Opened:
         if issubclass(type(value), list | tuple | deque) and is_plain_list(value):
             self.kinds[place] = type(value).__qualname__
             self._add(place, tuple(value))
-            if not issubclass(type(value), tuple):
+            if issubclass(type(value), list):
                 self.lists[place] = value
             return
         content = walker.content_of(value, self._tested)

@@ -65,18 +65,12 @@ class Effects:
         }
 
     def read_output(
-        self,
-        output: Any,
-        reach: Reachable,
-        tested: Collection[str],
-        first: Mapping[str, Any],
-        *,
-        has_gradients: bool,
+        self, output: Any, reach: Reachable, tested: Collection[str], *, has_gradients: bool
     ) -> dict[str, Any]:
         """Add an output and its gradients, as copies: it may lie in the memory of an input.
 
         Returns:
-            Its arrays, tensors and lists that do not, by place; `first` has those of the first output.
+            Its arrays, tensors and lists that do not, by place.
         """
         if output is None:
             return {}
@@ -93,16 +87,10 @@ class Effects:
             for place, value in opened.parts.items()
             if any(shares_memory(part, inputs) for part in _strided(value))
         ]
-        made = {place: value for place, value in opened.parts.items() if is_array(value)} | opened.lists
-        earlier = list(filter(is_array, first.values()))
-        self.reused = [
-            place
-            for place, value in made.items()
-            if value is first.get(place) or shares_memory(value, earlier)
-        ]
         if has_gradients:
             by_output, self.differentiable = gradients_by_output(opened.parts.values(), reach.arrays)
             self.parts |= portable(by_output, self.left)
+        made = {place: value for place, value in opened.parts.items() if is_array(value)} | opened.lists
         return {place: value for place, value in made.items() if place not in self.shared}
 
     @staticmethod
