@@ -25,11 +25,9 @@ _KEPT = 2.0
 
 @dataclass(frozen=True)
 class Closeness:
-    """The differences of a head's numbers from a base's.
+    """The differences of a head's numbers from a base's, in units in the last place.
 
-    Errors are in units in the last place of the base's number, or of a typical one of its row or column, in
-    the type of the base. Where terms cancel so that all are zeros, the unit is how much they change when the
-    inputs move.
+    Where terms cancel so that all are zeros, the unit is how much they change when the inputs move.
     """
 
     error: float

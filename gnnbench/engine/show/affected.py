@@ -13,8 +13,6 @@ from .wording import memory_notes, result_notes
 
 _FEWEST_CHARACTERS = 24
 """Width of the column of functions, at least."""
-_NAMED = 3
-"""So many benchmarks are named in a line."""
 _WIDTH_IN_A_PIPE = 80
 """Functions are listed up to this width where the output is not a terminal."""
 
@@ -47,7 +45,7 @@ def _partly_compared(found: AffectedResult) -> list[str]:
     for name, one in found.benchmarks.items():
         for note in result_notes(one.results) if one.results and not one.results.is_other else ():
             names.setdefault(note, []).append(name)
-    return [f"{units.listed(of_note, _NAMED)}: {note}" for note, of_note in names.items()]
+    return [f"{units.listed(of_note, 3)}: {note}" for note, of_note in names.items()]
 
 
 def _changed(one: Inspections, width: int) -> str:

@@ -209,8 +209,7 @@ class ComparedCalls:
     def save(self, wanted: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
         """Write numbers as `.npy` files; return each file's name or error, or the beginning of a text.
 
-        Args:
-            wanted: number of the call and place of each part. A part that a call does not have is None.
+        Of each part, the number of the call and the place are given. None: the call does not have it.
         """
         files: list[dict[str, str] | None] = []
         for number, place in wanted:

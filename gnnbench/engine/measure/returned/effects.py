@@ -54,23 +54,16 @@ class Effects:
 
     def as_json(self) -> dict[str, Any]:
         """Return what the other side's is compared with: hashes, not values."""
-        return {
-            "parts": {place: part.signature for place, part in self.parts.items()},
-            "left": self.left,
-            "failure": self.failure,
-            "differentiable": self.differentiable,
-            "shared": self.shared,
-            "overwritten": self.overwritten,
-            "reused": self.reused,
-        }
+        signatures = {place: part.signature for place, part in self.parts.items()}
+        names = "left", "failure", "differentiable", "shared", "overwritten", "reused"
+        return {"parts": signatures, **{name: getattr(self, name) for name in names}}
 
     def read_output(
         self, output: Any, reach: Reachable, tested: Collection[str], *, has_gradients: bool
     ) -> dict[str, Any]:
-        """Add an output and its gradients, as copies: it may lie in the memory of an input.
+        """Add an output and its gradients, as copies; return its arrays, tensors and lists by place.
 
-        Returns:
-            Its arrays, tensors and lists that do not, by place.
+        Those that lie in the memory of an input are not returned.
         """
         if output is None:
             return {}
