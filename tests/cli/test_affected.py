@@ -8,7 +8,7 @@ import pytest
 
 from gnnbench.engine.drive.affected import AffectedResult
 from gnnbench.engine.ground.settings import Rule, Settings
-from gnnbench.engine.judge.comparison import Work
+from gnnbench.engine.judge.comparison import Work, not_compared
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.judge.visit import Inspections
@@ -176,6 +176,14 @@ def test_what_cannot_be_compared_counts_as_affected():
     assert report.summary(found).endswith(
         "0 run the same code, 1 could not be compared and counts as affected"
     )
+
+
+def test_outputs_that_were_not_compared_are_named_together():
+    work, nothing = Work(Difference(("first",))), not_compared("it returns nothing")
+    rows = {f"test_a.py::test_{number}": Inspections(work, results=nothing) for number in range(5)}
+    printed = Terminal(None).write(report.document(AffectedResult(None, None, rows, 1.0), None))
+    names = ", ".join(list(rows)[:3])
+    assert f"{names} and 2 more: results not compared: it returns nothing" in " ".join(printed.split())
 
 
 def test_what_costs_something_else_counts_as_changed():

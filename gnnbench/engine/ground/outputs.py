@@ -28,15 +28,10 @@ class TooMuchError(Exception):
 
 
 class Opened:
-    """An output, opened.
+    """An output, opened, without running functions of the packages under test, `tested`.
 
-    Args:
-        tested: packages under test: their functions, which may differ between the sides, do not run.
-        plain: returns an object of another type as text; None if it has none. Without it, such are an error.
-
-    Raises:
-        UncomparableError: there is one; the message names it and its place.
-        TooMuchError: there are too many parts.
+    `plain` returns an object of another type as text; None if it has none. Without it, UncomparableError
+    names such an object and its place.
     """
 
     def __init__(
@@ -67,7 +62,7 @@ class Opened:
         if issubclass(type(value), list | tuple | deque) and is_plain_list(value):
             self.kinds[place] = type(value).__qualname__
             self._add(place, tuple(value))
-            if not issubclass(type(value), tuple):
+            if issubclass(type(value), list):
                 self.lists[place] = value
             return
         content = walker.content_of(value, self._tested)

@@ -25,11 +25,9 @@ _KEPT = 2.0
 
 @dataclass(frozen=True)
 class Closeness:
-    """The differences of a head's numbers from a base's.
+    """The differences of a head's numbers from a base's, in units in the last place.
 
-    Errors are in units in the last place of the base's number, or of a typical one of its row or column, in
-    the type of the base. Where terms cancel so that all are zeros, the unit is how much they change when the
-    inputs move.
+    Where terms cancel so that all are zeros, the unit is how much they change when the inputs move.
     """
 
     error: float
@@ -70,24 +68,14 @@ def compare(
     inputs: int = 0,
     is_gradient: bool = False,
 ) -> Closeness:
-    """Compare numbers of the same type and shape.
+    """Compare numbers of the same type and shape, by the rule of docs/results.md.
 
-    Rounding errors are not known from outside, so they are estimated by experiment: `others` show how much
-    the base's numbers change when its inputs move by one unit in the last place, or when it is called again.
-    A multiple of the largest such change is allowed, and some units for the roundings of its operations. A
-    sum of n terms may be wrong by n units (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). If
+    `others` are the base's numbers from other calls, and by how many units their inputs were moved, 1 if by
+    none: rounding may hide what one unit changes, and the change by more is divided by their number.
+
+    A sum of n terms may be wrong by n units (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). If
     the terms have one sign, moving each at random changes the sum by about 1 / sqrt(n) of a unit, which tells
-    n. If they cancel, n is not known, but rounding the partial sums changes the sum by about sqrt(n) times as
-    much as moving the terms. n is at most the number of inputs, and half of the digits must stay.
-
-    Each number has its own change and its own unit. The change is that of a typical number of its row or
-    column if that is larger, as its own may be small by chance; the unit likewise, as terms of the usual size
-    may cancel. The one of the two that is smaller counts, so that a mask of -1e9, a column of large numbers
-    or an outlier does not decide for the others.
-
-    Args:
-        others: the base's numbers from other calls, and by how many units their inputs were moved, 1 if by
-            none: rounding may hide what one unit changes, and the change by more is divided by their number.
+    n. If they cancel, n is not known: it is at most the number of inputs.
     """
     places = digits(kind)
     if not base.ndim:

@@ -211,10 +211,8 @@ class Held:
         if self._inputs:
             self._inputs.restore()
         self.renew()
-        first_state = self._inputs.state if self._inputs else None
-        calls = self._compared = ComparedCalls(
-            self.calls(), scope, level=level, tested=tested, first_state=first_state
-        )
+        calls = self._compared = ComparedCalls(self.calls(), scope, level=level, tested=tested)
+        calls.first_state = self._inputs.state if self._inputs else None
         try:
             calls.make_first()
         except TooMuchError as error:

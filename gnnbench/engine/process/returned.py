@@ -155,18 +155,18 @@ class _Comparing:
             raise _DifferError(_KEEPS.format(units.size(kept)))
 
     def _compare_shared(self) -> None:
-        for what, number, other in (
-            ("shared", GIVEN, "an input"),
-            *(("reused", number, "an earlier output") for number in (NEW, AGAIN)),
-        ):
-            base, head = (calls[number][what] for calls in self._calls)
-            for place in (place for place in head if place not in base):
+        for what, number in (("shared", GIVEN), ("reused", NEW), ("reused", AGAIN)):
+            other = "an input" if what == "shared" else "an earlier output"
+            for place in self._of_head_only(number, what):
                 self._left.append(f"output{place} shares memory with {other}, and that of the base does not")
+
+    def _of_head_only(self, number: int, what: str) -> list[str]:
+        base, head = (calls[number][what] for calls in self._calls)
+        return [place for place in head if place not in base]
 
     def _compare_overwritten(self) -> None:
         for number, which in ((NEW, "the next"), (AGAIN, "a later")):
-            base, head = (calls[number]["overwritten"] for calls in self._calls)
-            for place in (place for place in head if place not in base):
+            for place in self._of_head_only(number, "overwritten"):
                 raise _DifferError(f"{which} call of the head changes output{place}, which it returned")
 
     def _repeats(self, side: int) -> bool:

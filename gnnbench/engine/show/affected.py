@@ -40,13 +40,12 @@ def _other_results(found: AffectedResult) -> list[str]:
 
 
 def _partly_compared(found: AffectedResult) -> list[str]:
-    """Return a line for each benchmark of whose output a part was not compared, or not for all values."""
-    return [
-        f"{name}: {note}"
-        for name, one in found.benchmarks.items()
-        if one.results and one.results.status in ("equal", "close") and not one.results.is_other
-        for note in result_notes(one.results)
-    ]
+    """Return a line for each reason for which outputs were not compared, or only in part."""
+    names: dict[str, list[str]] = {}
+    for name, one in found.benchmarks.items():
+        for note in result_notes(one.results) if one.results and not one.results.is_other else ():
+            names.setdefault(note, []).append(name)
+    return [f"{units.listed(of_note, 3)}: {note}" for note, of_note in names.items()]
 
 
 def _changed(one: Inspections, width: int) -> str:

@@ -24,7 +24,8 @@ def compared(folder, base, head, level=ALL_NEW, *, calls_before=0):
             calls.inputs()()
         if calls_before:
             kept.restore()
-        sides.append(ComparedCalls(calls, {}, level=level, first_state=kept and kept.state))
+        sides.append(ComparedCalls(calls, {}, level=level))
+        sides[-1].first_state = kept and kept.state
         sides[-1].make_first()
 
     def fetch(side, wanted):

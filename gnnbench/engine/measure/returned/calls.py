@@ -8,11 +8,9 @@
     5  with the new values, moved likewise
     6 to 11  in turn as 4 and 5, moved by 4, 16 and 64 such units
 
-The calls from 4 on are made only where outputs differ: they show how much rounding may change. A call with
-new values finds outputs that are kept by address, identity or shape, and call 3, in which the inputs
-themselves have the given values again, what is kept with their memory. Call 2 finds what is computed only
-when it is looked at, and random numbers. What is kept by content, or for the same objects, executes less in
-call 2 than in call 1 or call 3; then a further call of each kind tells whether these numbers repeat.
+The calls from 4 on are made only where outputs differ. docs/results.md says what each call finds. What is
+kept by content, or for the same objects, executes less in call 2 than in call 1 or call 3; then a further
+call of each kind tells whether these numbers repeat.
 """
 
 import gc
@@ -38,7 +36,7 @@ from . import given
 from .effects import Effects, allocated_bytes, changed_arrays, check_size, contents, plain_tensors, watched
 from .given import Given, write
 from .portable import TEXT, Portable, array_of, portable
-from .reachable import Reachable, is_array
+from .reachable import Reachable, is_array, shares_memory
 from .work import TooLongError, Work, limited
 
 GIVEN, NEW, AGAIN, COPIED, GIVEN_MOVED, NEW_MOVED = range(6)
@@ -58,19 +56,15 @@ class ComparedCalls:
     """The calls of one benchmark on one side; `level` says which inputs may get new values."""
 
     def __init__(
-        self,
-        calls: Pedantic,
-        scope: Mapping[str, Any],
-        *,
-        level: int = ALL_NEW,
-        tested: Collection[str] = (),
-        first_state: Mapping[str, Portable] | None = None,
+        self, calls: Pedantic, scope: Mapping[str, Any], *, level: int = ALL_NEW, tested: Collection[str] = ()
     ) -> None:
         self._calls, self._scope, self._tested = calls, scope, tested
         self._given = Given()
         self._limit_seconds: float | None = None
-        self._first_state, self._first_output = first_state, dict[str, Any]()
-        """What the arguments held before any call, and what the first one made, by place."""
+        self._first_output: dict[str, Any] = {}
+        """Arrays, tensors and lists, by place."""
+        self.first_state: Mapping[str, Portable] | None = None
+        """Numbers and texts in the arguments before any call, by place; None: there was none."""
         self._copies: list[Call | None] = []
         """Kept, so that no address of a copy is that of another."""
         self.level = level
@@ -182,25 +176,25 @@ class ComparedCalls:
         if self._first_output:
             first = self.made[GIVEN].parts
             with plain_tensors():
-                now = portable(
-                    {
-                        place: value if is_array(value) else tuple(value)
-                        for place, value in self._first_output.items()
-                    },
-                    {},
-                )
+                now = portable(self._first_output, {})
             effects.overwritten = [
                 place for place, part in now.items() if part.signature != first[f"output{place}"].signature
             ]
         after = changed_arrays(reach, before)
-        first_state = state if self._first_state is None else self._first_state
+        first_state = state if self.first_state is None else self.first_state
         after |= effects.compare_state(first_state, state, portable(Reachable(call, self._scope).state, {}))
         if number == AGAIN and self.writable and not self.made[GIVEN].shared:
             self._given.restore()
         with plain_tensors():
             arrays = effects.read_output(
-                output, reach, self._tested, self._first_output, has_gradients=number not in (AGAIN, COPIED)
+                output, reach, self._tested, has_gradients=number not in (AGAIN, COPIED)
             )
+            first_arrays = list(filter(is_array, self._first_output.values()))
+            effects.reused = [
+                place
+                for place, value in arrays.items()
+                if value is self._first_output.get(place) or shares_memory(value, first_arrays)
+            ]
         if number == GIVEN:
             self._first_output = arrays
             self._given.renew(reach.held)
@@ -215,8 +209,7 @@ class ComparedCalls:
     def save(self, wanted: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
         """Write numbers as `.npy` files; return each file's name or error, or the beginning of a text.
 
-        Args:
-            wanted: number of the call and place of each part. A part that a call does not have is None.
+        Of each part, the number of the call and the place are given. None: the call does not have it.
         """
         files: list[dict[str, str] | None] = []
         for number, place in wanted:

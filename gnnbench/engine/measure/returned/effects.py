@@ -54,29 +54,16 @@ class Effects:
 
     def as_json(self) -> dict[str, Any]:
         """Return what the other side's is compared with: hashes, not values."""
-        return {
-            "parts": {place: part.signature for place, part in self.parts.items()},
-            "left": self.left,
-            "failure": self.failure,
-            "differentiable": self.differentiable,
-            "shared": self.shared,
-            "overwritten": self.overwritten,
-            "reused": self.reused,
-        }
+        signatures = {place: part.signature for place, part in self.parts.items()}
+        names = "left", "failure", "differentiable", "shared", "overwritten", "reused"
+        return {"parts": signatures, **{name: getattr(self, name) for name in names}}
 
     def read_output(
-        self,
-        output: Any,
-        reach: Reachable,
-        tested: Collection[str],
-        first: Mapping[str, Any],
-        *,
-        has_gradients: bool,
+        self, output: Any, reach: Reachable, tested: Collection[str], *, has_gradients: bool
     ) -> dict[str, Any]:
-        """Add an output and its gradients, as copies: it may lie in the memory of an input.
+        """Add an output and its gradients, as copies; return its arrays, tensors and lists by place.
 
-        Returns:
-            Its arrays, tensors and lists that do not, by place; `first` has those of the first output.
+        Those that lie in the memory of an input are not returned.
         """
         if output is None:
             return {}
@@ -93,16 +80,10 @@ class Effects:
             for place, value in opened.parts.items()
             if any(shares_memory(part, inputs) for part in _strided(value))
         ]
-        made = {place: value for place, value in opened.parts.items() if is_array(value)} | opened.lists
-        earlier = list(filter(is_array, first.values()))
-        self.reused = [
-            place
-            for place, value in made.items()
-            if value is first.get(place) or shares_memory(value, earlier)
-        ]
         if has_gradients:
             by_output, self.differentiable = gradients_by_output(opened.parts.values(), reach.arrays)
             self.parts |= portable(by_output, self.left)
+        made = {place: value for place, value in opened.parts.items() if is_array(value)} | opened.lists
         return {place: value for place, value in made.items() if place not in self.shared}
 
     @staticmethod

@@ -134,9 +134,7 @@ def new(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
 def moved(values: NDArray[Any], kind: str, rng: np.random.Generator, units: int = 1) -> NDArray[Any]:
     """Move floating-point numbers up or down by some units in the last place of their type; zeros stay.
 
-    Args:
-        kind: the type of the tensor that they are from, which NumPy may lack: `torch.bfloat16`.
-        units: at most so many: types with few digits keep three quarters of them.
+    Types with few digits keep three quarters of them. `kind` is of the tensor: `torch.bfloat16`.
     """
     digits = {"torch.bfloat16": 8}.get(kind) or np.finfo(values.dtype).nmant + 1
     wide = values.astype(np.longdouble if values.dtype == np.longdouble else np.float64)

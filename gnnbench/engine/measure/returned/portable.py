@@ -52,6 +52,7 @@ def portable(found: Mapping[str, Any], left: dict[str, str]) -> dict[str, Portab
 
 def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, Portable]]:
     torch = sys.modules.get("torch")
+    value = tuple(value) if isinstance(value, list) else value
     if torch and isinstance(value, torch.Tensor):
         try:
             yield from _of_tensor(place, value)

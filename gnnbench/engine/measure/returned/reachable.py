@@ -37,11 +37,7 @@ _MAPS = Path("/proc/self/maps")
 
 
 class Reachable:
-    """What a call can reach.
-
-    Args:
-        scope: the globals of the test's module: its functions' globals count as inputs.
-    """
+    """What a call can reach; the globals of functions with the globals `scope`, the test's, are inputs."""
 
     def __init__(self, call: Call, scope: Mapping[str, Any]) -> None:
         self._scope, self._seen = scope, dict[int, Any]()
@@ -224,9 +220,6 @@ def gradients_by_output(opened: Iterable[Any], inputs: Mapping[str, Any]) -> tup
 
     An input that the output does not depend on has a gradient of zeros: some code computes one, some none.
     There are none at all if the call ran backward itself, and freed the graph.
-
-    Returns:
-        By the name of the part: `gradient of argument 1 by the output`.
     """
     tensors = [one for one in opened if is_tensor(one)]
     leaves = {place: one for place, one in inputs.items() if is_leaf(one)}
