@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.engine.cli import baseline, common, main
+from gnnbench.engine.cli import common, main
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.plugin.rootdir import rootdir
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
@@ -38,9 +38,8 @@ def project(tmp_path, monkeypatch):
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
-    """An empty store of the current folder; no environment of its is this machine's."""
+    """An empty store of the current folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(baseline, "_of_this_machine", lambda _environments: None)
     return RecordStore(tmp_path / FOLDER)
 
 

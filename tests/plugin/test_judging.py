@@ -1,12 +1,11 @@
 """What is made of verdicts in turns, which come from results that were not timed."""
 
-import math
 from dataclasses import replace
 from functools import partial
 
 import pytest
 
-from gnnbench.engine.drive.gate import Base, Judging, changed_by, of_record, vanished
+from gnnbench.engine.drive.gate import Judging, base_of, vanished
 from gnnbench.engine.drive.repeat import Repeat
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
@@ -18,7 +17,6 @@ from gnnbench.engine.measure.sources import Sources, Tree
 from gnnbench.engine.plugin import records
 from gnnbench.engine.plugin.limits import GATE
 from gnnbench.engine.plugin.session import here
-from gnnbench.engine.plugin.timing import Timing
 from gnnbench.engine.process.variants import variant
 from gnnbench.engine.store import accepted
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
@@ -70,7 +68,7 @@ class Session:
         return self.judged
 
     def variant(self, text="git:main"):
-        return self.compare(Base(text, text, variant.parse(text)))
+        return self.compare(base_of(variant.parse(text)))
 
     def record(self, versions, then, threads="2", gone=(), **environment):
         """Save a record of these versions of benchmarks, and take what is saved as the base."""
@@ -79,8 +77,8 @@ class Session:
         )
         content["machine_info"], content["gnnbench"]["sources"] = run_files.MACHINE, codec.encode(then)
         recorded.save(self._root, content, 2)
-        newest = RecordStore(self._root / FOLDER).newest(here(self.config))
-        return self.compare(of_record(newest), {f"test_a.py::{name}" for name in gone})
+        newest, _ = RecordStore(self._root / FOLDER).nearest(here(self.config))
+        return self.compare(base_of(newest), {f"test_a.py::{name}" for name in gone})
 
     def judge(self, decided, **changes):
         """Judge by what came out in turns: judgements or decisions by name; None: they could not run."""
@@ -93,7 +91,7 @@ class Session:
         result = replace(result, comparison=Comparison(rows))
         if self.judged.names and decided:
             self.judged.take(result)
-            self.gate._lines_on_turns(self.judged)
+            self.judged.lines += self.gate._in_turns(self.judged, result)
         elif self.judged.names:
             self.judged.take_failure("it does not build")
         self.judged.judge()
@@ -178,18 +176,6 @@ def test_a_base_that_cannot_be_built_leaves_the_times_of_the_record(start):
     assert session.judged.lines[1:] == [said]
 
 
-def test_code_without_git_is_not_built_again_so_that_benchmarks_must_run_the_same_of_it(start, monkeypatch):
-    suite = Tree("../suite", None, 0, ("suite",), compiled=False)
-    monkeypatch.setattr(Timing, "sources", lambda _self: sources("c" * 40, suite))
-    session = start({"kept": 2, "changed": 2})
-    session.record({"kept": 2, "changed": 1}, sources(OLD, suite), threads="1")
-    described, alone = session.judged.lines
-    assert described.startswith("2 benchmarks compared with record 0001 of ")
-    only = "1 benchmark compared with the times of record 0001 only: they run other code of suite, which is"
-    assert alone == f"{only} not in git"
-    assert session.judged.names == ["test_a.py::kept"]
-
-
 def test_what_the_newest_record_lacks_is_timed_in_turns_with_its_code_or_unknown(start):
     session = start({"one": 1, "two": 1, "new": 1})
     session.record({"one": 1, "two": 2}, sources(OLD))
@@ -201,13 +187,12 @@ def test_what_the_newest_record_lacks_is_timed_in_turns_with_its_code_or_unknown
     assert (rows["two"].judgement, rows["new"].judgement.reason) == (saved.SLOWER, "new: not in the baseline")
     against = [session.judged.row_as_json(rows[name])["against"] for name in ("two", "new")]
     assert against == ["0002", None]
-    assert session.judged.unknown(()) == ([], ["test_a.py::new"])
-    session.gate._fail_unknown([], ["test_a.py::new"])
-    assert session.gate._failures == []
-    session.gate._fail_unknown([], ["test_a.py::two"])
-    (line,) = session.gate._failures
-    assert line.startswith("1 benchmark new (test_a.py::two), although record 0001 of ")
-    assert " has 1 of these tests; if meant, record again: gnnbench baseline record -- " in line
+    recorded = partial(records.known, session.config)
+    assert session.judged.unknown((), recorded) == "", "no record has it"
+    session.judged.in_turns.clear()
+    line = session.judged.unknown((), recorded)
+    assert line.startswith("2 benchmarks new (test_a.py::two, test_a.py::new), although record 0001 of ")
+    assert line.endswith(" has 1 of these tests")
 
 
 def test_what_vanished_and_what_is_new_are_named_but_for_what_is_excused(start):
@@ -216,7 +201,10 @@ def test_what_vanished_and_what_is_new_are_named_but_for_what_is_excused(start):
     session.thresholds = replace(session.thresholds, rules=Settings(rules=rules))
     gone = ("old", "failed", "ignored")
     judged = session.record({"kept": 1, "elsewhere": 1, **dict.fromkeys(gone, 1)}, sources(OLD), gone=gone)
-    assert judged.unknown({"test_a.py::failed"}) == (["test_a.py::old"], ["test_a.py::new"])
+    line = judged.unknown({"test_a.py::failed"}, lambda _: "")
+    assert (
+        line == "1 benchmark of the record not timed (test_a.py::old), and 1 benchmark new (test_a.py::new)"
+    )
     rows = {row.fullname.partition("::")[2]: row.judgement.reason for row in judged.comparison.rows}
     assert rows.keys() == {"kept", "new", *gone}
     assert all("missing: in the baseline" in rows[name] for name in gone)
@@ -252,11 +240,3 @@ def test_the_times_of_a_record_with_other_settings_are_not_compared(start):
     assert across == "1 benchmark not compared: --gnn-turns never"
     assert other.startswith("the times of the record are not compared: other settings, ")
     assert session.judge(None)["one"].judgement.verdict == "incomparable"
-
-
-@pytest.mark.parametrize(
-    ("factors", "expected"),
-    [((1.3, 1.2, 5.0), 1.3), ((0.5, 0.7), math.sqrt(0.35)), ((1.09, 0.93), None), ((), None)],
-)
-def test_since_a_record_the_machine_changed_by_the_factor_of_the_middle_benchmark(factors, expected):
-    assert changed_by(map(math.log, factors)) == (expected and pytest.approx(expected))

@@ -93,12 +93,3 @@ def test_benchmarks_share_the_time_of_the_session(known):
     assert 0 < ours["timing_seconds"] < ours["benchmarks_seconds"]
     codec.decode(ours, RunPart)
     found.stdout.fnmatch_lines(["*gnnbench: the benchmarks took *% of it for timing"])
-
-
-def test_a_confirming_process_does_not_give_all_the_time_to_its_few_benchmarks(known):
-    known.makepyfile(test_suite=SHARED)
-    known.makefile("", names="test_suite.py::test_last")
-    words = ("--gnn-device=cpu", "-s", "--gnn-precision=50%", "--gnn-time=1h", "--gnn-again=names")
-    found = known.runpytest_inprocess(*words, "--benchmark-max-time=0.01")
-    found.assert_outcomes(passed=1)
-    found.stdout.fnmatch_lines(["*seconds None"])

@@ -1,6 +1,5 @@
 """Real pytest runs with `--benchmark-compare` that judge in turns, on the simulated machine."""
 
-import re
 import shutil
 import signal
 import subprocess
@@ -96,7 +95,7 @@ def test_a_slowdown_is_found_in_turns_and_lines_fit_a_terminal_with_the_command_
     assert found["test_first"]["ratio"] == pytest.approx(2, rel=0.02)
     assert found["test_second"]["same_code"]
     text = " ".join(result.stdout.split())
-    assert "gnnbench: since record 0001: 1 changed file in this project" in text
+    assert " and 1 changed file" in text.partition("gnnbench: since record 0001: this project ")[2]
     assert "timing 1 benchmark in turns with record 0001, for at most 200 s" in text
     assert "timing again" not in text
 
@@ -128,8 +127,6 @@ def test_a_changed_definition_is_a_note_in_turns_where_a_slower_machine_fails_no
     result, found = project.run(COMPARE, **slow)
     assert result.returncode == 0, result.stdout
     assert project.verdicts() == {"test_first": "same", "test_second": "same"}
-    factor = re.search(r"this machine takes ([\d.]+)x the time of record 0001 for the same", result.stdout)
-    assert float(factor[1]) == pytest.approx(1.3, rel=0.02)
     assert "both sides ran today's" in " ".join(found["test_first"]["notes"])
 
 

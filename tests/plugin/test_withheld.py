@@ -85,8 +85,9 @@ def test_a_test_that_passes_at_its_second_try_passes_unless_it_is_slower(project
     result = judge(project, "--reruns=1", **{LATE: 3e-3})
     assert result.returncode == 1, result.stdout
     found = cases(project)
-    passed, failed = ("test_steady", FLAKY, "test_plain"), (LATE, "test_other")
-    assert [found[name] for name in (*passed, *failed)] == [[]] * 3 + [["failure"]] * 2
+    assert [found[name] for name in ("test_steady", FLAKY, LATE, "test_plain")] == [[]] * 4
+    assert found["test_other"] == ["failure"]
+    assert f"failed: test_a.py::{LATE}: slower: " in " ".join(result.stdout.split())
     assert "1 slower, 0 faster" in result.stdout
     assert "FAILED test_b.py::test_other - assert 0" in result.stdout
     forget(project)

@@ -32,8 +32,7 @@ def test_a_record_is_its_processes_under_one_number(store):
     runs = first.read()
     assert [run.part.record.process for run in runs] == [1, 2, 3]
     assert runs[0].part.record.reason == "the first"
-    assert store.newest(ENVIRONMENT) == second
-    assert store.newest({**ENVIRONMENT, "cpu": "another"}) is None
+    assert store.nearest(ENVIRONMENT) == (second, [])
 
 
 def test_a_fingerprint_is_kept_once_if_all_agree_and_is_read_for_all_processes(store):
@@ -67,16 +66,15 @@ def test_the_nearest_environment_is_the_one_with_the_fewest_differences(store):
     near = store.save(contents(threads=4), MACHINE, "near", "")
     record, fields = store.nearest(ENVIRONMENT)
     assert (record, fields) == (near, [("threads", 4, 2)])
-    assert RecordStore(store.root / "none").nearest(ENVIRONMENT) is None
+    assert RecordStore(store.root / "none").nearest(ENVIRONMENT) == (None, [])
 
 
 def test_records_of_other_settings_are_found_where_there_are_none_of_the_same(store):
     other = store.save(contents(threads=4, wait_policy=""), MACHINE, "other", "")
-    assert store.newest(ENVIRONMENT) == other
+    assert store.nearest(ENVIRONMENT) == (other, [("threads", 4, 2), ("wait_policy", "", "PASSIVE")])
     same = store.save(contents(), MACHINE, "same", "")
     store.save(contents(threads=4, wait_policy=""), MACHINE, "other", "")
-    assert store.newest(ENVIRONMENT) == same
-    assert store.newest({**ENVIRONMENT, "cores": 64}) is None
+    assert store.nearest(ENVIRONMENT) == (same, [])
 
 
 def test_a_record_that_lacks_a_process_or_has_a_file_by_hand_is_not_used(store):

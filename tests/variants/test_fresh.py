@@ -105,8 +105,8 @@ def test_each_leaves_its_lines_and_a_run_file_and_has_a_seed_of_its_own(folder, 
     (folder / "truth.json").write_text('{"benchmarks": {"test_seed": 1e-3}}')
     monkeypatch.setenv("GNNBENCH_FAKE_CLOCK", f"5:{folder / 'truth.json'}")
     output, lines = folder / "3.json", []
-    words = ["-p", "gnnbench", "-k", "seed", "--gnn-layouts=sample", *SHORT]
-    fresh.run(words, output, folder, 3, lines.append)
+    words = ["-p", "gnnbench", "--gnn-layouts=sample", *SHORT]
+    fresh.run(words, output, folder, 3, lines.append, only=["test_suite.py::test_seed"])
     (benchmark,) = json.loads(output.read_text())["benchmarks"]
     measurement = benchmark["extra_info"]["gnnbench"]["measurement"]
     assert measurement["location_ns"] == pytest.approx(1e6, rel=0.3)

@@ -3,7 +3,6 @@
 import argparse
 import json
 import math
-from dataclasses import asdict
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from . import baseline_record, streams
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..store.baseline import Record, RecordStore
     from ..store.run_file import RunFile
 
 PROCESSES = 2
@@ -40,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument(
         "--environment",
         metavar="NAME",
-        help="environment of the record. Default: this machine's if it has records, otherwise any.",
+        help="environment of the record. Default: any.",
     )
 
 
@@ -59,7 +57,7 @@ def _show(options: argparse.Namespace) -> int:
         if not records:
             text = f"there are no records of environment {options.environment}; environments with records"
             raise UsageError(f"{text}: {known}")
-    record = (None if options.environment else _of_this_machine(store)) or records[-1]
+    record = records[-1]
     runs = record.read()
     recorded = runs[0].part.record
     streams.say(f"record {record.id} of {record.environment}")
@@ -74,16 +72,6 @@ def _show(options: argparse.Namespace) -> int:
     columns.append(Column("disturbed", "number", itemgetter(2), seldom=True))
     streams.show(tables(labels_of(runs[0].benchmarks.values()), columns, times))
     return 0
-
-
-def _of_this_machine(store: "RecordStore") -> "Record | None":
-    """Return the newest record of this machine. None if it has none."""
-    from ..ground import environment, packages
-
-    environment.let_idle_threads_sleep()  # as the suite does
-    packages.unusable("torch")  # imports it, where that works: the environment has its number of threads
-    rows = (store.newest(asdict(environment.collect(device=device))) for device in ("cpu", "cuda"))
-    return next(filter(None, rows), None)
 
 
 def _times(runs: "Sequence[RunFile]", name: str) -> tuple[str, str, str]:

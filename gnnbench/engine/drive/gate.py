@@ -4,11 +4,10 @@ The base is built again, and what runs other code is timed in turns with it. Whe
 record's times are compared with those of the session, and with those of new processes.
 """
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from ..ground import codec, signals, units
@@ -17,7 +16,6 @@ from ..ground.files import scratch
 from ..judge.choosing import NOT_REACHED
 from ..judge.comparison import Compared, Comparison
 from ..judge.verdict import Judgement, Thresholds, confirmed
-from ..measure.sources import Sources
 from ..process.pairs import Watcher
 from ..process.plan import Plan
 from ..process.variants import fresh, rebuild, variant
@@ -33,8 +31,8 @@ from .settle import Revision, settle
 
 _FIRST_AGAIN = 100
 """Number before that of the first process that times again; the processes of a record have smaller ones."""
-_NOTABLE = 1.1
-"""Smaller factors since a record are not reported: it may be of a few processes."""
+_NAMED = 3
+"""Most benchmarks that a line names; others are counted."""
 _UNCHANGED = "commit and packages are the record's; a setting or a value differs"
 _NOT_BUILT = "the code that differs could not be built again"
 
@@ -48,16 +46,18 @@ class Base:
     against: str
     """The same, as it is saved: `0001`."""
     variant: Variant | None = None
-    """Its code. None if that of a record is not built, see `of_record`."""
+    """Its code. None if it is a record whose code is not built again."""
     runs: Sequence[RunFile] = ()
-    """The processes of a record; empty: it is a variant."""
+    """The processes of a record; empty if it is a variant."""
     environment: str = ""
     """The record's."""
 
 
-def of_record(record: Record) -> Base:
-    """Return a record as a base."""
-    return Base(f"record {record.id}", record.id, None, record.read(), record.environment)
+def base_of(source: Record | Variant) -> Base:
+    """Return a record or a variant as a base."""
+    if isinstance(source, Variant):
+        return Base(source.text, source.text, source)
+    return Base(f"record {source.id}", source.id, None, source.read(), source.environment)
 
 
 @dataclass
@@ -95,15 +95,8 @@ class Judging:
             self.comparison = Comparison([_waiting(head, name) for name in self.names])
             return
         self.comparison = self._compare([head])
-        if base.runs[0].sources is None:
-            raise UsageError(f"{base.runs[0].path} has no environment; record again")
         self._describe()
-        self._differ(base.runs[0].sources)
-        rows = [row for row in self.comparison.rows if self._is_open(row)]
-        if rows and self.turns:
-            self._choose(rows, base.runs[0].sources)
-        else:
-            self._across([row.fullname for row in rows], "--gnn-turns never")
+        self._choose([row for row in self.comparison.rows if self._is_open(row)])
         if fields := runs.differing_fields(base.runs, [head]):
             text = runs.describe_fields(fields)
             self.lines.append(f"the times of the record are not compared: other settings, {text}")
@@ -113,11 +106,6 @@ class Judging:
     def recorded(self) -> Collection[str]:
         """The benchmarks of the record."""
         return self.base.runs[0].benchmarks if self.base.runs else ()
-
-    @property
-    def open_count(self) -> int:
-        """Number of benchmarks that have to be judged by time."""
-        return sum(map(self._is_open, self.comparison.rows))
 
     @property
     def is_comparable(self) -> bool:
@@ -135,18 +123,49 @@ class Judging:
             and row.judgement.looks_slower(self.thresholds.of(row.fullname))
         ]
 
-    def unknown(self, excused: Collection[str]) -> tuple[list[str], list[str]]:
-        """Return what vanished, but for what is excused, and what is new and has no verdict."""
-        rules = self.thresholds.rules
-        gone = [name for name in self.missing if name not in excused and not rules.rule("ignore", name)]
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether timing in turns was interrupted."""
+        return bool(self.result and self.result.interrupted)
+
+    def unknown(self, excused: Collection[str], recorded: Callable[[Collection[str]], str]) -> str:
+        """Return a line if what is new and has no verdict may be slower; empty if not.
+
+        It may be what vanished, but for what is excused, or be in another record, which `recorded` names.
+        """
         names = self.head.benchmarks.keys() - self.recorded - self.in_turns.keys() if self.base.runs else ()
-        return sorted(gone), [name for name in self.head.benchmarks if name in names]
+        new = [name for name in self.head.benchmarks if name in names]
+        ignored = self.thresholds.rules.rule
+        gone = sorted(name for name in self.missing if name not in excused and not ignored("ignore", name))
+        less, more = (
+            f"{units.count(len(names), 'benchmark')} {what} ({units.listed(names, _NAMED)})"
+            for names, what in ((gone, "of the record not timed"), (new, "new"))
+        )
+        if new and gone:
+            return f"{less}, and {more}"
+        known = recorded(new) if new else ""
+        return f"{more}, although {known}" if known else ""
+
+    def run(
+        self, plan: Plan, root: Path, watcher: Watcher, again: Sequence[str], passed: Collection[str]
+    ) -> None:
+        """Time what has to be, and judge.
+
+        Args:
+            again: pytest's arguments in processes that time suspects again, if their tests passed.
+        """
+        if self.names:
+            count, limit = units.count(len(self.names), "benchmark"), units.seconds(plan.total_seconds)
+            watcher.say(f"timing {count} in turns with {self.base.title}, for at most {limit}")
+            self.time(plan, root, watcher)
+        names = [] if self.is_interrupted else [name for name in self.suspects if name in passed]
+        self.judge(_timed_again(names, again, plan.folder, self.confirm, watcher) if names else ())
 
     def time(self, plan: Plan, root: Path, watcher: Watcher) -> None:
         """Time in turns what `names` has, and take the verdicts."""
         assert self.base.variant
         # Each benchmark has an equal part of the family-wise error rate.
-        share = len(self.names) / self.open_count
+        share = len(self.names) / sum(map(self._is_open, self.comparison.rows))
         level = 1 - (1 - self.thresholds.family_level) * share
         thresholds = replace(self.thresholds, family_level=level)
         plan = replace(plan, only=self.names, thresholds=thresholds)
@@ -194,9 +213,6 @@ class Judging:
         if self.is_comparable and self.confirm:
             rows = [replace(row, judgement=confirmed(row.judgement, self.confirm)) for row in rows]
         self.comparison = Comparison([self.in_turns.get(row.fullname) or row for row in rows])
-        if self.is_comparable and (factor := self._since_record()):
-            takes = f"this machine takes {units.ratio(factor, 'less')} the time of {self.base.title}"
-            self.lines.append(f"{takes} for the same code; verdicts in turns do not depend on that")
         sides = self._revision, Revision.of_runs([self.head])
         self.comparison, lines = settle(self.comparison, self.thresholds, sides)
         self.lines.extend(lines)
@@ -242,8 +258,13 @@ class Judging:
         )
 
     def _describe(self) -> None:
-        """Add the line on the record."""
-        run = self.base.runs[0]
+        """Add the lines on the record, and on what differs between it and the session, if anything does."""
+        run, sources = self.base.runs[0], self.head.sources
+        if run.sources is None:
+            raise UsageError(f"{run.path} has no environment; record again")
+        assert sources
+        if parts := rebuild.differences(run.sources, sources):
+            self.differences.append(f"since {self.base.title}: {', '.join(parts)}")
         count = sum(row.fullname in run.benchmarks for row in self.comparison.rows)
         reason = run.part.record.reason if run.part.record else ""
         self.lines.append(
@@ -252,11 +273,22 @@ class Judging:
             f"{f': {reason}' if reason else ''}"
         )
 
-    def _differ(self, then: Sources) -> None:
-        """Add a line that names what differs between the base and the session, if anything does."""
-        assert self.head.sources
-        if parts := rebuild.differences(then, self.head.sources):
-            self.differences.append(f"since {self.base.title}: {', '.join(parts)}")
+    def _choose(self, rows: Sequence[Compared]) -> None:
+        """Time benchmarks with the record's code, those with the largest ratio first, or say why not."""
+        saved, here = self.base.runs[0].sources, self.head.sources
+        assert saved
+        assert here
+        ranked = sorted(rows, key=lambda row: row.judgement.ratio or 0.0, reverse=True)
+        names, why = [row.fullname for row in ranked], "" if self.turns else "--gnn-turns never"
+        try:
+            text = "" if why else rebuild.variant(saved, here)
+            why = why or (_UNCHANGED if text == variant.WORKING_TREE else "")
+        except UsageError as error:
+            why = str(error)
+        if why:
+            self._across(names, why)
+        elif names:
+            self.base, self.names = replace(self.base, variant=variant.parse(text)), names
 
     def _across(self, names: Sequence[str], reason: str) -> None:
         """Add the line that says why benchmarks of the record are not judged in turns."""
@@ -265,32 +297,6 @@ class Judging:
         if names:
             self.lines.append(f"{units.count(len(names), 'benchmark')} {only}: {reason}")
 
-    def _choose(self, rows: Sequence[Compared], saved: Sources) -> None:
-        """Find out how the record's code can be built again, and which benchmarks are timed with it."""
-        assert self.head.sources
-        if packages := rebuild.without_git(saved):
-            changed = [row.fullname for row in rows if not self._is_unchanged(row.fullname, packages)]
-            which = " and ".join(sorted(packages))
-            self._across(changed, f"they run other code of {which}, which is not in git")
-            rows = [row for row in rows if row.fullname not in changed]
-        ranked = sorted(rows, key=lambda row: row.judgement.ratio or 0.0, reverse=True)
-        names, why = [row.fullname for row in ranked], _UNCHANGED
-        try:
-            base = variant.parse(rebuild.variant(saved, self.head.sources))
-        except UsageError as error:
-            base, why = None, str(error)
-        if base is None or base.text == variant.WORKING_TREE:
-            self._across(names, why)
-        elif names:
-            self.base, self.names = replace(self.base, variant=base), names
-
-    def _is_unchanged(self, name: str, packages: Collection[str]) -> bool:
-        """Tell whether a benchmark runs the same functions and values of some packages as in its record."""
-        both = [run.benchmarks.get(name) for run in (*self.base.runs, self.head)]
-        prints = [row.part.comparable_fingerprint if row else None for row in both]
-        parts = [one.of_packages(packages) for one in prints if one]
-        return len(parts) == len(both) and all(one == parts[0] for one in parts)
-
     @property
     def _revision(self) -> Revision:
         """The commits of the base."""
@@ -298,44 +304,19 @@ class Judging:
             return Revision.of_runs(self.base.runs)
         return self.result.base.revision if self.result else Revision()
 
-    def _since_record(self) -> float | None:
-        """Return by which factor the machine's times changed since the record. None: hardly, or unknown."""
-        times = [(self._now(row), _log(self.base.runs, row.fullname)) for row in self.comparison.rows]
-        return changed_by(now - then for now, then in times if now is not None and then is not None)
 
-    def _now(self, row: Compared) -> float | None:
-        """Return the logarithm of the time [ns] that the base's code takes today. None if unknown."""
-        if row.judgement.same_code:
-            return _log([self.head], row.fullname)
-        ratio = row.judgement.ratio if row.fullname in self.in_turns else None
-        return math.log(1e9 * row.seconds / ratio) if row.seconds and ratio else None
-
-
-def changed_by(changes: Iterable[float]) -> float | None:
-    """Return the factor of the middle one of these logarithms. None if it is hardly one."""
-    logs = [*changes]
-    if not logs or abs(middle := median(logs)) < math.log(_NOTABLE):
-        return None
-    return math.exp(middle)
-
-
-def timed_again(
-    arguments: Sequence[str], folder: Path, names: Sequence[str], processes: int, say: Callable[[str], object]
+def _timed_again(
+    names: Collection[str], arguments: Sequence[str], folder: Path, processes: int, watcher: Watcher
 ) -> list[RunFile]:
     """Time benchmarks again in new processes of pytest, and return their run files."""
-    again = []
+    timed, count = [], units.count(len(names), "benchmark")
     with signals.as_ctrl_c(), scratch() as files:
-        listing = files / "names"
-        listing.write_text("\n".join(names), encoding="utf-8")
-        # With "=": pytest would use a path that is a separate argument to determine its rootdir.
-        words = [*arguments, f"--gnn-again={listing}"]
-        for number in range(1, processes + 1 if names else 1):
-            count = units.count(len(names), "benchmark")
-            say(f"{count} may be slower: timing again, new process {number} of {processes}")
+        for number in range(1, processes + 1):
+            watcher.say(f"{count} may be slower: timing again, new process {number} of {processes}")
             output = files / f"{number}.json"
-            fresh.run(words, output, folder, _FIRST_AGAIN + number, lambda _: None)
-            again.append(run_file.read(output))
-    return again
+            fresh.run(arguments, output, folder, _FIRST_AGAIN + number, lambda _: None, names)
+            timed.append(run_file.read(output))
+    return timed
 
 
 def vanished(
@@ -350,28 +331,15 @@ def vanished(
     """
 
     def is_gone(name: str) -> bool:
-        parts = name.partition("[")[0].split("::")
-        if not (root / parts[0]).exists():
-            return True
-        for depth in range(1, len(parts)):
-            inner = collected.get("::".join(parts[:depth]))
-            child = name if depth == len(parts) - 1 else "::".join(parts[: depth + 1])
-            if inner is None or child not in inner:
-                return inner is not None
-        return False
+        *outer, _ = name.partition("[")[0].split("::")
+        steps = pairwise([*accumulate(outer, "{}::{}".format), name])
+        exists = (root / name.partition("::")[0]).exists()
+        return not exists or any(inner not in collected.get(step, (inner,)) for step, inner in steps)
 
     return [name for name in names if name in asked or is_gone(name)]
 
 
 def _waiting(head: RunFile, name: str) -> Compared:
     """Return the row of a benchmark that was not timed in turns yet."""
-    log = _log([head], name)
-    seconds = None if log is None else math.exp(log) / 1e9
-    return Compared(name, Judgement("undecided", NOT_REACHED), seconds, labels=head.benchmarks[name].labels)
-
-
-def _log(side: Iterable[RunFile], name: str) -> float | None:
-    """Return the mean logarithm of a benchmark's time [ns] over processes without contention, if any."""
-    rows = [run.benchmarks[name] for run in side if name in run.benchmarks]
-    logs = [process.log for row in rows for process in row.processes if process.is_evidence]
-    return sum(logs) / len(logs) if logs else None
+    row = head.benchmarks[name]
+    return Compared(name, Judgement("undecided", NOT_REACHED), runs.seconds([row]), labels=row.labels)

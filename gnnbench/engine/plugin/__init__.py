@@ -1,7 +1,6 @@
 """The plugin of pytest: declares the options, times and compares benchmarks, and registers the suite's."""
 
 import os
-from argparse import SUPPRESS
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from ..store import baseline, suite
 from . import histogram, pace
 from .limits import GATE, LimitCheck
 from .rootdir import is_settled
-from .selection import AGAIN, Selection
+from .selection import Selection
 from .session import attached, given, options_of, settings_of, take_settings, untimed_by
 from .timing import PLUGIN as TIMING
 from .timing import Timing, timing_of
@@ -43,7 +42,6 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     group = parser.getgroup("gnnbench", "graph neural network benchmarks")
     for option in OPTIONS.values():
         option.declare(group.addoption, "gnn-")
-    group.addoption("--gnn-again", dest=AGAIN, type=Path, help=SUPPRESS)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -65,14 +63,11 @@ def pytest_configure(config: pytest.Config) -> None:
     except UsageError as error:
         raise usage_error(str(error)) from None
     histogram.take_over(config)
-    again = bool(config.getoption(AGAIN))
-    if not again:  # a confirming process only times; the session itself has checked the limits
-        register(LimitCheck(config))
-    compare = config.getoption("benchmark_compare", None)
-    asked = compare if not again and not hasattr(config, "workerinput") else None
+    register(LimitCheck(config))
+    asked = None if hasattr(config, "workerinput") else config.getoption("benchmark_compare", None)
     theirs = _why_not_judged_here(config, asked)
     judging = bool(asked) and not theirs
-    register(Timing(config, all_benchmarks=judging or again, shares=not again), TIMING)
+    register(Timing(config, all_benchmarks=judging), TIMING)
     if judging:
         _compare(config)
     elif asked and (folder := _records_above(config)):
@@ -114,12 +109,8 @@ def _why_not_judged_here(config: pytest.Config, asked: Any) -> str:
         return ""
     if option.benchmark_storage != _DEFAULT_STORAGE:
         return "--benchmark-storage is given"
-    saves = option.benchmark_save or option.benchmark_autosave
-    if (root / (baseline.FOLDER if saves else baseline.FOLDER.parent)).is_dir():
-        return ""
-    saved = any(config.invocation_params.dir.glob(".benchmarks/*/[0-9]*_*.json"))
     is_project = settings_of(config).file and not _records_above(config)
-    return "" if is_project and not saves and not saved else "there is no record"
+    return "" if is_project or (root / baseline.FOLDER.parent).is_dir() else "there is no record"
 
 
 def _records_above(config: pytest.Config) -> Path | None:

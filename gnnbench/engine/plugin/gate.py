@@ -4,33 +4,41 @@ The reports of timed benchmarks are withheld until all are timed and judged, see
 """
 
 import math
+import secrets
 import shlex
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import pytest
 
-from ..drive.gate import Base, Judging, of_record, timed_again, vanished
+from ..drive.gate import Base, Judging, base_of, vanished
+from ..drive.result import Result
 from ..ground import json_io, units
 from ..ground.errors import UsageError
+from ..ground.files import cache_folder
+from ..ground.options import EFFECT, TIMEOUT_SECONDS
 from ..judge.comparison import Compared
 from ..judge.verdict import Thresholds
+from ..process.plan import Plan
 from ..process.variants.collected import declares
 from ..process.variants.variant import Variant
 from ..show import causes, console, verdicts, wording
 from ..show.lines import wrapped
 from ..store import accepted
-from ..store.benchmark import part_of
+from ..store.option_defaults import passed_on
 from ..store.suite import installed
-from . import records, terminal, turns, writing
-from .limits import EXCEEDED
+from . import records, terminal, writing
+from .progress import Progress
 from .session import arguments_without, options_of, settings_of, stop
 from .timing import timing_of
 from .withheld import Withheld
 
-_NAMED = 3
-"""Most benchmarks that a line names; others are counted."""
+_UNLIMITED = 1e9
+"""Seconds for each benchmark, of which all together have fewer."""
+_UNTIMED = (
+    "time them without -n, --benchmark-skip, --benchmark-disable and --gnn-layouts off, or record again"
+)
 
 
 class Gate:
@@ -93,7 +101,7 @@ class Gate:
             raise
         finally:
             self._withheld.release(before=self._name_file)
-        if self._is_interrupted():
+        if self._judged and self._judged.is_interrupted:
             raise KeyboardInterrupt
         return result
 
@@ -150,15 +158,12 @@ class Gate:
     @cached_property
     def _base(self) -> tuple[Base | None, str]:
         """What the session is compared with, or else why that is nothing."""
-        if variant := self._variant:
-            return Base(variant.text, variant.text, variant), ""
-        record, missing = records.find(self._config)
-        return (of_record(record) if record else None), missing
+        source, missing = (self._variant, "") if self._variant else records.find(self._config)
+        return (base_of(source) if source else None), missing
 
     def _compare(self, session: pytest.Session) -> None:
-        chosen, missing = options_of(self._config), ""
+        missing = ""
         try:
-            self._fail_by_themselves(strict=chosen.strict)
             base, missing = self._base
             if base:
                 self._judged = self._judging(base, {item.nodeid for item in session.items})
@@ -167,25 +172,26 @@ class Gate:
             self._failures.append(str(error))
             self._judged = None
         finally:
-            if missing or not self._has_judged():
-                self._say_so(session, missing, strict=chosen.strict)
+            rows = self._judged.comparison.rows if self._judged else ()
+            verdicts = {row.fullname: row.judgement.verdict for row in rows}
+            if missing or not _has_judged({*verdicts.values()}):
+                self._say_so(session, missing, verdicts)
 
-    def _judging(self, base: Base, asked: Collection[str]) -> Judging:
+    def _judging(self, base: Base, asked: set[str]) -> Judging:
         """Return what judges the session."""
-        config, chosen = self._config, options_of(self._config)
-        level = Thresholds(chosen.effect).family_level
+        config, chosen, timed = self._config, options_of(self._config), self._timed()
+        level, shard = Thresholds(chosen.effect).family_level, chosen.shard
         thresholds = Thresholds(
             chosen.effect,
-            chosen.shard.family_level(level) if chosen.shard else level,
+            shard.family_level(level) if shard else level,
             rules=settings_of(config),
             accepted=accepted.find(config.rootpath),
         )
-        timed = self._timed()
         untimed = {
             name: row.labels
             for run in base.runs[:1]
             for name, row in run.benchmarks.items()
-            if name not in timed and (chosen.shard is None or chosen.shard.has(name))
+            if name not in timed and (shard is None or shard.has(name))
         }
         missing = [
             name
@@ -195,118 +201,92 @@ class Gate:
         head = records.live(config, timed)
         return Judging(head, base, thresholds, chosen.confirm, chosen.turns, missing)
 
-    def _judge(self, judged: Judging, failed: Collection[str]) -> None:
+    def _judge(self, judged: Judging, failed: set[str]) -> None:
         """Judge the session's benchmarks, all but the tests that failed."""
-        config, chosen = self._config, options_of(self._config)
-        if judged.names:
-            turns.run(config, judged)
-            self._lines_on_turns(judged)
-        passed = {item.nodeid for item in self._withheld.tests}
-        reporter, called = config.pluginmanager.get_plugin("terminalreporter"), config.invocation_params
-        again = timed_again(
-            called.args,
-            called.dir,
-            [name for name in judged.suspects if name in passed],
-            0 if self._is_interrupted() else chosen.confirm,
-            lambda text: writing.say(reporter, text),
+        config, chosen, settings = self._config, options_of(self._config), settings_of(self._config)
+        is_usual = chosen.effect == EFFECT and settings.file is None
+        by_rules = any(rule.effect for rule in settings.rules)
+        plan = Plan(
+            arguments=arguments_without(config, "time", "shard"),
+            folder=config.invocation_params.dir,
+            timeout_seconds=TIMEOUT_SECONDS,
+            seed=secrets.randbits(32),
+            thresholds=judged.thresholds,
+            per_benchmark_seconds=_UNLIMITED,
+            total_seconds=chosen.budget_seconds,
+            total_option="--gnn-budget",
+            results=chosen.results,
+            cache=cache_folder(),
+            options=() if is_usual or by_rules else ("--effect", f"{chosen.effect:g}"),
         )
-        judged.judge(again)
-        self._fail_unknown(*judged.unknown(failed))
+        layouts = f"--gnn-layouts={chosen.layouts or 'sample'}"
+        again = [*arguments_without(config, "time", "shard", "layouts"), layouts]
+        passed = {item.nodeid for item in self._withheld.tests}
+        progress = Progress(config.pluginmanager.get_plugin("terminalreporter"))
+        with passed_on(settings, plan.arguments):
+            judged.run(plan, config.rootpath, progress, again, passed)
         self._lines.extend(judged.lines)
+        if judged.result:
+            self._lines.extend(self._in_turns(judged, judged.result))
+        if unknown := judged.unknown(failed, lambda names: records.known(config, names)):
+            self._failures.append(f"{unknown}; if meant, record again: {records.how_to_record(config)}")
         self._lines.extend(wording.result(judged.comparison).splitlines())
         self._report(judged, strict=chosen.strict)
 
-    def _fail_unknown(self, gone: Sequence[str], new: Sequence[str]) -> None:
-        """Fail if what is new may be what vanished, or is in another record, so that it may be slower."""
-        less, more = (
-            f"{units.count(len(names), 'benchmark')} {what} ({units.listed(names, _NAMED)})"
-            for names, what in ((gone, "of the record not timed"), (new, "new"))
-        )
-        known = "" if gone or not new else records.known(self._config, new)
-        if new and (gone or known):
-            why = f"{less}, and {more}" if gone else f"{more}, although {known}"
-            self._failures.append(f"{why}; if meant, record again: {records.how_to_record(self._config)}")
-
-    def _lines_on_turns(self, judged: Judging) -> None:
-        """Add what came out in turns, and how to go on."""
-        result, budget = judged.result, options_of(self._config).budget_seconds
-        if result is None:
-            return
+    def _in_turns(self, judged: Judging, result: Result) -> Iterator[str]:
+        """Yield what came out in turns, and how to go on."""
         rows = [row for row in result.rows if not row.judgement.same_code]
         count = sum(not (row.counts and row.counts.decided) for row in rows)
         text = f"{units.count(len(rows), 'benchmark')} timed in turns with {judged.base.title}"
-        took = units.seconds(result.seconds or 0.0)
-        judged.lines.append(f"{text}: {len(rows) - count} decided, in {took}")
+        yield f"{text}: {len(rows) - count} decided, in {units.seconds(result.seconds or 0.0)}"
         if result.interrupted:
-            judged.lines.append(f"interrupted: {units.count(count, 'benchmark')} not decided in turns")
+            yield f"interrupted: {units.count(count, 'benchmark')} not decided in turns"
         elif count:
             compare = f"--benchmark-compare{f'={self._variant.text}' if self._variant else ''}"
+            budget = options_of(self._config).budget_seconds
             seconds = max(2 * budget, math.ceil(result.needed_seconds))
             words = ["pytest", *arguments_without(self._config), compare, f"--gnn-budget={seconds:g}"]
-            judged.lines.append(f"to time {units.count(count, 'benchmark')} for longer: {shlex.join(words)}")
-        judged.lines.extend(result.all_notes())
+            yield f"to time {units.count(count, 'benchmark')} for longer: {shlex.join(words)}"
+        yield from result.all_notes()
 
-    def _is_interrupted(self) -> bool:
-        return bool(self._judged and self._judged.result and self._judged.result.interrupted)
-
-    def _rows(self) -> Sequence[Compared]:
-        return self._judged.comparison.rows if self._judged else ()
-
-    def _has_judged(self) -> bool:
-        """Tell whether a benchmark was judged, or none had to be."""
-        given = {row.judgement.verdict for row in self._rows()}
-        return bool(given - {"incomparable", "ignored"}) or given == {"ignored"}
-
-    def _say_so(self, session: pytest.Session, missing: str, *, strict: bool) -> None:
+    def _say_so(self, session: pytest.Session, missing: str, verdicts: Mapping[str, str]) -> None:
         """Say that no benchmark was judged: a failure if that is for want of a record, or one has a test.
 
         Args:
             missing: why there is no record of this machine; empty if there is one.
-            strict: whether it is a failure in any case.
         """
-        ignored = {row.fullname for row in self._rows() if row.judgement.verdict == "ignored"}
         option, known = session.config.option, ""
+        ignored = {name for name, verdict in verdicts.items() if verdict == "ignored"}
         if not (missing or self._failures or session.testsfailed):
             names = {report.nodeid for report in records.reports(session)}
             names |= {item.nodeid for item in session.items}
             known = records.known(self._config, names - ignored)
         has_any = not session.items or any(map(declares, session.items))
         unasked = option.benchmark_save or option.benchmark_autosave or not has_any
-        fails = strict or bool(known or (missing and not unasked))
-        text = "no benchmark was judged"
-        if missing:
-            text += f": {missing}"
-        elif known:
-            text += f", although {known}; {records.remedy(self._config, timed=bool(self._timed()))}"
-        if fails:
+        text = f"no benchmark was judged{f': {missing}' if missing else ''}"
+        if known:
+            text += f", although {known}; {_UNTIMED}: {records.how_to_record(self._config)}"
+        if options_of(self._config).strict or known or (missing and not unasked):
             self._failures.append(text)
         else:
             self._lines.append(text if self._failures else f"{text}; --gnn-strict makes this a failure")
-
-    def _fail_by_themselves(self, *, strict: bool) -> None:
-        """Fail tests that do other work than they should, or are above a limit, whatever the base is."""
-        settings = settings_of(self._config)
-        for item, reports in self._withheld.tests.items():
-            part = part_of({"extra_info": self._timed()[item.nodeid]})
-            changed = installed().fault(self._config.rootpath, part, strict=strict)
-            if changed and (rule := settings.rule("ignore", item.nodeid)):
-                self._lines.append(f"{item.nodeid}: ignored: {settings.reason(rule)}: {changed}")
-                changed = None
-            for reason in filter(None, (changed, item.stash[EXCEEDED])):
-                _fail(reports, reason)
 
     def _report(self, judged: Judging, *, strict: bool) -> None:
         """Fail what is worse, or with `strict` not decided, and keep each verdict in the run file."""
         unsure = ("undecided", "incomparable") if strict else ()
         tests = {item.nodeid: reports for item, reports in self._withheld.tests.items()}
+        timed = self._timed()
         for row in judged.comparison.rows:
-            fails = row.is_worse or row.judgement.verdict in unsure
+            if row.fullname in timed:
+                timed[row.fullname]["gnnbench"]["comparison"] = judged.row_as_json(row)
+            if not row.is_worse and row.judgement.verdict not in unsure:
+                continue
+            sentence = self._sentence(judged, row)
             if row.fullname in tests:
-                self._timed()[row.fullname]["gnnbench"]["comparison"] = judged.row_as_json(row)
-                if fails:
-                    _fail(tests[row.fullname], self._sentence(judged, row), first=True)
-            elif fails:
-                self._failures.append(f"{row.fullname}: {self._sentence(judged, row)}")
+                report = next(one for one in tests[row.fullname] if one.when == "call")
+                writing.fail(report, sentence, first=True)
+            else:
+                self._failures.append(f"{row.fullname}: {sentence}")
 
     def _sentence(self, judged: Judging, row: Compared) -> str:
         """Return the verdict on a benchmark, its reason, and how to repeat it, on one line."""
@@ -315,11 +295,12 @@ class Gate:
         if judged.against(name):
             text += f" [{judged.base.title}]"
         if repeat := judged.repeat([name]):
-            whole = () if options_of(self._config).shard else [one.fullname for one in self._rows()]
+            is_part = options_of(self._config).shard
+            whole = () if is_part else [row.fullname for row in judged.comparison.rows]
             text += f"; repeat: {repeat.commands([name], whole).ab}"
         return text
 
 
-def _fail(reports: Sequence[pytest.TestReport], reason: str, *, first: bool = False) -> None:
-    """Mark a test as failed, see `writing.fail`."""
-    writing.fail(next(report for report in reports if report.when == "call"), reason, first=first)
+def _has_judged(verdicts: set[str]) -> bool:
+    """Tell whether a benchmark was judged, or none had to be."""
+    return bool(verdicts - {"incomparable", "ignored"}) or verdicts == {"ignored"}

@@ -6,20 +6,20 @@ import pytest
 
 from ..ground import units
 from ..process.variants.collected import declares, unmatched, whole_folders
+from ..store.benchmark import part_of
+from ..store.suite import installed
 from . import writing
-from .session import seconds_of, settings_of
-from .timing import timing_of
+from .session import options_of, ours_of, seconds_of, settings_of
 
 GATE = "gnnbench-gate"
-EXCEEDED = pytest.StashKey[str]()
-"""In a test's stash: that its benchmark is above its limit; empty: it is not."""
 
 
 class LimitCheck:
-    """Checks the limits of each benchmark, and names the rules that expired or match no benchmark."""
+    """Fails benchmarks for what they are, whatever the base is; names rules that expired or match none."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._ignored: list[str] = []
         self._collected = False
         """Whether there is a benchmark among the tests."""
         self._names: set[str] = set()
@@ -44,16 +44,24 @@ class LimitCheck:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Fail a test above a limit. The gate does so itself for the reports that it withholds."""
+        """Fail a test above a limit, and where benchmarks are judged, one that does other work."""
         report = yield
         if call.when == "call" and report.passed:
-            item.stash[EXCEEDED] = line = _exceeded(item)
-            withheld = self._config.pluginmanager.has_plugin(GATE) and timing_of(self._config).instrument(
-                item
-            )
-            if line and not withheld:
-                writing.fail(report, line)
+            for reason in filter(None, (self._fault(item), _exceeded(item))):
+                writing.fail(report, reason)
         return report
+
+    def _fault(self, item: pytest.Item) -> str:
+        """Return how the work of a benchmark differs from what its suite says; empty if it does not."""
+        part, config = ours_of(item), self._config
+        if not config.pluginmanager.has_plugin(GATE) or "measurement" not in part:
+            return ""
+        strict, settings = options_of(config).strict, settings_of(config)
+        fault = installed().fault(config.rootpath, part_of({"extra_info": {"gnnbench": part}}), strict=strict)
+        if fault and (rule := settings.rule("ignore", item.nodeid)):
+            self._ignored.append(f"{item.nodeid}: ignored: {settings.reason(rule)}: {fault}")
+            return ""
+        return fault or ""
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Name the rules that expired or match nothing."""
@@ -61,7 +69,7 @@ class LimitCheck:
             settings = settings_of(self._config)
             folders = whole_folders(self._config) if self._is_whole else None
             idle = [] if folders is None else unmatched(settings, self._names, folders)
-            for line in (*settings.expired(), *idle):
+            for line in (*self._ignored, *settings.expired(), *idle):
                 writing.say(terminalreporter, line)
 
 

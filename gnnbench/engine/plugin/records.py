@@ -1,9 +1,8 @@
-"""The record that a session is compared with, and what to type if none judged a benchmark."""
+"""The record that a session is compared with, and how to make one."""
 
 import os
 import shlex
-from argparse import Namespace
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,11 +23,11 @@ def find(config: pytest.Config) -> tuple[Record | None, str]:
     """Return the newest record of this machine; or none, and a message."""
     store = RecordStore(config.rootpath / baseline.FOLDER)
     now = here(config)
-    if record := store.newest(now):
+    record, fields = store.nearest(now)
+    if record and not any(name in environment.MACHINE for name, *_ in fields):
         return record, ""
     text = f"there are no timings of this machine ({environment.name(now)}) in {baseline.FOLDER}"
-    if nearest := store.nearest(now):
-        record, fields = nearest
+    if record:
         text += f"; the most similar, {record.environment}, differs in {runs.describe_fields(fields)}"
     return None, f"{text}; record them: {how_to_record(config)}"
 
@@ -66,25 +65,3 @@ def known(config: pytest.Config, names: Collection[str]) -> str:
             if count := len(run_file.read(record.files[0]).benchmarks.keys() & set(names)):
                 return f"record {record.id} of {record.environment} has {count} of these tests"
     return ""
-
-
-def remedy(config: pytest.Config, *, timed: bool) -> str:
-    """Say why no benchmark was judged, though gnnbench timed some, or none; and what to type."""
-    given = shlex.join(["pytest", *map(str, config.invocation_params.args)])
-    if timed:
-        return f"record again: {how_to_record(config)}"
-    for why, instead in _untimed(config.option):
-        return f"{why} switches timing off; type: {given} {instead}"
-    return f"none was timed; to see why: {given} -rs"
-
-
-def _untimed(option: Namespace) -> Iterator[tuple[str, str]]:
-    """Yield each option for which gnnbench times nothing, and one that overrides it."""
-    if getattr(option, "numprocesses", None) or getattr(option, "dist", "no") != "no":
-        yield "-n", "-n 0"
-    if option.benchmark_skip:
-        yield "--benchmark-skip", "--benchmark-only"
-    if option.benchmark_disable:
-        yield "--benchmark-disable", "--benchmark-enable"
-    if option.gnn_layouts == "off":
-        yield "--gnn-layouts off", "--gnn-layouts sample"

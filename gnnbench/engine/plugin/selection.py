@@ -1,4 +1,4 @@
-"""Deselects the tests of other shards, and in a confirming process those that are not timed again."""
+"""Deselects the tests of other shards."""
 
 from collections.abc import Generator
 
@@ -6,8 +6,6 @@ import pytest
 
 from .session import options_of
 
-AGAIN = "gnn_again"
-"""Hidden option: a file with the ids of the tests that a confirming process times again."""
 CHOICE = "gnnbench-choice"
 """Name of a suite's plugin that deselects benchmarks which the user did not ask for: its `left_out`."""
 _OF_WORKER = "gnn_shard"
@@ -32,9 +30,6 @@ class Selection:
             self._of_shard = len(items), len(elsewhere)
             if elsewhere:
                 config.hook.pytest_deselected(items=elsewhere)
-        if file := config.getoption(AGAIN):
-            names = set(file.read_text(encoding="utf-8").splitlines())
-            items[:] = [item for item in items if item.nodeid in names]
 
     def pytest_report_collectionfinish(self) -> str | None:
         """Return a line with the number of tests in this shard and in all."""

@@ -35,7 +35,7 @@ PLUGIN = "gnnbench-timing"
 class Timing:
     """Installs gnnbench's timing, and handles errors and saving."""
 
-    def __init__(self, config: pytest.Config, *, all_benchmarks: bool, shares: bool = True) -> None:
+    def __init__(self, config: pytest.Config, *, all_benchmarks: bool) -> None:
         self._config = config
         self.kept = Kept(FORMAT_VERSION)
         self._instrument: Instrument | None = None
@@ -44,9 +44,6 @@ class Timing:
         self._saving = Saving()
         self._all_benchmarks = all_benchmarks
         """Whether gnnbench also times other suites' benchmarks by default."""
-        self._shares = shares
-        """Whether the benchmarks share the time of --gnn-time: the few of a confirming process do not."""
-        """Benchmarks that were deselected, by -k for example, or as part of another shard."""
         self._definitions: dict[str, str] = {}
         """Hash of the definition of each benchmark that is not gnnbench's own, by id."""
         self._seconds = 0.0
@@ -109,7 +106,7 @@ class Timing:
             if isinstance(item, pytest.Function) and not suite.installed().owns(item)
         }
         seconds = options_of(self._config).time_seconds
-        if seconds and self._shares:
+        if seconds:
             runnable = sum(not item.get_closest_marker("skip") for item in timed)
             self._budget = TimeBudget(seconds, runnable)
         try:

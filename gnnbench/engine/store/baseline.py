@@ -66,30 +66,22 @@ class RecordStore:
         ]
         return sorted(records, key=lambda record: record.id)
 
-    def newest(self, here: Mapping[str, Any]) -> Record | None:
-        """Return the newest record of this machine, of any versions.
+    def nearest(self, here: Mapping[str, Any]) -> tuple[Record | None, list[tuple[str, Any, Any]]]:
+        """Return the newest record of the most similar environment, and the fields that differ.
 
-        If there is none with the same settings, it is one with another number of threads or another wait
-        policy, with whose times nothing can be compared.
+        If one of `environment.MACHINE` does, it is of another machine. If others do, such as the number of
+        threads, nothing can be compared with its times.
         """
-        if records := self.records(environment.name(here)):
-            return records[-1]
-        record, fields = self.nearest(here) or (None, [])
-        return None if any(name in environment.MACHINE for name, *_ in fields) else record
-
-    def nearest(self, here: Mapping[str, Any]) -> tuple[Record, list[tuple[str, Any, Any]]] | None:
-        """Return the newest record of the most similar environment, and the fields that differ."""
         rows = [
-            (environment.differences(other, here), record)
+            (record, environment.differences(other, here))
             for record in {record.environment: record for record in self.records()}.values()
             if (other := _environment(record))
         ]
 
-        def distance(row: tuple[list[tuple[str, Any, Any]], Record]) -> tuple[int, int]:
-            return sum(name in environment.MACHINE for name, *_ in row[0]), len(row[0])
+        def distance(row: tuple[Record | None, list[tuple[str, Any, Any]]]) -> tuple[int, int]:
+            return sum(name in environment.MACHINE for name, *_ in row[1]), len(row[1])
 
-        fields, record = min(rows, key=distance, default=(None, None))
-        return (record, fields) if record and fields is not None else None
+        return min(rows, key=distance, default=(None, []))
 
     def save(self, contents: Sequence[dict[str, Any]], machine: str, name: str, reason: str) -> Record:
         """Save the run files of several processes as the next record of their environment.

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,11 +30,13 @@ def run(
     folder: Path,
     number: int,
     progress: Callable[[str], None],
+    only: Collection[str] | None = None,
 ) -> list[str]:
     """Time a suite in a new process; it never outlives this call.
 
     Args:
         number: the process's number, from 1; it seeds the simulated clock.
+        only: ids of the tests to run, if not all.
 
     Returns:
         Lines on what was done otherwise than the suite says, and on an exit status other than 0.
@@ -42,7 +44,7 @@ def run(
     title = f"process {number}"
     words = [*arguments, f"--benchmark-json={output}"]
     variables = simulated_clock.reseeded(number)
-    ending, last = _ended(words, output.parent, folder, variables, title, progress)
+    ending, last = _ended(words, output.parent, folder, variables, title, progress, only=only)
     if ending.failure:
         raise UsageError(f"{title} failed: {ending.failure}", *last)
     if not output.exists():
@@ -74,10 +76,12 @@ def _ended(
     title: str,
     progress: Callable[[str], None],
     timeout_seconds: float | None = None,
+    only: Collection[str] | None = None,
 ) -> tuple[Ending, Sequence[str]]:
     """Run pytest in a new process, with its plugin; return how it ended, and its last lines."""
-    file = files / "ending.json"
-    plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-ending={file}"]
+    file, message = files / "ending.json", files / "message.json"
+    message.write_text(json.dumps({"ending": str(file), "only": only and sorted(only)}), encoding="utf-8")
+    plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-message={message}"]
     command = [sys.executable, "-m", "pytest", *plugin, *arguments]
     last: deque[str] = deque(maxlen=_TAIL_LINES)
     environment = {**os.environ, **variables}

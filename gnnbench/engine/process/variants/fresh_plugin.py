@@ -16,13 +16,17 @@ from .child_plugins import Overrides
 from .collected import declares, foreign_fixture
 from .excluded import skipped_by_marker
 
-OPTION = "--gnn-ending"
+_OPTION = "--gnn-message"
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Declare the hidden option that names the file, and register the hooks."""
-    parser.addoption(OPTION, dest="gnn_ending", type=Path, help=argparse.SUPPRESS)
+    """Declare the hidden option that names the message, and register the hooks."""
+    parser.addoption(_OPTION, dest="gnn_message", type=_message, help=argparse.SUPPRESS)
     pluginmanager.register(_Writing(), "gnnbench-ending")
+
+
+def _message(file: str) -> Any:
+    return json.loads(Path(file).read_text(encoding="utf-8"))
 
 
 class _Writing(Overrides):
@@ -59,6 +63,13 @@ class _Writing(Overrides):
         if report.failed:
             self._refused[self._shown(report.nodeid)] = outcome.line(report)
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
+        """Leave the tests that the message names, after -k and others."""
+        yield
+        if (only := self._config.option.gnn_message["only"]) is not None:
+            items[:] = [item for item in items if item.nodeid in only]
+
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._benchmarks = [item for item in session.items if declares(item)]
@@ -68,7 +79,7 @@ class _Writing(Overrides):
         self._reports.setdefault(report.nodeid, {})[report.when or ""] = report
 
     def _write(self, status: int) -> None:
-        file: Path = self._config.option.gnn_ending
+        file = Path(self._config.option.gnn_message["ending"])
         file.write_text(json.dumps(asdict(self._ending(status))), encoding="utf-8")
 
     def _ending(self, status: int) -> outcome.Ending:

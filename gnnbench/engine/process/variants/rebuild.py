@@ -25,45 +25,54 @@ class NotRebuiltError(UsageError):
 def variant(saved: Sources, here: Sources) -> str:
     """Return the variant that builds the saved code beside today's, as text for `variant.parse`.
 
-    Its paths are relative to the rootdir. It is `.` if today's code is the saved code. A tree without git is
-    taken to be unchanged: see `without_git`.
+    Its paths are relative to the rootdir. It is `.` if today's code is the saved code.
     """
     if saved.python != here.python:
         raise NotRebuiltError(f"it ran on Python {saved.python}, and this is Python {here.python}")
     return shlex.join([*_trees(saved, here), *_packages(saved, here)]) or CALLERS_TREE
 
 
-def without_git(saved: Sources) -> set[str]:
-    """Return the top-level packages of trees without git: only fingerprints tell whether they changed."""
-    return {name for tree in saved.trees if tree.commit is None for name in tree.packages}
-
-
 def differences(saved: Sources, here: Sources) -> list[str]:
     """Return what differs, such as `torch_geometric 2.7.0 → 2.8.1`.
 
-    environment.LIBRARIES come first, then trees, Python and other packages. Beyond six, a number stands for
-    the other packages.
+    environment.LIBRARIES come first, then trees, Python and other packages, of which a number stands for
+    those beyond six differences.
     """
-    found = [text for name in LIBRARIES if (text := _package_difference(name, saved, here))]
-    today = {tree.path: tree for tree in here.trees}
-    found += [text for tree in saved.trees if (text := _tree_difference(tree, today.get(tree.path)))]
-    if saved.python != here.python:
-        found.append(f"Python {saved.python} → {here.python}")
-    names = sorted(saved.packages.keys() - set(LIBRARIES))
-    others = [text for name in names if (text := _package_difference(name, saved, here))]
-    room = max(_MOST_DIFFERENCES - len(found), 0)
-    if len(others) > room:
-        others[room:] = [f"and {units.count(len(others) - room, 'other package')}"]
-    return found + others
+    then, now = _described(saved), _described(here)
+    first = [name for name in LIBRARIES if name in {*saved.packages, *here.packages}]
+    others = sorted(saved.packages.keys() - {*first})
+    found = []
+    for name in [*first, *(tree.name for tree in saved.trees), "Python", *others]:
+        if name in saved.packages and name not in now and (package := installed(name)):
+            now[name] = _text(package)  # today's run did not import it
+        if (before := then.get(name, "none")) != (after := now.get(name, "none")):
+            found.append(f"{name} {before} → {after}")
+    more = len(found) - _MOST_DIFFERENCES
+    return found if more < 2 else [*found[:_MOST_DIFFERENCES], f"and {more} others"]  # noqa: PLR2004
+
+
+def _described(sources: Sources) -> dict[str, str]:
+    """Return the state of each tree and package, and of Python, by name."""
+    places = {name: tree.name for tree in sources.trees for name in tree.packages}
+    trees = {
+        tree.name: _short(tree)
+        + (f" and {units.count(tree.changed_files, 'changed file')}" if tree.dirty else "")
+        for tree in sources.trees
+    }
+    packages = {name: _text(package) for name, package in sources.packages.items()}
+    return {**places, **trees, "Python": sources.python, **packages}
+
+
+def _text(package: Package) -> str:
+    return f"{package.version} from {package.origin}" if package.origin else package.version
 
 
 def _trees(saved: Sources, here: Sources) -> Iterator[str]:
     """Yield the variant's parts for trees."""
     today = {tree.path: tree for tree in here.trees}
-    for tree in saved.trees:
+    for tree in filter(lambda tree: tree.packages, saved.trees):
         now = today.get(tree.path)
-        unused = not tree.packages
-        if unused or _is_unchanged(tree, now):
+        if now and now.commit == tree.commit is not None and not now.dirty:
             continue
         if tree.commit is None:
             raise NotRebuiltError(f"{tree.name} was not in git, so its commit is unknown")
@@ -90,48 +99,10 @@ def _packages(saved: Sources, here: Sources) -> Iterator[str]:
             yield f"pip:{name} @ {package.origin}"
 
 
-def _is_unchanged(tree: Tree, now: Tree | None) -> bool:
-    """Tell whether a tree is as it was; without git, the caller has seen that its functions are."""
-    if now is None or tree.commit is None:
-        return now is not None
-    return now.commit == tree.commit and not now.dirty
-
-
 def _today(name: str, here: Sources) -> Package | None:
     """Return a package of today, which may be installed although today's run did not import it."""
-    return here.packages.get(name) or (None if _tree_of(name, here) else installed(name))
-
-
-def _tree_of(name: str, sources: Sources) -> str | None:
-    """Return the name of the tree that has a package."""
-    return next((tree.name for tree in sources.trees if name in tree.packages), None)
-
-
-def _tree_difference(tree: Tree, now: Tree | None) -> str:
-    """Return how a tree differs today; an empty text if it does not."""
-    if now is None:
-        return f"{tree.name} {_short(tree)} → none"
-    changed = units.count(now.changed_files, "changed file")
-    if now.commit == tree.commit:
-        return f"{changed} in {tree.name}" if now.dirty else ""
-    return f"{tree.name} {_short(tree)} → {_short(now)}{f' and {changed}' if now.dirty else ''}"
-
-
-def _package_difference(name: str, saved: Sources, here: Sources) -> str:
-    """Return how an installed distribution differs today; an empty text if it does not."""
-    before = saved.packages.get(name)
-    now = _today(name, here) if before else here.packages.get(name)
-    if before == now:
-        return ""
-    with_origin = before is not None and now is not None and before.version == now.version
-    old, new = (_text(name, *side, with_origin=with_origin) for side in ((before, saved), (now, here)))
-    return f"{name} {old} → {new}"
-
-
-def _text(name: str, package: Package | None, sources: Sources, *, with_origin: bool) -> str:
-    if package is None:
-        return _tree_of(name, sources) or "none"
-    return f"{package.version} from {package.origin or 'the index'}" if with_origin else package.version
+    in_tree = any(name in tree.packages for tree in here.trees)
+    return here.packages.get(name) or (None if in_tree else installed(name))
 
 
 def _short(tree: Tree) -> str:
