@@ -37,9 +37,7 @@ _ROUNDS = 3
 """Fewest rounds of each copy and product."""
 _FIRST_SIDE = 128
 """Side of the smallest matrix."""
-_ABOVE = (
-    "the data stays in a cache, or the saved rates are too low: delete rates/ in gnnbench's cache"
-)
+_ABOVE = "the data stays in a cache, or the saved rates are too low: delete rates/ in gnnbench's cache"
 
 
 def least(case: Case) -> Work | None:
