@@ -9,12 +9,11 @@ that of the one with the best validation accuracy.
 
 import argparse
 import statistics
-from dataclasses import dataclass, replace
-from types import ModuleType
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 from gnnbench.engine.ground import environment
 from gnnbench.engine.ground.files import cache_folder
@@ -33,74 +32,42 @@ WEIGHT_DECAY = 5e-4
 EVERY = 10
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How a model is trained."""
-
-    model: ModuleType
-    hidden: int
-    dropout: float
-    learning_rate: float
-    epochs: int
+MODELS = {"gat": (gat, 64, 0.6, 0.005, 200), "sage": (sage, 256, 0.5, 0.01, 100)}
+"""Module, hidden width, dropout, learning rate and epochs."""
 
 
-MODELS = {
-    "gat": Settings(gat, hidden=64, dropout=0.6, learning_rate=0.005, epochs=200),
-    "sage": Settings(sage, hidden=256, dropout=0.5, learning_rate=0.01, epochs=100),
-}
+def dropping(model: Network, dropout: float) -> Network:
+    """Let a network drop entries of each layer's input in training, and edges for each head."""
+    convolve = model.convolve
+    model.convolve = lambda graph, layer, x: convolve(graph, layer, F.dropout(x, dropout, model.training))
+    for layer in model.layers:
+        if hasattr(layer, "attn_drop"):  # DGL's name
+            layer.attn_drop = nn.Dropout(dropout)
+        elif hasattr(layer, "att_src"):
+            layer.dropout = dropout
+    return model
 
 
-class Dropping(Network):
-    """A network that drops entries of each layer's input in training, and edges for each head."""
-
-    dropout: float
-
-    @classmethod
-    def of(cls, network: Network, dropout: float) -> "Dropping":
-        """Return a network with the layers of another one."""
-        found = cls(network.layers, network.convolve, network.activation)
-        found.dropout = dropout
-        for layer in found.layers:
-            if hasattr(layer, "attn_drop"):  # DGL's name
-                layer.attn_drop = nn.Dropout(dropout)
-            elif hasattr(layer, "att_src"):
-                layer.dropout = dropout
-        return found
-
-    def forward(self, structure: object, x: Tensor) -> Tensor:
-        """Return the logits [N, C] for features [N, F]."""
-        for index, layer in enumerate(self.layers):
-            x = getattr(F, self.activation)(x) if index else x
-            x = self.convolve(structure, layer, F.dropout(x, self.dropout, self.training))
-        return x
-
-
-@torch.no_grad()
-def accuracy_on(t: training.Training, y: Tensor, nodes: Tensor) -> float:
-    """Return the fraction of the nodes, bool [N], whose largest logit is their class y, int64 [N]."""
-    t.model.eval()
-    return float((t.model(t.structure, t.x).argmax(dim=1)[nodes] == y[nodes]).double().mean())
-
-
-def accuracy(graph: Graph, name: str, platform: str, seed: int, epochs: int | None = None) -> float:
+def accuracy(graph: Graph, name: str, platform: str, seed: int) -> float:
     """Train a model on a platform from the weights of a seed; return its test accuracy."""
-    settings = MODELS[name]
+    module, hidden, dropout, rate, epochs = MODELS[name]
     graph = replace(graph, x=graph.x / graph.x.sum(dim=1, keepdim=True).clamp(min=1))
-    spec = Spec(f"epoch_{name}", "train", platform, "float32", "int64", graph.name, settings.hidden, "cpu")
-    case = Case(spec, graph)
+    case = Case(Spec(f"epoch_{name}", "train", platform, "float32", "int64", "cora", hidden, "cpu"), graph)
     torch.manual_seed(seed)  # of dropout
-    parameters = settings.model.initial_parameters(graph, settings.hidden, seed)
-    model = Dropping.of(settings.model.build(case, parameters), settings.dropout)
-    t = training.prepare_model(case, model, settings.model.kernel(platform).build(case))
-    t.optimizer.param_groups[0].update(lr=settings.learning_rate, weight_decay=WEIGHT_DECAY)
+    model = dropping(module.build(case, module.initial_parameters(graph, hidden, seed)), dropout)
+    t = training.prepare_model(case, model, module.kernel(platform).build(case))
+    t.optimizer.param_groups[0].update(lr=rate, weight_decay=WEIGHT_DECAY)
     best = 0.0, 0.0
     with cpu_threads(1):  # on a graph this small, threads wait for each other most of the time
-        for _ in range((epochs or settings.epochs) // EVERY):
-            t.model.train()
+        for _ in range(epochs // EVERY):
+            model.train()
             for _ in range(EVERY):
-                training.epoch(t.model, t.structure, t.x, t.train, t.y, t.optimizer)
-            validation, test = (accuracy_on(t, graph.y, nodes) for nodes in (graph.val_mask, graph.test_mask))
-            best = max(best, (validation, test), key=lambda pair: pair[0])
+                training.epoch(model, t.structure, t.x, t.train, t.y, t.optimizer)
+            model.eval()
+            with torch.no_grad():
+                right = (model(t.structure, t.x).argmax(dim=1) == graph.y).double()
+            now = float(right[graph.val_mask].mean()), float(right[graph.test_mask].mean())
+            best = max(best, now, key=lambda validation_and_test: validation_and_test[0])
     return best[1]
 
 

@@ -34,7 +34,6 @@ def avoids(reason: str, *where: str) -> Limit:
     return Limit(reason, frozenset(where), raises=False)
 
 
-SPARSE_TENSOR = refuses("torch_sparse's SparseTensor takes int64 indices only", "int32")
 CSR_PRODUCT = refuses("the CSR product @ does not support half precision on the CPU", HALF, "cpu")
 DGL_HALF = refuses("DGL does not compute in float16 on the CPU", "float16", "cpu")
 SEGMENT_SUM = refuses("DGL's sums of segments do not support bfloat16 on the CPU", "bfloat16", "cpu")
@@ -63,3 +62,5 @@ NO_PRODUCT = avoids(
     "autocast converts matrix products in a forward pass: it is timed on layers and models only", AUTOCAST
 )
 """Of every other operation of gnnbench."""
+OF_PLATFORM = {"sparse": refuses("torch_sparse and torch_scatter take int64 indices only", "int32")}
+"""Of every call of gnnbench on a platform."""

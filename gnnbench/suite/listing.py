@@ -13,6 +13,7 @@ from ..engine.show.document import Column, Document, Note, Shown, Table
 from ..engine.show.lines import folded
 from .graphs.catalog import DATASETS
 from .graphs.locate import place
+from .limits import OF_PLATFORM
 from .operation import Operation
 from .operations import OPERATIONS
 from .options import OPTIONS
@@ -93,7 +94,8 @@ def _described(one: Operation) -> Iterator[str]:
         yield f"  {platform:{_PLATFORM_WIDTH}} {text}"
         if call and call.one_of:
             yield f"  {'':{_PLATFORM_WIDTH}} needs {' or '.join(call.one_of)}"
-        for limit in call.limits if call else ():
+        of_platform = [OF_PLATFORM[platform]] if platform in OF_PLATFORM else []
+        for limit in (*call.limits, *of_platform) if call else ():
             where = *sorted(limit.where), *([f"{limit.degree} neighbours"] if limit.degree else [])
             yield f"  {'':{_PLATFORM_WIDTH}} not with {' and '.join(where)}: {limit.reason}"
 

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .least_work import Formula
-from .limits import HALF, HALF_TRAINING, NO_PRODUCT, Limit
+from .limits import HALF, HALF_TRAINING, NO_PRODUCT, OF_PLATFORM, Limit
 from .platforms import COMPARED, PLATFORMS, Kernel, Result, load
 from .spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 
@@ -143,7 +143,8 @@ class Operation:
         limits = self.calls[platform].limits
         if self.group != _OTHER:
             has_product = self.group in _MULTIPLYING and direction not in (BACKWARD, STEP)
-            limits = (*(() if has_product else (NO_PRODUCT,)), *HALF_TRAINING, *limits)
+            own = [OF_PLATFORM[platform]] if platform in OF_PLATFORM else []
+            limits = (*(() if has_product else (NO_PRODUCT,)), *HALF_TRAINING, *limits, *own)
         return next((limit for limit in limits if limit.where <= given and limit.degree <= degree), None)
 
 

@@ -16,7 +16,7 @@ __all__ = ["ATTRIBUTES_WIDTH", "DATASETS", "FORMS", "Dataset", "DatasetName"]
 
 ATTRIBUTES_CLASSES = 16
 """Number of synthetic classes for a graph without labels: `rmat:`, `hub:` and `.mtx`."""
-MOST_EDGES = 1024
+MOST_EDGES = 1023
 """Of a node of a random graph, on average."""
 
 

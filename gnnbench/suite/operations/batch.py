@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from ..annotations import Case, DGLGraph, Graph, Tensor
 from ..libraries import dgl, pyg_data, torch, torch_sparse
-from ..limits import SPARSE_TENSOR
 from ..operation import FORWARD, Call, operation
 
 SIZE = 256
@@ -160,9 +159,8 @@ OPERATIONS = (
         sparse=Call(
             "Batch.from_data_list with SparseTensor as adj_t",
             _join,
-            (SPARSE_TENSOR,),
-            partial(_with_matrix, _sparse_matrix),
-            partial(_result, _sparse_entries),
+            build=partial(_with_matrix, _sparse_matrix),
+            result=partial(_result, _sparse_entries),
         ),
         dgl=Call("dgl.batch", "dgl.batch", build=lambda case: dgl_molecules(case, SIZE), result=_dgl_result),
         example=True,

@@ -1,7 +1,11 @@
 """What happens once: the import of a library, in a fresh interpreter, and the first call of a new layer."""
 
+import json
+import os
+import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ..annotations import Case, Graph, Tensor
@@ -18,15 +22,58 @@ _LIMITS = tuple(
 )
 
 _IMPORT = "import {module}; print({module}.__file__)\n"
+_BEGIN = """
+import json, sys
+from importlib.machinery import PathFinder
+
+class Same:
+    def find_spec(self, name, path=None, target=None):
+        folder = FOLDERS.get(name) if path is None else None
+        return folder and PathFinder.find_spec(name, [folder])
+
+FOLDERS, EMPTY = map(json.loads, sys.argv[1:])
+sys.meta_path.insert(0, Same())
+sys.modules.update({name: type(sys)(name) for name in EMPTY}, outdated=None)
+del sys.argv[1:]
+"""
 
 
-def _in_a_fresh_interpreter(code: str, *arguments: str) -> str:
-    """Run code as a user's script would; DGL is imported in the way of this process."""
-    from .. import interpreter
+class InterpreterError(Exception):
+    """The code raised; the message has its last line."""
+
+
+def run_fresh(code: str) -> str:
+    """Run code in a fresh interpreter, and return what it writes to stdout.
+
+    Two variants of a package are compared in processes that import it from different folders, so what
+    `import` finds by itself may be another one. DGL is imported in the way of this process.
+    """
     from ..libraries import STAND_IN, uses_stand_in
 
-    empty = (STAND_IN,) if "import dgl" in code and uses_stand_in() else ()
-    return interpreter.run(code, *arguments, absent=("outdated",), empty=empty)
+    empty = [STAND_IN] if "import dgl" in code and uses_stand_in() else []
+    found = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", _BEGIN + code, json.dumps(_folders()), json.dumps(empty)],
+        # By itself it would search the working directory, and there may be a folder of a library's name.
+        env={**os.environ, "PYTHONSAFEPATH": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if found.returncode:
+        *_, last = ["no message", *found.stderr.split("\n")[:-1]]
+        raise InterpreterError(f"a fresh interpreter ended with status {found.returncode}: {last}")
+    return found.stdout
+
+
+def _folders() -> dict[str, str]:
+    """Return the folders of the packages that this process has imported, by name."""
+    return {
+        name: str(Path(file).parents[1])
+        for name, module in list(sys.modules.items())
+        if (file := getattr(module, "__file__", None)) and hasattr(module, "__path__")
+        if "." not in name and name not in sys.stdlib_module_names
+    }
 
 
 def _import(platform: str) -> Kernel:
@@ -39,7 +86,7 @@ def _import(platform: str) -> Kernel:
     def result(file: str, found: Tensor) -> Tensor:
         return found * (file == f"{sys.modules[module].__file__}\n")
 
-    return Kernel(build, lambda _: _in_a_fresh_interpreter(_IMPORT.format(module=module)), result)
+    return Kernel(build, lambda _: run_fresh(_IMPORT.format(module=module)), result)
 
 
 def imported(_graph: Graph) -> Tensor:

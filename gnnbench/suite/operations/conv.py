@@ -4,7 +4,7 @@ from functools import partial
 
 from ..annotations import Graph, Tensor
 from ..libraries import definitions
-from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, Limit
+from ..limits import DGL_HALF, MIXED, Limit
 from ..operation import Call, Formula, operation
 from ..platforms import load
 
@@ -36,7 +36,7 @@ OPERATIONS = (
     _operation(
         "conv",
         pyg=_call("GCNConv", "pyg"),
-        sparse=_call("GCNConv on SparseTensor", "sparse", SPARSE_TENSOR),
+        sparse=_call("GCNConv on SparseTensor", "sparse"),
         dgl=_call("GraphConv", "dgl", DGL_HALF),
         torch="the plain PyTorch layer takes a normalised matrix: see conv_cached",
         core=True,
@@ -45,7 +45,7 @@ OPERATIONS = (
     _operation(
         "conv_cached",
         pyg=_call("GCNConv(cached=True)", "pyg", cached=True),
-        sparse=_call("GCNConv(cached=True)", "sparse", SPARSE_TENSOR, cached=True),
+        sparse=_call("GCNConv(cached=True)", "sparse", cached=True),
         torch=_call("normalised CSR @ (x @ W)", "torch", MIXED, cached=True),
         dgl=_call("GraphConv(norm='none'), weights", "dgl", DGL_HALF, cached=True),
         least_work=Formula("G(L) + s L + p s (2 N F + F F + F)", _FLOPS),  # the normalised matrix is an input

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import on_sparse, torch, torch_sparse, utils
-from ..limits import HALF, SPARSE_TENSOR, avoids
+from ..limits import HALF, avoids
 from ..operation import FORWARD, Call, Formula, operation
 from .scatter import unsorted_index
 
@@ -33,7 +33,7 @@ OPERATIONS = (
         sparse=Call(
             "torch_sparse.sum of ones",
             lambda adjacency: torch_sparse.sum(adjacency, dim=1),
-            (SPARSE_TENSOR, _ROUNDING),
+            (_ROUNDING,),
             _sparse_structure,
         ),
         torch=Call(

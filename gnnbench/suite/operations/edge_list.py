@@ -9,7 +9,7 @@ from typing import Any
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, dgl, torch, torch_sparse, utils
-from ..limits import HALF, KEY_OVERFLOW, SPARSE_TENSOR, refuses
+from ..limits import HALF, KEY_OVERFLOW, refuses
 from ..operation import FORWARD, Call, Formula, operation
 from ..platforms import Edges
 
@@ -106,8 +106,7 @@ OPERATIONS = (
         sparse=Call(
             "torch_sparse.coalesce",
             lambda edges, weight: torch_sparse.coalesce(edges.edge_index, weight, *edges.size),
-            (SPARSE_TENSOR,),
-            partial(listed, with_duplicates),
+            build=partial(listed, with_duplicates),
             result=unchanged,
         ),
         torch=Call(
@@ -140,8 +139,7 @@ OPERATIONS = (
         sparse=Call(
             "SparseTensor.to_symmetric",
             lambda adjacency: adjacency.to_symmetric(),
-            (SPARSE_TENSOR,),
-            _undirected_sparse_structure,
+            build=_undirected_sparse_structure,
             result=sparse_list,
         ),
         dgl=Call(

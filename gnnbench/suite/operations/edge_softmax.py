@@ -16,7 +16,6 @@ _GATHER = refuses(
     FORWARD_BACKWARD,
     "cpu",
 )
-_SCATTER = refuses("torch_scatter takes int64 indices only", "int32")
 _SEGMENT = refuses("sums and maxima of segments take int64 row pointers only", "int32")
 _ROUNDING = avoids(
     "sums in bfloat16 make the gradient too inexact at nodes of high degree", "bfloat16", FORWARD_BACKWARD
@@ -68,7 +67,7 @@ OPERATIONS = (
             lambda graph, score: torch_scatter.scatter_softmax(
                 score, graph.edge_index[1], dim=0, dim_size=graph.num_nodes
             ),
-            (_SCATTER, _ROUNDING, NO_PRODUCT),
+            (_ROUNDING, NO_PRODUCT),
             "numbered_edges",
         ),
         torch=Call("torch.sparse.softmax on COO", _torch, (_SPARSE, NO_PRODUCT), _torch_structure),

@@ -12,7 +12,7 @@ from ..annotations import Graph, Tensor
 from ..least_work import Symbols
 from ..libraries import definitions, gat, inputs
 from ..libraries import functional as F
-from ..limits import DGL_HALF, MIXED, SCATTER_ADD, SPARSE_TENSOR, avoids
+from ..limits import DGL_HALF, MIXED, SCATTER_ADD, avoids
 from ..operation import BACKWARD, FORWARD, STEP, TRAIN, Call, Formula, operation
 from ..spec import AUTOCAST
 from . import conv, gat_conv
@@ -20,7 +20,7 @@ from .layers import sage_conv
 
 _CALLS = {
     "pyg": Call("GCNConv on edge_index"),
-    "sparse": Call("GCNConv on SparseTensor", limits=(SPARSE_TENSOR,)),
+    "sparse": Call("GCNConv on SparseTensor"),
     "torch": Call("normalised CSR @ (x @ W)", limits=(MIXED,)),
     "dgl": Call("GraphConv", limits=(DGL_HALF,)),
 }
@@ -193,7 +193,7 @@ OPERATIONS = (
     _operation(
         "epoch_gat",
         pyg=Call("GATConv on edge_index", limits=_CANCELLING),
-        sparse=Call("GATConv on SparseTensor", limits=(SPARSE_TENSOR, *_CANCELLING)),
+        sparse=Call("GATConv on SparseTensor", limits=_CANCELLING),
         dgl=Call("GATConv", limits=(MIXED, *_CANCELLING)),
         directions=(TRAIN,),
         reference=gat_loss,
@@ -202,7 +202,7 @@ OPERATIONS = (
     _operation(
         "epoch_sage",
         pyg=Call("SAGEConv on edge_index", limits=(SCATTER_ADD,)),
-        sparse=Call("SAGEConv on SparseTensor", limits=(SPARSE_TENSOR,)),
+        sparse=Call("SAGEConv on SparseTensor"),
         dgl=Call("SAGEConv"),
         directions=(TRAIN,),
         reference=sage_loss,

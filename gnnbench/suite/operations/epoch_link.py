@@ -89,13 +89,9 @@ def checked(
     """
     library, graph = _LIBRARIES[case.spec.platform], case.graph
     value, pairs = output
-    source, target = sampled.whole(pairs)
-    sampled.require(not sampled.has_edges(graph, source, target).any(), "a drawn pair is an edge")
-    sampled.require(not (source == target).any(), "a drawn pair is a node with itself")
-    sampled.require(
-        len((source * graph.num_nodes + target).unique()) == len(source), "a pair was drawn twice"
-    )
-    sampled.require(_FEWEST * graph.num_edges <= len(source) <= graph.num_edges, "too few pairs were drawn")
+    sampled.require_pairs(graph, pairs)
+    enough = _FEWEST * graph.num_edges <= pairs.size(1) <= graph.num_edges
+    sampled.require(enough, "too few pairs were drawn")
     flat = [tensor for layer in _parameters(case) for tensor in layer]
     expected = definitions.trained(flat, [lambda parameters: loss(graph, sampled.whole(pairs), parameters)])
     after = _loss(library, structure, pairs, model, x)

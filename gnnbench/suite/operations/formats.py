@@ -9,7 +9,7 @@ from typing import Any
 
 from ..annotations import Case, Edges, Graph, Tensor
 from ..libraries import on_sparse, on_torch, torch, torch_sparse, utils
-from ..limits import KEY_OVERFLOW, SPARSE_TENSOR
+from ..limits import KEY_OVERFLOW
 from ..operation import FORWARD, Call, Formula, Operation, operation
 from .edge_list import dgl_graph, keys, listed, shuffled, unchanged
 
@@ -112,9 +112,7 @@ def _conversion(form: str, reference: Any) -> Operation:
     return _operation(
         f"to_{form}",
         pyg=call(f"utils.{name}", partial(_pyg, name=name), (KEY_OVERFLOW,), result=_parts),
-        sparse=call(
-            f"SparseTensor(...).{form}", partial(_sparse, form=form), (SPARSE_TENSOR,), result=unchanged
-        ),
+        sparse=call(f"SparseTensor(...).{form}", partial(_sparse, form=form), result=unchanged),
         torch=call(f"COO, to_sparse_{form}", partial(_torch, form=form), result=_parts),
         dgl=Call(
             f"graph.formats('{form}') of COO",
@@ -137,7 +135,7 @@ OPERATIONS = (
             lambda adjacency, weight: utils.to_edge_index(_weighted_csr(adjacency, weight)),
             result=lambda output, *_: (*output[0], output[1]),
         ),
-        sparse=Call("SparseTensor(...).coo", _coo_sparse, (SPARSE_TENSOR,), _csr, result=unchanged),
+        sparse=Call("SparseTensor(...).coo", _coo_sparse, build=_csr, result=unchanged),
         torch=Call(
             "CSR.to_sparse_coo()",
             lambda adjacency, weight: _weighted_csr(adjacency, weight).to_sparse_coo(),
@@ -158,7 +156,6 @@ OPERATIONS = (
         sparse=Call(
             "SparseTensor.t",
             lambda adjacency, weight: on_sparse.weighted(adjacency, weight).t(),
-            (SPARSE_TENSOR,),
             result=lambda output, *_: output.csr(),
         ),
         torch=Call(

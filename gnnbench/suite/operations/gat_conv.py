@@ -14,7 +14,7 @@ from ..annotations import Case, Graph, Module, Tensor
 from ..least_work import Symbols
 from ..libraries import definitions, dgl, inputs, on_dgl, pyg_nn, torch
 from ..libraries import functional as F
-from ..limits import DGL_HALF, MIXED, SPARSE_TENSOR, avoids
+from ..limits import DGL_HALF, MIXED, avoids
 from ..operation import Call, Formula, Kernel, Operation, operation
 from ..platforms import load
 from . import edge_softmax
@@ -187,11 +187,7 @@ def _operation(
     return operation(
         name,
         pyg=Call(layer, make=partial(_pyg, "pyg", layer, parameters)),
-        sparse=Call(
-            f"{layer} on SparseTensor",
-            make=partial(_pyg, "sparse", layer, parameters),
-            limits=(SPARSE_TENSOR,),
-        ),
+        sparse=Call(f"{layer} on SparseTensor", make=partial(_pyg, "sparse", layer, parameters)),
         dgl=Call(layer, make=partial(_dgl, layer, parameters, names), limits=(_ROUNDING, DGL_HALF, MIXED)),
         reference=reference,
         reach=1,

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..annotations import Graph, Tensor
 from ..libraries import definitions, dgl, gcn_conv, on_dgl, on_sparse, torch, torch_sparse, utils
-from ..limits import DGL_HALF, SPARSE_TENSOR, avoids
+from ..limits import DGL_HALF, avoids
 from ..operation import FORWARD, FORWARD_BACKWARD, Call, Formula, operation
 
 _ROUNDING = avoids(
@@ -62,7 +62,6 @@ OPERATIONS = (
         sparse=Call(
             "gcn_norm on SparseTensor",
             lambda adjacency, weight: gcn_conv.gcn_norm(on_sparse.weighted(adjacency, weight)),
-            (SPARSE_TENSOR,),
         ),
         torch="plain PyTorch has no gcn_norm; its GCN normalises once, when the graph is built",
         dgl="DGL divides by the sums at both ends, so its gradient differs: see edge_weight_norm",
@@ -104,7 +103,6 @@ OPERATIONS = (
         sparse=Call(
             "torch_sparse.fill_diag",
             lambda adjacency, weight: torch_sparse.fill_diag(on_sparse.weighted(adjacency, weight), 1.0),
-            (SPARSE_TENSOR,),
         ),
         dgl=Call("dgl.add_self_loop", "add_self_loops"),
         core=True,

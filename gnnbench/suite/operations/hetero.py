@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..annotations import Case, Graph, Layer, Module, Tensor
 from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, pyg_nn, torch, torch_sparse
-from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
+from ..limits import DGL_HALF, SCATTER_ADD
 from ..operation import Call, Formula, Operation, operation
 from . import spmm
 from .layers import with_values
@@ -156,9 +156,7 @@ OPERATIONS = (
     operation(
         "hetero_conv",
         pyg=Call("HeteroConv of SAGEConv", partial(_run, _on_pyg), (SCATTER_ADD,), _pyg),
-        sparse=Call(
-            "HeteroConv of SAGEConv on SparseTensor", partial(_run, _on_pyg), (SPARSE_TENSOR,), _sparse
-        ),
+        sparse=Call("HeteroConv of SAGEConv on SparseTensor", partial(_run, _on_pyg), build=_sparse),
         dgl=Call("HeteroGraphConv of SAGEConv", partial(_run, _on_dgl), (DGL_HALF,), _dgl),
         group="layers",
         graphs=(MAG,),

@@ -98,11 +98,12 @@ def _require_neighbors(
 def _require_hgt(
     graph: Graph, found: Tensor, edges: "Mapping[Relation, Hop]", relations: "Mapping[Relation, Graph]"
 ) -> None:
-    """Check that the edges are those among the nodes, and that no type has more nodes than asked for."""
-    inside = torch.zeros(graph.num_nodes, dtype=torch.bool)
+    """Check that the edges are those among the nodes, and that each type has as many nodes as asked for."""
+    inside, seed, near, certain = torch.zeros((4, graph.num_nodes), dtype=torch.bool)
     inside[found] = True
     for relation, own in relations.items():
         (source, target), hop = own.edge_index, edges[relation]
+        seed[hop.expanded] = True
         is_few = sampled.degrees(own) <= _MOST_NEIGHBORS
         of_few, ends = is_few[hop.target], torch.stack(hop[:2])
         within = (inside[source] & inside[target] & is_few[target]).nonzero().squeeze(1)
@@ -112,9 +113,14 @@ def _require_hgt(
         sampled.require(bool(sampled.has_edges(own, *ends).all()), "an edge is none of the graph's")
         same = own.edge_index[:, entry].equal(ends[:, of_few])
         sampled.require(same, "an edge does not have the ends of its entry")
-    inside[next(iter(edges.values())).expanded] = False
-    drawn = [int(part.sum()) for part in inside.split([*graph.type_sizes.values()])]
-    sampled.require(max(drawn) <= sum(SAMPLES), f"{max(drawn)} nodes of a type were drawn")
+        near[source[inside[target]]] = True
+        certain[source[seed[target] & is_few[target]]] = True
+    sampled.require(bool((near | seed)[found].all()), "a node is neither a seed nor a neighbour")
+    for name, start in first_nodes(graph).items():
+        part = slice(start, start + graph.type_sizes[name])
+        drawn, least = (int((each & ~seed)[part].sum()) for each in (inside, certain))
+        fits = min(SAMPLES[0], least) <= drawn <= sum(SAMPLES)
+        sampled.require(fits, f"{drawn} nodes of type {name} were drawn")
 
 
 def reference(graph: Graph) -> Tensor:

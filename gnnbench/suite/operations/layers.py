@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ..annotations import Case, Graph, Module, Tensor
 from ..libraries import definitions, dgl, inputs, pyg_nn, torch
-from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD, SPARSE_TENSOR
+from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD
 from ..operation import FORWARD_BACKWARD, Call, Formula, operation
 
 EPSILON = 0.5
@@ -102,7 +102,7 @@ OPERATIONS = (
     operation(
         "sage_conv",
         pyg=Call("SAGEConv", "apply", (SCATTER_ADD,), "edges"),
-        sparse=Call("SAGEConv on Any", "apply", (SPARSE_TENSOR,), "ordered_structure"),
+        sparse=Call("SAGEConv on SparseTensor", "apply", build="ordered_structure"),
         dgl=Call("SAGEConv('mean')", "apply", (DGL_HALF,)),
         reference=sage_conv,
         reach=1,
@@ -113,7 +113,7 @@ OPERATIONS = (
     operation(
         "gin_conv",
         pyg=Call("GINConv", "apply", (SCATTER_ADD, _EPSILON), "edges"),
-        sparse=Call("GINConv on Any", "apply", (SPARSE_TENSOR, _EPSILON), "ordered_structure"),
+        sparse=Call("GINConv on SparseTensor", "apply", (_EPSILON,), "ordered_structure"),
         dgl=Call("GINConv('sum')", "apply", (DGL_HALF, _EPSILON)),
         reference=gin_conv,
         reach=1,

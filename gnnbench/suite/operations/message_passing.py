@@ -5,7 +5,7 @@ from typing import Any
 
 from ..annotations import Graph, Tensor
 from ..libraries import dgl, on_dgl, pyg_nn, torch
-from ..limits import DGL_HALF, SCATTER_ADD, SPARSE_TENSOR
+from ..limits import DGL_HALF, SCATTER_ADD
 from ..operation import Call, Formula, Kernel, operation
 from ..platforms import load
 
@@ -75,7 +75,7 @@ OPERATIONS = (
     operation(
         "message_passing",
         pyg=Call("MessagePassing with a message()", make=partial(_pyg, "pyg"), limits=(SCATTER_ADD,)),
-        sparse=Call("MessagePassing on SparseTensor", make=partial(_pyg, "sparse"), limits=(SPARSE_TENSOR,)),
+        sparse=Call("MessagePassing on SparseTensor", make=partial(_pyg, "sparse")),
         torch=Call("index_select, relu, index_add", _torch, build="edges"),
         dgl=Call("update_all(Python function, sum)", make=_dgl, limits=(DGL_HALF,)),
         reference=reference,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, on_dgl, torch
-from ..limits import OVERFLOW
+from ..limits import OVERFLOW, avoids
 from ..operation import FORWARD, Call, Formula, operation
 
 HOPS = 2
@@ -171,13 +171,14 @@ def reference(graph: Graph) -> Tensor:
     return torch.cat(found, dim=1).t()
 
 
+_CONVERTED = avoids("torch_sparse's kernel gets int64, as in the other cell", "int32")
 _KERNEL = (_run, (OVERFLOW,), _build)
 
 OPERATIONS = (
     operation(
         "mh_aggregate",
         pyg=Call("gather, weigh, scatter both columns", *_KERNEL),
-        sparse=Call("torch_sparse's SpMM, block-diagonal", *_KERNEL),
+        sparse=Call("torch_sparse's SpMM, block-diagonal", _run, (OVERFLOW, _CONVERTED), _build),
         torch=Call("CSR @ x, block-diagonal", *_KERNEL),
         dgl=Call("dgl.ops.u_mul_e_sum of both columns", *_KERNEL),
         directions=(FORWARD,),

@@ -186,7 +186,7 @@ def _uniform(*, replace: bool, **more: Any) -> Operation:
         sparse=Call(
             f"torch.ops.torch_sparse.neighbor_sample{how}",
             partial(_sparse, replace=replace),
-            (INT64_ONLY, ON_CPU),
+            (ON_CPU,),
             lambda case: batch_of(case, case.csr()[:2]),
             lambda output, batch: sampled.renumbered(len(batch.seeds), *output),
         ),

@@ -6,7 +6,7 @@ from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, on_dgl, on_sparse, sampled, torch
 from ..limits import refuses
 from ..operation import Call
-from .neighbors import INT64_ONLY, ON_CPU, Batch, sampling
+from .neighbors import ON_CPU, Batch, sampling
 from .subgraph import drawn
 
 WALKS = 1024
@@ -94,7 +94,7 @@ OPERATIONS = (
             build=_cluster_graph,
             one_of=("torch_cluster",),
         ),
-        sparse=Call("SparseTensor.random_walk", _sparse, (INT64_ONLY, ON_CPU), _sparse_graph),
+        sparse=Call("SparseTensor.random_walk", _sparse, (ON_CPU,), _sparse_graph),
         dgl=Call("dgl.sampling.random_walk", _dgl, build=_dgl_graph),
         reference=reference,
         default=False,

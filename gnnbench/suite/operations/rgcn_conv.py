@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Layer, Module, Tensor
 from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, torch, torch_geometric
-from ..limits import DGL_HALF, HALF, SCATTER_ADD, SPARSE_TENSOR, refuses
+from ..limits import DGL_HALF, HALF, SCATTER_ADD, refuses
 from ..operation import Call, Formula, Kernel, operation
 
 BASES = 30
@@ -113,7 +113,7 @@ OPERATIONS = (
         sparse=Call(
             "RGCNConv on SparseTensor, 30 bases",
             lambda adjacency, layer, x: layer.layer(x, adjacency),
-            (_FLOAT32, SPARSE_TENSOR),
+            (_FLOAT32,),
             _sparse_structure,
         ),
         dgl=Call(

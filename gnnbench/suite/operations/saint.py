@@ -6,7 +6,7 @@ from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, on_dgl, pyg_data, pyg_loader, sampled, torch
 from ..limits import refuses
 from ..operation import Call, Kernel
-from .neighbors import INT64_ONLY, ON_CPU, sampling
+from .neighbors import ON_CPU, sampling
 
 ROOTS = 500
 LENGTH = 2
@@ -87,9 +87,7 @@ def reference(_graph: Graph) -> Tensor:
 OPERATIONS = (
     sampling(
         "saint_walk",
-        sparse=Call(
-            "GraphSAINTRandomWalkSampler", _sparse, (INT64_ONLY, ON_CPU), _sparse_sampler, result=_sparse_part
-        ),
+        sparse=Call("GraphSAINTRandomWalkSampler", _sparse, (ON_CPU,), _sparse_sampler, result=_sparse_part),
         dgl=Call("dgl.dataloading.SAINTSampler('walk')", make=_dgl, limits=(_ROOTS,)),
         pyg="PyG's GraphSAINT samplers work on SparseTensor: see sparse",
         reference=reference,

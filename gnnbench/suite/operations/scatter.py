@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, torch_scatter, utils
-from ..limits import DGL_HALF, MAX_GRADIENT, SCATTER_ADD, Limit, avoids, refuses
+from ..limits import DGL_HALF, MAX_GRADIENT, SCATTER_ADD, Limit, avoids
 from ..operation import Call, Formula, Kernel, operation
 
-_TORCH_SCATTER = refuses("torch_scatter takes int64 indices only", "int32")
 _PRODUCT_ROUNDING = avoids(
     "torch_scatter rounds each product to bfloat16: too inexact at nodes of high degree", "bfloat16"
 )
@@ -106,7 +105,7 @@ OPERATIONS = (
     _operation(
         "scatter_sum",
         pyg=_call("utils.scatter", _pyg, "sum", SCATTER_ADD),
-        sparse=_call("torch_scatter.scatter", _sparse, "sum", SCATTER_ADD),
+        sparse=_call("torch_scatter.scatter", _sparse, "sum"),
         torch=Call("index_add_", _torch_sum, build=unsorted_index),
         dgl=Call("update_all(copy_e, sum)", limits=(DGL_HALF,), make=partial(_dgl, "sum")),
         example=True,
@@ -117,7 +116,7 @@ OPERATIONS = (
     _operation(
         "scatter_mean",
         pyg=_call("utils.scatter", _pyg, "mean", SCATTER_ADD),
-        sparse=_call("torch_scatter.scatter", _sparse, "mean", SCATTER_ADD),
+        sparse=_call("torch_scatter.scatter", _sparse, "mean"),
         torch=_call("scatter_reduce_", _torch, "mean", SCATTER_ADD),
         dgl=Call("update_all(copy_e, mean)", limits=(DGL_HALF,), make=partial(_dgl, "mean")),
         reference=partial(reduced, end=0, reduce="mean"),
@@ -127,7 +126,7 @@ OPERATIONS = (
     _operation(
         "scatter_max",
         pyg=_call("utils.scatter", _pyg, "max", SCATTER_ADD, MAX_GRADIENT),
-        sparse=_call("torch_scatter.scatter", _sparse, "max", _TORCH_SCATTER, MAX_GRADIENT),
+        sparse=_call("torch_scatter.scatter", _sparse, "max", MAX_GRADIENT),
         torch=_call("scatter_reduce_", _torch, "amax", SCATTER_ADD, MAX_GRADIENT),
         dgl=Call("update_all(copy_e, max)", limits=(MAX_GRADIENT, DGL_HALF), make=partial(_dgl, "max")),
         reference=partial(reduced, end=0, reduce="amax"),
@@ -138,7 +137,7 @@ OPERATIONS = (
     _operation(
         "scatter_mul",
         pyg=_call("utils.scatter", _pyg, "mul", SCATTER_ADD),
-        sparse=_call("torch_scatter.scatter", _sparse, "mul", _TORCH_SCATTER, _PRODUCT_ROUNDING),
+        sparse=_call("torch_scatter.scatter", _sparse, "mul", _PRODUCT_ROUNDING),
         torch=Call("scatter_reduce_(..., 'prod')", _torch_product, (SCATTER_ADD,), unsorted_index),
         dgl="DGL reduces by sum, mean, max and min only",
         reference=products,

@@ -73,7 +73,7 @@ OPERATIONS = (
     _operation(
         "segment_sum",
         pyg=_call("utils.segment", _pyg, "sum", _SEGMENT_CSR),
-        sparse=_call("torch_scatter.segment_csr", _sparse, "sum", _SEGMENT_CSR),
+        sparse=_call("torch_scatter.segment_csr", _sparse, "sum"),
         torch=_call("torch.segment_reduce", _torch, "sum", _SUM_ROUNDING),
         dgl=_call("dgl.ops.segment_reduce", _dgl, "sum", SEGMENT_SUM, DGL_HALF, build=lengths),
         reference=partial(scatter.reduced, end=1, reduce="sum"),
@@ -83,7 +83,7 @@ OPERATIONS = (
     _operation(
         "segment_mean",
         pyg=_call("utils.segment", _pyg, "mean", _SEGMENT_CSR),
-        sparse=_call("torch_scatter.segment_csr", _sparse, "mean", _SEGMENT_CSR),
+        sparse=_call("torch_scatter.segment_csr", _sparse, "mean"),
         # Of no messages, the mean would be NaN.
         torch=_call("torch.segment_reduce", partial(_torch, initial=0), "mean"),
         dgl=_call("dgl.ops.segment_reduce", _dgl, "mean", SEGMENT_SUM, DGL_HALF, build=lengths),
@@ -94,7 +94,7 @@ OPERATIONS = (
     _operation(
         "segment_max",
         pyg=_call("utils.segment", _pyg, "max", _SEGMENT_CSR, MAX_GRADIENT),
-        sparse=_call("torch_scatter.segment_csr", _sparse, "max", _SEGMENT_CSR, MAX_GRADIENT),
+        sparse=_call("torch_scatter.segment_csr", _sparse, "max", MAX_GRADIENT),
         torch=_call("torch.segment_reduce", _torch, "max", MAX_GRADIENT, result=_without_infinities),
         dgl=_call("dgl.ops.segment_reduce", _dgl, "max", MAX_GRADIENT, DGL_HALF, build=lengths),
         reference=partial(scatter.reduced, end=1, reduce="amax"),

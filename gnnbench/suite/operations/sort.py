@@ -5,7 +5,7 @@ from typing import Any
 
 from ..annotations import Case, Edges, Graph, Tensor
 from ..libraries import dgl, torch, torch_geometric, torch_sparse, utils
-from ..limits import KEY_OVERFLOW, SPARSE_TENSOR
+from ..limits import KEY_OVERFLOW
 from ..operation import FORWARD, Call, Formula, operation
 from .edge_list import dgl_graph, edges_of, keys, listed, shuffled, sparse_list, unchanged
 
@@ -61,8 +61,7 @@ OPERATIONS = (
             lambda edges, weight: torch_sparse.SparseTensor.from_edge_index(
                 edges.edge_index, weight, edges.size
             ),
-            (SPARSE_TENSOR,),
-            partial(listed, shuffled),
+            build=partial(listed, shuffled),
             result=sparse_list,
         ),
         torch="torch.sort sorts by one end: see edge_index_sort_by, and coalesce",

@@ -5,12 +5,12 @@ from typing import Any
 
 from ..annotations import Case, Edges, Graph, Tensor
 from ..libraries import definitions, torch, torch_geometric, torch_scatter, torch_sparse, utils
-from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, SPARSE_TENSOR, refuses
+from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, refuses
 from ..operation import Call, Formula, operation
 
 _ON_CPU = (refuses("torch.sparse.mm reduces by mean and amax on the CPU only", "cuda"),)
-_SPARSE = (SPARSE_TENSOR,)
-_MAXIMA, _SPARSE_MAXIMA = (*_ON_CPU, MAX_GRADIENT), (*_SPARSE, MAX_GRADIENT)
+_MAXIMA = (MAX_GRADIENT,)
+_BOTH = (*_ON_CPU, *_MAXIMA)
 _ONES = tuple(
     refuses("EdgeIndex.matmul without values supports float32 only", dtype) for dtype in (HALF, "float64")
 )
@@ -58,7 +58,7 @@ OPERATIONS = (
     _operation(
         "spmm_sum",
         pyg=Call("utils.spmm on CSR", lambda csr, x: utils.spmm(csr, x, "sum"), (CSR_PRODUCT,)),
-        sparse=Call("torch_sparse.matmul", lambda csr, x: torch_sparse.matmul(csr, x, "sum"), _SPARSE),
+        sparse=Call("torch_sparse.matmul", lambda csr, x: torch_sparse.matmul(csr, x, "sum")),
         torch=Call("torch.sparse.mm(..., 'sum'); CUDA: CSR @ x", "product"),
         dgl=Call("dgl.ops.copy_u_sum", "dgl.ops.copy_u_sum", (DGL_HALF,)),
         core=True,
@@ -69,7 +69,7 @@ OPERATIONS = (
     _operation(
         "spmm_mean",
         pyg=Call("utils.spmm on CSR", lambda csr, x: utils.spmm(csr, x, "mean")),
-        sparse=Call("torch_sparse.matmul", lambda csr, x: torch_sparse.matmul(csr, x, "mean"), _SPARSE),
+        sparse=Call("torch_sparse.matmul", lambda csr, x: torch_sparse.matmul(csr, x, "mean")),
         torch=Call("torch.sparse.mm(..., 'mean')", lambda csr, x: torch.sparse.mm(csr, x, "mean"), _ON_CPU),
         dgl=Call("dgl.ops.copy_u_mean", "dgl.ops.copy_u_mean", (DGL_HALF,)),
         reference=means,
@@ -78,9 +78,11 @@ OPERATIONS = (
     ),
     _operation(
         "spmm_max",
-        pyg=Call("utils.spmm on CSR", lambda csr, x: utils.spmm(csr, x, "max"), _MAXIMA),
-        sparse=Call("torch_sparse.matmul", lambda csr, x: torch_sparse.matmul(csr, x, "max"), _SPARSE_MAXIMA),
-        torch=Call("torch.sparse.mm(..., 'amax')", lambda csr, x: torch.sparse.mm(csr, x, "amax"), _MAXIMA),
+        pyg=Call("utils.spmm on CSR", lambda csr, x: utils.spmm(csr, x, "max"), _BOTH),
+        sparse=Call(
+            "torch_sparse.matmul", lambda csr, x: torch_sparse.matmul(csr, x, "max"), (MAX_GRADIENT,)
+        ),
+        torch=Call("torch.sparse.mm(..., 'amax')", lambda csr, x: torch.sparse.mm(csr, x, "amax"), _BOTH),
         dgl="dgl.ops.copy_u_max returns -inf for nodes without neighbours; see update_all_copy_u_max",
         reference=maxima,
         reach=1,
@@ -101,7 +103,7 @@ OPERATIONS = (
     _operation(
         "gather_scatter_sum",
         pyg=Call("x[source], utils.scatter", _pyg_gather, (SCATTER_ADD,), "numbered_edges"),
-        sparse=Call("x[source], torch_scatter", _sparse_gather, (SCATTER_ADD,), "numbered_edges"),
+        sparse=Call("x[source], torch_scatter", _sparse_gather, build="numbered_edges"),
         torch=Call("index_select, index_add", _torch_gather, build="edges"),
         dgl="DGL fuses gather and scatter; see update_all_copy_u_sum",
         core=True,

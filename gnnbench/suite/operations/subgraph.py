@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, on_sparse, torch, torch_sparse, utils
-from ..limits import SPARSE_TENSOR, refuses
+from ..limits import refuses
 from ..operation import FORWARD, FORWARD_BACKWARD, Call, operation
 from .edge_list import keys, listed
 
@@ -189,7 +189,7 @@ OPERATIONS = (
         sparse=Call(
             "torch_sparse.saint_subgraph",
             _subgraph_sparse,
-            (SPARSE_TENSOR, _ON_CPU),
+            (_ON_CPU,),
             partial(_chosen, lambda case: on_sparse.structure(case).fill_cache_(), half),
         ),
         torch=Call(

@@ -2,7 +2,7 @@
 
 from ..annotations import Case, Graph, Module, Tensor
 from ..libraries import inputs, pyg_nn, torch
-from ..limits import SCATTER_ADD, SPARSE_TENSOR
+from ..limits import SCATTER_ADD
 from ..operation import Call, Formula, operation
 from . import gat_conv, layers
 
@@ -62,7 +62,7 @@ OPERATIONS = (
     operation(
         "transformer_conv",
         pyg=Call("TransformerConv", "apply", (SCATTER_ADD,), "edges"),
-        sparse=Call("TransformerConv on SparseTensor", "apply", (SPARSE_TENSOR,), "ordered_structure"),
+        sparse=Call("TransformerConv on SparseTensor", "apply", build="ordered_structure"),
         torch="PyTorch's attention is between all pairs of nodes, not over a graph's edges",
         dgl="DGL has no such layer: its DotGatConv has one weight for keys and values, and no skip",
         reference=reference,

@@ -81,9 +81,9 @@ def test_counts_of_types_add_up_to_the_published_ones():
         ("from 6 to 30", ["hub:5", "hub", "hub:5@2"]),
         ("64 nodes are too few for ", ["hub:6@30", "hub:6@1000"]),
         (
-            "must be the edges of a node, above 0 and at most 1024, such as rmat:14@4",
+            "must be the edges of a node, above 0 and at most 1023, such as rmat:14@4",
             [f"{family}:8@{one}" for family in ("rmat", "uniform", "hub") for one in ("0", "-1", "nan")]
-            + [f"rmat:8@{one}" for one in ("", "x", "1025", "inf", "4@4", "1e400")],
+            + [f"rmat:8@{one}" for one in ("", "x", "1024", "inf", "4@4", "1e400")],
         ),
         ("from 4 to 17, such as molecules:14 for 2**14 molecules", ["molecules:18"]),
         ("from 4 to 30", ["rmat:3", "rmat:x", "rmat:", "rmat", "uniform:3", "uniform:31@2", "rmat:@2"]),

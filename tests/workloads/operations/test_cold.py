@@ -9,8 +9,8 @@ import torch
 from torch._dynamo.exc import FailOnRecompileLimitHit
 
 from gnnbench.engine.measure import compilation
-from gnnbench.suite import interpreter, platforms
-from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite import platforms
+from gnnbench.suite.operations import OPERATIONS, cold
 from gnnbench.suite.operations import compiled as sizes
 from tests.workloads.cells import workload_of
 
@@ -23,13 +23,12 @@ def as_it_is(run, *inputs):
 def here(monkeypatch):
     """Run what is for a fresh interpreter in this one, and return how."""
 
-    def run(code, *words, **_):
-        with monkeypatch.context() as patch, redirect_stdout(io.StringIO()) as output:
-            patch.setattr(sys, "argv", ["", *words])
+    def run(code):
+        with redirect_stdout(io.StringIO()) as output:
             exec(code, {})
         return output.getvalue()
 
-    monkeypatch.setattr(interpreter, "run", run)
+    monkeypatch.setattr(cold, "run_fresh", run)
     return run
 
 
@@ -42,8 +41,35 @@ def test_what_a_fresh_interpreter_runs_is_right(make_case, operation, platform):
 
 
 def test_another_file_than_this_process_imported_is_found(make_case, monkeypatch):
-    monkeypatch.setattr(interpreter, "run", lambda *_, **__: "/elsewhere/torch/__init__.py\n")
+    monkeypatch.setattr(cold, "run_fresh", lambda _: "/elsewhere/torch/__init__.py\n")
     workload_of(make_case("cold_import", "torch")).must_be_found_wrong(as_it_is, "cold_import")
+
+
+def test_packages_come_from_where_this_process_has_them(tmp_path, monkeypatch):
+    """As a variant of `gnnbench ab` has them, which the child's own search would not find."""
+    for place in ("variant", "installed"):
+        (tmp_path / place / "library").mkdir(parents=True)
+        (tmp_path / place / "library" / "__init__.py").write_text(f"where = {place!r}\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "installed"))
+    monkeypatch.syspath_prepend(str(tmp_path / "variant"))
+    code = "import library; print(library.where)"
+    assert cold.run_fresh(code) == "installed\n"
+    import library  # noqa: F401
+
+    monkeypatch.setitem(sys.modules, "library", sys.modules["library"])
+    assert cold.run_fresh(code) == "variant\n"
+
+
+def test_an_error_has_its_last_line_and_the_working_folder_is_no_place_for_packages(tmp_path, monkeypatch):
+    (tmp_path / "ftfy.py").write_text("print('wrong')\n")
+    monkeypatch.chdir(tmp_path)
+    for code, message in (
+        ("{}['nothing']", "status 1: KeyError: 'nothing'$"),
+        ("import os; os._exit(3)", "^a fresh interpreter ended with status 3: no message$"),
+        ("import ftfy", "No module named 'ftfy'"),
+    ):
+        with pytest.raises(cold.InterpreterError, match=message):
+            cold.run_fresh(code)
 
 
 @pytest.mark.parametrize("platform", ["pyg", "sparse", "dgl"])
