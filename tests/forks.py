@@ -20,12 +20,15 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from tests import forked_children
+
 _LIMIT_SECONDS = 300
 _COMMANDS = (
     *("gnnbench.engine.cli.main", "gnnbench.engine.plugin.gate", "gnnbench.engine.plugin.terminal"),
     *("msgspec", "rich.table", "scipy.stats"),
 )
 _KNOWN = "gnnbench.engine.process.unchanged.known"
+_VARIANTS = "gnnbench.engine.process.variants"
 _LIBRARIES = ("torch_geometric.nn", "gnnbench.suite.verify", "gnnbench.suite.training")
 ASLEEP = {"OMP_WAIT_POLICY": "PASSIVE"}
 """What the suite's conftest sets before it imports torch, which is too late in a fork."""
@@ -58,7 +61,8 @@ def run(
     server = _server(*_COMMANDS, *(_LIBRARIES if libraries else ()))
     with TemporaryDirectory() as place:
         files = [f"{place}/output", f"{place}/errors"]
-        print(json.dumps([command, str(folder), environment, *files]), file=server.stdin, flush=True)
+        variables = {forked_children.ADDRESS: forked_children.address(), **environment}
+        print(json.dumps([command, str(folder), variables, *files]), file=server.stdin, flush=True)
         status = int(server.stdout.readline())
         return subprocess.CompletedProcess(command, status, *(Path(file).read_text() for file in files))
 
@@ -94,6 +98,8 @@ def _serve(modules: list[str]) -> None:
         for name in modules:
             import_module(name)
         import_module(_KNOWN).environment_folders = tuple  # as in this process, see conftest.py
+        for name in ("child", "command"):
+            import_module(f"{_VARIANTS}.{name}").subprocess = forked_children.INSTEAD
         if set(_LIBRARIES) <= set(modules):
             from gnnbench.engine.ground.packages import missing
             from gnnbench.suite.platforms import PLATFORMS, load

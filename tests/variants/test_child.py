@@ -78,7 +78,7 @@ def test_no_answer(benchmark):
 
 
 @pytest.fixture(autouse=True)
-def _clean(monkeypatch):
+def _clean(monkeypatch, fresh_children):  # noqa: ARG001
     clean(monkeypatch)
 
 
