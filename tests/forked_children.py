@@ -1,7 +1,7 @@
 """Children of gnnbench as forks of a process that has imported what they need: quicker than fresh ones.
 
-Each is a process of its own, which leads its session, as a fresh one does. The fixture `fresh_children` starts
-fresh ones, for tests of what a new interpreter does. All others get one where Python's or OpenMP's variables
+Each is a process of its own, which leads its session, as a fresh one does. With the fixture `fresh_children`
+they are fresh, for tests of what a new interpreter does; and all are where Python's or OpenMP's variables
 are not the usual ones, and where the folder has a gnnbench of its own.
 """
 
@@ -82,7 +82,9 @@ class _Forked:
         self._link = socket.socket(socket.AF_UNIX)
         self._link.connect(f"{os.environ.get(ADDRESS) or address()}/{_TORCH if uses_torch else _PLAIN}")
         read, write = os.pipe()
-        self.stdout = open(read, errors="surrogateescape") if output == subprocess.PIPE else os.close(read)
+        self.stdout = (
+            os.fdopen(read, errors="surrogateescape") if output == subprocess.PIPE else os.close(read)
+        )
         given = [write if self.stdout else output.fileno(), *descriptors]
         socket.send_fds(self._link, [b"f"], given)
         os.close(write)
@@ -182,7 +184,7 @@ def _serve(folder):
 
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
         pytest.main(["--version", "--version", "--noconftest"])  # imports plugins as pytest does
-    init = os.path.join(_PACKAGE.parent, ".", _PACKAGE.name, "__init__.py")
+    init = f"{_PACKAGE.parent}/./{_PACKAGE.name}/__init__.py"
     load = _BOOT.replace("MODULE", "engine.process.worker").partition("from ")[0]
     sys.argv = ["-c", init]
     exec(load, {})

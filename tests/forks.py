@@ -13,11 +13,12 @@ import signal
 import subprocess
 import sys
 from contextlib import redirect_stdout
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import cpuinfo
 import pytest
 
 from tests import forked_children
@@ -97,6 +98,7 @@ def _serve(modules: list[str]) -> None:
         pytest.main(["--version", "--version", "--noconftest"])  # imports plugins as pytest does
         for name in modules:
             import_module(name)
+        cpuinfo.get_cpu_info = partial(dict, cpuinfo.get_cpu_info())  # two processes for each saved run
         import_module(_KNOWN).environment_folders = tuple  # as in this process, see conftest.py
         for name in ("child", "command"):
             import_module(f"{_VARIANTS}.{name}").subprocess = forked_children.INSTEAD

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, Self, cast
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
@@ -147,9 +147,9 @@ class OperatorMode(TorchDispatchMode):
     def _should_skip_dynamo(cls) -> bool:
         return cls._is_hidden
 
-    def __new__(cls, *_: Seen) -> "OperatorMode":
-        """Return one hidden from dynamo if that is imported, because hiding imports it, which takes a second."""
-        return super().__new__(_Hidden if "torch._dynamo" in sys.modules else cls)
+    def __new__(cls, *_: Seen) -> Self:
+        """Return one hidden from dynamo if that is imported: hiding imports it, which takes a second."""
+        return super().__new__(cast("type[Self]", _Hidden) if "torch._dynamo" in sys.modules else cls)
 
     def __init__(self, seen: Seen) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
