@@ -1,6 +1,7 @@
 import gc
 import importlib
 import signal
+import subprocess
 from collections.abc import Iterator
 from importlib.util import find_spec
 
@@ -8,6 +9,8 @@ import pytest
 from hypothesis import settings
 
 from gnnbench.engine.process.unchanged import known
+from gnnbench.engine.process.variants import child, command
+from tests.forked_children import INSTEAD
 from tests.suite import BARE
 
 HAS_TORCH = find_spec("torch") is not None
@@ -66,8 +69,17 @@ def _started_processes_load_little() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(known, "environment_folders", tuple)
+        for module in (child, command):
+            patch.setattr(module, "subprocess", INSTEAD)
         patch.setenv("PYTEST_ADDOPTS", BARE)
         # pytest does not shorten lines where the first two are set.
         for name in ("CI", "BUILD_NUMBER", "PYTEST_XDIST_WORKER"):
             patch.delenv(name, raising=False)
         yield
+
+
+@pytest.fixture
+def fresh_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start children of gnnbench in new interpreters."""
+    for module in (child, command):
+        monkeypatch.setattr(module, "subprocess", subprocess)

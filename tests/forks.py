@@ -13,12 +13,15 @@ import signal
 import subprocess
 import sys
 from contextlib import redirect_stdout
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import cpuinfo
 import pytest
+
+from tests import forked_children
 
 _LIMIT_SECONDS = 300
 _COMMANDS = (
@@ -26,6 +29,7 @@ _COMMANDS = (
     *("msgspec", "rich.table", "scipy.stats"),
 )
 _KNOWN = "gnnbench.engine.process.unchanged.known"
+_VARIANTS = "gnnbench.engine.process.variants"
 _LIBRARIES = ("torch_geometric.nn", "gnnbench.suite.verify", "gnnbench.suite.training")
 ASLEEP = {"OMP_WAIT_POLICY": "PASSIVE"}
 """What the suite's conftest sets before it imports torch, which is too late in a fork."""
@@ -58,7 +62,8 @@ def run(
     server = _server(*_COMMANDS, *(_LIBRARIES if libraries else ()))
     with TemporaryDirectory() as place:
         files = [f"{place}/output", f"{place}/errors"]
-        print(json.dumps([command, str(folder), environment, *files]), file=server.stdin, flush=True)
+        variables = {forked_children.ADDRESS: forked_children.address(), **environment}
+        print(json.dumps([command, str(folder), variables, *files]), file=server.stdin, flush=True)
         status = int(server.stdout.readline())
         return subprocess.CompletedProcess(command, status, *(Path(file).read_text() for file in files))
 
@@ -93,7 +98,10 @@ def _serve(modules: list[str]) -> None:
         pytest.main(["--version", "--version", "--noconftest"])  # imports plugins as pytest does
         for name in modules:
             import_module(name)
+        cpuinfo.get_cpu_info = partial(dict, cpuinfo.get_cpu_info())  # two processes for each saved run
         import_module(_KNOWN).environment_folders = tuple  # as in this process, see conftest.py
+        for name in ("child", "command"):
+            import_module(f"{_VARIANTS}.{name}").subprocess = forked_children.INSTEAD
         if set(_LIBRARIES) <= set(modules):
             from gnnbench.engine.ground.packages import missing
             from gnnbench.suite.platforms import PLATFORMS, load

@@ -6,6 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pytest
+
 from tests import forks
 
 ROOT = Path(__file__).parents[1]
@@ -32,6 +34,14 @@ def environment(**changes: str | None) -> dict[str, str]:
     return {
         name: value for name, value in {**kept, **OFFLINE, **ours, **changes}.items() if value is not None
     }
+
+
+def as_a_user(monkeypatch: pytest.MonkeyPatch, **changes: str | None) -> None:
+    """Give this process, and so the commands and pytests that it starts, the variables of a user's shell."""
+    for name in [name for name in os.environ if name.startswith("PYTEST_")]:
+        monkeypatch.delenv(name)  # those of xdist would switch timing off
+    for name, value in environment(**changes).items():
+        monkeypatch.setenv(name, value)
 
 
 def run(*arguments: str, cwd: Path = ROOT, **changes: str | None) -> subprocess.CompletedProcess[str]:

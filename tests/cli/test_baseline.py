@@ -10,10 +10,9 @@ from gnnbench.engine.cli import common, main
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.plugin.rootdir import rootdir
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
-from tests.cli.forked import pytest_is_forked
 from tests.run_files import suite
 from tests.sampling import nightly
-from tests.suite import ROOT, environment
+from tests.suite import ROOT, as_a_user, environment
 from tests.variants.repositories import commit_all, git
 
 SUITE = (
@@ -32,7 +31,7 @@ def project(tmp_path, monkeypatch):
     truth.write_text(json.dumps({"benchmarks": {"test_one": 1e-3, "test_two": 2e-3}, "noise": {"drift": 0}}))
     commit_all(tmp_path, "suite")
     monkeypatch.chdir(tmp_path)
-    pytest_is_forked(monkeypatch, GNNBENCH_FAKE_CLOCK=f"1:{truth}")
+    as_a_user(monkeypatch, GNNBENCH_FAKE_CLOCK=f"1:{truth}")
     return tmp_path
 
 

@@ -9,8 +9,8 @@ import pytest
 from gnnbench.engine.cli import main
 from gnnbench.engine.store import baseline
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
-from tests.cli.forked import pytest_is_forked
 from tests.cli.started import start
+from tests.suite import as_a_user
 from tests.variants import repositories
 
 CONFTEST = """
@@ -58,7 +58,7 @@ def project(tmp_path):
 def record(project, monkeypatch, capsys):
     """Return a function that records in this process, and returns exit code, output and messages."""
     monkeypatch.chdir(project.folder)
-    pytest_is_forked(monkeypatch, **project.variables)
+    as_a_user(monkeypatch, **project.variables)
 
     def record():
         status = main.main(list(RECORD))

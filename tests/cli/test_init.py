@@ -9,7 +9,6 @@ from gnnbench.engine.drive import adopt
 from gnnbench.engine.drive.adopt import Project
 from gnnbench.engine.process.variants import command
 from tests import suite
-from tests.cli.forked import pytest_is_forked
 from tests.forks import ASLEEP
 from tests.variants.repositories import git
 
@@ -30,7 +29,7 @@ class TestSum:
 @pytest.fixture(autouse=True)
 def _forked(in_process, monkeypatch):  # noqa: ARG001 - which clears variables before
     """Let the pytests of a command be forks."""
-    pytest_is_forked(monkeypatch, PYTEST_ADDOPTS=suite.BARE, **ASLEEP)
+    suite.as_a_user(monkeypatch, PYTEST_ADDOPTS=suite.BARE, **ASLEEP)
 
 
 @pytest.fixture

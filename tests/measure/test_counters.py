@@ -24,6 +24,12 @@ def called(case):
     return lambda: kernel.run(structure, x)
 
 
+def test_where_nothing_is_compiled_the_compiler_is_not_imported(monkeypatch):
+    monkeypatch.delitem(sys.modules, "torch._dynamo", raising=False)
+    assert count(lambda: torch.ones(2) + 1).counts["operators"] == {"aten::add": 1, "aten::ones": 1}
+    assert "torch._dynamo" not in sys.modules
+
+
 @pytest.fixture
 def neighbours(make_case):
     """Sums over neighbours on plain PyTorch."""

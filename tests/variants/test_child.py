@@ -78,7 +78,7 @@ def test_no_answer(benchmark):
 
 
 @pytest.fixture(autouse=True)
-def _clean(monkeypatch):
+def _clean(monkeypatch, fresh_children):  # noqa: ARG001
     clean(monkeypatch)
 
 
@@ -203,8 +203,8 @@ def test_a_coordinator_that_is_killed(folder):
             return {{"command": "run", "name": "test_suite.py::" + name, "seed": 1}}
         sides = [process(Path({str(folder)!r})) for _ in range(3)]
         for side, name in zip(sides, ("test_good", "test_hangs", "test_leaves_processes")):
-            side.answer(30)
-            side.ask(run(name), 30)
+            side.answer(300)
+            side.ask(run(name), 300)
         sides[1].send({{"command": "next"}})
         print(*(side.pid for side in sides), flush=True)
         time.sleep(1000)

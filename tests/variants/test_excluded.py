@@ -4,7 +4,7 @@ import pytest
 
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.process.variants import fresh
-from tests.cli.forked import pytest_is_forked
+from tests.suite import as_a_user
 
 SUITE = """
 import pytest
@@ -56,7 +56,7 @@ class Check(pytest.Item):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    pytest_is_forked(monkeypatch, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="")
+    as_a_user(monkeypatch, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

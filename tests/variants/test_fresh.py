@@ -8,9 +8,8 @@ import pytest
 
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.process.variants import fresh
-from tests.cli.forked import pytest_is_forked
 from tests.sampling import nightly
-from tests.suite import BARE, SHORT, environment
+from tests.suite import BARE, SHORT, as_a_user, environment
 
 SUITE = """
 import os
@@ -88,7 +87,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def run(folder, monkeypatch):
     """Return a function that times tests of the suite in a fork, and returns the lines on it."""
-    pytest_is_forked(monkeypatch, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    as_a_user(monkeypatch, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
 
     def run(selected, *words, **files):
         for name, text in files.items():

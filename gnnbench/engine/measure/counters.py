@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, Self, cast
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
@@ -65,8 +65,6 @@ def count(
     dispatches. The mode itself runs Python code, so Python calls are counted in a call without it.
     """
     with collector_paused():  # finalisers would be counted
-        with OperatorMode(lambda *_: None):  # the first in a process imports modules, for a second or more
-            torch.empty(0)
         with watch.timing() if watch else nullcontext():
             memory, compiled = _from_cold(run, device, is_warm=is_warm)
         first, second = _pass(run, device, watch), _pass(run, device, watch)
@@ -138,10 +136,20 @@ def _from_cold(
 class OperatorMode(TorchDispatchMode):
     """Calls a function for each dispatched operator, with the arguments of `kinds`."""
 
+    _is_hidden = False
+
     @classmethod
     def ignore_compile_internals(cls) -> bool:
         """Let compiled code run under this mode. Versions of dynamo without this method run it eagerly."""
         return True
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return cls._is_hidden
+
+    def __new__(cls, *_: Seen) -> Self:
+        """Return one hidden from dynamo if that is imported: hiding imports it, which takes a second."""
+        return super().__new__(cast("type[Self]", _Hidden) if "torch._dynamo" in sys.modules else cls)
 
     def __init__(self, seen: Seen) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -153,6 +161,11 @@ class OperatorMode(TorchDispatchMode):
         result = function(*args, **(kwargs or {}))
         self._seen(function._schema.name, args, kwargs or {}, result)  # noqa: SLF001 - name without overload
         return result
+
+
+class _Hidden(OperatorMode):
+    _is_hidden = True
+    __torch_dispatch__ = OperatorMode.__torch_dispatch__
 
 
 def kinds(

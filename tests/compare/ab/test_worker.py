@@ -322,6 +322,7 @@ def test_a_suite_with_options_against_it(tmp_path, monkeypatch):
     assert left == {"pytest.ini", "test_suite.py", "worker.log", "worker.trees"}
 
 
+@pytest.mark.usefixtures("fresh_children")
 def test_a_tree_comes_before_the_caller_s_and_may_have_another_gnnbench(tmp_path):
     """The worker is the coordinator's own whatever the side calls gnnbench, plugin and all."""
     other = tmp_path / "other"

@@ -139,7 +139,7 @@ def of_group(group):
     return found
 
 
-def is_gone(group, seconds=10.0):
+def is_gone(group, seconds=100.0):
     """Wait for a group to end; tell whether it did."""
     deadline = time.monotonic() + seconds
     while of_group(group):

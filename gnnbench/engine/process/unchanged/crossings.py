@@ -7,6 +7,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ...ground.settings import FILES
 from ..variants.collected import SETTINGS
 from ..variants.import_roots import SIDE, SITE, Trees
 
@@ -39,7 +40,7 @@ class Crossings:
             except ValueError:  # it lies beside its source
                 path = path.removesuffix("c")
         file, is_foreign = self._trees.callers(path) or ("", False)
-        if not file or os.path.basename(file) in SETTINGS[1:]:
+        if not file or os.path.basename(file) in {*SETTINGS[1:], *FILES}:
             return
         is_suite = file.endswith(".py") and self._trees.moved(file) is None
         if is_suite:

@@ -1,0 +1,226 @@
+"""Children of gnnbench as forks of a process that has imported what they need: quicker than fresh ones.
+
+Each is a process of its own, which leads its session, as a fresh one does. With the fixture `fresh_children`
+they are fresh, for tests of what a new interpreter does; and all are where Python's or OpenMP's variables
+are not the usual ones, and where the folder has a gnnbench of its own.
+"""
+
+import atexit
+import fcntl
+import gc
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+from contextlib import redirect_stdout, suppress
+from functools import cache
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+ADDRESS = "TESTS_FORKED_CHILDREN"
+"""Variable with the folder of the sockets where forks are asked for."""
+_PYTHON = sys.executable  # some tests replace it
+_PLAIN, _TORCH = "plain", "torch"
+_USUAL = {"OMP_WAIT_POLICY": "PASSIVE"}
+_ALIAS = "gnnbench_coordinator"
+_MODULES = ("worker", "together", "variants.startup", "variants.child_plugins", "variants.outcome")
+_DIGITS = 10
+_HIGH = 500
+"""Above all descriptors that a coordinator has opened."""
+
+
+@cache
+def address() -> str:
+    """Start the process that is forked; it ends when this one does. Return the folder of its sockets."""
+    folder = tempfile.mkdtemp(prefix="gnnbench-forked-")
+    _started.append(
+        subprocess.Popen(
+            [sys.executable, "-m", __name__, folder],
+            cwd=Path(__file__).parents[1],
+            env={**os.environ, **_USUAL, "PYTHONHASHSEED": "random"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+    )
+    _started[0].stdout.readline()
+    return folder
+
+
+_started: list[subprocess.Popen[bytes]] = []
+
+
+def _popen(command, *, cwd, env, stdout, stderr, pass_fds=(), **options):
+    """Start a child or a pytest as a fork, or as a fresh process where that may make a difference."""
+    names = ("PYTHON", "OMP_", "MKL_", "LD_")
+    special = {name: value for name, value in env.items() if name.startswith(names)}
+    for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONHASHSEED"):
+        special.pop(name, None)
+    is_known = command[1] == "-c" or command[1:3] == ["-m", "pytest"]
+    is_usual = special in (_USUAL, {}) and not Path(cwd, "gnnbench").exists()
+    if command[0] == _PYTHON and is_known and is_usual and stderr == subprocess.STDOUT:
+        return _Forked(command[1:], cwd, env, stdout, pass_fds)
+    more = {"stdout": stdout, "stderr": stderr, "pass_fds": pass_fds}
+    return subprocess.Popen(command, cwd=cwd, env=env, **more, **options)
+
+
+INSTEAD = SimpleNamespace(**{**vars(subprocess), "Popen": _popen})
+"""Stands for the module `subprocess` where children are started."""
+
+
+class _Forked:
+    """What is used of `subprocess.Popen`."""
+
+    def __init__(self, words, folder, environment, output, descriptors):
+        uses_torch = any("import torch" in file.read_text() for file in Path(folder).glob("*.py"))
+        self._link = socket.socket(socket.AF_UNIX)
+        self._link.connect(f"{os.environ.get(ADDRESS) or address()}/{_TORCH if uses_torch else _PLAIN}")
+        read, write = os.pipe()
+        self.stdout = (
+            os.fdopen(read, errors="surrogateescape") if output == subprocess.PIPE else os.close(read)
+        )
+        given = [write if self.stdout else output.fileno(), *descriptors]
+        socket.send_fds(self._link, [b"f"], given)
+        os.close(write)
+        self._link.sendall(json.dumps([words, str(folder), {**environment}, [1, *given[1:]]]).encode())
+        self._link.shutdown(socket.SHUT_WR)
+        self.returncode = None
+        self.pid = self._answer()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.wait()
+
+    def wait(self, timeout=None):
+        if self.returncode is None:
+            if not select.select([self._link], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("", timeout)
+            self.returncode = self._answer()
+            self._link.close()
+        return self.returncode
+
+    def poll(self):
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def _answer(self):
+        return int(self._link.recv(_DIGITS, socket.MSG_WAITALL))
+
+
+def _watch(link):
+    """Fork a child, tell its process id and its exit status; kill it when nobody listens any more."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _, descriptors, *_ = socket.recv_fds(link, 1, 10)
+    text = b"".join(iter(lambda: link.recv(1 << 16), b""))
+    child = os.fork()
+    if not child:
+        link.close()
+        try:
+            _become(descriptors, *json.loads(text))
+        except SystemExit as end:
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+            os._exit(end.code if isinstance(end.code, int) else 1)
+        except BaseException:  # noqa: BLE001
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(1)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    link.sendall(f"{child:{_DIGITS}}".encode())
+    ended = os.pidfd_open(child)
+    watched = select.poll()
+    watched.register(ended, select.POLLIN)
+    watched.register(link, 0)  # both of its ends are closed
+    if (ended, select.POLLIN) not in watched.poll():
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    with suppress(OSError):
+        link.sendall(f"{status:{_DIGITS}}".encode())
+    os._exit(0)
+
+
+def _become(descriptors, words, folder, environment, numbers):
+    """Make this process, a fork, the child that was asked for."""
+    os.setsid()
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    opened = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, _HIGH) for descriptor in descriptors]
+    for one, number in zip(opened, numbers, strict=True):
+        os.dup2(one, number)
+    os.dup2(1, 2)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.closerange(_HIGH, _HIGH + 20)
+    for descriptor in set(descriptors) - {0, 1, 2, *numbers}:
+        os.close(descriptor)
+    sys.dont_write_bytecode = bool(environment.get("PYTHONDONTWRITEBYTECODE"))
+    if words[0] == "-m":
+        sys.path[0], sys.argv = folder, words[1:]
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        raise SystemExit(0)
+    code, init, terms, *arguments = words[1], words[2], json.loads(words[3]), *words[4:]
+    terms["coordinator"] = os.getppid()
+    sys.path[0], sys.argv = "", ["-c", init, json.dumps(terms), *arguments]
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    exec(compile(code, "<string>", "exec"), vars(main))
+
+
+def _serve(folder):
+    import pytest
+
+    from gnnbench.engine.process.variants.child import _BOOT, _PACKAGE
+
+    with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
+        pytest.main(["--version", "--version", "--noconftest"])  # imports plugins as pytest does
+    init = f"{_PACKAGE.parent}/./{_PACKAGE.name}/__init__.py"
+    load = _BOOT.replace("MODULE", "engine.process.worker").partition("from ")[0]
+    sys.argv = ["-c", init]
+    exec(load, {})
+    for name in _MODULES:
+        importlib.import_module(f"{_ALIAS}.engine.process.{name}")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
+        del sys.modules[name]
+    listeners = {name: socket.socket(socket.AF_UNIX) for name in (_PLAIN, _TORCH)}
+    for name, listener in listeners.items():
+        listener.bind(f"{folder}/{name}")
+        listener.listen(50)
+    os.write(1, b"\n")
+    gc.collect()
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        ready = select.select([0, *listeners.values()], [], [])[0]
+        if 0 in ready:
+            return
+        if listeners.get(_TORCH) in ready and len(listeners) > 1:
+            # A fork serves what uses torch.
+            torch = listeners.pop(_TORCH)
+            if not os.fork():
+                importlib.import_module("torch.profiler")
+                listeners[_PLAIN].close()
+                gc.collect()
+                gc.freeze()
+                listeners = {_TORCH: torch}
+            continue
+        link, _ = next(one for one in listeners.values() if one in ready).accept()
+        if not os.fork():
+            for one in listeners.values():
+                one.close()
+            _watch(link)
+        link.close()
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])
