@@ -7,7 +7,17 @@ from ..ground import units
 from ..ground.files import cache_folder, check_writable
 from ..ground.json_io import as_text
 from . import streams
-from .common import NOT_JUDGED, add_results, add_variants, both_sides, results_of, saving, suite
+from .common import (
+    NOT_JUDGED,
+    PROCESSES,
+    RESULTS,
+    add_variants,
+    both_sides,
+    declare,
+    results_of,
+    saving,
+    suite,
+)
 
 INSPECTED = 0
 
@@ -20,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="show everything that differs for one benchmark: its test id, or a part that no other id has",
     )
-    add_results(parser)
+    declare(parser, PROCESSES, (RESULTS,))
     parser.set_defaults(run=run)
 
 
