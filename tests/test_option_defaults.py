@@ -35,14 +35,14 @@ WRONG = {
     "[merge]\noutput = 'x'": "unknown key 'merge'",
     "[ab]\nbudgt = 30": "ab: unknown key 'budgt': did you mean budget",
     "[ab]\nplatform = 'pyg'": "ab: unknown key 'platform': known: budget,",
-    "[ab]\nbudget = 'long'": 'ab.budget = "long": long must be more than 0 seconds, as in 30',
+    "[ab]\nbudget = 'long'": "ab.budget = \"long\": budget 'long' must be a positive number of seconds",
     "[ab]\nbudget = true": "ab.budget = true must be a text or a number",
     "[ab]\nshard = '1/4'": "ab.shard belongs to one run: give it on the command line, and remove it here",
     "[profile]\nseed_table = true": "profile: unknown key 'seed_table'",
     "[profile]\nwith = 'layer'": "profile.with = \"layer\": unknown kind of profile 'layer': choose",
     "[profile]\nhidden = [16, 0]": "profile.hidden = [16, 0]: hidden width '0' must be a whole number",
 }
-"""Content of gnnbench.toml, and what every command says of it."""
+"""Content of gnnbench.toml, and what its command says of it."""
 
 
 @pytest.fixture
@@ -52,10 +52,8 @@ def parsed(tmp_path):
     found = find(tmp_path)
 
     def parse(*words):
-        parser = main._parser()
-        option_defaults.take(parser, found)
-        options = parser.parse_args(words)
-        option_defaults.fill(options)
+        options = main._parser().parse_args(words)
+        option_defaults.take(options, found)
         options.settings = found
         return options
 
@@ -98,18 +96,18 @@ def test_rules_win_over_the_default_effect_and_what_is_typed_over_the_rules(pars
 
 
 @pytest.mark.parametrize(("content", "expected"), WRONG.items(), ids=range(len(WRONG)))
-def test_wrong_tables_are_refused_in_one_line_by_every_command(
+def test_wrong_tables_are_refused_in_one_line_by_their_command(
     tmp_path, capsys, monkeypatch, content, expected
 ):
     monkeypatch.chdir(tmp_path)
     Path("gnnbench.toml").write_text(content)
-    for words in (["ab", ".", "."], ["compare", "a.json", "--", "b.json"], ["baseline", "show"]):
-        assert main.main(words) == 2
-        out, err = capsys.readouterr()
-        (line,) = err.splitlines()
-        assert line.startswith(f"gnnbench: {tmp_path / 'gnnbench.toml'}")
-        assert expected in line
-        assert not out
+    command = "profile" if content.startswith("[profile]") else "ab"
+    assert main.main([command, ".", *(["."] if command == "ab" else [])]) == 2
+    out, err = capsys.readouterr()
+    (line,) = err.splitlines()
+    assert line.startswith(f"gnnbench: {tmp_path / 'gnnbench.toml'}")
+    assert expected in line
+    assert not out
 
 
 def test_what_is_asked_for_help_needs_no_settings(tmp_path, monkeypatch, capsys):

@@ -20,7 +20,7 @@ WRONG = {
     "efect = '3%'": "unknown key 'efect': did you mean effect",
     "zzz = 1": "unknown key 'zzz': known: ab, affected, all,",
     "ab = 3": "ab = 3 must be a table, as in [tool.gnnbench.ab]",
-    "json = 'out.json'": "json belongs to one run: give it on the command line, and remove it here",
+    "shard = '1/4'": "shard belongs to one run: give it on the command line, and remove it here",
     # Values of options.
     "effect = '300%'": "effect = \"300%\": effect '300%' must lie between 0 and 1, as in 2% or 0.02",
     "strict = 'yes'": 'strict = "yes" must be true or false',

@@ -2,8 +2,8 @@
 
 PUBLIC = {
     "cli": "common streams",
-    "cli.common": "add_effect add_processes add_results add_seconds INTERRUPTED NOT_JUDGED NOTHING_SLOWER "
-    "results_of SLOWER suite thresholds_of",
+    "cli.common": "declare EFFECT INTERRUPTED NOT_JUDGED NOTHING_SLOWER PROCESSES RESULTS results_of SLOWER "
+    "suite thresholds_of",
     "cli.progress": "Progress",
     "drive": "coordinator result",
     "drive.bisect": "bisection line",
@@ -15,6 +15,7 @@ PUBLIC = {
     "ground.errors": "one_line unknown_name UsageError",
     "ground.files": "cache_folder check_writable save write_whole",
     "ground.json_io": "as_text",
+    "ground.options": "Option seconds",
     "ground.packages": "is_installed",
     "judge.comparison": "Compared",
     "judge.verdict": "judge_ratio Judgement Thresholds",

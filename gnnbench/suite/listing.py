@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from ..engine.cli import streams
-from ..engine.cli.common import NOTHING_SLOWER
+from ..engine.cli.common import NOTHING_SLOWER, declare
 from ..engine.ground.errors import unknown_name
 from ..engine.ground.packages import missing
 from ..engine.show.document import Column, Document, Note, Shown, Table
@@ -136,7 +136,7 @@ HELP = "list data sets, platforms (libraries) and operations, and show which are
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `gnnbench list`."""
-    OPTIONS["data"].declare(parser.add_argument)
+    declare(parser, (), (OPTIONS["data"],))
     parser.add_argument(
         "operations",
         nargs="*",

@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize(
     ("command", "text"),
     [
-        ("ab . . --budget 0 -- test_suite.py", "must be more than 0 seconds"),
+        ("ab . . --budget 0 -- test_suite.py", "must be a positive number of seconds, as in 300"),
         ("ab . . --markdown /proc/ab.md -- test_suite.py", "/proc/ab.md cannot be written"),
         nightly(pytest.param("ab . . -- test_nothing.py", "pytest finds no benchmarks here")),
         ("ab . . -- -k nowhere test_suite.py", "no benchmarks here; deselected by -k nowhere: 2 benchmarks"),

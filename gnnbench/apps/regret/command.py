@@ -13,6 +13,7 @@ from ...engine.ground import codec
 from ...engine.ground.errors import UsageError, unknown_name
 from ...engine.ground.files import cache_folder, check_writable, save
 from ...engine.ground.json_io import as_text
+from ...engine.ground.options import seconds
 from ...engine.store.option_defaults import every
 
 if TYPE_CHECKING:
@@ -44,20 +45,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, (default, text) in _LISTS.items():
         parser.add_argument(f"--{name}", metavar="LIST", help=f"{text}, with commas. Default: {default}.")
-    every()["dataset"].declare(
-        parser.add_argument, text="graphs, instead of random ones by --skew, --scale and --degree"
+    graphs = "graphs, instead of random ones by --skew, --scale and --degree"
+    shared = (
+        every()["dataset"].described(graphs),
+        every()["hidden"].described(f"widths, with commas. Default: {_HIDDEN}."),
+        *(every()[name] for name in ("dtype", "index-dtype", "device", "data")),
+        common.EFFECT.described("ways that differ by less count as equally fast. Default: 3%."),
     )
-    every()["hidden"].declare(parser.add_argument, text=f"widths, with commas. Default: {_HIDDEN}.")
-    for name in ("dtype", "index-dtype", "device", "data"):
-        every()[name].declare(parser.add_argument)
-    parser.add_argument(
-        "--budget",
-        type=common.positive_seconds,
-        default=BUDGET_SECONDS,
-        metavar="S",
-        help=f"seconds for all points together. Default: {BUDGET_SECONDS:.0f}.",
-    )
-    common.add_effect(parser, "ways that differ by less count as equally fast")
+    common.declare(parser, (seconds("budget", BUDGET_SECONDS, "seconds for all points together"),), shared)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
     parser.add_argument(
         "--from", dest="saved", type=Path, metavar="FILE", help="time nothing; show the result in FILE"

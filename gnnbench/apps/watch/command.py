@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from ...engine.cli import streams
 from ...engine.cli.common import (
+    EFFECT,
     INTERRUPTED,
     NOT_JUDGED,
     NOTHING_SLOWER,
+    PROCESSES,
+    RESULTS,
     SLOWER,
-    add_effect,
-    add_processes,
-    add_results,
-    add_seconds,
+    declare,
     results_of,
     suite,
     thresholds_of,
@@ -25,6 +25,7 @@ from ...engine.ground import packages, units
 from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder, check_writable, save
 from ...engine.ground.json_io import as_text
+from ...engine.ground.options import Option, seconds
 from ...engine.store.option_defaults import passed_on
 
 if TYPE_CHECKING:
@@ -34,6 +35,20 @@ HELP = "look at each new version of a package or repository: watch WHAT --state 
 BUDGET_SECONDS = 60.0
 TOTAL_SECONDS = 360.0
 SEARCH_SECONDS = 1800.0
+_OWN = (
+    Option(
+        "anchor",
+        "N|VERSION",
+        None,
+        help="also compare the newest version with that N before it, with a version, or with a variant; 0: "
+        "with none. Default: 30, of releases 5.",
+    ),
+    Option("clone", "DIR[@REF]", None, help="the package's repository, to find the commit of a change"),
+    seconds("budget", BUDGET_SECONDS, "average seconds per benchmark of a comparison"),
+    seconds("total-budget", TOTAL_SECONDS, "seconds for each comparison"),
+    seconds("search-budget", SEARCH_SECONDS, "seconds for each bisection"),
+    *PROCESSES,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,21 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--since", metavar="VERSION", help="begin after this version or commit. Default: the last but one."
     )
     parser.add_argument("--until", metavar="VERSION", help="end with this one. Default: the newest.")
-    parser.add_argument(
-        "--anchor",
-        metavar="N|VERSION",
-        help="also compare the newest version with that N before it, with a version, or with a variant; 0: "
-        "with none. Default: 30, of releases 5.",
-    )
-    parser.add_argument(
-        "--clone", metavar="DIR[@REF]", help="the package's repository, to find the commit of a change"
-    )
-    add_processes(parser, json=False)
-    add_seconds(parser, "--budget", "average seconds per benchmark of a comparison", BUDGET_SECONDS)
-    add_seconds(parser, "--total-budget", "seconds for each comparison", TOTAL_SECONDS)
-    add_seconds(parser, "--search-budget", "seconds for each bisection", SEARCH_SECONDS)
-    add_effect(parser)
-    add_results(parser)
+    declare(parser, _OWN, (EFFECT, RESULTS))
     parser.add_argument(
         "--page",
         type=Path,

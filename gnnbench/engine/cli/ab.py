@@ -11,18 +11,19 @@ from ..ground import units
 from ..ground.errors import UsageError
 from ..ground.files import cache_folder, check_writable
 from ..ground.json_io import as_text
-from ..ground.options import OPTIONS
+from ..ground.options import OPTIONS, Option, seconds
 from ..ground.shard import Shard
 from . import streams
 from .common import (
+    EFFECT,
     INTERRUPTED,
     NOTHING_SLOWER,
-    add_effect,
-    add_results,
-    add_seconds,
-    add_strict,
+    PROCESSES,
+    RESULTS,
+    STRICT,
     add_variants,
     both_sides,
+    declare,
     exit_code,
     results_of,
     saving,
@@ -35,40 +36,41 @@ if TYPE_CHECKING:
     from ..show.document import Document
 
 BUDGET_SECONDS = 60.0
+_OWN = (
+    seconds(
+        "budget",
+        BUDGET_SECONDS,
+        "average seconds per benchmark; time that one benchmark does not need is used for the others",
+    ),
+    seconds("total-budget", None, "seconds for all benchmarks together"),
+    Option("time-all", "", False, help="also time benchmarks for which both variants run the same code"),
+    Option(
+        "instructions",
+        "",
+        False,
+        help="afterwards count the instructions of a call, on both sides, where the code differs",
+    ),
+    Option(
+        "plan",
+        "",
+        False,
+        help="only say what would be inspected, why, and how long it takes; nothing is started",
+    ),
+    *PROCESSES,
+)
+_SHARD = OPTIONS["shard"].described("time only part I of N, with 1/N of the family-wise error rate")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_variants(parser)
-    text = "average seconds per benchmark; time that one benchmark does not need is used for the others"
-    add_seconds(parser, "--budget", text, BUDGET_SECONDS)
-    add_seconds(parser, "--total-budget", "seconds for all benchmarks together")
-    add_effect(parser)
-    parser.add_argument(
-        "--time-all",
-        action=argparse.BooleanOptionalAction,
-        help="also time benchmarks for which both variants run the same code",
-    )
-    add_results(parser)
+    declare(parser, _OWN, (EFFECT, RESULTS, STRICT, _SHARD))
     parser.add_argument(
         "--plant",
         type=_planted,
         metavar="P",
         help="make each timed round of HEAD so much longer, to see that this is found: ab . . --plant 5%%",
     )
-    parser.add_argument(
-        "--instructions",
-        action=argparse.BooleanOptionalAction,
-        help="afterwards count the instructions of a call, on both sides, where the code differs",
-    )
-    parser.add_argument(
-        "--plan",
-        action=argparse.BooleanOptionalAction,
-        help="only say what would be inspected, why, and how long it takes; nothing is started",
-    )
-    add_strict(parser)
-    text = "time only part I of N, with 1/N of the family-wise error rate"
-    OPTIONS["shard"].declare(parser.add_argument, text=text)
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write a Markdown table to FILE")
     parser.set_defaults(run=run)
 

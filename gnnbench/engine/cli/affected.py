@@ -6,19 +6,28 @@ from pathlib import Path
 from ..ground import units
 from ..ground.files import cache_folder, check_writable
 from ..ground.json_io import as_text
+from ..ground.options import Option
 from . import streams
 from .common import (
     NOT_JUDGED,
+    PROCESSES,
+    RESULTS,
     SLOWER,
-    add_results,
     add_variants,
     both_sides,
+    declare,
     results_of,
     saving,
     suite,
     thresholds_of,
 )
 
+_FAIL = Option(
+    "fail",
+    "",
+    False,
+    help="exit with 1 if a benchmark fails in HEAD alone, has a different output or needs more memory",
+)
 INSPECTED = 0
 _NAMED = 3
 """So many failed benchmarks are named."""
@@ -32,12 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="show everything that differs for one benchmark: its test id, or a part that no other id has",
     )
-    add_results(parser)
-    parser.add_argument(
-        "--fail",
-        action=argparse.BooleanOptionalAction,
-        help="exit with 1 if a benchmark fails in HEAD alone, has a different output or needs more memory",
-    )
+    declare(parser, (*PROCESSES, _FAIL), (RESULTS,))
     parser.set_defaults(run=run, effect=None)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..ground import units
 from ..ground.errors import UsageError
+from ..ground.options import Option, whole
 from . import baseline_record, streams
 
 if TYPE_CHECKING:
@@ -16,30 +17,29 @@ if TYPE_CHECKING:
     from ..store.run_file import RunFile
 
 PROCESSES = 2
+_PROCESSES = Option(
+    "processes",
+    "N",
+    f"{PROCESSES}",
+    whole,
+    "be a whole number, as in 5",
+    help=f"number of new processes. Default: {PROCESSES}; take 5 to compare times across sessions.",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommands."""
+    parser.set_defaults(table=((_PROCESSES,), ()), processes=None)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     text = "run a suite in new processes and save the timings: record [-- PYTEST ARGS]"
     record = commands.add_parser("record", help=text, description=text)
     record.set_defaults(run=baseline_record.run)
-    record.add_argument(
-        "--processes",
-        type=int,
-        default=PROCESSES,
-        metavar="N",
-        help=f"number of new processes. Default: {PROCESSES}; take 5 to compare times across sessions.",
-    )
+    _PROCESSES.declare(record.add_argument)
     record.add_argument("--reason", default="", metavar="TEXT", help="reason for the new record, saved in it")
     text = "show the newest record: environment, commit, reason, times"
     show = commands.add_parser("show", help=text, description=text)
     show.set_defaults(run=_show)
-    show.add_argument(
-        "--environment",
-        metavar="NAME",
-        help="environment of the record. Default: any.",
-    )
+    show.add_argument("--environment", metavar="NAME", help="environment of the record. Default: any.")
 
 
 def _show(options: argparse.Namespace) -> int:

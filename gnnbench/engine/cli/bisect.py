@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ..ground.files import check_writable
 from ..ground.json_io import as_text
+from ..ground.options import Option, seconds
 from ..store.option_defaults import passed_on
 from . import common, streams
 from .common import INTERRUPTED, NOT_JUDGED, NOTHING_SLOWER, SLOWER
@@ -13,6 +14,17 @@ from .progress import Progress
 
 BUDGET_SECONDS = 180.0
 TOTAL_SECONDS = 1800.0
+_OWN = (
+    seconds("budget", BUDGET_SECONDS, "average seconds per benchmark to find out whether the ends differ"),
+    seconds("total-budget", TOTAL_SECONDS, "seconds for everything together"),
+    Option(
+        "build",
+        "CMD",
+        None,
+        help="build each commit by this shell command, in its folder, with its submodules. Builds are kept",
+    ),
+    *common.PROCESSES,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,13 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ends = "git:REF, git:DIR@REF or pip:NAME==VERSION"
     parser.add_argument("good", metavar="GOOD", help=f"the older end: {ends}")
     parser.add_argument("bad", metavar="BAD", help="the newer end, of the same kind")
-    common.add_processes(parser)
-    text = "average seconds per benchmark to find out whether the ends differ"
-    common.add_seconds(parser, "--budget", text, BUDGET_SECONDS)
-    common.add_seconds(parser, "--total-budget", "seconds for everything together", TOTAL_SECONDS)
-    common.add_effect(parser)
-    text = "build each commit by this shell command, in its folder, with its submodules. Builds are kept"
-    parser.add_argument("--build", metavar="CMD", help=text)
+    common.declare(parser, _OWN, (common.EFFECT,))
+    common.add_json(parser)
     text = "find what changed outputs, and time nothing"
     parser.add_argument("--outputs", action="store_true", help=text)
     text = "also write the answer in Markdown to FILE"

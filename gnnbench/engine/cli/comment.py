@@ -8,10 +8,21 @@ from pathlib import Path
 
 from ..ground.errors import UsageError
 from ..ground.files import save
+from ..ground.options import Option
+from .common import declare
 
 WRITTEN = 0
 _LONGEST_TITLE = 200
 _URL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9._~:/?#@!$&'*+,;=%-]{0,1999}")
+_OWN = (
+    Option("title", "TEXT", "", help="title; an earlier comment with the same title is updated"),
+    Option(
+        "repository",
+        "OWNER/NAME",
+        "",
+        help="repository of the pull request. Default: the variable GITHUB_REPOSITORY.",
+    ),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,17 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RESULT.json",
         help="result of gnnbench ab --json or gnnbench compare --json; several make one comment",
     )
-    parser.add_argument(
-        "--title", default="", metavar="TEXT", help="title; an earlier comment with the same title is updated"
-    )
+    declare(parser, _OWN)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the comment to FILE")
     parser.add_argument("--details-url", default="", metavar="URL", help="link to the full report")
-    parser.add_argument(
-        "--repository",
-        default=os.environ.get("GITHUB_REPOSITORY", ""),
-        metavar="OWNER/NAME",
-        help="repository of the pull request. Default: the variable GITHUB_REPOSITORY.",
-    )
     parser.add_argument(
         "--pull-request",
         metavar="N",
@@ -53,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"--title has {len(options.title)} characters; give at most {_LONGEST_TITLE}")
     target = None
     if options.pull_request is not None:
-        target = github.PullRequest.parse(options.repository, options.pull_request)
+        repository = options.repository or os.environ.get("GITHUB_REPOSITORY", "")
+        target = github.PullRequest.parse(repository, options.pull_request)
     results = [result.read(path) for path in options.results]
     marker = github.marker(options.title)
     most = markdown.MOST_CHARACTERS - len(marker) - 2

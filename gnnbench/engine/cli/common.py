@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..ground.errors import UsageError
 from ..ground.files import above, save
-from ..ground.options import OPTIONS, TIMEOUT_SECONDS
+from ..ground.options import OPTIONS, TIMEOUT_SECONDS, Option, seconds
 from ..store.option_defaults import passed_on
 from . import streams
 from .progress import Progress
@@ -53,21 +53,25 @@ def nearest(path: str) -> str | None:
     return next((os.path.relpath(one) for one in found if one.exists()), None)
 
 
-def add_effect(parser: argparse.ArgumentParser, text: str = "minimum effect of interest") -> None:
-    """Declare `--effect`; if it is not typed, it stays None, because rules win over the settings' default."""
-    OPTIONS["effect"].declare(parser.add_argument, text=f"{text}. Default: 3%.")
+EFFECT = OPTIONS["effect"].described("minimum effect of interest. Default: 3%.")
+STRICT = OPTIONS["strict"].described("exit with 3 if a benchmark is undecided or incomparable")
+RESULTS = OPTIONS["results"].described(
+    "compare what both variants return where their code differs. Default: compare."
+)
+PROCESSES = (
+    seconds("timeout", TIMEOUT_SECONDS, "stop a process that has not answered for S seconds"),
+    Option("dependencies", "", False, help="also install the dependencies of pip: requirements"),
+)
+"""Options of processes that run variants."""
 
 
-def add_strict(parser: argparse.ArgumentParser) -> None:
-    """Declare `--strict`."""
-    text = "exit with 3 if a benchmark is undecided or incomparable"
-    OPTIONS["strict"].declare(parser.add_argument, text=text)
-
-
-def add_results(parser: argparse.ArgumentParser) -> None:
-    """Declare `--no-results`."""
-    text = "compare what both variants return where their code differs. Default: compare."
-    OPTIONS["results"].declare(parser.add_argument, text=text)
+def declare(
+    parser: argparse.ArgumentParser, own: Sequence[Option] = (), shared: Sequence[Option] = ()
+) -> None:
+    """Declare options of which settings may have defaults: those of a command's own, and pytest's."""
+    for option in (*own, *shared):
+        option.declare(parser.add_argument)
+    parser.set_defaults(table=(own, shared))
 
 
 def results_of(options: argparse.Namespace) -> bool:
@@ -76,7 +80,7 @@ def results_of(options: argparse.Namespace) -> bool:
 
 
 def effect_of(options: argparse.Namespace) -> float:
-    """Return the effect that was typed, or else the usual one."""
+    """Return the effect that was typed, or else the usual one: rules win over the settings' default only."""
     typed = options.usual.get("effect") if options.effect is None else options.effect
     found: float = OPTIONS["effect"].value(typed)
     return found
@@ -92,7 +96,7 @@ def thresholds_of(options: argparse.Namespace) -> "Thresholds":
 
 
 def add_variants(parser: argparse.ArgumentParser) -> None:
-    """Declare BASE and HEAD, and the options of the processes that run them."""
+    """Declare BASE, HEAD and `--json`."""
     kinds = "git:REF, git:DIR@REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE, or . for the working tree"
     parser.add_argument(
         "base",
@@ -100,19 +104,12 @@ def add_variants(parser: argparse.ArgumentParser) -> None:
         help=f"the older variant: {kinds}; to combine several, quote them as one argument",
     )
     parser.add_argument("head", metavar="HEAD", help="the newer variant")
-    add_processes(parser)
+    add_json(parser)
 
 
-def add_processes(parser: argparse.ArgumentParser, *, json: bool = True) -> None:
-    """Declare the options of processes that run variants, and `--json`."""
-    add_seconds(parser, "--timeout", "stop a process that has not answered for S seconds", TIMEOUT_SECONDS)
-    parser.add_argument(
-        "--dependencies",
-        action=argparse.BooleanOptionalAction,
-        help="also install the dependencies of pip: requirements",
-    )
-    if json:
-        parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Declare `--json`."""
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
 
 
 @contextmanager
@@ -144,23 +141,6 @@ def saving(texts: "Mapping[Path | None, str]") -> "Iterator[None]":
         for file, text in texts.items():
             if file:
                 save(file, text)
-
-
-def add_seconds(parser: argparse.ArgumentParser, name: str, text: str, default: float | None = None) -> None:
-    """Declare an option that takes seconds; its help is the text and the default, if there is one."""
-    more = "" if default is None else f". Default: {default:.0f}."
-    parser.add_argument(name, type=positive_seconds, default=default, metavar="S", help=f"{text}{more}")
-
-
-def positive_seconds(text: str) -> float:
-    """Read a number of seconds; argparse reports one that is not positive."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} must be more than 0 seconds, as in 30")
-    return seconds
 
 
 def say_left_out(found: "Iterable[tuple[Path, Sequence[str]]]") -> None:

@@ -14,10 +14,12 @@ from ..ground.files import distinct, save
 from ..ground.json_io import as_text
 from . import streams
 from .common import (
+    EFFECT,
     NOT_JUDGED,
     NOTHING_SLOWER,
-    add_effect,
-    add_strict,
+    STRICT,
+    add_json,
+    declare,
     effect_of,
     exit_code,
     say_left_out,
@@ -40,9 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A.json",
         help="run files of the older version, one for each process; after --: those of the newer version",
     )
-    add_effect(parser)
-    add_strict(parser)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
+    declare(parser, (), (EFFECT, STRICT))
+    add_json(parser)
     parser.add_argument(
         "--by",
         metavar="FIELD[=BASE]",

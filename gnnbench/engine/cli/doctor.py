@@ -14,7 +14,7 @@ from ..ground.environment import Environment, Gpu
 from ..ground.files import cache_folder, project
 from ..process.variants import overlay
 from ..store.suite import Diagnosis, installed
-from .common import NOTHING_SLOWER, WRONG_USAGE
+from .common import NOTHING_SLOWER, WRONG_USAGE, declare
 
 
 def _note(what: str, detail: str, remedy: str = "") -> Diagnosis:
@@ -24,8 +24,7 @@ def _note(what: str, detail: str, remedy: str = "") -> Diagnosis:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `gnnbench doctor`."""
     suite = installed()
-    for name in suite.doctor_options:
-        suite.options[name].declare(parser.add_argument)
+    declare(parser, (), [suite.options[name] for name in suite.doctor_options])
     parser.set_defaults(run=_run)
 
 

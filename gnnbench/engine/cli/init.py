@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from ..ground import git, units
 from ..ground.errors import UsageError
+from ..ground.options import seconds
 from . import streams
-from .common import add_seconds
+from .common import declare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OWNER/NAME@REF",
         help="gnnbench's own repository and commit, for the workflow",
     )
-    add_seconds(parser, "--timeout", "stop the collection after S seconds", _TIMEOUT_SECONDS)
+    declare(parser, (seconds("timeout", _TIMEOUT_SECONDS, "stop the collection after S seconds"),))
     parser.add_argument("--yes", action="store_true", help="write without asking")
     parser.set_defaults(run=run)
 

@@ -64,15 +64,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     """Run the command, and flush its output so that a failed write is noticed here."""
     end = words.index("--") if "--" in words else len(words)
-    parser = _parser()
     try:
-        parser.parse_args(words[:end])
+        options = _parser().parse_args(words[:end])
     finally:
         sys.stdout.flush()  # --help raises SystemExit, whatever the settings are
     found = settings.find(Path.cwd())
-    option_defaults.take(parser, found)
-    options = parser.parse_args(words[:end])
-    option_defaults.fill(options)
+    option_defaults.take(options, found)
     options.rest, options.settings = words[end + 1 :], found
     try:
         status: int = options.run(options)
@@ -104,7 +101,8 @@ def _parser() -> argparse.ArgumentParser:
         "The benchmarks themselves run as: pytest benchmarks",
     )
     parser.add_argument("--version", action="version", version=f"gnnbench {__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    parser.set_defaults(table=((), ()))
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="command")
     for name, module in installed().commands().items():
         module.add_arguments(commands.add_parser(name, help=module.HELP, description=module.HELP))
     for name, text in _COMMANDS.items():

@@ -17,7 +17,7 @@ from ..show.names import labels_in, short
 from ..store.option_defaults import every, passed_on
 from ..store.suite import installed
 from . import streams
-from .common import INTERRUPTED, NOT_JUDGED, WRONG_USAGE, nearest, suite
+from .common import INTERRUPTED, NOT_JUDGED, WRONG_USAGE, declare, nearest, suite
 from .progress import Progress
 
 _COMMAND = "gnnbench profile SELECT"
@@ -34,8 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"for pytest's -k{short}",
     )
     passed = [option for option in every().values() if option.passed_on]
-    for option in (PROFILE_OPTIONS["with"], *passed, PROFILE_OPTIONS["epochs"], PROFILE_OPTIONS["folder"]):
-        option.declare(parser.add_argument)
+    declare(parser, (), [*PROFILE_OPTIONS.values(), *passed])
     parser.set_defaults(run=run)
 
 

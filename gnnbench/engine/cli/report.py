@@ -7,7 +7,11 @@ from pathlib import Path
 from ..ground.errors import UsageError
 from ..ground.files import save
 from . import streams
-from .common import NOTHING_SLOWER, add_effect, thresholds_of
+from .common import EFFECT, NOTHING_SLOWER, declare, thresholds_of
+
+_EFFECT = EFFECT.described(
+    "minimum effect of interest when run files are compared; saved results keep theirs. Default: 3%."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--slides", type=Path, metavar="DIR", help="also write each chart to DIR, as SVG and PNG"
     )
-    add_effect(parser, "minimum effect of interest when run files are compared; saved results keep theirs")
+    declare(parser, (), (_EFFECT,))
     parser.set_defaults(run=run)
 
 

@@ -19,8 +19,7 @@ EFFECT = 0.03
 TIMEOUT_SECONDS = 120.0
 """How long a child process may be silent."""
 _FRACTION = "lie between 0 and 1, as in 2% or 0.02"
-
-
+_SECONDS = "be a positive number of seconds, as in 300"
 PROFILE_KINDS = {
     "phases": "forward, loss, backward and optimizer.step",
     "layers": "the parts of each convolution",
@@ -76,7 +75,7 @@ class Option:
         """Whether it may be repeated, or have several texts with commas between them."""
         return isinstance(self.default, tuple)
 
-    def declare(self, add: Callable[..., Any], prefix: str = "", text: str = "") -> None:
+    def declare(self, add: Callable[..., Any], prefix: str = "") -> None:
         """Declare the option."""
         flag = f"--{prefix}{self.name}"
         words: dict[str, Any] = {"metavar": self.metavar}
@@ -86,8 +85,12 @@ class Option:
             words |= {"action": "append", "default": []}
         elif self.bare:
             words |= {"nargs": "?", "const": self.bare}
-        text = (text or self.help).replace("%", "%%")  # argparse applies % formatting
+        text = self.help.replace("%", "%%")  # argparse applies % formatting
         add(flag, dest=f"{prefix}{self.name}".replace("-", "_"), help=text, **words)
+
+    def described(self, text: str) -> "Option":
+        """Return the option with another help."""
+        return replace(self, help=text)
 
     def value(self, typed: Any) -> Any:
         """Return what is meant by what was typed: a text, several, or a flag's state; None: the default."""
@@ -108,16 +111,24 @@ class Option:
         return found
 
 
+def seconds(name: str, default: float | None, text: str) -> Option:
+    """Return an option of a command that takes a time."""
+    usual = "" if default is None else f". Default: {default:.0f}."
+    typed = None if default is None else f"{default:.0f}"
+    return Option(name, "S", typed, _duration, _SECONDS, help=f"{text}{usual}")
+
+
 def _duration(text: str) -> float | None:
     return units.read_seconds(text if text.strip()[-1:].isalpha() else f"{text} s")
 
 
-def _whole(text: str) -> int | None:
+def whole(text: str) -> int | None:
+    """Read a whole number; return None for any other text."""
     return int(text) if text.isascii() and text.isdecimal() else None
 
 
 def _positive(text: str) -> int | None:
-    return _whole(text) or None
+    return whole(text) or None
 
 
 def _profile_kind(name: str) -> str:
@@ -178,12 +189,12 @@ class Options:
         "compare what both sides return where --benchmark-compare times them in turns. Default: compare.",
     )
     budget_seconds: float = described(
-        Option("budget", "S", "300", _duration, "be a positive number of seconds, as in 300", compares=True),
+        Option("budget", "S", "300", _duration, _SECONDS, compares=True),
         "seconds for all benchmarks together that --benchmark-compare times in turns. Default: 300.",
     )
     confirm: int = described(
         Option(
-            "confirm", "N", "3", _whole, "be a whole number of processes, as in 3; 0 for none", compares=True
+            "confirm", "N", "3", whole, "be a whole number of processes, as in 3; 0 for none", compares=True
         ),
         "number of new processes in which --benchmark-compare times a benchmark again if it looks slower, "
         "before its test fails. Default: 3.",

@@ -224,12 +224,9 @@ def check_keys(place: str, table: Mapping[str, Any], known: Collection[str]) -> 
         raise UsageError(f"{place}: {unknown_name('key', clipped(unknown), known)}")
 
 
-def _text(given: Any) -> str | None:
-    return given.strip() or None if isinstance(given, str) else None
-
-
-def _seconds(given: Any) -> float | None:
-    return units.read_seconds(given) if isinstance(given, str) else None
+def _of_text(read: Callable[[str], Any]) -> Callable[[Any], Any]:
+    """Return a reader that takes texts only."""
+    return lambda given: read(given) if isinstance(given, str) else None
 
 
 def _fraction(given: Any) -> float | None:
@@ -238,20 +235,21 @@ def _fraction(given: Any) -> float | None:
     return float(given) if isinstance(given, float) and 0 < given < 1 else None
 
 
-def _size(given: Any) -> int | None:
-    return units.read_size(given) if isinstance(given, str) else None
-
-
 def _day(given: Any) -> date | None:
     return given if isinstance(given, date) and not isinstance(given, datetime) else None
 
 
+_text = _of_text(lambda given: given.strip() or None)
 _READERS: Mapping[str, tuple[str, Callable[[Any], Any], str]] = {
     _REQUIRED: (_REQUIRED, _text, 'a pattern of ids, as in "*spmm*cora*"'),
-    "max_time": ("max_time_seconds", _seconds, 'a time with its unit, as in "5 ms"'),
+    "max_time": ("max_time_seconds", _of_text(units.read_seconds), 'a time with its unit, as in "5 ms"'),
     "effect": ("effect", _fraction, 'between 0 and 1, as in "3%" or 0.03'),
     "more_memory": ("more_memory", _fraction, 'between 0 and 1, as in "5%" or 0.05'),
-    "more_memory_size": ("more_memory_bytes", _size, 'a size with its unit, as in "64 MiB"'),
+    "more_memory_size": (
+        "more_memory_bytes",
+        _of_text(units.read_size),
+        'a size with its unit, as in "64 MiB"',
+    ),
     "ignore": ("ignore", _text, 'the reason, as in "known slow until the new driver"'),
     "until": ("until", _day, "a day without quotation marks, as in 2027-01-31"),
 }

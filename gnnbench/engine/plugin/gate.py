@@ -7,6 +7,7 @@ import math
 import secrets
 import shlex
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -75,16 +76,13 @@ class Gate:
 
     def pytest_report_collectionfinish(self) -> str | None:
         """Warn before timing if there is no record to compare with; stop if a file is wrong."""
-        missing = mistake = ""
-        try:
-            accepted.find(self._config.rootpath)
-            _, missing = self._base
-        except UsageError as error:
-            mistake = str(error)
-        except OSError:
-            return None  # reported at the end
-        if mistake:  # outside the handler, so that pytest shows one line
-            stop(mistake, self._config)
+        missing = ""
+        with suppress(OSError):  # which is reported at the end
+            try:
+                accepted.find(self._config.rootpath)
+                _, missing = self._base
+            except UsageError as error:
+                stop(error, self._config)
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         return wrapped(f"gnnbench: {missing}", writing.width(reporter)) if missing else None
 

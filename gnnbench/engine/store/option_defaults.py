@@ -7,13 +7,13 @@ same for a command hold for it too.
 import argparse
 import json
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 from ..ground.errors import UsageError, unknown_name
 from ..ground.files import user_path
-from ..ground.options import OPTIONS, PROFILE_OPTIONS, Option
+from ..ground.options import OPTIONS, Option
 from ..ground.settings import RULES, Settings, shown
 from . import suite
 
@@ -22,11 +22,6 @@ COMMANDS = (
     *("profile", "report", "watch"),
 )
 """Subcommands of gnnbench that may have a table of their own options in a project's settings."""
-ON_COMMAND_LINE = (
-    *("by", "details_url", "diff", "environment", "explain", "format", "fresh", "json", "markdown"),
-    *("output", "pull_request", "page", "plant", "reason", "since", "skip", "slides", "until", "yes"),
-)
-"""Options of the command that belong to one run, such as paths of results; settings have none of them."""
 DEFAULTS_VARIABLE = "GNNBENCH_DEFAULTS"
 """Environment variable: the defaults of pytest's options in a process that gnnbench starts, as JSON."""
 _OF_THIS_MACHINE = ("data", "device")
@@ -42,94 +37,66 @@ def _by_key() -> dict[str, Option]:
     return {option.key: option for option in every().values()}
 
 
-def _shared() -> dict[str, Option]:
-    """Return by name in commands pytest's options that mean the same there; `budget` does not."""
-    options = [*every().values(), *PROFILE_OPTIONS.values()]
-    return {one.name: one for one in options if one.name != "budget"}
-
-
 def from_settings(settings: Settings, typed: Collection[str] = ()) -> dict[str, Any]:
-    """Return the defaults that a project's settings give the plugin's options, as if they were typed.
+    """Return the defaults that a project's settings give the plugin's options, as if they were typed, by key.
 
     Args:
         typed: options that the command line sets. Whether their device or folder exists here does not matter.
-
-    Returns:
-        Values by the keys of options, also of options that are typed.
     """
-    values, by_key = dict(settings.defaults), _by_key()
-    for key in values.keys() & set(COMMANDS):
-        if isinstance(values[key], dict):
-            del values[key]  # the options of a command, see `take`
-        elif key not in by_key:
-            place = f"{settings.file}: {key} = {shown(values[key])}"
+    top = {}
+    for key, value in settings.defaults.items():
+        if key not in COMMANDS:
+            top[key] = value
+        elif not isinstance(value, dict):
+            place = f"{settings.file}: {key} = {shown(value)}"
             raise UsageError(f"{place} must be a table, as in [tool.gnnbench.{key}]")
     unchecked = [key for key in _OF_THIS_MACHINE if key in typed]
-    return read(settings, values, by_key, unchecked=unchecked)
+    return _read(settings, top, _by_key(), unchecked=unchecked)
 
 
-def read(
+def take(options: argparse.Namespace, settings: Settings) -> None:
+    """Give a command's options that were not typed the defaults of its table, or of the keys at the top."""
+    own, shared = options.table
+    known = {option.key: option for option in (*own, *shared)}
+    top = from_settings(settings, _OF_THIS_MACHINE)
+    usual = {option.key: top[option.key] for option in shared if option.key in top}
+    if options.command in COMMANDS:
+        table = settings.defaults.get(options.command, {})
+        usual |= _read(settings, table, known, f"{options.command}.")
+    for key, option in known.items():
+        typed = getattr(options, key)
+        if typed in (None, []) and key != "effect":  # see `effect_of` in cli/common.py
+            typed = usual.get(key, typed)
+        setattr(options, key, option.value(typed) if option in own else typed)
+    options.usual = usual
+
+
+def _read(
     settings: Settings,
     table: Mapping[str, Any],
     known: Mapping[str, Option],
-    command: str = "",
+    prefix: str = "",
     unchecked: Collection[str] = _OF_THIS_MACHINE,
 ) -> dict[str, Any]:
-    """Return a table of the settings, with its values as they would be typed.
-
-    Args:
-        command: the command that has the table; empty: pytest.
-    """
-    found = {}
+    """Return a table of the settings, with its values as they would be typed."""
+    read = {}
     for key, value in table.items():
-        option = known.get(key)
-        place = f"{settings.file}: {command}{command and '.'}{key}"
-        if (option and option.one_run) or key in ON_COMMAND_LINE:
+        place = f"{settings.file}: {prefix}{key}"
+        if (option := known.get(key)) is None:
+            names = [name for name in known if not known[name].one_run]
+            names += [] if prefix else [*COMMANDS, RULES]
+            where = prefix.replace(".", ": ")
+            raise UsageError(f"{settings.file}: {where}{unknown_name('key', key, names)}")
+        if option.one_run:
             raise UsageError(f"{place} belongs to one run: give it on the command line, and remove it here")
-        if not option:
-            names = [one for one in known if not known[one].one_run and one not in ON_COMMAND_LINE]
-            names += [] if command else [*COMMANDS, RULES]
-            where = f"{settings.file}: {command}{command and ': '}"
-            raise UsageError(f"{where}{unknown_name('key', key, names)}")
         place += f" = {shown(value)}"
-        found[key] = _as_typed(settings, option, value, place)
+        read[key] = _as_typed(settings, option, value, place)
         try:
             if key not in unchecked:
-                option.value(found[key])
-        except (UsageError, argparse.ArgumentTypeError) as error:
+                option.value(read[key])
+        except UsageError as error:
             raise UsageError(f"{place}: {error}") from None
-        except ValueError:
-            raise UsageError(f"{place} must be a whole number, as in 5") from None
-    return found
-
-
-def take(parser: argparse.ArgumentParser, settings: Settings) -> None:
-    """Give the commands' options the defaults of the settings; all keys and values are checked.
-
-    They go into the attribute `usual`, by attribute, see `fill`.
-    """
-    top = from_settings(settings, _OF_THIS_MACHINE)
-    for name, command in _commands(parser).items():
-        parsers = list((_commands(command) or {name: command}).values())
-        known = {key: option for one in parsers for key, option, _ in _options(one)}
-        own = read(settings, settings.defaults.get(name, {}) if name in COMMANDS else {}, known, name)
-        for one in parsers:
-            usual = {}
-            for key, option, action in _options(one):
-                if key in own:
-                    usual[action.dest] = own[key] if option.name else option.value(own[key])
-                elif option.key in top:
-                    usual[action.dest] = top[option.key]
-                if action.dest in usual and key != "effect":  # see `effect_of` in cli/common.py
-                    action.default = argparse.SUPPRESS
-            one.set_defaults(usual=usual)
-
-
-def fill(options: argparse.Namespace) -> None:
-    """Set what was not typed."""
-    for name, value in options.usual.items():
-        if name not in options:
-            setattr(options, name, value)
+    return read
 
 
 @contextmanager
@@ -186,20 +153,3 @@ def _is_word(value: Any) -> bool:
     """Return whether a value of a file is a text that is not blank, or a number."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return is_number or (isinstance(value, str) and bool(value.strip()))
-
-
-def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers of the subcommands by name."""
-    inner = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]  # noqa: SLF001
-    return {name: one for action in inner for name, one in action.choices.items()}
-
-
-def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, Option, argparse.Action]]:
-    """Yield key, description and action of each option that is shown; pytest has those with a name."""
-    shared = _shared()
-    for action in parser._actions:  # noqa: SLF001
-        long = next((text.removeprefix("--") for text in action.option_strings if text.startswith("--")), "")
-        if long and long != "help" and action.help != argparse.SUPPRESS:
-            default = False if action.nargs == 0 else () if action.default == [] else None
-            own = Option("", "", default, cast("Callable[[str], Any]", action.type or str))
-            yield long.replace("-", "_"), shared.get(long, own), action
