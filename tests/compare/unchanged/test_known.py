@@ -53,7 +53,7 @@ class Recorded:
         for module in (child, command):
             patch.setattr(
                 module, "subprocess", subprocess
-            )  # a fresh process uses all the files that it needs
+            )  # fresh processes use all their files
         patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         patch.delenv("PYTEST_ADDOPTS", raising=False)
 
