@@ -13,6 +13,7 @@ import json
 import os
 import runpy
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -202,7 +203,8 @@ def _serve(folder):
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         ready = select.select([0, *listeners.values()], [], [])[0]
-        if 0 in ready:
+        if 0 in ready:  # what started this has ended
+            shutil.rmtree(folder, ignore_errors=True)
             return
         if listeners.get(_TORCH) in ready and len(listeners) > 1:
             # A fork serves what uses torch.
