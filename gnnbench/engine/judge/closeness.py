@@ -71,11 +71,7 @@ def compare(
     """Compare numbers of the same type and shape, by the rule of docs/results.md.
 
     `others` are the base's numbers from other calls, and by how many units their inputs were moved, 1 if by
-    none: rounding may hide what one unit changes, and the change by more is divided by their number.
-
-    A sum of n terms may be wrong by n units (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). If
-    the terms have one sign, moving each at random changes the sum by about 1 / sqrt(n) of a unit, which tells
-    n. If they cancel, n is not known: it is at most the number of inputs.
+    none. On sums see Higham, Accuracy and Stability of Numerical Algorithms, 4.2.
     """
     places = digits(kind)
     if not base.ndim:

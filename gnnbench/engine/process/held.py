@@ -215,10 +215,9 @@ class Held:
         calls.first_state = self._inputs.state if self._inputs else None
         try:
             calls.make_first()
-        except TooMuchError as error:
-            return {"answer": "nothing returned", "reason": str(error)}
         except Exception as error:  # noqa: BLE001 - inputs and outputs may be anything
-            return {"answer": "nothing returned", "reason": f"{type(error).__name__}: {error}"}
+            name = "" if isinstance(error, TooMuchError) else f"{type(error).__name__}: "
+            return {"answer": "nothing returned", "reason": f"{name}{error}"}
         distance = getattr(self._fixture, "reference_error", None)
         return {"answer": "returned", "reference_error": distance, **calls.as_json()}
 

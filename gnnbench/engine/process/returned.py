@@ -237,8 +237,7 @@ class _Comparing:
     def _only(self, number: int, part: str, side: int) -> str:
         """Say that only one side has a part; the head may have something else there."""
         if part.endswith("after the call"):
-            changed = part.removesuffix(" after the call")
-            return f"the {SIDES[side]} changes {changed}, and the {SIDES[1 - side]} does not"
+            return f"the {SIDES[side]} changes {input_of(part)}, and the {SIDES[1 - side]} does not"
         head = self._calls[_HEAD][number]
         if side == _BASE and f"{part} type" in head["parts"]:
             (kind,) = self._fetch(_HEAD, [(number, f"{part} type")])
