@@ -1,11 +1,8 @@
 """The benchmarks that a change affects: those for which two variants run different code. Nothing is timed."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from ..ground import codec
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..judge.visit import Inspections, Status
@@ -21,37 +18,23 @@ from .inspecting import Inspecting
 from .result import Side
 
 FORMAT_VERSION = 1
-# 2: a side has its text and commits, as in a result.
 
 
 @dataclass(frozen=True)
 class AffectedResult:
     """All benchmarks, in the order of collection, without those that both sides skip."""
 
-    base: Prepared
-    head: Prepared
+    base: Side
+    head: Side
     benchmarks: Mapping[str, Inspections]
     seconds: float
     notes: tuple[str, ...] = ()
+    command: str = "affected"
+    version: int = FORMAT_VERSION
 
     def named(self, status: Status) -> dict[str, Inspections]:
         """Return the benchmarks with a status."""
         return {name: one for name, one in self.benchmarks.items() if one.status == status}
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form, see docs/formats.md."""
-        return {
-            "version": FORMAT_VERSION,
-            "base": codec.encode(Side.of(self.base)),
-            "head": codec.encode(Side.of(self.head)),
-            "benchmarks": [
-                {"id": name, "status": one.status, "failed": one.failed, **one.as_json()}
-                for name, one in self.benchmarks.items()
-            ],
-            "summary": dict(sorted(Counter(one.status for one in self.benchmarks.values()).items())),
-            "seconds": round(self.seconds, 3),
-            "notes": list(self.notes),
-        }
 
 
 def run(
@@ -94,7 +77,7 @@ def run(
     notes += dict.fromkeys(note for row in benchmarks.values() for note in row.notes)
     notes += outcome.skips(skipped, outcome.BOTH_SKIP)
     notes += left_out.several(trial.name for trial in inspected if trial.has_several_calls)
-    return AffectedResult(base, head, benchmarks, RealTime.seconds() - start, tuple(notes))
+    return AffectedResult(Side.of(base), Side.of(head), benchmarks, RealTime.seconds() - start, tuple(notes))
 
 
 def _chosen(names: Sequence[str], text: str) -> str:

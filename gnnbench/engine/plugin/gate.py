@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ..drive.gate import Base, Judging, of_record, timed_again, vanished
-from ..ground import json_io, units
+from ..ground import codec, json_io, units
 from ..ground.errors import UsageError
 from ..judge.comparison import Compared
 from ..judge.verdict import Thresholds
@@ -108,7 +108,7 @@ class Gate:
     def pytest_benchmark_update_json(self, output_json: dict[str, Any]) -> None:
         """Add the thresholds and the turns to the run file."""
         if self._judged and "gnnbench" in output_json:
-            output_json["gnnbench"]["compared"] = self._judged.as_json()
+            output_json["gnnbench"]["compared"] = codec.encode(self._judged.terms)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -302,7 +302,7 @@ class Gate:
         for row in judged.comparison.rows:
             fails = row.is_worse or row.judgement.verdict in unsure
             if row.fullname in tests:
-                self._timed()[row.fullname]["gnnbench"]["comparison"] = judged.row_as_json(row)
+                self._timed()[row.fullname]["gnnbench"]["comparison"] = codec.encode(judged.saved(row))
                 if fails:
                     _fail(tests[row.fullname], self._sentence(judged, row), first=True)
             elif fails:
