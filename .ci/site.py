@@ -19,7 +19,6 @@ from mkdocs.structure.pages import Page
 from gnnbench.apps.regret.result import Regrets
 from gnnbench.engine.drive import result
 from gnnbench.engine.ground import codec
-from gnnbench.engine.judge import comparison, verdict
 from gnnbench.engine.profile import record
 from gnnbench.engine.store import parts
 from gnnbench.suite import counter_baseline
@@ -57,8 +56,7 @@ _EXAMPLES = """\
 _SCHEMAS = {
     "run": (parts.RunPart,),
     "benchmark-of-a-run": (parts.BenchmarkPart,),
-    "result": (result.SavedResult,),
-    "benchmark-of-a-result": (comparison.SavedRow, comparison.Work, verdict.Judgement),
+    "result": (result.Result,),
     "profile": (record.ProfileRecord,),
     "counters": (counter_baseline.CounterFile,),
     "regrets": (Regrets,),

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from gnnbench.engine.drive.adopt import Project, make
+from tests.cli.saved import rows
 from tests.gh import TOKEN, GitHub
 from tests.sampling import nightly
 from tests.suite import ROOT, environment
@@ -132,7 +133,7 @@ def test_one_job_installs_times_and_shows(repository, tmp_path):
     assert list(job.uploads) == ["gnnbench-result"]
     result, page = job.uploads["gnnbench-result"]
     found = json.loads(Path(result).read_text())
-    assert {one["id"]: one["verdict"] for one in found["benchmarks"]} == {
+    assert {name: one["verdict"] for name, one in rows(found).items()} == {
         "benchmarks/test_thing.py::test_sum": "slower",
         "benchmarks/test_thing.py::test_max": "same",
     }
@@ -178,7 +179,7 @@ def test_parts_are_merged_by_a_job_that_may_comment(repository):
     assert "https://github.com/o/r/actions/runs/3" in comment["body"]
     whole = json.loads(Path(job.uploads["gnnbench-result"][0]).read_text())
     assert whole["shard"] is None
-    assert len(whole["benchmarks"]) == 2
+    assert len(rows(whole)) == 2
 
 
 @pytest.mark.nightly
@@ -192,8 +193,8 @@ def test_a_single_part_of_quoted_arguments_is_shown_by_a_later_job(repository):
     later = Job(repository, results=str(Path(file).parent)).run()
     assert later.failed == [], later.text
     result, page = later.uploads["gnnbench-result"]
-    [found] = json.loads(Path(result).read_text())["benchmarks"]
-    assert found["id"] == "benchmarks/test_thing.py::test_max"
+    [found] = rows(json.loads(Path(result).read_text()))
+    assert found == "benchmarks/test_thing.py::test_max"
     for file in (Path(page), later.summary):
         assert "runs the same code" in file.read_text()
 

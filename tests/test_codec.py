@@ -4,11 +4,10 @@ from dataclasses import dataclass
 import jsonschema
 import pytest
 
-from gnnbench.engine.drive.result import SavedResult
+from gnnbench.engine.drive.result import Result
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.codec import Count, Fraction, Positive
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.judge.comparison import SavedRow, Work
 from gnnbench.engine.judge.verdict import Judgement
 from gnnbench.engine.store.parts import BenchmarkPart, RunPart
 from tests.cli import saved
@@ -71,10 +70,10 @@ def test_a_file_of_another_version_or_form_is_refused_with_what_to_do(tmp_path):
 
 
 def test_saved_files_follow_the_schemas_of_their_types():
-    run, result = (json.loads(json.dumps(one)) for one in (suite(1), saved.result().as_json()))
-    pairs = [(run["gnnbench"], (RunPart,)), (result, (SavedResult,))]
+    run, result = (json.loads(json.dumps(one)) for one in (suite(1), codec.encode(saved.result())))
+    pairs = [(run["gnnbench"], (RunPart,)), (result, (Result,))]
     pairs += [(one["extra_info"]["gnnbench"], (BenchmarkPart,)) for one in run["benchmarks"]]
-    pairs += [(one, (SavedRow, Work, Judgement)) for one in result["benchmarks"]]
+    pairs += [(one["judgement"], (Judgement,)) for one in result["comparison"]["rows"]]
     for content, kinds in pairs:
         jsonschema.Draft202012Validator(codec.schema(*kinds)).validate(content)
         with pytest.raises(jsonschema.ValidationError):

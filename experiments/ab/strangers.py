@@ -140,7 +140,7 @@ def table(folder: Path) -> str:
     lines = [f"| suite | benchmarks | {' | '.join(kinds)} | seconds |", "|---" * (len(kinds) + 3) + "|"]
     for file in sorted(folder.glob("*.json")):
         found = json.loads(file.read_text(encoding="utf-8"))
-        verdicts = Counter(one["verdict"] for one in found["benchmarks"])
+        verdicts = Counter(row["judgement"]["verdict"] for row in found["comparison"]["rows"])
         cells = (file.stem, verdicts.total(), *(verdicts[kind] for kind in kinds), round(found["seconds"]))
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
@@ -189,16 +189,18 @@ def results(folder: Path) -> Iterator[str]:
             environment = {**os.environ, "PYTHONPATH": str(used.resolve())}
             root = suite(one, folder)
             subprocess.run(command, cwd=root, env=environment, check=False, stdout=subprocess.DEVNULL)
-        found = json.loads(file.read_text(encoding="utf-8"))["benchmarks"] if file.exists() else []
-        status = Counter(benchmark["results"]["status"] for benchmark in found if benchmark["results"])
-        same = sum(benchmark["status"] == "same" for benchmark in found)
+        found = json.loads(file.read_text(encoding="utf-8"))["benchmarks"] if file.exists() else {}
+        status = Counter(
+            benchmark["results"]["status"] for benchmark in found.values() if benchmark["results"]
+        )
+        same = sum(benchmark["status"] == "same" for benchmark in found.values())
         counts = (len(found), same, *(status[kind] for kind in kinds))
-        failed = sum(benchmark["results"] is None for benchmark in found) - same
+        failed = results.count(None) - same
         cells = (one.package, f"{one.base} → {one.head}", *counts, failed)
         yield f"| {' | '.join(map(str, cells))} |"
-        for benchmark in found:
+        for name, benchmark in found.items():
             if (agreement := benchmark["results"]) and agreement["status"] == "differ":
-                print(f"{benchmark['id']}: {agreement['reason']}", file=sys.stderr)
+                print(f"{name}: {agreement['reason']}", file=sys.stderr)
 
 
 def main() -> None:

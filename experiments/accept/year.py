@@ -40,6 +40,7 @@ from gnnbench.engine.drive import acceptable
 from gnnbench.engine.drive.result import Result, Side
 from gnnbench.engine.drive.settle import allowed
 from gnnbench.engine.ground import environment
+from gnnbench.engine.ground.codec import as_text
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.comparison import Compared, Comparison
 from gnnbench.engine.judge.schedule import Schedule
@@ -262,7 +263,7 @@ class Year:
     def _accept(self, one: Slowdown, result: Result, today: date) -> bool:
         """Accept a benchmark as the command does; tell whether it was slower."""
         file = self.folder.parent / f"{self.folder.name}.json"
-        file.write_text(json.dumps(result.as_json()))
+        file.write_text(as_text(result))
         found = replace(accepted.find(self.folder), today=today)
         until = day(one.at + EXPIRED) if one.kind == "expires" else None
         try:

@@ -176,7 +176,9 @@ def bisect(folder: Path, cache: Path) -> dict[str, object]:
             }
             for one in found["findings"]
         ],
-        "summary": {one["id"]: one["verdict"] for one in found["ends"]["benchmarks"]},
+        "summary": {
+            row["fullname"]: row["judgement"]["verdict"] for row in found["ends"]["comparison"]["rows"]
+        },
         "pairs": found["pairs"],
         "unfinished": found["unfinished"],
         "seconds": round(time.monotonic() - start, 1),

@@ -70,11 +70,12 @@ def row(file: Path, options: argparse.Namespace) -> list[str]:
     """Return the cells of a run."""
     result = json.loads(file.read_text())
     slower, same = Counter[str](), Counter[str]()
-    for benchmark in result["benchmarks"]:
-        counts = slower if options.share and is_planted(benchmark["id"], options.seed) else same
-        counts[benchmark["verdict"]] += 1
+    rows = result["comparison"]["rows"]
+    for benchmark in rows:
+        counts = slower if options.share and is_planted(benchmark["fullname"], options.seed) else same
+        counts[benchmark["judgement"]["verdict"]] += 1
     wrong = slower["same"] + slower["faster"] + same["slower"] + same["faster"]
-    pairs = sorted(benchmark["pairs"] for benchmark in result["benchmarks"])
+    pairs = sorted(benchmark["counts"]["pairs"] for benchmark in rows)
     right = f"{slower['slower']} of {slower.total()}", f"{same['same']} of {same.total()}"
     return [*right, str(wrong), str(pairs[len(pairs) // 2]), f"{result['seconds']:.0f}"]
 

@@ -61,8 +61,11 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     found = []
     for name, comparison in COMPARISONS.items():
         file = folder / f"{name}.json"
-        ones = json.loads(file.read_text(encoding="utf-8"))["benchmarks"] if file.exists() else []
-        by_test = {one["id"].rpartition("::")[2]: one for one in ones}
+        saved = json.loads(file.read_text(encoding="utf-8"))["comparison"]["rows"] if file.exists() else []
+        by_test = {
+            row["fullname"].rpartition("::")[2]: {**row, **row["judgement"], **(row["counts"] or {})}
+            for row in saved
+        }
         for test, expected in comparison.expected.items():
             found.append({"comparison": name, "test": test, "expected": expected, **by_test.get(test, {})})
     return found
@@ -73,7 +76,7 @@ def table(found: list[dict[str, Any]]) -> str:
     names = ("comparison", "benchmark", "expected", "verdict", "ratio", "interval", "time", "pairs")
     lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
     for one in found:
-        measured = one.get("head_ns") and one.get("ratio")
+        measured = one.get("seconds") and one.get("ratio")
         cells = (
             one["comparison"],
             one["test"].removeprefix("test_"),
@@ -81,7 +84,7 @@ def table(found: list[dict[str, Any]]) -> str:
             one.get("verdict", ""),
             f"{one['ratio']:.2f}x" if measured else "",
             units.interval(one["low"], one["high"]) if measured else "",
-            units.seconds(1e-9 * one["head_ns"]) if measured else "",
+            units.seconds(one["seconds"]) if measured else "",
             str(one.get("pairs", "")),
         )
         lines.append(f"| {' | '.join(cells)} |")

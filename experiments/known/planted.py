@@ -8,13 +8,13 @@ Each is a change of a line in a clone of this repository, whose two commits `gnn
 """
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from gnnbench.engine.drive import result
 from gnnbench.engine.ground import units
 
 _ROOT = Path(__file__).parents[2]
@@ -242,12 +242,12 @@ def table(folder: Path) -> str:
     lines = ["| thread | planted | benchmark | verdict | ratio | counts |", "|---" * 6 + "|"]
     for thread, planted in PLANTED.items():
         file = folder / f"{thread}.json"
-        for one in json.loads(file.read_text(encoding="utf-8"))["benchmarks"] if file.exists() else ():
-            ratio = ""
-            if one["ratio"] and one["low"] and one["high"]:
-                ratio = f"{one['ratio']:.2f}x ({units.interval(one['low'], one['high'])})"
-            name = one["id"].rpartition("[")[2].rstrip("]")
-            cells = (thread, planted.mechanism, name, one["verdict"], ratio, "; ".join(one["notes"]))
+        for row in result.read(file).rows if file.exists() else ():
+            found, ratio = row.judgement, ""
+            if found.ratio and found.low:
+                ratio = f"{found.ratio:.2f}x ({units.interval(found.low, found.high)})"
+            name = row.fullname.rpartition("[")[2].rstrip("]")
+            cells = (thread, planted.mechanism, name, found.verdict, ratio, "; ".join(row.notes))
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

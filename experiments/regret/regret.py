@@ -63,7 +63,8 @@ def main() -> None:
     way = f"env:REGRET_WORST={cases} env:REGRET_WAY"
     command = [_GNNBENCH, "ab", f"{way}=fastest", f"{way}=call", "--budget", "30", "--json", str(compared)]
     subprocess.run([*command, "--", str(_SUITE)], check=False)
-    rows = {one["id"]: one for one in json.loads(compared.read_text(encoding="utf-8"))["benchmarks"]}
+    content = json.loads(compared.read_text(encoding="utf-8"))
+    rows = {row["fullname"]: row["judgement"] for row in content["comparison"]["rows"]}
     print(
         "| call | direction | graph, width | fastest way | regret | ab | verdict |\n"
         "|---|---|---|---|---|---|---|"

@@ -98,7 +98,7 @@ def answers(folder: Path, repository: Path, chosen: list[str]) -> Iterator[str]:
         found = json.loads(saved.read_text(encoding="utf-8"))
         files = (folder / f"{one}.json" for one in (base, head))
         before, after = (json.loads(file.read_text(encoding="utf-8")) for file in files)
-        same = {one["id"]: one["same_code"] for one in found["benchmarks"]}
+        same = {row["fullname"]: row["judgement"]["same_code"] for row in found["comparison"]["rows"]}
         otherwise = sum(one != is_same(before, after, name) for name, one in same.items())
         how = "from files" if any("without a process" in note for note in found["notes"]) else "inspected"
         seconds = found["answer_seconds"]

@@ -96,7 +96,7 @@ def run(folder: Path, budget: str) -> None:
     for pair in pairs(folder):
         name = f"{pair.project}-{pair.base}-{pair.head}"
         found = gnnbench(pair, folder, "affected", folder / f"{name}.affected.json", "--", *pair.suite)
-        same = [one["id"] for one in found["benchmarks"] if one["status"] == "same"] if found else []
+        same = [name for name, one in found["benchmarks"].items() if one["status"] == "same"] if found else []
         if same:
             timed = ["--time-all", "--budget", budget, "--", *same, *pair.suite[1:-2]]
             gnnbench(pair, folder, "ab", folder / f"{name}.ab.json", *timed)
@@ -112,12 +112,11 @@ def table(folder: Path) -> str:
     for pair in pairs(folder):
         name = f"{pair.project}-{pair.base}-{pair.head}"
         files = [folder / f"{name}.{command}.json" for command in ("affected", "ab")]
-        affected, timed = (
-            json.loads(file.read_text()) if file.exists() else {"benchmarks": []} for file in files
-        )
-        row = Counter(one["verdict"] for one in timed["benchmarks"])
-        row["benchmarks"] = len(affected["benchmarks"])
-        row["same code"] += affected.get("summary", {}).get("same", 0)
+        affected, timed = (json.loads(file.read_text()) if file.exists() else {} for file in files)
+        rows, benchmarks = timed.get("comparison", {"rows": []})["rows"], affected.get("benchmarks", {})
+        row = Counter(one["judgement"]["verdict"] for one in rows)
+        row["benchmarks"] = len(benchmarks)
+        row["same code"] += sum(one["status"] == "same" for one in benchmarks.values())
         sums += row
         lines.append(_line(f"{pair.project} {pair.base} → {pair.head}", row))
     return "\n".join([*lines, _line("all", sums)]) + "\n"

@@ -81,7 +81,7 @@ def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
         if dtype not in kept:
             kept[dtype] = measure(device, dtype)
             content = {"version": FORMAT_VERSION, "rates": codec.encode(kept)}
-            write_whole(path, json_io.as_text(content))
+            write_whole(path, codec.as_text(content))
     return kept[dtype]
 
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 from gnnbench.engine.drive.result import Result, Side
+from gnnbench.engine.ground.codec import as_text
 from gnnbench.engine.judge.comparison import Compared, Comparison, PairCounts, Work
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
 from gnnbench.engine.measure.counter_changes import CounterChange
@@ -25,9 +26,20 @@ def result(*, gpu=None, benchmarks=None, base="a" * 40, head=None, **changes):
     return Result("ab", *sides, Comparison(rows), Thresholds(0.03), here, 20.0, **changes)
 
 
+def flat(row):
+    """Return the fields of a saved row on one level."""
+    others = {name: row[name] for name in ("notes", "memory", "results", "allowed", "seconds")}
+    return {**row["judgement"], **row["work"], **(row["counts"] or {}), **others}
+
+
+def rows(content):
+    """Return the rows of a saved result by id."""
+    return {row["fullname"]: flat(row) for row in content["comparison"]["rows"]}
+
+
 def ab(folder, name="ab.json", **changes):
     path = folder / name
-    path.write_text(json.dumps(result(**changes).as_json()))
+    path.write_text(as_text(result(**changes)))
     return str(path)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from gnnbench.engine.drive import result as results
 from gnnbench.engine.ground.shard import Shard
+from tests.cli.saved import rows
 from tests.cli.started import start, workers_of
 from tests.compare.ab.answers import answering, inspected, valgrind
 from tests.compare.ab.workers import write
@@ -69,7 +70,7 @@ def test_both_sides_take_the_caller_s_settings(suite):
     clock = {"GNNBENCH_FAKE_CLOCK": truths(suite, "truth.json").partition("=")[2]}
     result = ab(suite, "git:HEAD", ".", "--json", "ab.json", "--", "test_suite.py", **clock)
     assert result.returncode == 3, result.stderr
-    (found,) = json.loads((suite / "ab.json").read_text())["benchmarks"]
+    (found,) = rows(json.loads((suite / "ab.json").read_text())).values()
     assert (found["verdict"], found["same_code"]) == ("undecided", False)
 
 
@@ -165,8 +166,8 @@ def test_this_repository_across_a_change_of_the_protocol(tmp_path):
     result = ab(tmp_path, *words, PYTEST_DISABLE_PLUGIN_AUTOLOAD=None)
     assert result.returncode in (0, 1, 3), result.stderr
     found = json.loads((tmp_path / "ab.json").read_text())
-    assert found["benchmarks"]
-    assert all(one["pairs"] > 0 for one in found["benchmarks"]), "both sides were timed"
+    assert rows(found)
+    assert all(one["pairs"] > 0 for one in rows(found).values()), "both sides were timed"
     assert found["base"]["commits"] != found["head"]["commits"]
 
 
@@ -180,9 +181,9 @@ def test_shards_are_timed_apart_and_merged_into_the_whole(suite):
         assert result.returncode == 0, result.stderr
         found = json.loads((suite / f"{number}.json").read_text())
         assert found["shard"] == f"{number}/3"
-        assert found["family_level"] == pytest.approx(1 - 0.01 / 3)
+        assert found["thresholds"]["family_level"] == pytest.approx(1 - 0.01 / 3)
         own = {name for name in names if Shard(number, 3).has(name)}
-        assert {one["id"] for one in found["benchmarks"]} == own
+        assert {*rows(found)} == own
         assert f"shard {number}/3: {len(own)} of 2 benchmarks" in result.stdout
         assert "rule 1 of gnnbench.toml (*old*) matches no benchmark here: " in result.stdout
         empty += not own
@@ -205,7 +206,7 @@ def test_instructions_are_counted_where_the_code_differs(in_process, tmp_path, m
     found = in_process("ab", ".", ".", *words)
     assert found.returncode in (0, 3), found.stderr
     saved = json.loads((tmp_path / "ab.json").read_text())
-    counted = {one["id"].partition("::")[2]: one["instructions"] for one in saved["benchmarks"]}
+    counted = {name.partition("::")[2]: one["instructions"] for name, one in rows(saved).items()}
     assert counted["test_kept"] is None
     assert (counted["test_changed"]["base"], counted["test_changed"]["head"]) == (1000, 2000)
     assert "+100.0% instructions (1.0 k to 2.0 k)" in " ".join(found.stdout.split())
@@ -244,7 +245,7 @@ def test_what_executes_more_is_named(tmp_path):
     assert " instructions (" in found.stdout
     assert "in squares" in found.stdout
     saved = json.loads((tmp_path / "ab.json").read_text())
-    by_name = {one["id"].partition("::")[2]: one for one in saved["benchmarks"]}
+    by_name = {name.partition("::")[2]: one for name, one in rows(saved).items()}
     same = by_name["test_sort"]["instructions"]  # not counted if the budget was enough to see that it is
     assert same is None or same["functions"] == []
     work = by_name["test_work"]["instructions"]

@@ -9,6 +9,7 @@ import pytest
 from gnnbench.engine.cli import main
 from gnnbench.engine.cli.common import exit_code
 from gnnbench.engine.ground import codec
+from gnnbench.engine.ground.codec import as_text
 from gnnbench.engine.judge.accepted import FILE
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import Judgement
@@ -73,7 +74,7 @@ def test_a_slowdown_of_ab_that_is_accepted_fails_no_more(project):
     commits = {"base": project.commit_of("main"), "head": project.commit_of("feature")}
     result = saved.result(benchmarks={SUM: saved.SAME, MORE: saved.SLOWER}, **commits)
     file = project.folder / "ab.json"
-    file.write_text(json.dumps(result.as_json()))
+    file.write_text(as_text(result))
     status, said = project.accept("ab.json", "--until", "2999-12-31")
     assert status == 0, said
     (one,) = project.entries()
@@ -86,9 +87,9 @@ def test_a_slowdown_of_ab_that_is_accepted_fails_no_more(project):
 
     thresholds = replace(result.thresholds, accepted=accepted.find(project.folder))
     result = replace(result, thresholds=thresholds).settled()
-    file.write_text(json.dumps(result.as_json()))
-    _, slower = json.loads(file.read_text())["benchmarks"]
-    assert (slower["verdict"], slower["accepted"]["reasons"]) == ("accepted", ["more accurate"])
+    file.write_text(as_text(result))
+    _, slower = saved.rows(json.loads(file.read_text())).values()
+    assert (slower["verdict"], slower["allowed"]["reasons"]) == ("accepted", ["more accurate"])
     assert exit_code(result.comparison, strict=False) == 0
     headline = "No slowdown beyond what is accepted in 2 benchmarks: 1 accepted, 1 same"
     assert project.call("report", "ab.json")[1].startswith(headline)
@@ -157,10 +158,10 @@ def test_an_entry_on_top_of_another_has_what_is_beyond_it(project):
 
     def accept(verdict, ratio, more_bytes, **commits):
         judgement = Judgement(verdict, "", ratio, *2 * (ratio / 1.02, ratio * 1.02))
-        found = saved.result(benchmarks={MORE: judgement}, **sides | commits).as_json()
+        found = codec.encode(saved.result(benchmarks={MORE: judgement}, **sides | commits))
         if more_bytes:
             memory = MemoryChange("more memory", 10**9, 10**9 + more_bytes)
-            found["benchmarks"][0]["memory"] = codec.encode(memory)
+            found["comparison"]["rows"][0]["memory"] = codec.encode(memory)
         (project.folder / "ab.json").write_text(json.dumps(found))
         status, said = project.accept("ab.json", reason=f"{verdict} {ratio} {more_bytes}")
         assert status or ("more memory" in said) == bool(more_bytes)

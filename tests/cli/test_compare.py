@@ -29,7 +29,8 @@ def test_rules_and_the_command_line_above_them(tmp_path, base, compare, monkeypa
     file = tmp_path / "result.json"
     assert compare(base, head, "--json", file)[0] == 0
     content = json.loads(file.read_text())
-    assert content["settings"]["rules"] == [{"number": 1, "benchmarks": "*::b0", "effect": 0.5}]
+    (rule,) = content["thresholds"]["rules"]["rules"]
+    assert (rule["number"], rule["benchmarks"], rule["effect"]) == (1, "*::b0", 0.5)
     assert compare(base, head, "--effect", "10%")[0] == 1
     for rule, expected in (('"*::b1"\neffect = "50%"', 1), ('"*::b0"\nignore = "known"', 0)):
         (tmp_path / "gnnbench.toml").write_text(f"[[rules]]\nbenchmarks = {rule}\n")

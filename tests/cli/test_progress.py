@@ -68,9 +68,9 @@ def test_in_a_pipe_those_that_run_the_same_code_are_one_line(clock):
     for late in ({}, {"late": SAME_CODE}):
         progress.update({"a": decision(), "b": decision("undecided"), **same, **late}, 20.0, 40.0)
     assert file.getvalue().splitlines() == [
-        "20 s: 10 same: they run the same code",
+        "20 s: 10 run the same code",
         "20 s: same 1.000x 0.980-1.020 4 pairs a",
-        "20 s: 1 same: it runs the same code",
+        "20 s: 1 runs the same code",
     ]
 
 
@@ -87,7 +87,7 @@ def test_in_a_terminal_the_step_and_its_seconds_stand_above_the_benchmarks(clock
     assert "installing [thing]==1 (" in shown
     assert " s of at most 60 s)" in shown
     assert "3 of 4 decided, 15 s spent, at most 45 s left" in shown
-    assert "1 same: it runs the same code" in shown
+    assert "1 runs the same code" in shown
     rows = [line.split() for line in shown.splitlines() if "4 pairs" in line]
     assert rows[-2:] == [
         ["d", "1.000x", "0.980-1.020", "4", "pairs", "slower"],

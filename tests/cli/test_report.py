@@ -18,39 +18,41 @@ def page(tmp_path):
     return tmp_path / "page.html"
 
 
-def judged(verdict="same", **compared):
+def judged(verdict="same", effect=None):
     """Return a run with a verdict on each of four benchmarks, and how they were reached."""
     found = contents.family(1, operations=1)
     for one in found["benchmarks"]:
-        one["extra_info"]["gnnbench"]["comparison"] = {**contents.judgement(verdict), "ratio": 1.06}
-    if compared:
-        levels = {"effect": 0.1, "family_level": 0.9975, "own_level": 0.95}
-        found["gnnbench"]["compared"] = levels | compared
+        contents.judge(one, verdict, ratio=1.06)
+    if effect:
+        found["gnnbench"]["compared"] = {"thresholds": {"effect": effect, "family_level": 0.9975}}
     return found
 
 
 def of_same_code(content, names):
     """Return a result of `gnnbench compare` in which these benchmarks run the same code."""
-    numbers = dict.fromkeys(("ratio", "low", "high", "own_low", "own_high", "process_sd"))
-    same = {"verdict": "same", "reason": "runs the same code", "same_code": True, **numbers}
-    judged = [one | same if one["id"] in names else one for one in content["benchmarks"]]
-    return content | {"benchmarks": judged}
+    same = {"judgement": {"verdict": "same", "reason": "runs the same code", "same_code": True}}
+    rows = content["comparison"]["rows"]
+    return content | {
+        "comparison": {"rows": [one | same if one["fullname"] in names else one for one in rows]}
+    }
 
 
 def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row(tmp_path, page, call):
     file, found = compared(tmp_path, call)
     slides = tmp_path / "slides"
-    file.write_text(json.dumps(of_same_code(found, [one["id"] for one in found["benchmarks"][1:]])))
+    file.write_text(
+        json.dumps(of_same_code(found, [one["fullname"] for one in found["comparison"]["rows"][1:]]))
+    )
     status, out, _ = call("report", file, "-o", page, "--slides", slides)
     assert (status, out.splitlines()[0]) == (0, "1 of 6 benchmarks is slower: b0 is 1.48x slower")
     text = page.read_text()
     assert text.count("<tr id=") == 1
-    assert "<p>5 same: they run the same code.</p>" in text
+    assert '<li class="same">5 run the same code</li>' in text
     assert "Forest plot of 1 ratio." in text
     (slide,) = slides.glob("*.svg")
-    assert "5 same: they run the same code." in " ".join(ET.parse(slide).getroot().itertext())
+    assert "5 run the same code." in svg.text(slide)
 
-    file.write_text(json.dumps(of_same_code(found, [one["id"] for one in found["benchmarks"]])))
+    file.write_text(json.dumps(of_same_code(found, [one["fullname"] for one in found["comparison"]["rows"]])))
     status, out, _ = call("report", file, "-o", page, "--slides", slides)
     assert (status, len(out.splitlines())) == (0, 2), "no slide"
     assert not {"<table", "<svg"} & set(re.findall("<[a-z]+", page.read_text()))
@@ -59,13 +61,12 @@ def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row(tmp_path, p
 def test_a_run_keeps_the_rows_of_what_it_measured(tmp_path, page, call):
     found = judged("undecided")
     for number, one in enumerate(found["benchmarks"]):
-        notes = ["code: GCNConv.forward, gcn_norm"]
-        one["extra_info"]["gnnbench"]["comparison"] |= {"same_code": number == 3, "notes": notes}
+        contents.judge(one, "undecided", same_code=number == 3, notes=["code: GCNConv.forward, gcn_norm"])
     (run,) = save(tmp_path, found)
     assert call("report", run, "-o", page)[0] == 0
     text = page.read_text()
     assert text.count("<tr id=") == 4
-    assert "<p>1 same: it runs the same code.</p>" in text
+    assert '<li class="same">1 runs the same code</li>' in text
     assert "Forest plot of 3 ratios." in text
     # What changed is noted beside what is not slower, too.
     notes = text.partition("<h3>Notes</h3>")[2]
@@ -73,7 +74,7 @@ def test_a_run_keeps_the_rows_of_what_it_measured(tmp_path, page, call):
 
 
 def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, page, call):
-    (run,) = save(tmp_path, judged(shared=contents.judgement("slower")))  # of an older version
+    (run,) = save(tmp_path, judged(effect=0.1))
     status, out, _ = call("report", run, "-o", page, "--effect", "2%")
     assert (status, out.splitlines()[0]) == (0, "No slowdown found in 4 benchmarks: 4 same within 10%")
     for words in (
@@ -91,7 +92,7 @@ def test_what_saved_verdicts_were_reached_with_is_not_invented(tmp_path, page, c
     status, out, _ = call("report", run, "-o", page)
     assert (status, out.splitlines()[0]) == (0, "No slowdown found in 4 benchmarks: 4 same")
     text = page.read_text()
-    assert "Ratios with simultaneous intervals (thin) and per-benchmark intervals (thick)." in text
+    assert "Lines: simultaneous intervals. Pale: not decided; hollow: no interval." in text
     assert "Slower, faster:" not in text
     assert "3.0%" not in text
 
@@ -100,7 +101,7 @@ def test_a_reason_in_a_file_is_text_that_shows(tmp_path, page, call):
     hostile = f"\ud800 \u202ebad\x1b {'x' * 5000}"
     file, found = compared(tmp_path, call)
     wrong = {"verdict": "incomparable", "reason": hostile}
-    found["benchmarks"][1] |= wrong
+    found["comparison"]["rows"][1]["judgement"] |= wrong
     file.write_text(json.dumps(found))
     base, head = suite(1), suite(2)
     head["benchmarks"][0]["extra_info"]["gnnbench"]["code_hash"] = hostile

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.saved import flat, rows
 from tests.suite import gnnbench, run
 from tests.variants.repositories import commit_all, git
 
@@ -50,10 +51,11 @@ def others(rows):
 
 def saved(folder, name):
     """Return the rows of a saved result, or of the comparisons in a run file, by id."""
-    content = json.loads((folder / name).read_text())["benchmarks"]
-    if "fullname" in content[0]:
-        return {one["fullname"]: one["extra_info"]["gnnbench"]["comparison"] for one in content}
-    return {row["id"]: row for row in content}
+    content = json.loads((folder / name).read_text())
+    if "comparison" in content:
+        return rows(content)
+    ours = {one["fullname"]: one["extra_info"]["gnnbench"] for one in content["benchmarks"]}
+    return {name: flat(one["comparison"]["row"]) for name, one in ours.items()}
 
 
 @pytest.mark.nightly

@@ -7,6 +7,7 @@ from gnnbench.engine.cli import main
 from gnnbench.engine.drive import result
 from gnnbench.engine.drive.merge import merge
 from gnnbench.engine.drive.result import Result, Side
+from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.ground.shard import Shard
 from gnnbench.engine.judge.comparison import Compared, Comparison
@@ -35,7 +36,7 @@ def ab(number, of=3, *, base=SIDE, here=None, effect=0.03, **changes):
         if shard.has(name)
     ]
     here, found = here or ENVIRONMENT, Comparison(rows)
-    return Result("ab", base, SIDE, found, thresholds, here, 10.5, shard=str(shard), **changes).as_json()
+    return codec.encode(Result("ab", base, SIDE, found, thresholds, here, 10.5, shard=str(shard), **changes))
 
 
 def save(folder, *contents):
@@ -85,7 +86,6 @@ def test_results_of_ab_become_one_that_can_be_read(tmp_path):
     assert sorted(row.fullname for row in found.comparison.rows) == NAMES
     assert found.thresholds == WHOLE
     joined = {
-        "summary": {"same": 3, "slower": 3, "undecided": 3},
         "seconds": 31.5,
         "interrupted": True,
         "notes": ["one note"],
@@ -100,10 +100,11 @@ def test_files_that_are_no_shards_are_joined_if_they_share_nothing(tmp_path):
     assert len(found["benchmarks"]) == 2
     one, other = ab(1, 1), ab(1, 1)
     for name, whole in (("x", one), ("y", other)):
-        whole["benchmarks"] = [{**whole["benchmarks"][0], "id": name}]
+        whole["comparison"] = {"rows": [{**whole["comparison"]["rows"][0], "fullname": name}]}
         whole["shard"] = None
-    assert merge(save(tmp_path, one, other))[0]["family_level"] == 0.98
-    many = [{**one, "benchmarks": [{**one["benchmarks"][0], "id": str(number)}]} for number in range(100)]
+    assert merge(save(tmp_path, one, other))[0]["thresholds"]["family_level"] == 0.98
+    row = one["comparison"]["rows"][0]
+    many = [{**one, "comparison": {"rows": [{**row, "fullname": str(number)}]}} for number in range(100)]
     assert "error rate would reach" in refused(tmp_path, *many)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from gnnbench.engine.drive import result
 from gnnbench.engine.drive.result import Result, Side
+from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.comparison import Compared, Comparison, PairCounts, Work
 from gnnbench.engine.judge.control import Control
@@ -38,10 +39,9 @@ def saved(folder, content):
 
 def test_a_result_of_ab_is_read_as_it_was_shown_with_how_busy_the_machine_was(tmp_path):
     written = of_ab(contention_share=0.4, control=Control(9, 1.0, 0.99, 1.01))
-    path = saved(tmp_path, written.as_json())
+    path = saved(tmp_path, codec.encode(written))
     found = result.read(path)
-    rows = [replace(row, counts=None) for row in written.rows]
-    assert found == replace(written, path=path, comparison=Comparison(rows))
+    assert found == replace(written, path=path)
     assert (found.base.title, found.head.title) == ("git:main (01234567)", "env:NAME=1")
     assert found.contention_share == 0.4
     assert found.all_notes() == ("this run could see a slowdown of 4.0%; control 1.00x (0.99-1.01)",)
@@ -67,35 +67,38 @@ def refused(path):
 
 def test_what_is_no_result_is_refused_in_one_line(tmp_path):
     assert "cannot be read" in refused(tmp_path / "nothing.json")
-    whole = of_ab().as_json()
-    wrong = {**whole["benchmarks"][0], "verdict": "<script>"}
+    whole = codec.encode(of_ab())
+    row, *_ = whole["comparison"]["rows"]
+    wrong = {"rows": [{**row, "judgement": {**row["judgement"], "verdict": "<script>"}}]}
+    levels = whole["thresholds"]
     for content, text in (
         (suite(1), "it is a run file"),
         ({}, "not a result of gnnbench ab or compare"),
         ({**whole, "version": 9}, "version 9 of the format, and this gnnbench reads 1"),
-        ({**whole, "effect": "3\n%"}, "damaged at $.effect"),
-        ({**whole, "own_level": 10**400}, "damaged at $.own_level"),
+        ({**whole, "thresholds": {**levels, "effect": "3\n%"}}, "damaged at $.thresholds.effect"),
+        ({**whole, "thresholds": {**levels, "own_level": 10**400}}, "damaged at $.thresholds.own_level"),
         ({**whole, "base": 1}, "damaged at $.base: expected `object`, got `int`"),
-        ({**whole, "benchmarks": [wrong]}, "damaged: $.verdict: "),
+        ({**whole, "comparison": wrong}, "damaged at $.comparison.rows[0].judgement.verdict: "),
     ):
         assert text in refused(saved(tmp_path, content))
 
 
 @pytest.mark.parametrize("wrong", [f"1{400 * '0'}", "1e300", "1e-300"])
-@pytest.mark.parametrize("field", ["head_ns", "ratio"])
+@pytest.mark.parametrize("field", ["seconds", "ratio"])
 def test_a_time_or_ratio_out_of_reason_is_refused_in_one_line(tmp_path, field, wrong):
-    content = of_ab().as_json()
-    content["benchmarks"][0][field] = 987654.25
+    content = codec.encode(of_ab())
+    row = content["comparison"]["rows"][0]
+    (row if field in row else row["judgement"])[field] = 987654.25
     path = saved(tmp_path, content)
     path.write_text(path.read_text().replace("987654.25", wrong))
     message = refused(path)
-    assert f": damaged: $.{field}: " in message
+    assert f".{field}: " in message
     assert len(message.removeprefix(str(path))) < 150
 
 
 @pytest.mark.parametrize("field", ["ratio", "low", "high"])
 def test_a_slower_row_without_its_numbers_is_refused_in_one_line(tmp_path, field):
-    content = of_ab().as_json()
+    content = codec.encode(of_ab())
     for wrong in (0, -1, None):
-        content["benchmarks"][0][field] = wrong
+        content["comparison"]["rows"][0]["judgement"][field] = wrong
         assert "damaged" in refused(saved(tmp_path, content))

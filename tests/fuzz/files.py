@@ -23,13 +23,16 @@ MEMORY = {"verdict": "more memory", "base_bytes": 2**20, "head_bytes": 2**21, "e
 GRAPH["content_hash"] = "1" * 16
 
 SETTINGS = {
-    "file": "pyproject.toml",
+    "name": "pyproject.toml",
     "defaults": {"effect": "3%"},
     "rules": [
         {"number": 1, "benchmarks": "*", "effect": 0.1, "until": "2027-01-31"},
         {"number": 2, "benchmarks": "*own*", "ignore": "a reason", "max_time_seconds": 0.005},
     ],
 }
+
+
+LEVELS = {"effect": 0.03, "family_level": 0.99, "own_level": 0.95}
 
 
 def _write(name: str, whole: object) -> None:
@@ -51,14 +54,13 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
             "code_hash": "2" * 16,
             "definition_hash": "3" * 16,
             "fingerprint": fingerprint(work=version if number % 2 else 1, other=1),
-            "comparison": {
-                **contents.judgement(
-                    ("slower", "faster", "same", "undecided", "incomparable", "ignored")[number % 6]
-                ),
-                **contents.work("scale"),
-                "in_turns": True,
-                "memory": MEMORY,
-            },
+            "comparison": contents.comparison(
+                one["fullname"],
+                ("slower", "faster", "same", "undecided", "incomparable", "ignored")[number % 6],
+                work=contents.work("scale"),
+                in_turns=True,
+                memory=MEMORY,
+            ),
             "resident_growth_bytes": 2**20,
         }
         if number % 3 == 2:
@@ -70,7 +72,6 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
             ours["counters"] = {**counters, "details": {**counters["details"], "memory": peaks}}
         ours["measurement"]["contention_share"] = 0.01
         ours["measurement"]["modes"] = [{"median_ns": 1e6, "share": 0.7}, {"median_ns": 3e6, "share": 0.3}]
-    shared = contents.judgement("same")
     tree = {
         "path": ".",
         "commit": f"{version}" * 40,
@@ -79,13 +80,7 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
         "compiled": False,
     }
     whole["gnnbench"] |= {
-        "compared": {
-            "effect": 0.03,
-            "family_level": 0.99,
-            "own_level": 0.95,
-            "shared": shared,
-            "turns": [{"against": "0001", "base": {}, "seconds": 9.0, "repeat": contents.REPEAT}],
-        },
+        "compared": {**contents.COMPARED, "thresholds": {**LEVELS, "rules": SETTINGS}},
         "settings": SETTINGS,
         "not_default": ["test_a.py::left_out"],
         "incomplete": [{"fullname": "test_a.py::cut", "error": "Interrupted", "measurement": None}],
@@ -134,13 +129,10 @@ def records() -> None:
 def results_of_compare() -> None:
     runs()
     assert main.main(["compare", OTHER, "--json", "saved.json", "--", FILE]) == 0
-    saved = json.loads(Path("saved.json").read_text()) | {
-        "shared": contents.judgement("slower"),
-        "settings": SETTINGS,
-        "repeat": contents.REPEAT,
-    }
-    slower = {**contents.judgement("slower"), **contents.work("scale"), "head_ns": 1e6}
-    saved["benchmarks"].append({"id": "test_a.py::slower", **slower})
+    saved = json.loads(Path("saved.json").read_text()) | {"repeat": contents.REPEAT}
+    saved["thresholds"]["rules"] = SETTINGS
+    slower = contents.comparison("test_a.py::slower", "slower", work=contents.work("scale"), seconds=1e-3)
+    saved["comparison"]["rows"].append(slower["row"])
     for name in (FILE, OTHER):
         _write(name, saved)
 
@@ -155,24 +147,24 @@ def results_of_ab() -> None:
     saved = json.loads((_ROOT / "tests" / "data" / "ab.json").read_text())
     names = ("functions", "values", "libraries", "work", "settings", "base_only", "head_only")
     changed = {kind: [f"suite:{kind}"] for kind in names}
-    for number, one in enumerate(saved["benchmarks"]):
-        one |= {"same_code": False, "changed": changed if number else None, "no_fingerprint": "a reason"}
-        one["accepted"] = {"ratio": 1.2, "low": 1.1, "high": 1.3, "reasons": ["a reason"]}
-        one["memory"] = MEMORY
-        one["counters"] = [{"name": "aten::mm", "base": 1, "head": 3}]
+    for number, one in enumerate(saved["comparison"]["rows"]):
+        work = {"changed": changed if number else None, "no_fingerprint": "a reason"}
+        work["counters"] = [{"name": "aten::mm", "base": 1, "head": 3}]
         moved = [{"name": "m:C.forward", "base": 900, "head": 1400}]
         numbers = {"base": 1000, "head": 1500, "noise": 0.003}
-        one["instructions"] = {**numbers, "functions": [], "frames": moved}
+        work["instructions"] = {**numbers, "functions": [], "frames": moved}
+        one |= {"work": work, "memory": MEMORY}
+        one["allowed"] = {"ratio": 1.2, "low": 1.1, "high": 1.3, "reasons": ["a reason"]}
         if number == 1:
-            one |= {"verdict": "slower", "ratio": 1.2, "low": 1.1, "high": 1.3}
+            one["judgement"] |= {"verdict": "slower", "ratio": 1.2, "low": 1.1, "high": 1.3}
         beyond = "1.22x (1.11-1.34) beyond the accepted 1.20x: a reason"
-        one["notes"] = [beyond, *codec.decode(one, Work).notes()]
+        one["notes"] = [beyond, *codec.decode(work, Work).notes()]
     for side in ("base", "head"):
         saved[side]["checkouts"] = {"../pyg": "c" * 40}
     for name in (FILE, OTHER):
         whole = {"notes": ["a note"], "shard": "1/1", "interrupted": True, "repeat": contents.REPEAT}
         whole["contention_share"] = 0.3
-        _write(name, saved | whole | {"settings": SETTINGS})
+        _write(name, saved | whole | {"thresholds": {**LEVELS, "rules": SETTINGS}})
 
 
 def results_of_bisect() -> None:
@@ -180,7 +172,7 @@ def results_of_bisect() -> None:
     line = commits(3)
     counted = {"a": Work(counters=(CounterChange("aten::mm", 1, 3),))}
     one = finding(line, 0, 1, counted, a=1.2)
-    whole = result(line, "slower", findings=[one], unmeasured={"a commit": "a reason"}).as_json()
+    whole = codec.encode(result(line, "slower", findings=[one], unmeasured={"a commit": "a reason"}))
     for file in (FILE, OTHER):
         _write(file, whole)
 
@@ -189,10 +181,12 @@ def states_of_watch() -> None:
     """Write two steps with a change each, the first with its commit."""
     results_of_ab()
     compared = json.loads(Path(FILE).read_text())
-    for one in compared["benchmarks"]:
+    for one in compared["comparison"]["rows"]:
         one["memory"] = {**MEMORY, "excused": None}
     results_of_bisect()
-    search = json.loads(Path(FILE).read_text().replace("test_a.py::a", compared["benchmarks"][0]["id"]))
+    search = json.loads(
+        Path(FILE).read_text().replace("test_a.py::a", compared["comparison"]["rows"][0]["fullname"])
+    )
     Path("state/steps").mkdir(parents=True)
     _write("state/watch.json", {"version": 1, "watched": "thing"})
     for number, more in enumerate(({"search": search}, {"failed": {"search": "no tag"}}), 1):

@@ -10,6 +10,7 @@ from pytest_benchmark.utils import get_machine_id
 from gnnbench.engine.ground import codec
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from gnnbench.engine.store.parts import BenchmarkPart, RunPart
+from tests.cli.saved import flat
 from tests.run_files import scale
 from tests.suite import run
 from tests.variants import repositories
@@ -64,7 +65,8 @@ class Project:
         ours = {
             entry["name"]: entry["extra_info"].get("gnnbench", {}) for entry in self.content()["benchmarks"]
         }
-        return {name: one["comparison"] for name, one in ours.items() if "comparison" in one}
+        found = {name: one["comparison"] for name, one in ours.items() if "comparison" in one}
+        return {name: flat(one["row"]) | one for name, one in found.items()}
 
     def verdicts(self):
         return {name: one["verdict"] for name, one in self.comparisons().items()}

@@ -113,8 +113,8 @@ def test_a_slowdown_of_what_changed_fails_exactly_that_test_and_is_no_next_basel
     assert "[record 0001]" in message
     assert "FAILED test_suite.py::test_sorted - slower: 1." in result.stdout
     assert ": first?[2J" in result.stdout, "nothing in a record controls the terminal"
-    levels = {"effect": 0.03, "family_level": 0.99, "own_level": 0.95}
-    assert unchanged.content()["gnnbench"]["compared"] == {**levels, "turns": []}
+    compared = unchanged.content()["gnnbench"]["compared"]
+    assert (compared["thresholds"]["effect"], compared["turns"]) == (0.03, [])
     same = unchanged.comparisons()["test_sum[7]"]
     assert (same["same_code"], same["reason"]) == (True, "runs the same code")
     assert (same["base_processes"], same["against"]) == (5, "0001")
@@ -399,7 +399,7 @@ def test_a_shard_s_level_is_its_part_of_the_error_rate(known):
     assert judging._failures == []
     content = {"gnnbench": {}}
     judging.pytest_benchmark_update_json(content)
-    assert content["gnnbench"]["compared"]["family_level"] == pytest.approx(0.995)
+    assert content["gnnbench"]["compared"]["thresholds"]["family_level"] == pytest.approx(0.995)
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ REPEAT = {
 
 
 def work(*functions):
-    """Return the fields of a saved verdict on what changed: functions of a module, and a counter."""
+    """Return what changed, as it is saved: functions of a module, and a counter."""
     kinds = ("values", "libraries", "work", "settings", "base_only", "head_only")
     names = [f"suite:{name}" for name in functions]
     return {
@@ -114,20 +114,34 @@ def work(*functions):
     }
 
 
-def judgement(verdict):
-    return {
-        "against": "0001",
+def comparison(name, verdict, *, in_turns=False, ratio=1.2, same_code=False, **row):
+    """Return the verdict on a benchmark, as a run file has it."""
+    judgement = {
         "verdict": verdict,
         "reason": "a reason",
-        "ratio": 1.2,
+        "ratio": ratio,
         "low": 1.1,
         "high": 1.3,
         "own_low": 1.15,
         "own_high": 1.25,
         "minimum_detectable_effect": 0.05,
         "process_sd": 0.01,
-        "shrunk": False,
         "base_processes": 5,
         "head_processes": 1,
-        "notes": ["counters: +1 aten::mm"],
+        "same_code": same_code,
     }
+    row = {"fullname": name, "judgement": judgement, "notes": ["counters: +1 aten::mm"], **row}
+    return {"row": row, "against": "0001", "in_turns": in_turns}
+
+
+def judge(benchmark, verdict, **row):
+    """Put a verdict into the record of a benchmark."""
+    found = comparison(benchmark["fullname"], verdict, **row)
+    benchmark["extra_info"]["gnnbench"]["comparison"] = found
+
+
+COMPARED = {
+    "thresholds": {"effect": 0.03, "family_level": 0.99, "own_level": 0.95},
+    "turns": [{"against": "0001", "base": {"text": "git:main"}, "seconds": 9.0, "repeat": REPEAT}],
+}
+"""How all benchmarks of a run were judged."""

@@ -16,7 +16,7 @@ def compared(folder, *files, by="platform"):
 
 
 def shown(found, width=80):
-    return Terminal(width).write(tables.document(found, THRESHOLDS))
+    return Terminal(width).write(tables.document(found))
 
 
 def words(text):

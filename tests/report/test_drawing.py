@@ -1,9 +1,10 @@
 import pytest
 
+from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import Judgement
 from gnnbench.engine.show import drawing
 from gnnbench.engine.show.charts import forest, times
-from gnnbench.engine.show.charts.common import distinct, log_axis
+from gnnbench.engine.show.charts.common import distinct, log_axis, verdict_fields
 from gnnbench.engine.show.style import PAGE, SLIDE
 
 NAME = "<script>alert(1)</script> \"' onload=x & datum.x ${y}"
@@ -15,14 +16,16 @@ def judged(ratio, verdict="slower"):
 
 
 def test_a_page_has_a_chart_in_two_widths_in_which_a_hostile_name_is_text():
-    rows = [(NAME, judged(1.2)), (NAME, judged(0.8, "faster")), ("other", judged(1.0, "same"))]
+    more = MemoryChange("more memory", 2**20, 2**22)
+    verdicts = (judged(1.2), more), (judged(0.8, "faster"), None), (judged(1.0, "same"), None)
+    rows = [(name, *one) for name, one in zip((NAME, NAME, "other"), verdicts, strict=True)]
     text = drawing.for_page(lambda style: forest.chart(rows, 0.03, style), NAME)
     assert "<script" not in text
     assert text.count('aria-label="&lt;script&gt;alert(1)&lt;/script&gt; &quot;') == 2
     wide, narrow = text.split('</div><div class="narrow">')
     assert wide.startswith('<div class="wide"><svg')
     for one, least, most in ((wide, 1200, 1280), (narrow, 340, 366)):
-        assert "1.20x slower" in one
+        assert "1.20x slower, +3.0 MiB" in one
         assert least < float(one.partition('width="')[2].partition('"')[0]) <= most
     shown = [{"label": NAME, "platform": NAME, "relative": 1.0, "text": NAME}]
     assert "<script" not in drawing.inline_svg(times.platforms(shown, SLIDE), "")
@@ -66,3 +69,10 @@ def test_labels_are_told_apart_and_log_axes_have_ticks():
         ([3], [3]),
     ):
         assert log_axis(values, PAGE).to_dict()["values"] == ticks
+
+
+def test_what_is_not_known_is_pale_or_hollow():
+    found = (judged(1.2), judged(1.2, "undecided"), Judgement("undecided", "", 21.8))
+    fields = [verdict_fields(one) for one in found]
+    assert [one["sure"] for one in fields] == [1, 1, 0]
+    assert [one["strength"] < 1 for one in fields] == [False, True, True]

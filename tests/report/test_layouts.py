@@ -1,6 +1,10 @@
+from xml.etree import ElementTree as ET
+
 import numpy as np
 
+from gnnbench.engine.show.charts import layouts
 from gnnbench.engine.show.numbers import thinned
+from gnnbench.engine.show.style import PAGE, SLIDE
 from gnnbench.engine.show.view import BenchmarkView
 from gnnbench.engine.store.benchmark import Benchmark
 
@@ -25,13 +29,13 @@ def test_layouts_keep_their_order_and_a_thousandth_of_the_time():
         assert np.allclose(
             np.array(times) * found.step, np.array(process.blocks_ns) / 1e6, atol=found.step / 2
         )
-    rows = found.rows()
-    assert len(rows) == 45
-    assert (rows[0]["order"], rows[29]["order"], rows[30]["process"]) == (0, 1, "this run")
-    low, time, high = (found.interval(one)[0][name] for name in ("low", "time", "high"))
+    older, newer = found.bands()
+    assert (len(older.times), newer.label, newer.is_newer) == (30, "this run", True)
+    assert [band.label for band in found.of_sides()] == ["older side, 1 process", "newer side, 1 process"]
+    low, time, high = (found.interval(one)[name] for name in ("low", "time", "high"))
     assert low < time == middle < high
     few = benchmark(3)
-    (found,) = thinned(few, 50).interval(few)
+    found = thinned(few, 50).interval(few)
     assert {*found.values()} == {1e3 * few.seconds}, "no bounds are known"
 
 
@@ -43,3 +47,18 @@ def test_of_many_some_are_kept_and_the_quantiles_are_of_all():
         expected = np.quantile(process.blocks_ns, (0, 0.1, 0.5, 0.9, 1)) / 1e6
         assert np.allclose(np.array(quantiles) * found.step, expected, atol=found.step / 2)
         assert found.times[0][0] == round(one.processes[0].blocks_ns[0] / 1e6 / found.step)
+
+
+def test_layouts_are_drawn_once_as_wide_as_their_place_or_as_a_slide():
+    one = benchmark(30, 15)
+    found = thinned(one, 50)
+    page, slide = (layouts.svg(found.bands(), found.interval(one), "ms", style) for style in (PAGE, SLIDE))
+    for text in (page, slide):
+        root = ET.fromstring(text)
+        places = [dot.get("cx") for dot in root.iter() if dot.tag.endswith("circle")]
+        assert len(places) == 45
+        assert all(place.endswith("%") == (text is page) for place in places)
+    assert 'width="100%"' in page
+    assert f'width="{SLIDE.whole}"' in slide
+    alone = layouts.svg([layouts.Band("this run", True, [1.0])], None, "ms", PAGE)
+    assert alone.count("<circle") == 1

@@ -11,7 +11,7 @@ OPERATIONS = ("conv_cached", "add_remaining_self_loops", "spmm_sum")
 CHARTS = """
 () => [...document.querySelectorAll("figure svg")].filter(svg => svg.checkVisibility()).map(svg => ({
   box: svg.getBoundingClientRect().toJSON(),
-  scale: svg.getBoundingClientRect().width / svg.viewBox.baseVal.width,
+  scale: svg.viewBox.baseVal ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1,
   texts: [...svg.querySelectorAll("text")].filter(text => text.textContent.trim()).map(text => ({
     text: text.textContent,
     size: parseFloat(getComputedStyle(text).fontSize),
@@ -36,8 +36,10 @@ def several():
         for graph in ("cora", "ogbn-arxiv")
     ]
     for number, one in enumerate(found):
-        judgement = {**contents.judgement(verdicts[number % 6]), "ratio": 0.8 + 0.02 * number}
-        one["extra_info"]["gnnbench"]["comparison"] = judgement
+        agreement = {"status": ("close", "differ", "not compared")[number % 3], "reason": "output"}
+        memory = {"verdict": "more memory", "base_bytes": 2**20, "head_bytes": 2**21 + number}
+        ratio = 0.8 + 0.02 * number
+        contents.judge(one, verdicts[number % 6], ratio=ratio, memory=memory, results=agreement)
     return content(*found)
 
 
@@ -53,6 +55,40 @@ PAGES = {
     "another": lambda report, _: report(another()),
     "plain": lambda report, _: report(plain(9), *(plain(seed) for seed in range(4))),
 }
+
+
+TEXTS = """
+() => {
+  const kinds = ["h1", "p", "th", "td", "dt", "dd", "li"].map((name) => `main ${name}`).join(", ");
+  const shown = [...document.querySelectorAll(kinds)].filter((one) =>
+    one.checkVisibility() && one.textContent.trim() && !one.querySelector("table, ul, dl"));
+  return shown.flatMap((one) => {
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    const label = getComputedStyle(one, "::before").position === "absolute" ? 1 : 0;
+    const box = range.getBoundingClientRect().toJSON();
+    const lines = Math.round(box.height / parseFloat(getComputedStyle(one).lineHeight));
+    return [{ text: one.textContent.trim(), lines, label, box }];
+  });
+}
+"""
+"""Each piece of text in a page, with its lines and its box."""
+FEWEST = 6
+"""Letters a line at least, of a text of several lines."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_text_lies_over_another_or_stands_one_letter_a_line(report, visit, scheme):
+    """With all columns that a page can have, those of memory and outputs too."""
+    shown = visit(report(several()), color_scheme=scheme).page
+    for width in WIDTHS:
+        shown.set_viewport_size({"width": width, "height": 900})
+        texts = shown.evaluate(TEXTS)
+        assert {"memory", "results"} <= {one["text"] for one in texts}
+        narrow = [one["text"] for one in texts if len(one["text"]) < FEWEST * (one["lines"] - 1)]
+        assert narrow == [], width
+        assert [one["text"] for one in texts if one["label"]] == [], "a label that lies over its text"
+        assert overlapping(sorted(texts, key=lambda one: one["box"]["top"]), near=60) == [], width
 
 
 @pytest.mark.nightly
@@ -74,8 +110,8 @@ def test_all_is_in_the_window_and_large_enough(report, tmp_path, visit, name):
             assert overlapping(chart["texts"]) == [], width
 
 
-def overlapping(texts):
-    """Return the pairs of texts that are on top of each other."""
+def overlapping(texts, near=None):
+    """Return the pairs of texts that are on top of each other, each of the `near` ones before it."""
 
     def apart(one, other):
         return (
@@ -88,6 +124,6 @@ def overlapping(texts):
     return [
         (one["text"], other["text"])
         for place, one in enumerate(texts)
-        for other in texts[:place]
+        for other in texts[max(place - (near or place), 0) : place]
         if not apart(one["box"], other["box"])
     ]

@@ -106,5 +106,5 @@ def test_a_ratio_without_an_interval_ends_in_a_question_mark_everywhere():
         (column,) = named(output, "ratio")
         assert column.shown(column.of(few)).text == "1.22x?"
     assert standing(Decision(few.judgement, PairCounts(1, 0, 1, 5, 0.5)))[0] == "1.220x?"
-    chart = drawing.for_page(lambda style: forest.chart([("b", few.judgement)], 0.03, style), "b")
+    chart = drawing.for_page(lambda style: forest.chart([("b", few.judgement, None)], 0.03, style), "b")
     assert chart.count("1.22x? undecided") == chart.count("1.22x") > 0

@@ -16,12 +16,6 @@ PAYLOADS = (
 )
 
 
-COMPARED = {
-    "effect": 0.03,
-    "family_level": 0.99,
-    "own_level": 0.95,
-    "turns": [{"against": "0001", "base": {}, "seconds": 9.0, "repeat": contents.REPEAT}],
-}
 BACKGROUND = "getComputedStyle(document.documentElement).backgroundColor"
 INK = "getComputedStyle(document.querySelector('main svg text')).fill"
 FOCUSED = "document.activeElement.textContent"
@@ -189,8 +183,8 @@ def in_turns(*verdicts):
     """Return a run in which benchmarks were judged, in turns with a base."""
     head = contents.family(9, operations=1)
     for one, verdict in zip(head["benchmarks"], verdicts, strict=True):
-        one["extra_info"]["gnnbench"]["comparison"] = {**verdict, "in_turns": True}
-    head["gnnbench"]["compared"] = COMPARED
+        contents.judge(one, verdict, work=contents.work("scale"), in_turns=True)
+    head["gnnbench"]["compared"] = contents.COMPARED
     return head
 
 
@@ -232,8 +226,7 @@ def poisoned(value, payload, path=()):
 
 @pytest.mark.parametrize("payload", sampled(PAYLOADS, 1, seed=3))
 def test_what_is_in_a_file_is_text(report, visit, payload):
-    verdicts = map(contents.judgement, ("slower", "faster", "incomparable", "same"))
-    head = in_turns(*({**verdict, **contents.work("scale")} for verdict in verdicts))
+    head = in_turns("slower", "faster", "incomparable", "same")
     head["gnnbench"]["incomplete"] = [{"fullname": "test_x.py::x", "error": "OOM", "measurement": None}]
     view = visit(report(poisoned(head, payload)))
     for button in view.page.locator("#all > tbody > tr > th button").all():
@@ -291,7 +284,7 @@ def test_pages_of_little_or_nothing(report):
     assert "<svg" not in text
     head, *base = (contents.family(seed, operations=1, blocks=12) for seed in range(3))
     text = report(head, *base, options=["--effect", "0.1%"]).read_text()
-    assert "<h1>None of 4 benchmarks could be decided: 4 undecided</h1>" in text
+    assert "<h1>All 4 benchmarks are undecided</h1>" in text
     oom = [{"fullname": f"test_a.py::{name}", "error": "OOM at 12 GiB", "measurement": None} for name in "ab"]
     head = content()
     head["gnnbench"]["incomplete"] = oom

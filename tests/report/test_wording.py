@@ -4,7 +4,7 @@ import pytest
 
 from gnnbench.engine.drive.result import Result, Side
 from gnnbench.engine.judge.allowed import Allowed
-from gnnbench.engine.judge.comparison import Compared, Comparison, Work
+from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison, Work
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.engine.measure.fingerprint.difference import Difference
@@ -43,7 +43,7 @@ def test_what_was_cut_short_is_said_beside_verdicts():
     assert replace(known, benchmarks=(*known.benchmarks, *short)).headline == text
     assert replace(known, benchmarks=short).headline == "All 2 benchmarks are interrupted"
     gone = replace(known.benchmarks[0], row=row("b0", Judgement("incomparable", "vanished")), error="OOM")
-    text = "No slowdown found in 1 of 2 benchmarks: 1 same within 3.0%, 1 incomparable"
+    text = "1 of 2 benchmarks is incomparable: 1 same within 3.0%"
     assert replace(known, benchmarks=(known.benchmarks[1], gone)).headline == text
 
 
@@ -77,18 +77,22 @@ def rows(*verdicts):
         (("slower", "slower"), "2 of 2 benchmarks are slower"),
         (("same", "faster"), "No slowdown found in 2 benchmarks: 1 faster, 1 same"),
         (("accepted", "same"), "No slowdown beyond what is accepted in 2 benchmarks: 1 accepted, 1 same"),
-        (("same", "same", "undecided"), "No slowdown found in 2 of 3 benchmarks: 2 same, 1 undecided"),
-        (("same", "incomparable"), "No slowdown found in 1 of 2 benchmarks: 1 same, 1 incomparable"),
-        (("undecided",) * 4, "None of 4 benchmarks could be decided: 4 undecided"),
+        (("same", "same", "undecided"), "1 of 3 benchmarks is undecided: 2 same"),
+        (("same", "incomparable"), "1 of 2 benchmarks is incomparable: 1 same"),
+        (("undecided",) * 4, "All 4 benchmarks are undecided"),
         (
             ("undecided", "incomparable", "ignored"),
-            "None of 3 benchmarks could be decided: 1 undecided, 1 incomparable, 1 ignored",
+            "1 of 3 benchmarks is undecided, 1 incomparable: 1 ignored",
         ),
-        (("undecided",), "The one benchmark could not be decided: 1 undecided"),
+        (("undecided",), "The one benchmark is undecided"),
         (("ignored", "ignored"), "All 2 benchmarks are ignored"),
         (("same code",), "The one benchmark runs the same code"),
         (("same code", "same code"), "All 2 benchmarks run the same code"),
-        (("same code", "undecided"), "No slowdown found in 1 of 2 benchmarks: 1 same, 1 undecided"),
+        (
+            (*["undecided"] * 3, *["same code"] * 7),
+            "3 of 10 benchmarks are undecided: 7 run the same code",
+        ),
+        (("same code", "same"), "No slowdown found in 2 benchmarks: 1 same, 1 runs the same code"),
     ],
 )
 def test_it_denies_a_slowdown_only_of_what_was_decided(verdicts, text):
@@ -104,7 +108,16 @@ def test_more_memory_comes_first_as_it_fails():
         "1 of 2 benchmarks is slower, 1 needs more memory"
     )
     excused = replace(second, memory=replace(MORE, excused="ignored: known"))
-    assert headline([excused]).said == "No slowdown found in 1 benchmark"
+    assert headline([excused]).whole == "No slowdown found in 1 benchmark: 1 same, 1 more memory, excused"
+
+
+def test_what_is_undecided_on_a_busy_machine_and_what_is_accepted_is_said():
+    first, second = rows("undecided", "same")
+    assert headline([first, second], busy=True).said == "1 of 2 benchmarks is undecided (busy machine)"
+    assert "busy" not in headline([second], busy=True).whole
+    other = Agreement("differ", "by 2", excused="accepted: on purpose")
+    found = headline([replace(first, results=other), second], 0.03)
+    assert found.others == "1 same within 3.0%, 1 different output, excused"
 
 
 F = "library:Thing.f"

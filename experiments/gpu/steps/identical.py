@@ -56,8 +56,10 @@ def compared(
         "seconds": content["seconds"],
         "exit_status": ended.returncode,
         "benchmarks": {
-            one["id"].rpartition("::test_")[2]: {field: one.get(field) for field in fields}
-            for one in content["benchmarks"]
+            row["fullname"].rpartition("::test_")[2]: {
+                field: {**row["judgement"], **(row["counts"] or {})}.get(field) for field in fields
+            }
+            for row in content["comparison"]["rows"]
         },
     }
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from ...engine.cli import common, streams
 from ...engine.cli.progress import Progress
-from ...engine.ground import codec
+from ...engine.ground.codec import as_text
 from ...engine.ground.errors import UsageError, unknown_name
 from ...engine.ground.files import cache_folder, check_writable, save
-from ...engine.ground.json_io import as_text
 from ...engine.ground.options import seconds
 from ...engine.store.option_defaults import every
 
@@ -77,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         found, interrupted = _measured(options)
     if options.json:
-        save(options.json, as_text(codec.encode(found)), read)
+        save(options.json, as_text(found), read)
     streams.show(shown.document(found, older))
     if options.maps:
         from . import maps

@@ -22,9 +22,9 @@ from ...engine.cli.common import (
 )
 from ...engine.cli.progress import Progress
 from ...engine.ground import packages, units
+from ...engine.ground.codec import as_text
 from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder, check_writable, save
-from ...engine.ground.json_io import as_text
 from ...engine.ground.options import Option, seconds
 from ...engine.store.option_defaults import passed_on
 

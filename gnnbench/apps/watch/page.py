@@ -1,6 +1,7 @@
 """The page of `gnnbench watch`: one file that loads nothing else."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from ...engine.show import drawing, page
-from ...engine.show.charts.common import Rows, Spec, rows_of, verdict_marks
+from ...engine.show.charts.common import Rows, Spec, rows_of, verdict_fields, verdict_marks
 from ...engine.show.document import chosen
 from ...engine.show.names import labels_in, short
 from ...engine.show.style import Style
@@ -55,7 +56,7 @@ def _together(steps: Sequence[Step]) -> list[tuple[Step, Step, int]]:
 
 
 def _rows(step: Step) -> dict[str, Any]:
-    return {row.fullname: row for row in (step.result.rows if step.result else ())}
+    return {row.fullname: row for row in (step.first.rows if step.first else ())}
 
 
 def _drawn(state: State) -> list[str]:
@@ -72,7 +73,11 @@ def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], st
     """Return the timeline: a row for each benchmark, a mark where it did not run the same code."""
     rows = Rows([labels[name] for name in names], ["" for _ in names], style)
     marks = [
-        {**rows.row(place), "step": number, "verdict": _verdict(step, name)}
+        {
+            **rows.row(place),
+            "step": number,
+            **verdict_fields(replace(row.judgement, verdict=_verdict(step, name))),
+        }
         for number, step in enumerate(steps, 1)
         for place, name in enumerate(names)
         if (row := _rows(step).get(name)) and not row.judgement.same_code

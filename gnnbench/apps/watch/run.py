@@ -87,7 +87,7 @@ class Watch:
         if not step.ran and "first" not in step.failed:
             step = self._done(step, "first", lambda: self._compared(step, "first"))
         explained = self._state.explained(step) if step.is_anchor else set()
-        names = [name for name in changed(step.result) if name not in explained]
+        names = [name for name in changed(step.first) if name not in explained]
         if names and step.again is None and "again" not in step.failed:
             step = self._done(step, "again", lambda: self._compared(step, "again", names))
         found = [
@@ -129,7 +129,7 @@ class Watch:
             found = coordinator.run(*sides, plan, self._watcher).settled()
         if found.interrupted:
             raise KeyboardInterrupt
-        return {part: found.as_json()}
+        return {part: found}
 
     def _seconds_each(self, names: Sequence[str], seconds: float) -> float:
         """Return the limit of each benchmark where some have a time alone."""
@@ -140,7 +140,7 @@ class Watch:
         ends = self._watched.ends(step.base, step.head)
         if ends is None:
             return None
-        repeat = step.result and step.result.repeat
+        repeat = step.first and step.first.repeat
         ends_seconds = min(self._plan.total_seconds, self._plan.search_seconds / 2)
         plan = replace(
             self._plan,
@@ -152,7 +152,7 @@ class Watch:
         found = bisection.run(*ends, plan, self._watcher)
         if found.unfinished == bisection.INTERRUPTED:
             raise KeyboardInterrupt
-        return {"search": found.as_json()}
+        return {"search": found}
 
 
 def _same_files(step: Step, base: Prepared, head: Prepared) -> bool:

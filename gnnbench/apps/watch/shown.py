@@ -34,7 +34,7 @@ def agreement(row: Compared) -> str:
 
 def counts(step: Step) -> str:
     """Return the number of benchmarks with each verdict: `1 slower, 48 same code`; or why there are none."""
-    rows = step.result.rows if step.result else ()
+    rows = step.first.rows if step.first else ()
     found = Counter("same code" if row.judgement.same_code else row.judgement.verdict for row in rows)
     said = ", ".join(f"{number} {word}" for word, number in sorted(found.items()))
     return "the same files" if step.same_files else said or step.failed.get("first", "no benchmark")
@@ -94,7 +94,7 @@ def text(change: Change, watched: str) -> Document:
         for row, _ in change.pairs.values()
         for note in (*row.work.notes(), *memory_notes(row.memory), *result_notes(row.results))
     ]
-    machine = (step.result.environment or {}) if step.result else {}
+    machine = (step.first.environment or {}) if step.first else {}
     return [
         Heading(title(change, watched)),
         Note(f"{versions(step)}: {count} changed ({', '.join(change.kinds)}){measured}."),
@@ -137,13 +137,13 @@ def as_json(state: State) -> dict[str, Any]:
 
 def undecided(step: Step) -> list[str]:
     """Return the ids of the benchmarks that are undecided."""
-    rows = step.result.rows if step.result else ()
+    rows = step.first.rows if step.first else ()
     return [row.fullname for row in rows if row.judgement.verdict == "undecided"]
 
 
 def environments(state: State) -> list[Mapping[str, Any]]:
     """Return the machines on which was measured, without what differs from run to run."""
-    found = [one.result.environment or {} for one in state.steps if one.result]
+    found = [one.first.environment or {} for one in state.steps if one.first]
     shown = ("cpu", "architecture", "cores", "threads", "memory_bytes", "system", "python", "libraries")
     kept = [{key: one[key] for key in shown if key in one} for one in found]
     return [one for place, one in enumerate(kept) if one not in kept[:place]]

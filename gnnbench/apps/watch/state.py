@@ -5,15 +5,13 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...engine.drive import result
+from ...engine.drive.bisect.bisection import Bisected
 from ...engine.drive.bisect.line import Cause
 from ...engine.drive.result import Result
 from ...engine.ground import codec, json_io
-from ...engine.ground.codec import NotNegative
 from ...engine.ground.errors import UsageError
 from ...engine.ground.files import write_whole
 from ...engine.judge.comparison import Compared
@@ -38,31 +36,21 @@ class Step:
     """Whether they are no neighbours: small changes add up between them."""
     same_files: bool = False
     """Whether both builds have the same files, but for the version in them: then nothing is compared."""
-    first: Mapping[str, Any] | None = None
-    """The result of the comparison, see docs/formats.md."""
-    again: Mapping[str, Any] | None = None
+    first: Result | None = None
+    """The comparison."""
+    again: Result | None = None
     """That of what changed, compared once more."""
-    search: Mapping[str, Any] | None = None
+    search: Bisected | None = None
     """The bisection between them."""
     failed: Mapping[str, str] = field(default_factory=dict)
     """Why one of these three is missing, by its name."""
     looked_at: str = ""
     """When it was compared, in UTC: `2026-01-31T12:00:00Z`."""
 
-    @cached_property
-    def result(self) -> Result | None:
-        """The first comparison; None: there is none."""
-        return _result(self.first)
-
-    @cached_property
-    def second(self) -> Result | None:
-        """The second comparison; None: there is none."""
-        return _result(self.again)
-
     @property
     def all_same_code(self) -> bool:
         """Whether all benchmarks run the same code in both versions."""
-        rows = self.result.rows if self.result else None
+        rows = self.first.rows if self.first else None
         return self.same_files if rows is None else all(row.judgement.same_code for row in rows)
 
     @property
@@ -76,34 +64,25 @@ class Step:
         name = re.sub(r"[^\w.+-]", "_", self.head.name)
         return f"{self.number:04}-{'anchor-' if self.is_anchor else ''}{name}.json"
 
-    @cached_property
-    def found(self) -> "Search":
-        """What is read of the bisection."""
-        return codec.decode(self.search or {}, Search)
-
     @property
     def seconds(self) -> float:
         """How long its comparisons and its search took."""
-        results = [one.seconds or 0.0 for one in (self.result, self.second) if one]
-        return sum((*results, self.found.seconds))
+        return sum((one.seconds or 0.0 for one in (self.first, self.again, self.search) if one), 0.0)
 
     def causes(self, name: str) -> tuple[Cause, ...]:
         """Return what the search named as the cause of a benchmark's change: one, or several candidates."""
-        named = [change.causes for change in self.found.findings if name in change.changes]
+        findings = self.search.findings if self.search else ()
+        named = [change.causes for change in findings if name in change.changes]
         return named[-1] if named else ()
 
     def confirmed(self) -> dict[str, tuple[Compared, Compared]]:
         """Return the rows of the benchmarks of which both comparisons found the same change."""
-        seconds = changed(self.second)
+        seconds = changed(self.again)
         return {
             name: (row, seconds[name])
-            for name, row in changed(self.result).items()
+            for name, row in changed(self.first).items()
             if name in seconds and kinds(row) & kinds(seconds[name])
         }
-
-
-def _result(saved: Mapping[str, Any] | None) -> Result | None:
-    return None if saved is None else result.parse(Path(), saved)
 
 
 def kinds(row: Compared) -> set[str]:
@@ -119,23 +98,6 @@ def kinds(row: Compared) -> set[str]:
 def changed(found: Result | None) -> dict[str, Compared]:
     """Return the benchmarks that changed in time, memory or result, by id."""
     return {row.fullname: row for row in (found.rows if found else ()) if kinds(row)}
-
-
-@dataclass(frozen=True)
-class SearchedChange:
-    """A change that a bisection found."""
-
-    causes: tuple[Cause, ...]
-    changes: Mapping[str, Any]
-    """By id of the benchmark."""
-
-
-@dataclass(frozen=True)
-class Search:
-    """What is read of a result of `gnnbench bisect`."""
-
-    findings: tuple[SearchedChange, ...] = ()
-    seconds: NotNegative = 0.0
 
 
 @dataclass(frozen=True)
@@ -162,7 +124,7 @@ class Change:
     @property
     def command(self) -> str:
         """The command that repeats the comparison; empty: none does."""
-        repeat = self.step.result and self.step.result.repeat
+        repeat = self.step.first and self.step.first.repeat
         return repeat.commands(list(self.pairs)).ab if repeat else ""
 
     @property
@@ -198,11 +160,8 @@ class State:
             content = json_io.read(file, _REMEDY)
             try:
                 step = codec.decode(content, Step)
-                _ = step.result, step.second, step.found  # which are read here
             except ValueError as error:
                 json_io.refuse(file, f"damaged at {error}", _REMEDY)
-            except UsageError as error:
-                raise UsageError(f"{file}: {error}") from None
             self.steps.append(step)
 
     def begin(self, watched: str) -> None:
@@ -220,7 +179,7 @@ class State:
 
     def _write(self, name: str, content: Any) -> None:
         try:
-            write_whole(self.folder / name, json_io.as_text(content))
+            write_whole(self.folder / name, codec.as_text(content))
         except OSError as error:
             raise UsageError(f"{self.folder} cannot be written ({error.strerror})") from None
 
@@ -248,7 +207,7 @@ class State:
             return set()
         way = self.neighbours[names.index(step.base.name) : step.number]
         found = set()
-        for name, row in changed(step.result).items():
+        for name, row in changed(step.first).items():
             known = [one.confirmed()[name][0] for one in way if name in one.confirmed()]
             ratio = math.prod(one.judgement.ratio or 1.0 for one in known)
             low, high = row.judgement.low or 0.0, row.judgement.high or math.inf
@@ -264,8 +223,7 @@ def _size(row: Compared) -> float:
 
 
 def _lean(value: Any) -> Any:
-    """Return a value without what is empty in it: reading adds that again."""
+    """Return a value without what is null in it: reading adds that again."""
     if isinstance(value, Mapping):
-        inner = {key: _lean(one) for key, one in value.items()}
-        return {key: one for key, one in inner.items() if one not in (None, [], {})}
+        return {key: _lean(one) for key, one in value.items() if one is not None}
     return list(map(_lean, value)) if isinstance(value, list | tuple) else value

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..ground import units
+from ..ground.codec import as_text
 from ..ground.errors import UsageError
 from ..ground.files import cache_folder, check_writable
-from ..ground.json_io import as_text
 from ..ground.options import OPTIONS, Option, seconds
 from ..ground.shard import Shard
 from . import streams
@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
         found = replace(found, notes=(*found.notes, f"a slowdown of {planted} was planted in the head"))
     found = replace(found.settled(), path=options.json or Path())
     comparison = found.comparison
-    texts = {options.json: as_text(found.as_json()), options.markdown: markdown.write([found])}
+    texts = {options.json: as_text(found), options.markdown: markdown.write([found])}
     with saving(texts):
         told = causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None)
         streams.show([*verdicts.document(comparison, told), *map(Note, found.all_notes())])
@@ -133,7 +133,7 @@ def run(options: argparse.Namespace) -> int:
             streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")
         assert found.seconds is not None
         how = f"{planted} planted; " if planted else ""
-        streams.say(f"{wording.result(comparison)}; {how}{units.seconds(found.seconds)}")
+        streams.say(f"{wording.result(comparison, busy=found.is_busy)}; {how}{units.seconds(found.seconds)}")
     if found.interrupted:
         return INTERRUPTED
     if shard and not comparison.rows:

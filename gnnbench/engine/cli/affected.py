@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 
 from ..ground import units
+from ..ground.codec import as_text
 from ..ground.files import cache_folder, check_writable
-from ..ground.json_io import as_text
 from ..ground.options import Option
 from . import streams
 from .common import (
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     )
     with both_sides(options, arguments) as (base, head, progress):
         found = affected.run(base, head, plan, progress, options.explain)
-    with saving({options.json: as_text(found.as_json())}):
+    with saving({options.json: as_text(found)}):
         if options.explain:
             for name, one in found.benchmarks.items():
                 print("\n".join(shown.explanation(name, one)))

@@ -4,8 +4,8 @@ import argparse
 import secrets
 from pathlib import Path
 
+from ..ground.codec import as_text
 from ..ground.files import check_writable
-from ..ground.json_io import as_text
 from ..ground.options import Option, seconds
 from ..store.option_defaults import passed_on
 from . import common, streams
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Bisect, print the answer, and return the exit code."""
     from ..drive.bisect import bisection, outputs
-    from ..ground import codec, environment
+    from ..ground import environment
     from ..ground.files import cache_folder
     from ..process.plan import Plan
     from ..process.variants.builds import Build
@@ -71,17 +71,17 @@ def run(options: argparse.Namespace) -> int:
     with passed_on(options.settings, arguments), Progress() as progress:
         if options.outputs:
             of_outputs = outputs.run(*ends, progress)
-            content, document = codec.encode(of_outputs), shown.of_outputs(of_outputs)
+            text, document = as_text(of_outputs), shown.of_outputs(of_outputs)
             known = any(one.status != "not compared" for one in of_outputs.results.values())
             code = SLOWER if of_outputs.changes else NOTHING_SLOWER if known else NOT_JUDGED
         else:
             found = bisection.run(*ends, progress)
-            content, document, counts = found.as_json(), shown.document(found), found.verdicts
+            text, document, counts = as_text(found), shown.document(found), found.verdicts
             unsure = not counts["faster"] and (counts["undecided"] or counts["incomparable"] or not counts)
             code = SLOWER if counts["slower"] else NOT_JUDGED if unsure else NOTHING_SLOWER
             if found.unfinished:
                 streams.say(f"{found.unfinished}; the same command continues")
                 code = INTERRUPTED if found.unfinished == bisection.INTERRUPTED else code
-    with common.saving({options.json: as_text(content), options.markdown: Markdown().write(document)}):
+    with common.saving({options.json: text, options.markdown: Markdown().write(document)}):
         streams.show(document)
     return code

@@ -7,11 +7,11 @@ import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..ground.codec import as_text
 from ..ground.errors import UsageError
 from ..ground.files import distinct, save
-from ..ground.json_io import as_text
 from . import streams
 from .common import (
     EFFECT,
@@ -27,7 +27,7 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from ..show.document import Document
     from ..store.run_file import RunFile
@@ -86,7 +86,7 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     _give(
         options,
         paths,
-        result.as_json(),
+        result,
         lambda: [
             *map(Note, changes),
             *verdicts.document(found, causes.of_result(result)),
@@ -113,11 +113,11 @@ def _along(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     runs = [run_file.read(path) for path in options.base]
     say_left_out((run.path, run.left_out) for run in runs)
     found = along.compare(runs, axis, thresholds)
-    shown = along_document.document(found, thresholds)
+    shown = along_document.document(found)
     _give(
         options,
         paths,
-        found.as_json(thresholds, options.base),
+        found,
         lambda: shown,
         markdown=lambda: markdown_text.Markdown().write(shown),
     )
@@ -130,7 +130,7 @@ def _along(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
 def _give(
     options: argparse.Namespace,
     paths: "Sequence[Path]",
-    content: "Mapping[str, Any]",
+    content: object,
     document: "Callable[[], Document]",
     **forms: "Callable[[], str]",
 ) -> None:

@@ -44,6 +44,7 @@ def run(options: argparse.Namespace) -> int:
     incomplete = len(whole.get("gnnbench", {}).get("incomplete", ()))
     more = f", {incomplete} interrupted" if incomplete else ""
     files = units.count(len(options.shards), "file")
-    count = units.count(len(whole["benchmarks"]), "benchmark")
+    benchmarks = whole["comparison"]["rows"] if "comparison" in whole else whole["benchmarks"]
+    count = units.count(len(benchmarks), "benchmark")
     print(f"{files}, {count}{more}: {options.output}")
     return MERGED

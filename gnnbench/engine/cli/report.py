@@ -62,6 +62,6 @@ def run(options: argparse.Namespace) -> int:
         if not drawn and not view.same_code:
             raise UsageError(f"{view.source} has nothing to draw: give a file with timed benchmarks")
         print(f"drawing slides in {options.slides}", file=sys.stderr)
-        for path in slides.write(drawn, slides.footer(view.facts), options.slides):
+        for path in slides.write(drawn, slides.footer(view.facts, view.sides), options.slides):
             print(path)
     return NOTHING_SLOWER

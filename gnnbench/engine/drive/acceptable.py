@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from ..ground import codec, git, json_io, units
+from ..ground import git, json_io, units
 from ..ground.errors import UsageError, unknown_name
 from ..judge.accepted import Accepted, Entry
 from ..judge.allowed import Allowed
@@ -14,6 +14,7 @@ from ..judge.memory import MemoryChange
 from ..judge.verdict import Judgement
 from ..store import run_file
 from . import result
+from .gate import Verdict
 from .settle import Revision, Sides, in_force
 
 _REMEDY = (
@@ -36,8 +37,8 @@ def _read(path: Path) -> Mapping[str, tuple[Compared, Sides]]:
         saved = one.part.comparison
         with json_io.refusing(path, f"damaged: the comparison of {name}", _REMEDY):
             if saved:
-                base = codec.decode(saved.get("base") or {}, Revision)
-                rows[name] = Compared.from_json(saved, name), (base, head)
+                verdict = Verdict.of(saved)
+                rows[name] = verdict.row, (verdict.base, head)
     if not rows:
         json_io.refuse(path, "a run file without verdicts: it was not compared", _REMEDY)
     return rows

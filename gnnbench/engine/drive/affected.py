@@ -1,11 +1,8 @@
 """The benchmarks that a change affects: those for which two variants run different code. Nothing is timed."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from ..ground import codec
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..judge.comparison import Compared, Comparison
@@ -21,21 +18,22 @@ from ..process.variants.prepare import Prepared
 from ..store import left_out
 from .inspecting import Inspecting
 from .result import Side
-from .settle import Revision, settle
+from .settle import settle
 
 FORMAT_VERSION = 1
-# 2: a side has its text and commits, as in a result.
 
 
 @dataclass(frozen=True)
 class AffectedResult:
     """All benchmarks, in the order of collection, without those that both sides skip."""
 
-    base: Prepared
-    head: Prepared
+    base: Side
+    head: Side
     benchmarks: Mapping[str, Inspections]
     seconds: float
     notes: tuple[str, ...] = ()
+    command: str = "affected"
+    version: int = FORMAT_VERSION
     failing: Collection[str] = ()
     """Those that the head alone fails."""
 
@@ -45,28 +43,13 @@ class AffectedResult:
             Compared(name, Judgement("undecided", "not timed"), None, memory=row.memory, results=row.results)
             for name, row in self.benchmarks.items()
         ]
-        sides = Revision.of(self.base), Revision.of(self.head)
+        sides = self.base.revision, self.head.revision
         settled, _ = settle(Comparison(rows), thresholds, sides)
         return [row.fullname for row in settled.rows if row.is_worse or row.fullname in self.failing]
 
     def named(self, status: Status) -> dict[str, Inspections]:
         """Return the benchmarks with a status."""
         return {name: one for name, one in self.benchmarks.items() if one.status == status}
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form, see docs/formats.md."""
-        return {
-            "version": FORMAT_VERSION,
-            "base": codec.encode(Side.of(self.base)),
-            "head": codec.encode(Side.of(self.head)),
-            "benchmarks": [
-                {"id": name, "status": one.status, "failed": one.failed, **one.as_json()}
-                for name, one in self.benchmarks.items()
-            ],
-            "summary": dict(sorted(Counter(one.status for one in self.benchmarks.values()).items())),
-            "seconds": round(self.seconds, 3),
-            "notes": list(self.notes),
-        }
 
 
 def run(
@@ -111,7 +94,7 @@ def run(
     notes += left_out.several(trial.name for trial in inspected if trial.has_several_calls)
     failing = [trial.name for trial in inspected if trial.not_timed and trial.not_timed.kind == "head fails"]
     seconds = RealTime.seconds() - start
-    return AffectedResult(base, head, benchmarks, seconds, tuple(notes), failing)
+    return AffectedResult(Side.of(base), Side.of(head), benchmarks, seconds, tuple(notes), failing=failing)
 
 
 def _chosen(names: Sequence[str], text: str) -> str:

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,10 +14,7 @@ from .axis import Axis, Pair, pair
 from .runs import contended_on, describe_fields, differing_fields, seconds, timings, without_times
 
 FORMAT_VERSION = 1
-# 1: of `gnnbench compare --by --json`.
-
 _REMEDY = "give the files of one run"
-_NUMBERS = ("ratio", "low", "high", "own_low", "own_high")
 
 
 @dataclass(frozen=True)
@@ -49,6 +44,8 @@ class Along:
 
     field: str
     base: str
+    files: tuple[str, ...]
+    thresholds: Thresholds
     rows: tuple[Row, ...]
     means: tuple[Mean, ...]
     """One for each value with a ratio, in the order of the run."""
@@ -57,32 +54,7 @@ class Along:
     alone: int
     """As in `axis.Paired`, like `ambiguous`."""
     ambiguous: int
-
-    def as_json(self, thresholds: Thresholds, files: Sequence[Path]) -> dict[str, Any]:
-        """Return the JSON form of docs/formats.md."""
-        return {
-            "version": FORMAT_VERSION,
-            "by": self.field,
-            "base": self.base,
-            "files": [str(file) for file in files],
-            "processes": self.processes,
-            "effect": thresholds.effect,
-            "family_level": thresholds.family_level,
-            "own_level": thresholds.own_level,
-            "rows": list(map(_row_json, self.rows)),
-            "means": [
-                {
-                    "value": one.value,
-                    "benchmarks": one.benchmarks,
-                    "ratio": one.judgement.ratio,
-                    "own_low": one.judgement.own_low,
-                    "own_high": one.judgement.own_high,
-                }
-                for one in self.means
-            ],
-            "alone": self.alone,
-            "ambiguous": self.ambiguous,
-        }
+    version: int = FORMAT_VERSION
 
 
 def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Along:
@@ -111,7 +83,9 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
         Mean(value, ratios.judge_mean(places, thresholds), len(places)) for value, places in rated.items()
     )
     processes = int(ratios.counts.max(initial=0))
-    return Along(axis.field, paired.base, rows, means, processes, paired.alone, paired.ambiguous)
+    files = tuple(str(run.path) for run in runs)
+    counts = processes, paired.alone, paired.ambiguous
+    return Along(axis.field, paired.base, files, thresholds, rows, means, *counts)
 
 
 def _check_one_run(runs: Sequence[RunFile]) -> None:
@@ -162,20 +136,3 @@ def _untimed(one: Pair, axis: Axis, head: list[Benchmark], base: list[Benchmark]
         if reason := contended_on(benchmarks, f"benchmark with {axis.field} {value}"):
             return reason
     return None
-
-
-def _row_json(row: Row) -> dict[str, Any]:
-    return {
-        "benchmark": row.pair.fullname,
-        "base_benchmark": row.pair.base,
-        "value": row.pair.value,
-        "fields": dict(row.pair.fields),
-        "verdict": row.judgement.verdict,
-        "reason": row.judgement.reason,
-        **{name: getattr(row.judgement, name) for name in _NUMBERS},
-        "head_ns": None if row.seconds is None else row.seconds * 1e9,
-        "base_ns": None if row.base_seconds is None else row.base_seconds * 1e9,
-        "processes": row.judgement.head_processes,
-        "process_sd": row.judgement.process_sd,
-        "notes": list(row.notes),
-    }

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
+from ..ground.codec import UNSAVED
 from ..ground.errors import UsageError, unknown_name
 from ..ground.labels import Labels
 from ..store.benchmark import Benchmark
@@ -48,7 +49,7 @@ class Pair:
     """The test function of both, with its file; empty if they have labels."""
     fields: Mapping[str, str]
     """The other fields, which are equal, by name."""
-    labels: Labels | None
+    labels: Labels | None = field(metadata=UNSAVED)
     """Those of `fullname`."""
 
 

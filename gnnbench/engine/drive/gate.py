@@ -26,7 +26,7 @@ from ..store.baseline import Record
 from ..store.run_file import RunFile
 from . import coordinator, runs
 from .repeat import Repeat
-from .result import Result
+from .result import Result, Side
 from .settle import Revision, settle
 
 _FIRST_AGAIN = 100
@@ -58,6 +58,47 @@ def base_of(source: Record | Variant) -> Base:
     if isinstance(source, Variant):
         return Base(source.text, source.text, source)
     return Base(f"record {source.id}", source.id, None, source.read(), source.environment)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a run file has of a benchmark that was compared."""
+
+    row: Compared
+    against: str | None = None
+    """The number of the record, or the variant. None if the record does not have it."""
+    in_turns: bool = False
+    """Whether it was timed interleaved with the base, so that processes are pairs."""
+    base: Revision = field(default_factory=Revision)
+
+    @classmethod
+    def of(cls, saved: Mapping[str, Any]) -> "Verdict":
+        """Read one.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        found = codec.decode(saved, cls)
+        found.row.judgement.check()
+        return found
+
+
+@dataclass(frozen=True)
+class Turns:
+    """How benchmarks were timed in turns with a base."""
+
+    against: str
+    base: Side
+    seconds: float | None
+    repeat: Repeat | None = None
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How the benchmarks of a run were judged."""
+
+    thresholds: Thresholds
+    turns: tuple[Turns, ...] = ()
 
 
 @dataclass
@@ -228,25 +269,17 @@ class Judging:
         is_timed = all(name in self.in_turns for name in names)
         return self.result.repeat if self.result and is_timed else None
 
-    def row_as_json(self, row: Compared) -> dict[str, Any]:
-        """Return the `comparison` of a benchmark in the run file, see docs/formats.md."""
-        return {
-            **row.as_json(),
-            "against": self.against(row.fullname),
-            "in_turns": row.fullname in self.in_turns,
-            "base": codec.encode(self._revision),
-        }
+    def saved(self, row: Compared) -> Verdict:
+        """Return what the run file has of a benchmark."""
+        name = row.fullname
+        return Verdict(row, self.against(name), name in self.in_turns, self._revision)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the `compared` of the run file, see docs/formats.md."""
-        turns = self.result and {
-            "against": self.base.against,
-            "base": codec.encode(self.result.base),
-            "seconds": self.result.seconds,
-            "repeat": codec.encode(self.result.repeat),
-        }
-        levels = {name: getattr(self.thresholds, name) for name in ("effect", "family_level", "own_level")}
-        return {**levels, "turns": [turns] if turns else []}
+    @property
+    def terms(self) -> Terms:
+        """What the run file has of the whole comparison."""
+        found = self.result
+        turns = (Turns(self.base.against, found.base, found.seconds, found.repeat),) if found else ()
+        return Terms(self.thresholds, turns)
 
     def _is_open(self, row: Compared) -> bool:
         """Return whether a benchmark has to be judged by time."""

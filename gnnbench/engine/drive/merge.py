@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..ground import environment, json_io, units
+from ..ground import codec, environment, json_io, units
 from ..ground.errors import UsageError
 from ..ground.shard import Shard
 from ..judge.comparison import Comparison
@@ -53,7 +53,7 @@ def merge(paths: Sequence[Path]) -> tuple[dict[str, Any], list[str]]:
     if first.result is None:
         whole = _runs([part.content for part in parts])
         return whole, left_out.by_file((part.path, part.left_out) for part in parts)
-    return _joined([part.result for part in parts if part.result]).as_json(), []
+    return codec.encode(_joined([part.result for part in parts if part.result])), []
 
 
 def _read(path: Path) -> _Shard:
@@ -142,7 +142,7 @@ def _alike(first: _Shard, other: _Shard) -> None:
 
 def _settings(part: _Shard) -> Any:
     """Return the settings in force; None: the file has none."""
-    return (part.content["gnnbench"] if part.kind == "run" else part.content).get("settings")
+    return part.result.thresholds.rules if part.result else part.content["gnnbench"].get("settings")
 
 
 def _differences(one: Result, other: Result) -> Iterable[tuple[str, Any, Any]]:

@@ -1,16 +1,14 @@
 """The result of `gnnbench ab` or `gnnbench compare`, which is saved as JSON and read again."""
 
 import statistics
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from ..ground import codec, json_io, units
-from ..ground.codec import Level, NotNegative
+from ..ground.codec import UNSAVED, NotNegative
 from ..ground.cpu import CONTENDED
-from ..ground.settings import Settings
 from ..judge.comparison import Compared, Comparison
 from ..judge.control import Control
 from ..judge.verdict import Thresholds
@@ -30,7 +28,7 @@ _BY_FIELD: Mapping[str, Kind] = {
     "rows": "compare --by",
 }
 """The field by which a format without benchmarks is known."""
-_SHORT_COMMIT = 8
+SHORT_COMMIT = 8
 
 
 @dataclass(frozen=True)
@@ -72,11 +70,9 @@ class Side:
     @property
     def title(self) -> str:
         """The text, with the commits of a variant: `git:main (01234567, ../pyg 89abcdef)`."""
-        if self.files:
-            return self.text
         dirty = ", with uncommitted changes" if self.dirty else ""
-        facts = [f"{commit[:_SHORT_COMMIT]}{dirty}" for commit in self.commits]
-        facts += [f"{folder} {commit[:_SHORT_COMMIT]}" for folder, commit in self.checkouts.items()]
+        facts = [f"{commit[:SHORT_COMMIT]}{dirty}" for commit in self.commits]
+        facts += [f"{folder} {commit[:SHORT_COMMIT]}" for folder, commit in self.checkouts.items()]
         return f"{self.text} ({', '.join(facts)})" if facts else self.text
 
 
@@ -90,8 +86,8 @@ class Result:
     comparison: Comparison
     thresholds: Thresholds
     environment: Mapping[str, Any] | None = None
-    seconds: float | None = None
-    contention_share: float | None = None
+    seconds: NotNegative | None = None
+    contention_share: NotNegative | None = None
     """The fraction of CPU time that other programs used meanwhile; None: unknown, or a simulated machine."""
     interrupted: bool = False
     shard: str | None = None
@@ -99,17 +95,23 @@ class Result:
     notes: tuple[str, ...] = ()
     repeat: Repeat | None = None
     """What commands need that time the benchmarks again; None: unknown."""
-    needed_seconds: float = 0.0
-    """Time for the pairs that a verdict needs at least, of all benchmarks, by the costs so far; not saved."""
+    needed_seconds: float = field(default=0.0, metadata=UNSAVED)
+    """Time for the pairs that a verdict needs at least, of all benchmarks, by the costs so far."""
     control: Control | None = None
     """The base against itself, in some pairs. None: too few, or none could be made."""
-    path: Path = Path()
+    path: Path = field(default_factory=Path, metadata=UNSAVED)
     """Where it is saved; empty: nowhere."""
+    version: int = FORMAT_VERSION
 
     @property
     def rows(self) -> Sequence[Compared]:
         """The benchmarks, in the order of collection."""
         return self.comparison.rows
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether other programs used much CPU time meanwhile."""
+        return (self.contention_share or 0.0) > CONTENDED
 
     def settled(self) -> Self:
         """Return the result with what is accepted and ignored, and notes on that."""
@@ -138,38 +140,13 @@ class Result:
     def _busy(self) -> str:
         """Return that other programs used much CPU time, if benchmarks are undecided; empty otherwise."""
         count = sum(row.judgement.verdict == "undecided" for row in self.rows)
-        share = self.contention_share or 0.0
-        if not count or share <= CONTENDED:
+        if not count or not self.is_busy:
             return ""
         whose = f"{units.count(count, 'benchmark')} {'is' if count == 1 else 'are'} undecided"
-        used = units.fraction(share)
+        used = units.fraction(self.contention_share or 0.0)
         threads = (self.environment or {}).get("threads", 1)
         hint = "; OMP_NUM_THREADS=1 before the command lets CPU time decide" if threads > 1 else ""
         return f"the machine was busy: other programs used {used} of its CPU time, maybe why {whose}{hint}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form, see docs/formats.md."""
-        verdicts = Counter(row.judgement.verdict for row in self.rows)
-        return {
-            "version": FORMAT_VERSION,
-            "command": self.command,
-            "base": codec.encode(self.base),
-            "head": codec.encode(self.head),
-            "environment": self.environment,
-            "effect": self.thresholds.effect,
-            "family_level": self.thresholds.family_level,
-            "own_level": self.thresholds.own_level,
-            "benchmarks": [row.as_json() for row in self.rows],
-            "summary": dict(sorted(verdicts.items())),
-            "seconds": self.seconds and round(self.seconds, 3),
-            "contention_share": self.contention_share,
-            "control": codec.encode(self.control),
-            "interrupted": self.interrupted,
-            "shard": self.shard,
-            "notes": list(self.notes),
-            "repeat": codec.encode(self.repeat),
-            "settings": self.thresholds.rules.as_json(self.command),
-        }
 
 
 def of_runs(
@@ -192,11 +169,11 @@ def kind(content: Any) -> Kind | None:
     """Return which of gnnbench's formats a parsed JSON file has, by its fields; None if it has none."""
     if not isinstance(content, dict):
         return None
-    benchmarks, command = content.get("benchmarks"), content.get("command")
+    command = content.get("command")
     if command in ("ab", "compare"):
         return "ab" if command == "ab" else "compare"
-    if isinstance(benchmarks, list):
-        return None if "summary" in content else "run"  # that of `gnnbench affected` has one
+    if isinstance(content.get("benchmarks"), list):
+        return "run"
     return next((kind for field, kind in _BY_FIELD.items() if field in content), None)
 
 
@@ -206,52 +183,14 @@ def read(path: Path) -> Result:
     return parse(path, content)
 
 
-@dataclass(frozen=True)
-class SavedResult:
-    """What `Result.as_json` returns; the benchmarks are read one by one."""
-
-    version: int
-    command: Command
-    base: Side
-    head: Side
-    benchmarks: tuple[Mapping[str, Any], ...]
-    effect: Level
-    family_level: Level
-    own_level: Level
-    environment: Mapping[str, Any] | None = None
-    seconds: NotNegative | None = None
-    contention_share: NotNegative | None = None
-    control: Control | None = None
-    interrupted: bool = False
-    shard: str | None = None
-    notes: tuple[str, ...] = ()
-    repeat: Repeat | None = None
-    settings: Mapping[str, Any] | None = None
-
-
 def parse(path: Path, content: Any) -> Result:
     """Check a result's content."""
     command = kind(content)
     if command not in ("ab", "compare"):
-        found = f": it is {units.article(f'{command} file')}" if command else ""
-        json_io.refuse(path, f"not a result of gnnbench ab or compare{found}", _REMEDY)
+        what = f": it is {units.article(f'{command} file')}" if command else ""
+        json_io.refuse(path, f"not a result of gnnbench ab or compare{what}", _REMEDY)
+    found = codec.read(path, content, Result, FORMAT_VERSION, _REMEDY)
     with json_io.refusing(path, "damaged", _REMEDY):
-        saved = codec.read(path, content, SavedResult, FORMAT_VERSION, _REMEDY)
-        rows = [Compared.from_json(one) for one in saved.benchmarks]
-        rules = Settings.from_json(saved.settings)
-    return Result(
-        saved.command,
-        saved.base,
-        saved.head,
-        Comparison(rows),
-        Thresholds(saved.effect, saved.family_level, saved.own_level, rules=rules),
-        saved.environment,
-        saved.seconds,
-        saved.contention_share,
-        saved.interrupted,
-        saved.shard,
-        saved.notes,
-        saved.repeat,
-        control=saved.control,
-        path=path,
-    )
+        for row in found.rows:
+            row.judgement.check()
+    return replace(found, path=path)

@@ -3,6 +3,9 @@
 A field that the content lacks has the default of its type, and a field that the type lacks is ignored.
 """
 
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -21,6 +24,8 @@ Fraction = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0, lt=10**18)]
 PositiveCount = Annotated[int, Meta(ge=1, lt=10**18)]
 
+UNSAVED = {"saved": False}
+"""Metadata of a dataclass's field that files do not have."""
 _Any = TypeVar("_Any")
 
 
@@ -39,7 +44,19 @@ def decode(content: Any, kind: type[_Any]) -> _Any:
 
 def encode(value: Any) -> Any:
     """Return an object as `json.dumps` takes it."""
+    if is_dataclass(value):
+        saved = (one.name for one in fields(value) if one.metadata != UNSAVED)
+        return {name: encode(getattr(value, name)) for name in saved}
+    if isinstance(value, Mapping):
+        return {name: encode(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return list(map(encode, value))
     return to_builtins(value)
+
+
+def as_text(value: Any) -> str:
+    """Return what is written to a file."""
+    return json.dumps(encode(value), indent=1) + "\n"
 
 
 def read(path: Path, content: Any, kind: type[_Any], version: int, remedy: str) -> _Any:
@@ -56,6 +73,8 @@ def read(path: Path, content: Any, kind: type[_Any], version: int, remedy: str) 
 
 def schema(*kinds: type) -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of an object that has the fields of all these types."""
-    found, definitions = schema_components(kinds, ref_template="#/$defs/{name}")
+    found, definitions = schema_components(
+        kinds, schema_hook=lambda _: {"type": "string"}, ref_template="#/$defs/{name}"
+    )
     whole = found[0] if len(kinds) == 1 else {"allOf": list(found)}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole, "$defs": definitions}

@@ -36,11 +36,6 @@ def read(path: Path, remedy: str) -> Any:
         refuse(path, f"not JSON, or cut off: {error}", remedy)
 
 
-def as_text(content: Any) -> str:
-    """Return what is written to a file."""
-    return json.dumps(content, indent=1) + "\n"
-
-
 def refuse(path: Path, reason: str, remedy: str) -> NoReturn:
     """Raise the error for a file that cannot be used."""
     raise UsageError(f"{path}: {clipped(reason)}; {remedy}")

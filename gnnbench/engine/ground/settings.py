@@ -11,12 +11,10 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import Meta
-
-from . import codec, units
-from .codec import Level, Positive, PositiveCount
+from . import units
+from .codec import UNSAVED, Level, Positive, PositiveCount
 from .errors import UsageError, unknown_name
 from .files import above, read_whole
 from .json_io import clipped
@@ -54,35 +52,25 @@ class Rule:
         # Each id has brackets, so they are no character class here.
         return fnmatchcase(name, self.benchmarks.replace("[", "[[]"))
 
-    def applies(self, today: date) -> bool:
-        """Return whether the rule applies on a day."""
-        return self.until is None or today <= self.until
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form of docs/formats.md, without what the rule does not set."""
-        return {name: value for name, value in codec.encode(self).items() if value is not None}
-
 
 @dataclass(frozen=True)
 class Settings:
     """The settings in force."""
 
-    file: Path | None = None
+    file: Path | None = field(default=None, metadata=UNSAVED)
     """None: there is no file, or it has no settings."""
+    name: str = ""
+    """Of the file."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Values of options by key as they are in the file, and by command the table of its options."""
     rules: tuple[Rule, ...] = ()
-    today: date = field(default_factory=date.today)
-    """The day on which rules expire or not."""
+    """Those that apply today."""
+    expired_rules: tuple[Rule, ...] = field(default=(), metadata=UNSAVED)
 
     def rule(self, key: str, name: str) -> Rule | None:
         """Return the last rule that sets a field of `Rule` for a benchmark and applies. None if none does."""
         return next(
-            (
-                one
-                for one in reversed(self.rules)
-                if getattr(one, key) is not None and one.applies(self.today) and one.matches(name)
-            ),
+            (one for one in reversed(self.rules) if getattr(one, key) is not None and one.matches(name)),
             None,
         )
 
@@ -97,8 +85,7 @@ class Settings:
 
     def place(self, rule: Rule) -> str:
         """Return where a rule is: `rule 2 of pyproject.toml`."""
-        assert self.file
-        return f"rule {rule.number} of {self.file.name}"
+        return f"rule {rule.number} of {self.name}"
 
     def reason(self, rule: Rule) -> str:
         """Return why a rule ignores a benchmark: `known slow (rule 2 of pyproject.toml)`."""
@@ -108,41 +95,11 @@ class Settings:
         """Return a line for each rule that does not apply any more."""
         return [
             f"{self.place(one)} ({one.benchmarks}) expired on {one.until}: remove it, or set a later day"
-            for one in self.rules
-            if not one.applies(self.today)
+            for one in self.expired_rules
         ]
-
-    def as_json(self, command: str | None = None) -> dict[str, Any] | None:
-        """Return the JSON form of docs/formats.md: what is in force; None: there are no settings."""
-        if self.file is None:
-            return None
-        defaults = {
-            key: value
-            for key, value in self.defaults.items()
-            if key == command or not isinstance(value, Mapping)
-        }
-        rules = [one.as_json() for one in self.rules if one.applies(self.today)]
-        return {"file": self.file.name, "defaults": defaults, "rules": rules}
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any] | None) -> "Settings":
-        """Read what `as_json` returned: all its rules were in force."""
-        if saved is None:
-            return NONE
-        found = codec.decode(saved, _Saved)
-        return cls(Path(found.file), found.defaults, found.rules, today=date.min)
 
 
 NONE = Settings()
-
-
-@dataclass(frozen=True)
-class _Saved:
-    """What `Settings.as_json` returns."""
-
-    file: Annotated[str, Meta(min_length=1)]
-    defaults: Mapping[str, Any]
-    rules: tuple[Rule, ...]
 
 
 def find(start: Path) -> Settings:
@@ -184,13 +141,16 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise UsageError(f"{file} is not valid TOML: {error}; correct it") from None
 
 
-def parse(file: Path, table: Mapping[str, Any]) -> Settings:
+def parse(file: Path, table: Mapping[str, Any], today: date | None = None) -> Settings:
     """Read the table of a file: its rules are checked, the values of `defaults` are not."""
+    today = today or date.today()  # noqa: DTZ011 - of the user's calendar
     defaults = {key: value for key, value in table.items() if key != RULES}
     rules = table.get(RULES, [])
     if not isinstance(rules, list) or not all(isinstance(one, dict) for one in rules):
         raise UsageError(f"{file}: {RULES} must be a list of tables, as in [[tool.gnnbench.{RULES}]]")
-    return Settings(file, defaults, tuple(_rule(file, *one) for one in enumerate(rules, 1)))
+    found = [_rule(file, *one) for one in enumerate(rules, 1)]
+    expired = tuple(one for one in found if one.until and one.until < today)
+    return Settings(file, file.name, defaults, tuple(one for one in found if one not in expired), expired)
 
 
 def _rule(file: Path, number: int, table: Mapping[str, Any]) -> Rule:

@@ -1,11 +1,10 @@
 """The verdicts of two sides, benchmark by benchmark."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import Literal
 
-from ..ground import codec, units
-from ..ground.codec import Count, NotNegative, Positive
+from ..ground import units
+from ..ground.codec import UNSAVED, Count, NotNegative, Positive
 from ..ground.labels import Labels
 from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
@@ -110,11 +109,11 @@ class Compared:
 
     fullname: str
     judgement: Judgement
-    seconds: float | None
+    seconds: Positive | None = None
     """The head's time, the geometric mean of its processes; None: not measured."""
     notes: tuple[str, ...] = ()
     """Those of `work`, and others, such as a changed share of slow layouts."""
-    labels: Labels | None = None
+    labels: Labels | None = field(default=None, metadata=UNSAVED)
     work: Work = Work()
     redefined: str | None = None
     """How the definitions of the benchmark differ, in graph or code; None: they do not."""
@@ -140,47 +139,6 @@ class Compared:
     def is_worse(self) -> bool:
         """Whether it is slower, needs more memory or has another result, and nothing excuses that."""
         return self.judgement.verdict == "slower" or self.needs_more_memory or self.has_other_result
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form of docs/formats.md; all fields are on one level."""
-        return {
-            "id": self.fullname,
-            **self.judgement.as_json(),
-            "head_ns": None if self.seconds is None else self.seconds * 1e9,
-            "notes": list(self.notes),
-            **codec.encode(self.work),
-            "accepted": codec.encode(self.allowed),
-            "memory": codec.encode(self.memory),
-            "results": codec.encode(self.results),
-            **(codec.encode(self.counts) if self.counts else {}),
-        }
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any], name: str | None = None) -> Self:
-        """Read what `as_json` returned."""
-        found, work = codec.decode({"id": name, **saved}, SavedRow), codec.decode(saved, Work)
-        return cls(
-            found.id,
-            Judgement.from_json(saved),
-            None if found.head_ns is None else found.head_ns / 1e9,
-            notes=found.notes,
-            work=work,
-            allowed=found.accepted,
-            memory=found.memory,
-            results=found.results,
-        )
-
-
-@dataclass(frozen=True)
-class SavedRow:
-    """The fields of `Compared.as_json` that are neither those of its judgement nor of its work."""
-
-    id: str
-    head_ns: Positive | None = None
-    notes: tuple[str, ...] = ()
-    accepted: Allowed | None = None
-    memory: MemoryChange | None = None
-    results: Agreement | None = None
 
 
 @dataclass(frozen=True)

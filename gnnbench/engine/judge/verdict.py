@@ -2,16 +2,15 @@
 
 import math
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from msgspec import Meta
 from scipy import special
 
-from ..ground import codec, units
-from ..ground.codec import Count, Positive
+from ..ground import units
+from ..ground.codec import UNSAVED, Count, Level, Positive
 from ..ground.settings import NONE, Settings
 from .accepted import NONE as NOTHING_ACCEPTED
 from .accepted import Accepted
@@ -30,15 +29,15 @@ Verdict = Literal["slower", "faster", "same", "undecided", "incomparable", "acce
 class Thresholds:
     """The effect and the levels that all verdicts use."""
 
-    effect: float
+    effect: Level
     """Minimum effect of interest, as a fraction."""
-    family_level: float = 0.99
+    family_level: Level = 0.99
     """Level of the simultaneous intervals of all benchmarks of a run (Bonferroni)."""
-    own_level: float = 0.95
+    own_level: Level = 0.95
     """Level of the per-benchmark interval."""
     rules: Settings = NONE
     """What the project sets for single benchmarks."""
-    accepted: Accepted = NOTHING_ACCEPTED
+    accepted: Accepted = field(default_factory=lambda: NOTHING_ACCEPTED, metadata=UNSAVED)
 
     def of(self, name: str) -> Self:
         """Return the thresholds of one benchmark: a rule may set its effect."""
@@ -54,7 +53,6 @@ class Reason(Enum):
     SMALL_CHANGE = "a significant change, but smaller than {effect}"
     WIDE_INTERVAL = "the interval is too wide"
     TOO_FEW_BLOCKS = "too few blocks for an interval"
-    SAME_CODE = "runs the same code"
     OTHER_RESULT = "another result"
     ONLY_REPEATED = "faster only when repeated"
     ONE_PROCESS = "one process: the interval covers variation within it only"
@@ -90,8 +88,15 @@ class Judgement:
     """Whether most of `process_sd`'s degrees of freedom come from other benchmarks."""
     base_processes: Count = 0
     head_processes: Count = 0
-    code: Reason | None = None
-    """The reason as code tests it; of these, only SAME_CODE is saved."""
+    same_code: bool = False
+    """Whether both sides run the same code, so that no time is needed to judge."""
+    code: Reason | None = field(default=None, metadata=UNSAVED)
+    """The reason as code tests it."""
+
+    def check(self) -> None:
+        """Check one that was saved: a change has its numbers."""
+        if self.verdict in ("slower", "faster", "accepted") and None in (self.ratio, self.low, self.high):
+            raise ValueError(f"{self.verdict}, but without a ratio and its interval")
 
     @property
     def judged(self) -> bool:
@@ -102,11 +107,6 @@ class Judgement:
     def changed(self) -> bool | None:
         """Whether the simultaneous interval excludes 1; None: there is none."""
         return None if self.low is None or self.high is None else not self.low <= 1 <= self.high
-
-    @property
-    def same_code(self) -> bool:
-        """Whether both sides run the same code, so that no time is needed to judge."""
-        return self.code is Reason.SAME_CODE
 
     def looks_slower(self, thresholds: Thresholds) -> bool:
         """Tell whether to measure again: slower by the effect, and by about one standard error.
@@ -119,21 +119,8 @@ class Judgement:
             return self.code is Reason.TOO_FEW_BLOCKS  # several processes would have an interval
         return self.ratio**2 > self.own_high / self.ratio
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form of docs/formats.md."""
-        saved = {name: value for name, value in codec.encode(self).items() if name != "code"}
-        return {**saved, "same_code": self.same_code}
 
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> Self:
-        """Read what `as_json` returned."""
-        found = codec.decode(saved, cls)
-        if found.verdict in ("slower", "faster", "accepted") and None in (found.ratio, found.low, found.high):
-            raise ValueError(f"{found.verdict}, but without a ratio and its interval")
-        return replace(found, code=Reason.SAME_CODE) if saved.get("same_code") else found
-
-
-SAME_CODE = Judgement("same", Reason.SAME_CODE.value, code=Reason.SAME_CODE)
+SAME_CODE = Judgement("same", "runs the same code", same_code=True)
 """Both sides run the same code."""
 
 

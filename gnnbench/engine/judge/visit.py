@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ..ground import codec
+from ..ground.codec import UNSAVED
 from ..measure import estimate
 from ..measure.alternation import FEWEST_BLOCKS
 from ..measure.cost import Cost
@@ -114,7 +115,7 @@ class Inspections:
     """The inspections of one benchmark on both sides."""
 
     work: Work = field(default_factory=Work)
-    sides: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
+    sides: tuple[Mapping[str, Any], ...] = field(default=(), compare=False, metadata=UNSAVED)
     """What the workers of base and head answered; empty: this was read from a result."""
     memory: MemoryChange | None = None
     """None: a side has no peak, or both run the same code."""
@@ -124,18 +125,18 @@ class Inspections:
     """Why it could not be inspected, in one line; None: it was."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """On what both sides run alike, although it differs between them."""
+    status: Status = field(init=False)
+    """Whether the code that it runs changed. It counts as affected unless it is `same`."""
+
+    def __post_init__(self) -> None:
+        """Derive the status."""
+        known: Status = "same" if self.same_code else "changed"
+        object.__setattr__(self, "status", "unknown" if self.unknown else known)
 
     @property
     def unknown(self) -> str | None:
         """Why it is unknown whether both sides run the same code; None: it is known."""
         return self.failed or self.work.no_fingerprint
-
-    @property
-    def status(self) -> Status:
-        """Whether the code that it runs changed. It counts as affected unless it is `same`."""
-        if self.unknown:
-            return "unknown"
-        return "same" if self.same_code else "changed"
 
     @property
     def same_code(self) -> bool:
@@ -198,11 +199,6 @@ class Inspections:
             base, head = (codec.decode(answer["cost"], Cost) for answer in answers)
             work = replace(self.work, cost=base.change(head, is_strict=is_strict) if self.same_code else None)
         return replace(self, work=work, sides=sides)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields of a benchmark in saved results, see docs/formats.md."""
-        more = {"memory": codec.encode(self.memory), "results": codec.encode(self.results)}
-        return {**codec.encode(self.work), **more}
 
 
 def lower(answer: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import pytest
 
 from ..drive.gate import Base, Judging, base_of, vanished
 from ..drive.result import Result
-from ..ground import json_io, units
+from ..ground import codec, json_io, units
 from ..ground.errors import UsageError
 from ..ground.files import cache_folder
 from ..ground.options import EFFECT, TIMEOUT_SECONDS
@@ -114,7 +114,7 @@ class Gate:
     def pytest_benchmark_update_json(self, output_json: dict[str, Any]) -> None:
         """Add the thresholds and the turns to the run file."""
         if self._judged and "gnnbench" in output_json:
-            output_json["gnnbench"]["compared"] = self._judged.as_json()
+            output_json["gnnbench"]["compared"] = codec.encode(self._judged.terms)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -276,7 +276,7 @@ class Gate:
         timed = self._timed()
         for row in judged.comparison.rows:
             if row.fullname in timed:
-                timed[row.fullname]["gnnbench"]["comparison"] = judged.row_as_json(row)
+                timed[row.fullname]["gnnbench"]["comparison"] = codec.encode(judged.saved(row))
             if not row.is_worse and row.judgement.verdict not in unsure:
                 continue
             sentence = self._sentence(judged, row)

@@ -206,7 +206,7 @@ class Timing:
         output_json["gnnbench"] = {
             **self.part(),
             "incomplete": self.kept.incomplete,
-            "settings": settings_of(config).as_json(),
+            "settings": codec.encode(settings_of(config)),
             "benchmarks_seconds": self._seconds,
             "timing_seconds": self.kept.timing_seconds,
             **({"not_default": sorted(not_default)} if not_default else {}),

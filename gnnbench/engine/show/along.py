@@ -5,7 +5,7 @@ from collections import Counter
 from ..drive.along import Along, Mean, Row
 from ..drive.axis import Pair
 from ..ground import units
-from ..judge.verdict import Reason, Thresholds
+from ..judge.verdict import Reason
 from .document import Column, Document, Note, Table
 from .names import grouped, shared_place
 from .verdicts import named
@@ -19,7 +19,7 @@ _ENOUGH = 3
 MEANS = "geometric mean of the ratios, over the benchmarks that both have"
 
 
-def document(found: Along, thresholds: Thresholds) -> Document:
+def document(found: Along) -> Document:
     """Return a table for each combination of inputs, the means, and the notes."""
     blocks: dict[str, dict[str, list[Row]]] = {}
     for row in found.rows:
@@ -28,7 +28,7 @@ def document(found: Along, thresholds: Thresholds) -> Document:
     if found.means:
         columns = (Column(""), *_NUMBERS[1:], Column("benchmarks", "text"))
         tables.append(Table("", columns, [_mean(found, mean) for mean in found.means], MEANS))
-    return [*tables, *map(Note, notes(found, thresholds))]
+    return [*tables, *map(Note, notes(found))]
 
 
 def _table(heading: str, groups: list[list[Row]], found: Along) -> Table:
@@ -65,10 +65,10 @@ def is_judged(found: Along) -> bool:
     return any(row.judgement.head_processes and row.judgement.code not in unjudged for row in found.rows)
 
 
-def notes(found: Along, thresholds: Thresholds) -> list[str]:
+def notes(found: Along) -> list[str]:
     """Return what the numbers mean, and notes on rows and on benchmarks without a row."""
     base = f"{found.field} {found.base}"
-    family, own = units.level(thresholds.family_level), units.level(thresholds.own_level)
+    family, own = units.level(found.thresholds.family_level), units.level(found.thresholds.own_level)
     lines = [f"ratio: time divided by that with {base}; interval: {family}, simultaneous for all rows"]
     if found.means:
         lines.append(f"each mean uses only the benchmarks in its row, with equal weights; interval: {own}")

@@ -7,13 +7,11 @@ from typing import Any
 
 from ..drive import result
 from ..drive import runs as comparison
-from ..drive.repeat import Repeat
+from ..drive.gate import Terms, Verdict
 from ..drive.result import Result, Side, of_runs
 from ..ground import codec, json_io, units
-from ..ground.codec import Level
 from ..ground.errors import UsageError
 from ..ground.files import distinct
-from ..ground.settings import Settings
 from ..judge.comparison import Compared, Comparison
 from ..judge.verdict import Judgement, Thresholds
 from ..store import run_file
@@ -143,50 +141,30 @@ def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> V
     return Verdicts(found, thresholds, tuple(causes.of_result(found)))
 
 
-@dataclass(frozen=True)
-class _Turns:
-    """How the benchmarks with one base were timed in turns, as far as a page tells it."""
-
-    repeat: Repeat | None = None
-
-
-@dataclass(frozen=True)
-class _Terms:
-    """How the benchmarks of a run were judged: its `compared`, see docs/formats.md."""
-
-    effect: Level
-    family_level: Level
-    own_level: Level
-    turns: tuple[_Turns, ...] = ()
-
-
 def _saved(run: RunFile) -> Verdicts | None:
     """Return the verdicts of `--benchmark-compare` that were saved with a run; None: there are none."""
     found = {name: saved for name, one in run.benchmarks.items() if (saved := one.part.comparison)}
     if not found:
         return None
-    rows = [_compared(name, one) for name, one in found.items()]
-    compared = codec.decode(run.part.compared, _Terms) if run.part.compared else None
-    in_turns = {name for name, one in found.items() if one.get("in_turns")}
-    turns = compared.turns if compared else ()
-    repeat = turns[0].repeat if len(turns) == 1 else None  # with several bases there are several
+    verdicts = [_verdict(name, one) for name, one in found.items()]
+    rows = [one.row for one in verdicts]
+    compared = codec.decode(run.part.compared, Terms) if run.part.compared else None
+    in_turns = {one.row.fullname for one in verdicts if one.in_turns}
+    repeat = compared.turns[0].repeat if compared and compared.turns else None
     told = causes.told(rows, lambda names: repeat if in_turns.issuperset(names) else None, whole=False)
-    records = sorted({str(one["against"]) for one in found.values() if one.get("against") is not None})
-    base = Side(f"record {', '.join(records)}" if records else "other runs")
-    thresholds = None
-    if compared:
-        rules = Settings.from_json(run.part.settings)
-        thresholds = Thresholds(compared.effect, compared.family_level, compared.own_level, rules=rules)
-    result = Result("compare", base, _ITSELF, Comparison(rows), thresholds or Thresholds(0.0))
+    records = sorted({one.against for one in verdicts if one.against})
+    commits = tuple(dict.fromkeys(commit for one in verdicts for commit in one.base.commits))
+    base = Side(f"record {', '.join(records)}" if records else "other runs", commits)
+    thresholds = compared.thresholds if compared else None
+    result = Result("compare", base, _ITSELF, Comparison(rows), thresholds or Thresholds(0.03))
     return Verdicts(result, thresholds, tuple(told))
 
 
-def _compared(name: str, saved: Mapping[str, Any]) -> Compared:
+def _verdict(name: str, saved: Mapping[str, Any]) -> Verdict:
     try:
-        return Compared.from_json(saved, name)
-    except json_io.DAMAGE as error:
-        why = f"damaged: its verdict: {json_io.damage(error)}"
-        return Compared(name, Judgement("incomparable", why), None)
+        return Verdict.of(saved)
+    except ValueError as error:
+        return Verdict(Compared(name, Judgement("incomparable", f"damaged: its verdict: {error}")))
 
 
 def environment_facts(environment: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -1,7 +1,8 @@
 """Draw charts as SVG and PNG, without a browser."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -12,6 +13,10 @@ from .names import LONGEST, clean
 from .style import PAGE, PHONE, Style
 
 _SVG = "http://www.w3.org/2000/svg"
+LINE = 1.3
+"""Height of a line, in font sizes."""
+_LARGEST = 1.3
+"""A small chart is enlarged by this at most."""
 _TAGS = {
     f"{{{_SVG}}}{name}" for name in ("svg", "g", "path", "line", "rect", "text", "tspan", "title", "desc")
 }
@@ -21,8 +26,10 @@ _NOISE = {"role", "class", "aria-roledescription", "aria-label", "aria-hidden", 
 """Attributes for screen readers that are removed: each figure has one description instead."""
 
 
-def svg(spec: Mapping[str, Any]) -> str:
-    """Return a Vega-Lite chart as the text of an SVG file, with its texts cleaned."""
+def svg(spec: Mapping[str, Any] | str) -> str:
+    """Return a Vega-Lite chart as the text of an SVG file, with its texts cleaned; SVG stays as it is."""
+    if isinstance(spec, str):
+        return spec
     return vl_convert.vegalite_to_svg(_cleaned(spec))
 
 
@@ -34,22 +41,54 @@ def _cleaned(value: Any) -> Any:
     return "\n".join(map(clean, value.split("\n"))) if isinstance(value, str) else value
 
 
-def framed(text: str, width: int, height: int, paper: str) -> str:
-    """Centre a chart in an area of a fixed size, as large as it fits."""
-    root = ET.fromstring(text)  # noqa: S314 - drawn by us, without entities
-    inner = float(root.attrib["width"]), float(root.attrib["height"])
-    scale = min(width / inner[0], height / inner[1])
-    outer = width / scale, height / scale
-    left, top = ((needs - has) / 2 for has, needs in zip(outer, inner, strict=True))
-    root.attrib |= {
-        "width": str(width),
-        "height": str(height),
-        "viewBox": f"{left} {top} {outer[0]} {outer[1]}",
-    }
-    area = {"x": str(left), "y": str(top), "width": str(outer[0]), "height": str(outer[1]), "fill": paper}
-    root.insert(0, ET.Element(f"{{{_SVG}}}rect", area))
+@dataclass(frozen=True)
+class Line:
+    """A line of text on a slide."""
+
+    text: str
+    colour: str
+    size: int
+    weight: str = "normal"
+
+
+def scale_of(chart: str, width: float, height: float) -> float:
+    """Return by how much a chart can be enlarged to fit into an area."""
+    root = ET.fromstring(chart)  # noqa: S314 - drawn by us, without entities
+    return min(width / float(root.attrib["width"]), height / float(root.attrib["height"]))
+
+
+def framed(
+    chart: str, above: Sequence[Line], below: Sequence[Line], area: tuple[int, int, int], paper: str
+) -> str:
+    """Return an SVG of a fixed size: lines of text, a chart as large as it fits, and more lines.
+
+    Args:
+        area: width, height and margin.
+    """
+    width, height, margin = area
     ET.register_namespace("", _SVG)
+    size = {"width": str(width), "height": str(height), "viewBox": f"0 0 {width} {height}"}
+    root = ET.Element(f"{{{_SVG}}}svg", size)
+    ET.SubElement(root, f"{{{_SVG}}}rect", {"width": str(width), "height": str(height), "fill": paper})
+    top = _written(root, above, margin, float(margin)) + margin / 2
+    bottom = height - margin - LINE * sum(line.size for line in below)
+    _written(root, below, margin, bottom)
+    inner = ET.fromstring(chart)  # noqa: S314 - drawn by us, without entities
+    scale = min(scale_of(chart, width - 2 * margin, bottom - margin / 2 - top), _LARGEST)
+    placed = {"width": scale * float(inner.attrib["width"]), "height": scale * float(inner.attrib["height"])}
+    inner.attrib |= {"x": str(margin), "y": str(top)} | {name: str(value) for name, value in placed.items()}
+    root.append(inner)
     return ET.tostring(root, encoding="unicode")
+
+
+def _written(root: ET.Element, lines: Sequence[Line], left: int, top: float) -> float:
+    """Write lines below each other; return where the last one ends."""
+    for line in lines:
+        top += LINE * line.size
+        look = {"font-family": "sans-serif", "font-size": f"{line.size}px", "font-weight": line.weight}
+        place = {"x": str(left), "y": str(top - 0.3 * line.size), "fill": line.colour}
+        ET.SubElement(root, f"{{{_SVG}}}text", look | place).text = clean(line.text, LONGEST)
+    return top
 
 
 def png(text: str) -> bytes:
@@ -57,7 +96,7 @@ def png(text: str) -> bytes:
     return vl_convert.svg_to_png(text, scale=1.5)
 
 
-def for_page(draw: Callable[[Style], Mapping[str, Any]], description: str) -> Markup:
+def for_page(draw: Callable[[Style], Mapping[str, Any] | str], description: str) -> Markup:
     """Return the markup of a chart in two widths; the style sheet shows the one that fits the window."""
     charts = (
         f'<div class="{name}">{inline_svg(draw(style), description)}</div>'
@@ -66,7 +105,7 @@ def for_page(draw: Callable[[Style], Mapping[str, Any]], description: str) -> Ma
     return Markup("".join(charts))  # noqa: S704 - shapes and text
 
 
-def inline_svg(spec: Mapping[str, Any], description: str) -> str:
+def inline_svg(spec: Mapping[str, Any] | str, description: str) -> str:
     """Return a chart as SVG for a page, checked to contain shapes and text only.
 
     The chart contains names from files of unknown origin. So it is parsed as XML and written again.

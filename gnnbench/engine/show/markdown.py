@@ -89,22 +89,26 @@ def _render(parts: Sequence[_Excerpt], title: str, details_url: str, most: int) 
     """Write at most `most` rows and `most` notes of each section."""
     together = [row for part in parts for row in part.result.rows]
     several = len(parts) > 1
-    blocks = [[_verdict(together) + (f" · {prose(title)}" if title else "")]]
+    busy = any(part.result.is_busy for part in parts)
+    blocks = [[_verdict(together, busy=busy) + (f" · {prose(title)}" if title else "")]]
     for part in parts:
         result = part.result
         if several:
             alike = sum(other.machine == part.machine for other in parts) > 1
             names = (part.machine, result.path.name if alike else "")
-            blocks += [[f"#### {' · '.join(map(code, filter(None, names)))}"], [_verdict(result.rows)]]
+            blocks += [
+                [f"#### {' · '.join(map(code, filter(None, names)))}"],
+                [_verdict(result.rows, busy=result.is_busy)],
+            ]
         blocks += _section(part, details_url, most, name_machine=not several)
     if details_url:
         blocks.append([f"[Full report]({details_url})"])
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
 
 
-def _verdict(rows: Sequence[Compared]) -> str:
+def _verdict(rows: Sequence[Compared], *, busy: bool) -> str:
     """Return the summary line."""
-    found = wording.headline(rows)
+    found = wording.headline(rows, busy=busy)
     return f"**{found.said}**{f': {found.others}' if found.others else ''}"
 
 

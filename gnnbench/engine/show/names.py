@@ -48,7 +48,7 @@ def in_lines(text: str, letters: int) -> list[str]:
     A name that is too long keeps its beginning and its end.
     """
     lines = [""]
-    for word in text.split():
+    for word in filter(None, text.split(" ")):
         parts = [word] if len(word) <= letters else _PART.findall(word)
         parts = [part[start : start + letters] for part in parts for start in range(0, len(part), letters)]
         for number, part in enumerate(parts):

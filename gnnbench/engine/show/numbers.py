@@ -9,14 +9,17 @@ import numpy as np
 from ..ground import units
 from ..measure.counter_changes import Counters
 from ..measure.estimate import SHOWN_LEVEL
+from .charts import layouts
+from .charts.layouts import Band
 from .document import effect
 from .measured import Side
 from .names import LONGEST, clean
+from .style import PAGE
 from .view import BenchmarkView
 from .wording import memory_sentence, reasons, sees
 
-_POINTS = 150_000
-"""Most layouts of all benchmarks together; each takes about two bytes of the page."""
+_POINTS = 60_000
+"""Most layouts of all benchmarks together; each takes about seven bytes of the page."""
 _OPERATORS = 60_000
 """Most operators of all benchmarks together."""
 _FEWEST = 5
@@ -56,15 +59,11 @@ class Numbers:
             found = thinned(one, self.points)
             row |= {
                 "unit": found.unit,
-                "step": found.step,
-                "interval": [
-                    [round(value / found.step, 1) for value in interval.values()]
-                    for interval in found.interval(one)
-                ],
+                "svg": layouts.svg(found.bands(), found.interval(one), found.unit, PAGE),
                 "processes": [
-                    [name, int(side == "head"), count, quantiles, times]
-                    for name, side, count, quantiles, times in zip(
-                        found.names(), found.sides, found.counts, found.quantiles, found.times, strict=True
+                    [name, f"{count:,}", *(f"{steps * found.step:,.4g}" for steps in quantiles)]
+                    for name, count, quantiles in zip(
+                        found.names(), found.counts, found.quantiles, strict=True
                     )
                 ],
             }
@@ -163,29 +162,33 @@ class Thinned:
             found.append(f"{_WORDS[side]} {place}" if several or side == "base" else "this run")
         return found
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the layouts as rows of the chart."""
+    def bands(self) -> list[Band]:
+        """Return a band of dots for each process."""
         return [
-            {
-                "process": name,
-                "side": side,
-                "order": order / max(len(times) - 1, 1),
-                "time": steps * self.step,
-            }
+            Band(name, side == "head", [steps * self.step for steps in times])
             for name, side, times in zip(self.names(), self.sides, self.times, strict=True)
-            for order, steps in enumerate(times)
         ]
 
-    def interval(self, benchmark: BenchmarkView) -> list[dict[str, float]]:
-        """Return the benchmark's time and interval as a row of the chart, in `unit`."""
+    def of_sides(self) -> list[Band]:
+        """Return a band of dots for each side."""
+        found = []
+        for side, name in (("base", "older side"), ("head", "newer side")):
+            bands = [band for band in self.bands() if band.is_newer == (side == "head")]
+            if bands:
+                label = f"{name}, {units.count(len(bands), 'process')}"
+                found.append(Band(label, side == "head", [time for band in bands for time in band.times]))
+        return found
+
+    def interval(self, benchmark: BenchmarkView) -> dict[str, float] | None:
+        """Return the benchmark's time and the bounds of its interval, in `unit`; None: it is not known."""
         found = benchmark.time
         if found is None:
-            return []
+            return None
         divisor = units.scale(found.seconds)[0]
         low, high = (
             found.seconds if bound is None else bound for bound in (found.low_seconds, found.high_seconds)
         )
-        return [{"low": low / divisor, "high": high / divisor, "time": found.seconds / divisor}]
+        return {"low": low / divisor, "high": high / divisor, "time": found.seconds / divisor}
 
 
 def thinned(benchmark: BenchmarkView, most: int) -> Thinned:

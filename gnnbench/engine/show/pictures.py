@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ..ground import units
 from . import numbers
-from .charts import forest, times
+from .charts import forest, layouts, times
 from .style import Style
 from .view import BenchmarkView, Verdicts, View
 
@@ -29,8 +29,8 @@ class Picture:
     """How to read the chart."""
     text: str
     """Description for readers who cannot see it."""
-    draw: Callable[[Style], dict[str, Any]]
-    """Returns the Vega-Lite spec."""
+    draw: Callable[[Style], dict[str, Any] | str]
+    """Returns the Vega-Lite spec, or SVG."""
     rows: int = 0
     """Number of named rows; a style may draw fewer."""
 
@@ -73,35 +73,28 @@ def _forest(view: View, judged: Verdicts, benchmarks: Sequence[BenchmarkView]) -
         (one for one in benchmarks if one.fullname not in there), key=lambda one: -abs(one.ratio - 1)
     )
     known = judged.thresholds
-    thin, thick, band = "", "", ""
+    level, band = "", ""
     if known:
-        thin, thick = (f"{units.level(level)} " for level in (known.family_level, known.own_level))
+        level = f"{units.level(known.family_level)} "
         band = f"; grey: changes of less than {units.fraction(known.effect)}"
 
     def draw(style: Style) -> dict[str, Any]:
         shown = [*view.moved, *others][: style.most_rows]
-        rows = [(one.label, one.judgement) for one in shown if one.judgement]
+        rows = [(one.label, one.judgement, one.memory) for one in shown if one.judgement]
         return forest.chart(rows, known.effect if known else None, style)
 
     same_code = f" {view.same_code}." if view.same_code else ""
-    note = (
-        f"Ratios with {thin}simultaneous intervals (thin) and {thick}per-benchmark intervals (thick){band}. "
-        "Slower: triangle to the right; faster: triangle to the left; same: circle; undecided: diamond; "
-        f"incomparable: cross; accepted: square; ignored: triangle up.{same_code}"
-    )
+    note = f"Lines: {level}simultaneous intervals{band}. Pale: not decided; hollow: no interval.{same_code}"
     text = f"Forest plot of {units.count(len(benchmarks), 'ratio')}. {view.headline}."
     return Picture("verdicts", view.headline, note, text, draw, len(benchmarks))
 
 
 def _distribution(benchmark: BenchmarkView) -> Picture:
-    def draw(style: Style) -> dict[str, Any]:
+    def draw(style: Style) -> str:
         found = numbers.thinned(benchmark, numbers.MOST_POINTS // max(len(benchmark.processes), 1))
-        return times.layouts(found.rows(), found.interval(benchmark), found.names(), found.unit, style)
+        return layouts.svg(found.of_sides(), found.interval(benchmark), found.unit, style)
 
-    note = (
-        "Each dot is the median time of a layout. Each row is a process; its first layout is at the top. "
-        "Hollow: the older side. Dashed: the newer side's time, with its interval (grey)."
-    )
+    note = "Each dot: the median of a layout. Dashed: the newer side's time, grey: its interval."
     sides = [process.side for process in benchmark.processes]
     text = (
         f"Times by layout of {benchmark.label}: "
@@ -123,7 +116,7 @@ def _platforms(title: str, where: str, rows: dict[str, list[BenchmarkView]]) -> 
                 "label": what,
                 "platform": one.labels.platform,
                 "relative": _seconds(one) / _seconds(best[what]),
-                "text": units.seconds(_seconds(one)) if one is best[what] else "",
+                "text": f"{one.labels.platform} {units.seconds(_seconds(one))}" if one is best[what] else "",
             }
             for what in spread[: style.most_rows]
             for one in rows[what]
@@ -139,10 +132,7 @@ def _platforms(title: str, where: str, rows: dict[str, list[BenchmarkView]]) -> 
     else:
         others = "".join(f", {name} for {count}" for name, count in wins[1:])
         message = f"On {where}, {winner} took the least time in {most} of {len(rows)} operations{others}"
-    note = (
-        f"{title}. The fastest time is at the right of each row; see its interval for its precision. "
-        "Rows with the largest differences come first."
-    )
+    note = f"{title}. At the right: the fastest platform and its time. The largest differences come first."
     text = f"Platforms side by side, {len(rows)} operations. {message}."
     return Picture("platforms", message, note, text, draw, len(rows))
 
@@ -155,7 +145,7 @@ def _times(benchmarks: Sequence[BenchmarkView]) -> Picture:
 
     first = longest[0]
     message = f"{first.subject} takes longest{first.where}: {units.seconds(_seconds(first))}"
-    note = "Times, with intervals if known; the longest first."
+    note = "Times with their intervals, the longest first. Hollow: no interval."
     return Picture(
         "times",
         message,
@@ -170,10 +160,14 @@ def _time(one: BenchmarkView) -> dict[str, Any]:
     """Return a row of the times' chart, in milliseconds; no interval without both bounds."""
     time = _seconds(one)
     low, high = (one.time.low_seconds, one.time.high_seconds) if one.time else (None, None)
-    if low is None or high is None:
-        low = high = time
-    text = units.seconds(time)
-    return {"label": one.label, "time": 1e3 * time, "low": 1e3 * low, "high": 1e3 * high, "text": text}
+    sure = low is not None and high is not None
+    bounds = {"low": 1e3 * (low or time), "high": 1e3 * (high or time), "sure": float(sure)}
+    return {
+        "label": one.label,
+        "time": 1e3 * time,
+        "text": f"{units.seconds(time)}{'' if sure else '?'}",
+        **bounds,
+    }
 
 
 def _seconds(benchmark: BenchmarkView) -> float:

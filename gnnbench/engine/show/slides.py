@@ -1,26 +1,30 @@
 """Each chart of a view as a slide: large type, one message, readable in black and white."""
 
 import re
-import textwrap
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from ..drive.result import SHORT_COMMIT, Side
 from ..ground.errors import UsageError
 from ..ground.files import write_whole
 from . import drawing
+from .drawing import Line
+from .names import clean, in_lines
 from .pictures import Picture
 from .style import SLIDE
 
-_LETTERS = 62
-"""Letters per line of a title."""
-_NOTE_LETTERS = 105
-"""Letters per line of a caption or footer."""
-_SMALL = 20
-"""Their font size."""
+_LARGE, _SMALL = 34, 20
+"""Font sizes of the title, and of caption and footer."""
+_WIDTH_OF_LETTER = 0.52
+"""Of a title, in font sizes."""
+_FEWEST_ROWS = 3
+_MARGIN = 40
 _SPEAKING = ("processor", "GPU", "system", "libraries")
 """Facts that need no name."""
 _LONGEST_NAME = 60
+_LONGEST_END = 110
+"""Characters of the last line."""
 _WIDTH, _HEIGHT = 1280, 720
 _MARK = "<!-- a slide of gnnbench report -->\n"
 """End of each SVG file, by which old slides are recognised."""
@@ -44,17 +48,25 @@ def save(picture: Picture, last: str, path: Path, mark: str = "") -> tuple[Path,
     Args:
         path: the files' path without the suffix.
     """
-    text = drawing.framed(drawing.svg(slide(picture, last)), _WIDTH, _HEIGHT, SLIDE.paper)
+    text = slide(picture, last)
     svg, png = (path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png"))
     write_whole(svg, f"{text}\n{mark}")
     write_whole(png, drawing.png(text))
     return svg, png
 
 
-def footer(facts: Iterable[tuple[str, str]]) -> str:
-    """Return machine and versions as one text, which can be wrapped between facts only."""
-    text = " · ".join(value if name in _SPEAKING else f"{name} {value}" for name, value in facts)
-    return re.sub("(?<!·) (?!·)", "\N{NO-BREAK SPACE}", text)
+def footer(facts: Iterable[tuple[str, str]], sides: tuple[Side, Side] | None = None) -> str:
+    """Return both sides, machine and versions as one text."""
+    known = dict(facts)
+    both = []
+    if sides:
+        base, head = sides
+        newer = head.title or known.get("commit", "")[:SHORT_COMMIT] or "this run"
+        both = [f"{base.title} → {newer}"]
+        known.pop("commit", None)
+    return " · ".join(
+        (*both, *(value if name in _SPEAKING else f"{name} {value}" for name, value in known.items()))
+    )
 
 
 def _remove_older(folder: Path, written: list[Path]) -> None:
@@ -65,29 +77,29 @@ def _remove_older(folder: Path, written: list[Path]) -> None:
             path.unlink()
 
 
-def slide(picture: Picture, last: str) -> dict[str, Any]:
-    """Return the Vega-Lite spec of a chart with message and caption above, and a text below."""
-    chart = picture.draw(SLIDE)
-    size = SLIDE.font_size
-    small = {"fontSize": _SMALL, "fontWeight": "normal", "color": SLIDE.muted}
-    spec: dict[str, Any] = {
-        name: chart.pop(name) for name in ("$schema", "config", "datasets") if name in chart
-    }
-    if last:
-        text = textwrap.wrap(last, _NOTE_LETTERS)
-        chart["title"] = {"text": text, "orient": "bottom", "offset": size, **small}
-    title = {
-        "text": textwrap.wrap(picture.message, _LETTERS),
-        "subtitle": textwrap.wrap(picture.caption(SLIDE), _NOTE_LETTERS),
-        "fontSize": round(1.4 * size),
-        "subtitleFontSize": _SMALL,
-        "subtitleColor": SLIDE.muted,
-        "subtitlePadding": size / 2,
-        "offset": size,
-        "anchor": "start",
-        "frame": "bounds",
-    }
-    return {**spec, "title": title, "padding": 1.25 * size, "vconcat": [chart]}
+def slide(picture: Picture, last: str) -> str:
+    """Return a chart as SVG with message and caption above, and a text below.
+
+    It has as many rows as there is room for.
+    """
+    title = _lines(picture.message, SLIDE.ink, _LARGE, weight="bold")
+    end = _lines(clean(last, _LONGEST_END), SLIDE.muted, _SMALL)[:1]
+    for most in range(SLIDE.most_rows, _FEWEST_ROWS - 1, -1):
+        style = replace(SLIDE, most_rows=most)
+        above = [*title, *_lines(picture.caption(style), SLIDE.muted, _SMALL)]
+        used = sum(drawing.LINE * line.size for line in (*above, *end))
+        chart = drawing.svg(picture.draw(style))
+        fits = drawing.scale_of(chart, _WIDTH - 2 * _MARGIN, _HEIGHT - 2.5 * _MARGIN - used)
+        if fits >= 1 or picture.rows < most:
+            break
+    return drawing.framed(chart, above, end, (_WIDTH, _HEIGHT, _MARGIN), SLIDE.paper)
+
+
+def _lines(text: str, colour: str, size: int, weight: str = "normal") -> list[Line]:
+    """Break a text into lines, but not between a number and what it counts."""
+    text = re.sub(r"(?<=\d) (?=[^\W\d])", "\N{NO-BREAK SPACE}", text)
+    letters = int((_WIDTH - 2 * _MARGIN) / (_WIDTH_OF_LETTER * size))
+    return [Line(line, colour, size, weight) for line in in_lines(text, letters)] if text else []
 
 
 def _name(picture: Picture) -> str:

@@ -16,13 +16,12 @@ from .wording import memory_notes, reasons, result_notes, sees, shrunk
 def divided(benchmarks: Iterable[Any]) -> tuple[list[Any], str]:
     """Return the benchmarks that have rows, and one line on those that run the same code on both sides.
 
-    The line is `31 same: they run the same code`; empty: there are none. Each benchmark has a `judgement`.
+    The line is `31 run the same code`; empty: there are none. Each benchmark has a `judgement`.
     """
     found = list(benchmarks)
     shown = [one for one in found if not (one.judgement and one.judgement.same_code)]
     count = len(found) - len(shown)
-    runs = "it runs" if count == 1 else "they run"
-    return shown, f"{count} same: {runs} the same code" if count else ""
+    return shown, f"{count} {'runs' if count == 1 else 'run'} the same code" if count else ""
 
 
 def newly_decided(decisions: Mapping[str, Decision], told: set[str]) -> list[str]:

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Literal
 
-from ..drive.result import Result
+from ..drive.result import Result, Side
 from ..ground import units
 from ..ground.labels import Labels, Limit
 from ..judge.comparison import Agreement, Compared
@@ -182,6 +182,11 @@ class View:
             one for one in self.benchmarks if one.time or not (one.judgement and one.judgement.same_code)
         )
 
+    @property
+    def sides(self) -> tuple[Side, Side] | None:
+        """What was compared; None: there are no verdicts."""
+        return (self.judged.result.base, self.judged.result.head) if self.judged else None
+
     @cached_property
     def moved(self) -> list[BenchmarkView]:
         """Slower benchmarks, accepted ones, then faster ones, each with the largest change first."""
@@ -234,7 +239,7 @@ class View:
     def _verdicts(self, benchmarks: Sequence[BenchmarkView], judged: Verdicts) -> str:
         """Return the main result; of what is slower, the largest change."""
         effect = judged.thresholds.effect if judged.thresholds else None
-        found = wording.headline(benchmarks, effect)
+        found = wording.headline(benchmarks, effect, busy=judged.result.is_busy)
         slower = sum(one.verdict == "slower" for one in self.moved)
         if not slower:
             return found.whole

@@ -132,7 +132,7 @@ def _figures(pictures: Iterable[Picture]) -> dict[str, list[Picture]]:
 
 
 def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
-    counts = Counter(row.verdict for row in benchmarks)
+    counts = Counter(row.verdict for row in benchmarks if not (row.judgement and row.judgement.same_code))
     return [(verdict, counts[verdict]) for verdict in ORDER if verdict in counts]
 
 

@@ -1,7 +1,7 @@
 """Verdicts in sentences, the same in terminals, pages and comments."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,9 +18,11 @@ _PARTLY = "faster, outputs partly compared"
 _SELDOM = ("accepted", "ignored", _PARTLY)
 """Verdicts that are counted only if there are any."""
 _COUNTED = (*ORDER[:3], _PARTLY, *ORDER[3:])
-_DECIDED = ("accepted", "faster", _PARTLY, "same")
-_OTHERS = (*_DECIDED, "undecided", "incomparable", "ignored")
+_UNKNOWN = ("undecided", "incomparable")
+_OTHERS = ("accepted", "faster", _PARTLY, "same", "same code", *_UNKNOWN, "ignored")
 """All verdicts but slower, in the order of a sentence."""
+_ALL = {"same code": ("runs the same code", "run the same code"), "ignored": ("is ignored", "are ignored")}
+"""What is said if nothing else is."""
 
 
 class Judged(Protocol):
@@ -67,23 +69,32 @@ class Headline:
         return f"{self.said}: {self.others}" if self.others else self.said
 
 
-def headline(rows: Sequence[Judged], effect: float | None = None) -> Headline:
-    """Return the main result: what fails; or else what is known not to, and what is not known."""
-    words = [word(row.judgement, row.results) for row in rows if row.judgement]
+def headline(rows: Sequence[Judged], effect: float | None = None, *, busy: bool = False) -> Headline:
+    """Return the main result: what fails; or else what is not decided; or that there is no slowdown.
+
+    Args:
+        busy: whether other programs used much CPU time, so that benchmarks may be undecided for that.
+    """
+    judged = ((row.judgement, row.results) for row in rows)
+    words = ["same code" if one.same_code else word(one, results) for one, results in judged if one]
     if not words:
         return Headline("No benchmark in the result", "")
     counts: Counter[str] = Counter(words)
     more = sum(one.memory is not None and one.memory.fails for one in rows)
     other = sum(one.results is not None and one.results.fails for one in rows)
     said = _failed(len(words), counts["slower"], more, other)
-    others = ", ".join(_counted(counts[word], word, effect) for word in _OTHERS if counts[word])
-    if not said and all(one.judgement.same_code for one in rows if one.judgement):
-        said, others = f"{every(len(words), 'runs', 'run')} the same code", ""
-    elif not said and counts["ignored"] == len(words):
-        said, others = f"{every(len(words), 'is', 'are')} ignored", ""
+    unknown = {} if said else {word: counts[word] for word in _UNKNOWN if counts[word]}
+    if unknown:
+        said = _unknown(len(words), unknown, busy=busy)
+    elif not said and len(counts) == 1 and words[0] in _ALL:
+        said = every(len(words), *_ALL[words[0]])
+        counts.clear()
     elif not said:
-        said = _not_failed(len(words), counts)
-    return Headline(said, others)
+        beyond = "beyond what is accepted" if counts["accepted"] else "found"
+        said = f"No slowdown {beyond} in {units.count(len(words), 'benchmark')}"
+    there = (word for word in _OTHERS if counts[word] and word not in unknown)
+    others = (_counted(counts[word], word, effect) for word in there)
+    return Headline(said, ", ".join((*others, *_excused(rows))))
 
 
 def times(word: str, factor: float) -> str:
@@ -123,20 +134,34 @@ def _failed(total: int, slower: int, more: int, other: int) -> str:
     return ", ".join((f"{first} of {units.count(total, 'benchmark')} {rest}", *found[1:]))
 
 
-def _not_failed(total: int, counts: Counter[str]) -> str:
-    decided = sum(counts[word] for word in _DECIDED)
-    if not decided:
-        return (
-            "The one benchmark could not be decided"
-            if total == 1
-            else f"None of {total:,} benchmarks could be decided"
-        )
-    beyond = "beyond what is accepted" if counts["accepted"] else "found"
-    among = f"{decided} of " if decided < total else ""
-    return f"No slowdown {beyond} in {among}{units.count(total, 'benchmark')}"
+def _unknown(total: int, counts: Mapping[str, int], *, busy: bool) -> str:
+    """Say how many are undecided or incomparable."""
+    why = " (busy machine)" if busy and "undecided" in counts else ""
+    (first, count), *rest = counts.items()
+    verb = "is" if count == 1 else "are"
+    if count == total:
+        return f"{every(total, 'is', 'are')} {first}{why}"
+    others = "".join(f", {number} {word}" for word, number in rest)
+    return f"{count} of {total:,} benchmarks {verb} {first}{why}{others}"
+
+
+def _excused(rows: Iterable[Judged]) -> list[str]:
+    """Count changes of memory and outputs that do not fail."""
+    memory = Counter(row.memory.verdict for row in rows if row.memory and row.memory.changed)
+    failing = sum(row.memory is not None and row.memory.fails for row in rows)
+    found = {
+        "more memory, excused": memory["more memory"] - failing,
+        "less memory": memory["less memory"],
+        "different output, excused": sum(
+            row.results is not None and row.results.is_other and not row.results.fails for row in rows
+        ),
+    }
+    return [f"{count} {what}" for what, count in found.items() if count]
 
 
 def _counted(count: int, word: str, effect: float | None) -> str:
+    if word == "same code":
+        return f"{count} {'runs' if count == 1 else 'run'} the same code"
     within = f" within {units.fraction(effect)}" if word == "same" and effect is not None else ""
     return f"{count} {word}{within}"
 
@@ -213,9 +238,9 @@ def count(rows: Sequence[Compared]) -> str:
     return "; ".join(filter(None, (times, memory, results)))
 
 
-def result(found: Comparison) -> str:
+def result(found: Comparison, *, busy: bool = False) -> str:
     """Return the last lines in a terminal: what fails or is known, what to do, and the verdicts, counted."""
-    lines = [headline(found.rows).said] if found.rows else []
+    lines = [headline(found.rows, busy=busy).said] if found.rows else []
     if any(row.is_worse for row in found.rows):
         lines.append("if that is intended: see gnnbench accept --help")
     return "\n".join((*lines, count(found.rows)))

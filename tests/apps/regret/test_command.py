@@ -24,10 +24,9 @@ def _place(tmp_path, monkeypatch):
 
 
 def saved(path, found):
-    from gnnbench.engine.ground import codec
-    from gnnbench.engine.ground.json_io import as_text
+    from gnnbench.engine.ground.codec import as_text
 
-    path.write_text(as_text(codec.encode(found)))
+    path.write_text(as_text(found))
     return path
 
 

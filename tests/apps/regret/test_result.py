@@ -9,13 +9,13 @@ import pytest
 from gnnbench.apps.regret.race import Ratio
 from gnnbench.apps.regret.result import Point, Regrets, SavedRatio, moved
 from gnnbench.engine.ground import codec
+from gnnbench.engine.ground.codec import as_text
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.ground.json_io import as_text
 from tests.apps.regret.results import CALL, NODES, OTHER, PLACE, SORTED, grid, line, point, ratio, regrets
 
 
 def content():
-    return json.loads(as_text(codec.encode(grid())))
+    return json.loads(as_text(grid()))
 
 
 def saved(folder, whole):

@@ -65,7 +65,7 @@ def decided(folder):
             step.file,
             step.base,
             step.failed,
-            [(row.fullname, row.judgement.verdict, row.judgement.same_code) for row in step.result.rows],
+            [(row.fullname, row.judgement.verdict, row.judgement.same_code) for row in step.first.rows],
             [(name, step.causes(name)) for name in step.confirmed()],
         )
         for step in State(folder / "state").steps

@@ -7,7 +7,7 @@ import pytest
 
 from gnnbench.engine.drive import coordinator
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.judge.verdict import Thresholds
+from gnnbench.engine.judge.verdict import SAME_CODE, Thresholds
 from gnnbench.engine.process.plan import Plan
 from tests.compare.ab.answers import answering, inspected
 from tests.compare.ab.workers import Watcher, machine, prepared, write
@@ -242,9 +242,10 @@ def test_benchmarks_that_run_the_same_code_are_same_and_the_budget_goes_to_the_o
     assert 0 <= found.contention_share <= 1.1
     timed = [text for text, _ in watcher.steps if "timing" in text and "pair 1," not in text]
     assert all("timing benchmark 1 of 1" in text for text in timed), timed
-    changed, kept, _ = found.as_json()["benchmarks"]
-    assert (kept["verdict"], kept["same_code"], kept["ratio"], kept["seconds"]) == ("same", True, None, 0.0)
-    assert (changed["same_code"], changed["changed"]["functions"]) == (False, ("package:changed",))
+    changed, kept, _ = found.rows
+    assert kept.judgement == SAME_CODE
+    assert kept.counts.seconds == 0.0
+    assert changed.work.changed.functions == ("package:changed",)
     assert decisions["test_changed"].notes[0] == "code: changed"
 
 

@@ -51,9 +51,7 @@ class Recorded:
     @staticmethod
     def variables(patch):
         for module in (child, command):
-            patch.setattr(
-                module, "subprocess", subprocess
-            )  # fresh processes use all their files
+            patch.setattr(module, "subprocess", subprocess)  # fresh processes use all their files
         patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         patch.delenv("PYTEST_ADDOPTS", raising=False)
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any
 
 from ...ground import codec, units
 from ...ground.cpu import RealTime
@@ -31,7 +30,7 @@ from ...process.variants.prepare import Prepared, prepared
 from ...process.variants.requirement import Requirement
 from ...process.variants.torch_release import not_usable
 from .. import affected, coordinator
-from ..result import Result, parse
+from ..result import Result
 from .line import Line, Place, line
 
 INTERRUPTED = "interrupted"
@@ -44,7 +43,7 @@ class Change:
 
     ratio: float
     bounds: tuple[float, float]
-    work: Work
+    work: Work = field(default_factory=Work)
 
 
 @dataclass(frozen=True)
@@ -78,11 +77,6 @@ class Bisected:
         """The number of benchmarks with each verdict on the ends."""
         return Counter(row.judgement.verdict for row in self.ends.rows)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form, see docs/formats.md."""
-        fields = {name: codec.encode(value) for name, value in vars(self).items() if name != "ends"}
-        return {**fields, "ends": self.ends.as_json()}
-
 
 @dataclass(frozen=True)
 class Measured:
@@ -102,7 +96,7 @@ class Measured:
 class Saved:
     """What an interrupted bisection knows: the same command continues."""
 
-    ends: Mapping[str, Any] | None = None
+    ends: Result | None = None
     measured: list[Measured] = field(default_factory=list)
 
 
@@ -134,7 +128,7 @@ def _key(line: Line, plan: Plan) -> str:
         [candidate.variant for candidate in line.candidates],
         [(file, file.read_bytes()) for file in sorted(files) if file.is_file()],
         (folder, plan.arguments, plan.dependencies, plan.build, sys.version, sys.prefix),
-        (plan.thresholds.effect, [rule.as_json() for rule in plan.thresholds.rules.rules]),
+        (plan.thresholds.effect, plan.thresholds.rules.rules),
         (plan.per_benchmark_seconds, plan.total_seconds),
     )
     return hashlib.sha256(repr(what).encode()).hexdigest()[:24]
@@ -167,8 +161,7 @@ class _Bisection:
         for measured in sorted(self._saved.measured, key=lambda each: each.position):
             if why := measured.broken or "; ".join(": ".join(pair) for pair in measured.failures.items()):
                 unmeasured[self._line.candidates[measured.position].name] = why
-        rows = (self._saved.ends or {}).get("benchmarks", ())
-        pairs = max((row.get("pairs", 0) for row in rows), default=0)
+        pairs = max((row.counts.pairs for row in ends.rows if row.counts), default=0)
         return Bisected(
             ends,
             tuple(findings),
@@ -185,14 +178,14 @@ class _Bisection:
         if self._saved.ends:
             done = units.count(len(self._saved.measured), "measurement")
             self._watcher.say(f"continuing after the comparison of the ends and {done} of an earlier run")
-            return parse(self._file, self._saved.ends)
+            return self._saved.ends
         sides = self._ready(0), self._ready(self._line.last)
         ends = coordinator.run(*sides, self._plan, self._watcher)
         if ends.rows and all(row.judgement.verdict == "incomparable" for row in ends.rows):
             name, why = ends.rows[0].fullname, ends.rows[0].judgement.reason
             raise UsageError(f"the ends cannot be compared: {name}: {why}; give two that run the benchmarks")
         if not ends.interrupted:
-            self._saved.ends = ends.as_json()
+            self._saved.ends = ends
             save(self._file, json.dumps(codec.encode(self._saved)))
         return ends
 

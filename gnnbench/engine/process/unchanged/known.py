@@ -12,7 +12,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from ...ground import codec, environment, json_io
+from ...ground import codec, environment
 from ...ground.cpu import RealTime
 from ...ground.files import project, read_whole, write_whole
 from ...measure.fingerprint.fingerprint import METHOD
@@ -164,7 +164,7 @@ def _read(store: Path) -> list[tuple[Path, Manifest]]:
 def _keep(store: Path, manifest: Manifest) -> None:
     """Save a manifest, and remove the oldest; without a writable cache, the next run knows less."""
     with suppress(OSError):
-        text = json_io.as_text(codec.encode(manifest))
+        text = codec.as_text(manifest)
         write_whole(store / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json", text)
         for file in sorted(store.glob("*.json"), key=_time, reverse=True)[_MOST:]:
             file.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import altair as alt
 
+from ...judge.verdict import Judgement
 from ..names import in_lines
 from ..style import VERDICT_SHAPES, Style
 
@@ -14,6 +15,8 @@ Spec = dict[str, Any]
 Row = Mapping[str, Any]
 
 _FEWEST_TICKS = 3
+_PALE = 0.4
+"""Opacity of the marks of what is not decided."""
 _GAP = 0.5
 """Least space between the texts of two rows, in font sizes."""
 _MARKS = 1.8
@@ -76,7 +79,7 @@ def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
     ticks = [one * 10.0**power for power in range(first, last + 1) for one in (1, 2, 5)]
     shown = [tick for tick in ticks if low <= tick <= high]
     if len(shown) < _FEWEST_TICKS:
-        shown = _even(low, high, style.ticks)
+        shown = even_ticks(low, high, style.ticks)
     # Without values, Vega leaves out labels that it thinks are too close.
     return alt.Axis(format="~g", labelOverlap=True, grid=not style.narrow, values=shown)
 
@@ -87,17 +90,26 @@ def log_x(field: str, values: Sequence[float], title: str, style: Style) -> alt.
     return alt.X(f"{field}:Q", scale=room, axis=log_axis(values, style), title=f"{title} (log scale)")
 
 
+def verdict_fields(found: Judgement) -> dict[str, Any]:
+    """Return what `verdict_marks` shows: what is not decided is pale, what has no interval is hollow."""
+    strength = _PALE if found.verdict in ("undecided", "incomparable", "ignored") else 1.0
+    return {"verdict": found.verdict, "sure": float(found.low is not None), "strength": strength}
+
+
 def verdict_marks(rows: alt.Chart, x: alt.X, style: Style) -> alt.Chart:
-    """Return a mark for each row, of the shape and colour of its `verdict`."""
+    """Return a mark for each row with `verdict_fields`, of the shape and colour of its verdict."""
     shapes, colours = (scale(VERDICT_SHAPES, one) for one in (VERDICT_SHAPES.values(), style.verdicts))
-    return rows.mark_point(filled=True, size=style.symbol, opacity=1).encode(
+    return rows.mark_point(size=style.symbol).encode(
         x=x,
         shape=alt.Shape("verdict:N", legend=None, scale=shapes),
-        color=alt.Color("verdict:N", legend=None, scale=colours),
+        stroke=alt.Stroke("verdict:N", legend=None, scale=colours),
+        fill=alt.Fill("verdict:N", legend=None, scale=colours),
+        fillOpacity=alt.FillOpacity("sure:Q", legend=None, scale=None),
+        opacity=alt.Opacity("strength:Q", legend=None, scale=None),
     )
 
 
-def _even(low: float, high: float, most: int) -> list[float]:
+def even_ticks(low: float, high: float, most: int) -> list[float]:
     """Return about so many round numbers in a range, at most."""
     if low == high:
         return [low]

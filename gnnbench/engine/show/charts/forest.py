@@ -5,11 +5,14 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from ...judge.memory import MemoryChange
 from ...judge.verdict import Judgement
+from ..document import Column
 from ..style import Style
 from ..wording import change
-from .common import Rows, Spec, log_axis, rows_of, verdict_marks
+from .common import Rows, Spec, log_axis, rows_of, verdict_fields, verdict_marks
 
+MEMORY = Column("memory", "memory")
 _FARTHEST = math.log(4)
 """Bounds farther than this from their ratio, as log ratio, do not widen the axis."""
 
@@ -17,22 +20,25 @@ _NARROWEST = 0.03
 """Effect for the least width of the axis if there is no band."""
 
 
-def chart(judgements: Sequence[tuple[str, Judgement]], effect: float | None, style: Style) -> Spec:
+def chart(
+    judgements: Sequence[tuple[str, Judgement, MemoryChange | None]], effect: float | None, style: Style
+) -> Spec:
     """Return the chart: ratios with their intervals, and a band of changes below the effect."""
-    low, high = _domain([found for _, found in judgements], effect)
-    rows = Rows([label for label, _ in judgements], [change(found) for _, found in judgements], style)
+    known = [found for _, found, _ in judgements if found.low is not None]
+    low, high = _domain(known or [found for _, found, _ in judgements], effect)
+    values = [_value(found, memory) for _, found, memory in judgements]
+    rows = Rows([label for label, _, _ in judgements], values, style)
     base = rows_of(
         {
             **rows.row(number),
-            "verdict": found.verdict,
-            "ratio": found.ratio,
+            **verdict_fields(found),
             **{
                 name: None if bound is None else min(max(bound, low), high)
-                for name in ("low", "high", "own_low", "own_high")
+                for name in ("ratio", "low", "high")
                 for bound in (getattr(found, name),)
             },
         }
-        for number, (_, found) in enumerate(judgements)
+        for number, (_, found, _) in enumerate(judgements)
     ).encode(y=rows.y())
     x = alt.X(
         "ratio:Q",
@@ -48,13 +54,18 @@ def chart(judgements: Sequence[tuple[str, Judgement]], effect: float | None, sty
     layers = [
         *([band.mark_rect(color=style.band).encode(x="low:Q", x2="high:Q")] if effect else []),
         band.mark_rule(color=style.muted).encode(x="one:Q"),
-        base.mark_rule(color=style.mark, strokeWidth=style.font_size / 9).encode(x="low:Q", x2="high:Q"),
-        base.mark_rule(color=style.mark, strokeWidth=style.font_size / 3.5, opacity=0.45).encode(
-            x="own_low:Q", x2="own_high:Q"
+        base.mark_rule(color=style.mark, strokeWidth=style.font_size / 9).encode(
+            x="low:Q", x2="high:Q", opacity=alt.Opacity("strength:Q", legend=None, scale=None)
         ),
         verdict_marks(base, x, style),
     ]
     return rows.chart(*layers)
+
+
+def _value(found: Judgement, memory: MemoryChange | None) -> str:
+    """Return what stands beside a row: its ratio and verdict, and how much more memory it needs."""
+    more = MEMORY.shown(memory).text
+    return f"{change(found)}, {more}" if more else change(found)
 
 
 def _domain(found: Sequence[Judgement], effect: float | None) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Charts of times: of benchmarks, with their spread, of platforms side by side, and of layouts."""
+"""Charts of times: of benchmarks, with their spread, and of platforms side by side."""
 
 from collections.abc import Sequence
 
@@ -19,14 +19,17 @@ def chart(times: Sequence[Row], style: Style) -> Spec:
     """Return the chart: times with their intervals.
 
     Args:
-        times: rows with `label`, `time`, `low` and `high` in milliseconds, and the time as `text`.
+        times: rows with `label`, `time`, `low` and `high` in milliseconds, the time as `text`, and `sure`: 1,
+            or 0 for a time without an interval.
     """
     rows = Rows([row["label"] for row in times], [row["text"] for row in times], style)
     base = rows_of({**row, **rows.row(number)} for number, row in enumerate(times)).encode(y=rows.y())
     x = log_x("time", [row["time"] for row in times], "time of a call, ms", style)
     layers = (
         base.mark_rule(color=style.mark, strokeWidth=style.font_size / 5).encode(x="low:Q", x2="high:Q"),
-        base.mark_point(filled=True, size=style.symbol, opacity=1, color=style.mark).encode(x=x),
+        base.mark_point(size=style.symbol, opacity=1, color=style.mark, fill=style.mark).encode(
+            x=x, fillOpacity=alt.FillOpacity("sure:Q", legend=None, scale=None)
+        ),
     )
     return rows.chart(*layers)
 
@@ -93,52 +96,3 @@ def platforms(times: Sequence[Row], style: Style) -> Spec:
         ),
     )
     return rows.chart(*layers)
-
-
-def layouts(
-    times: Sequence[Row], interval: Sequence[Row], processes: Sequence[str], unit: str, style: Style
-) -> Spec:
-    """Return the chart: times of layouts by process, in the order of measurement downwards, and the interval.
-
-    Args:
-        times: rows with `process`, `side`, `order` and `time`.
-        interval: at most one row, with `low`, `high` and `time` of the newer side.
-    """
-    x = alt.X(
-        "time:Q",
-        title=f"time of a call, {unit}",
-        scale=alt.Scale(zero=False),
-        axis=alt.Axis(tickCount=style.ticks),
-    )
-    within = alt.Chart(alt.NamedData("interval"))
-    points = (
-        alt.Chart(alt.NamedData("layouts"))
-        .mark_point(
-            size=style.symbol * 0.35, opacity=0.75, strokeWidth=1.2, color=style.mark, fill=style.mark
-        )
-        .encode(
-            x=x,
-            y=alt.Y(
-                "process:N",
-                title=None,
-                sort=list(processes) or None,
-                axis=alt.Axis(labelLimit=style.label_width),
-            ),
-            yOffset=alt.YOffset("order:Q", scale=alt.Scale(reverse=False)),
-            fillOpacity=alt.FillOpacity(
-                "side:O", legend=None, scale=alt.Scale(domain=["base", "head"], range=[0, 0.8])
-            ),
-        )
-    )
-    layers = (
-        within.mark_rect(color=style.band).encode(x="low:Q", x2="high:Q"),
-        within.mark_rule(color=style.muted, strokeDash=[4, 3]).encode(x="time:Q"),
-        points,
-    )
-    spec = finished(layers, style)
-    spec["datasets"] = {"layouts": list(times), "interval": list(interval)}
-    step = style.row * 2.0
-    if not style.page:  # many processes must fit on a slide
-        step = min(step, max(style.row * style.most_rows / len(processes), style.font_size))
-    spec["height"] = {"step": step}
-    return spec
