@@ -168,6 +168,8 @@ def _become(descriptors, words, folder, environment, numbers):
         os.close(descriptor)
     sys.dont_write_bytecode = bool(environment.get("PYTHONDONTWRITEBYTECODE"))
     if words[0] == "-m":
+        for name in [name for name in sys.modules if name.partition(".")[0] == _ALIAS]:
+            del sys.modules[name]  # it would count as code that is measured
         sys.path[0], sys.argv = folder, words[1:]
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
         raise SystemExit(0)
