@@ -5,8 +5,9 @@ PUBLIC = {
     "cli.common": "declare EFFECT INTERRUPTED NOT_JUDGED NOTHING_SLOWER PROCESSES RESULTS results_of SLOWER "
     "suite thresholds_of",
     "cli.progress": "Progress",
-    "drive": "coordinator result",
+    "drive": "coordinator",
     "drive.bisect": "bisection line",
+    "drive.bisect.bisection": "Bisected",
     "drive.bisect.line": "Cause SHORT",
     "drive.result": "Result",
     "ground": "codec environment git json_io packages units",
