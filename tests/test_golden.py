@@ -22,9 +22,9 @@ import pytest
 
 from gnnbench import __version__
 from gnnbench.engine.cli import main
+from tests import saved_files as files
 from tests.compare.ab.workers import clean
 from tests.compare.bisect import histories
-from tests.fuzz import files
 from tests.run_files import save, scale, suite
 from tests.sampling import nightly
 from tests.suite import run

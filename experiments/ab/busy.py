@@ -17,7 +17,7 @@ import numpy as np
 
 from gnnbench.engine.judge.schedule import PairPlan, Schedule
 from gnnbench.engine.judge.visit import PairTimes, Visit
-from gnnbench.engine.measure.alternation import FEWEST_BLOCKS
+from gnnbench.engine.measure.clock import FEWEST_BLOCKS
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from experiments.ab import simulate as ab

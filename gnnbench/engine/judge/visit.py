@@ -14,7 +14,7 @@ from scipy import special
 from ..ground import codec
 from ..ground.codec import UNSAVED
 from ..measure import estimate
-from ..measure.alternation import FEWEST_BLOCKS
+from ..measure.clock import FEWEST_BLOCKS
 from ..measure.cost import Cost
 from ..measure.counter_changes import PYTHON_CALLS, between
 from ..measure.fingerprint.difference import Difference

@@ -1,4 +1,4 @@
-"""The clock of the host, what every clock does, and how many calls make a round.
+"""The clock of the host, what every clock does, how many calls make a round, and how long sides alternate.
 
 `layouts.clock_for` chooses the clock by the devices of the inputs' tensors.
 """
@@ -23,6 +23,9 @@ _RESOLUTIONS = 100
 """Shortest round, in steps of its clock."""
 _MAX_ITERATIONS = 10_000_000
 _MAX_GROWTH = 10.0
+
+FEWEST_BLOCKS = 5
+"""With fewer the noise within a visit is not estimated."""
 
 
 class ClockError(Exception):
@@ -152,3 +155,20 @@ def calibrated_iterations(
         # A single reading may be far too short, so grow by a limited factor.
         growth = min(_MAX_GROWTH, wanted / seconds) if seconds > 0 else _MAX_GROWTH
         iterations = math.ceil(iterations * max(growth, 1.2))
+
+
+def alternate(turn: Callable[[], None], now: Callable[[], float], seconds: float, end_seconds: float) -> None:
+    """Repeat a turn for some seconds, at least once, and as often as the noise needs if that ends in time.
+
+    Args:
+        end_seconds: the time of `now` at which too few turns are enough.
+    """
+    start, passed, turns = now(), 0.0, 0
+    while (
+        not turns
+        or passed < seconds
+        or (turns < FEWEST_BLOCKS and start + passed * (turns + 1) / turns < end_seconds)
+    ):
+        turn()
+        turns += 1
+        passed = now() - start

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, NoReturn
 import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook
 
-from ..measure.alternation import alternate
+from ..measure.clock import alternate
 from .variants.child_plugins import CallersTree
 from .variants.import_roots import SIDE, Trees, below
 from .variants.pipe import Link

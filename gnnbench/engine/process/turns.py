@@ -18,7 +18,7 @@ from ..judge.comparison import Agreement, not_compared
 from ..judge.instructions import InstructionChange
 from ..judge.trial import Trial
 from ..judge.visit import Inspections, Kind, NotTimed, Size, Visit, lower
-from ..measure.alternation import alternate
+from ..measure.clock import alternate
 from ..measure.instructions.counting import Instructions, read_frames
 from .forks import RETURN
 from .processes import BASE_AGAIN, Processes

@@ -14,7 +14,7 @@ from tests.compare.bisect.results import commits, finding, result
 from tests.report import contents
 from tests.run_files import entry, fingerprint, plain
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[1]
 FILE, OTHER = "x.json", "y.json"
 """The file that is changed, and another one of its kind or for its commands."""
 

@@ -1,1 +1,0 @@
-"""Changes saved files at random and runs every command that shows their texts to others."""
