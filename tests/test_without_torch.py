@@ -81,7 +81,7 @@ LONG = {
     "baseline record --processes 2 --reason why -- bench": (0, "recorded 2 benchmarks"),
     f"ab {VARIANTS} --json a.json --budget 3 --total-budget 5 --effect 5% --time-all --no-results "
     "--no-instructions --no-plan --strict --plant 5% --shard 1/1 --markdown ab.md -- bench": (3, "undecided"),
-    f"affected {VARIANTS} --json a.json --explain order[1] --results -- bench": (0, "order"),
+    f"affected {VARIANTS} --json a.json --explain order[1] --results --no-fail -- bench": (0, "order"),
     f"bisect git:HEAD~2 git:HEAD {VARIANTS.removeprefix('git:HEAD~1 .')} --json b.json --budget 3 "
     "--total-budget 5 --effect 5% --skip HEAD~1 --build true --build-cache 1GiB "
     "--no-hunks --markdown b.md --fresh -- bench": (0, "the ends do not differ"),

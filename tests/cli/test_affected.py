@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from gnnbench.engine.drive.affected import AffectedResult
+from gnnbench.engine.drive.result import Side
 from gnnbench.engine.ground.settings import Rule, Settings
 from gnnbench.engine.judge.comparison import Work, not_compared
 from gnnbench.engine.judge.memory import MemoryChange
@@ -17,7 +18,7 @@ from gnnbench.engine.measure.fingerprint.difference import Difference
 from gnnbench.engine.show import affected as report
 from gnnbench.engine.show.console import Terminal
 from tests.compare.ab.answers import answering, done
-from tests.compare.ab.workers import prepared, write
+from tests.compare.ab.workers import write
 from tests.suite import gnnbench
 from tests.variants.repositories import commit_all, git, without_settings
 
@@ -121,7 +122,7 @@ def test_as_a_required_check_it_fails_for_what_needs_no_clock(folder, new, code,
 def test_more_memory_fails_unless_the_settings_allow_it(rules):
     name = "a.py::test_it"
     memory = MemoryChange("more memory", 2**30, 2**30 + 2**28)
-    sides = prepared("git:base"), prepared("git:head")
+    sides = Side("git:base"), Side("git:head")
     found = AffectedResult(*sides, {name: Inspections(memory=memory)}, 1.0)
     assert found.worse(Thresholds(0.03, rules=Settings(rules=rules))) == [name] * (not rules)
 

@@ -77,9 +77,7 @@ def read_by_all(folder, whole, call):
     for sides in ((path, other), (other, path)):
         status, out, err = call("compare", "--format", "json", sides[0], "--", sides[1])
         assert status in (0, 3), err
-        rows = json.loads(out)["benchmarks"]
-        rows = {one["id"]: one for one in rows}
-        assert rows.keys() >= OTHERS
+        assert {row["fullname"] for row in json.loads(out)["comparison"]["rows"]} >= OTHERS
         said.append(err)
     view = composed.compose(composed.read([path]), Thresholds(0.03))
     timed = {one.fullname for one in view.benchmarks if one.seconds}

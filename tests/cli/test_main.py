@@ -105,7 +105,7 @@ def test_a_file_that_was_asked_for_is_kept(files, monkeypatch):
     with Path("/dev/full").open("w", encoding="utf-8") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
         assert run(f"compare {BASE} --json kept.json -- {HEAD}") == 2
-    assert json.loads((files / "kept.json").read_text())["benchmarks"]
+    assert json.loads((files / "kept.json").read_text())["comparison"]["rows"]
 
 
 def test_files_beside_what_is_printed_are_saved_where_the_output_is_closed(tmp_path):

@@ -53,6 +53,7 @@ def suite(tmp_path):
     return tmp_path
 
 
+@pytest.mark.usefixtures("fresh_children")
 def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pytest_are_shown(
     suite, in_process
 ):
