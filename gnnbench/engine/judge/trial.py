@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field, replace
 
-from ..ground.cpu import CONTENDED
 from .visit import Inspections, NotTimed, Size, Visit
 
+_DISTURBED = 0.03
+"""Share of the time of the base's blocks from which on it was other programs'."""
 BY_CPU = "judged by CPU time, as other programs used the cores"
 _WAITS = "its calls now wait or use more threads, so that CPU time is not its time: use a quiet machine"
 
@@ -41,7 +42,7 @@ class Trial:
     def counting(self, visit: Visit) -> Visit | NotTimed:
         """Return a visit with the times that count: CPU time if other programs disturbed the base."""
         if self.by_cpu is None:
-            self.by_cpu = visit.cpu is not None and visit.cpu.share < 1 - CONTENDED
+            self.by_cpu = visit.cpu is not None and visit.cpu.share < 1 - _DISTURBED
         if not self.by_cpu:
             return visit
         if visit.cpu is None:
