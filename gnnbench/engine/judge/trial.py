@@ -28,7 +28,6 @@ class Trial:
     """Whether the test calls `benchmark` more than once; the first call is timed."""
     head_logs: list[float] = field(default_factory=list)
     """The log of the head's time in nanoseconds, in each pair."""
-
     by_cpu: bool | None = None
     """Whether CPU time is judged, as the first visit chooses for all. None: there was none."""
     contradiction: str | None = None
