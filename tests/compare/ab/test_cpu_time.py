@@ -86,8 +86,7 @@ def test_a_call_that_only_works_is_judged_by_cpu_time_on_a_busy_machine(blocks):
 @pytest.mark.parametrize("is_head", [False, True])
 def test_a_call_that_waits_or_uses_threads_on_either_side_is_judged_by_its_time(blocks, call, is_head):
     sides = ("works", call) if is_head else (call, "works")
-    visit = Visit.of(*(blocks(side, 0.5) for side in sides))
-    trial = Trial("a")
+    trial, visit = Trial("a"), Visit.of(*(blocks(side, 0.5) for side in sides))
     assert visit.cpu is None
     assert trial.counting(visit) is visit
     later = Visit.of(blocks("works", 0.5), blocks("works", 0.5))
@@ -104,9 +103,8 @@ def test_a_call_that_begins_to_wait_is_not_judged_by_cpu_time(blocks):
 
 @pytest.mark.parametrize("clock", ["cuda", "process_time"])
 def test_other_clocks_have_no_cpu_time(blocks, clock):
-    answers = blocks("works", 0.5)
     held = Held(Fixture(), Layouts(Call(work, (), {})), HostClock.of(), stays=True)
     object.__setattr__(held._clock, "name", clock)
     answer = serve(held, {"command": "block", "rounds": 1, "iterations": 1})[1][1]
     assert answer["cpu_ns"] is None
-    assert Visit.of(answers, [answer]).cpu is None
+    assert Visit.of(blocks("works", 0.5), [answer]).cpu is None

@@ -1,6 +1,7 @@
 """What two processes of the base return differently is no difference of the head, in real processes."""
 
 import random
+import subprocess
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from gnnbench.engine.process.parents import Shared
 from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.processes import Terms
 from gnnbench.engine.process.unsteady import unsteady_places
+from gnnbench.engine.process.variants import child
 from tests.compare.ab.workers import clean, prepared, write
 
 PACKAGE = """
@@ -73,6 +75,7 @@ def found(request, tmp_path_factory):
     (folder / "logs").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         clean(patch)
+        patch.setattr(child, "subprocess", subprocess)  # in forks, addresses are the same
         setting = Plan(arguments=["test_suite.py"], folder=folder, timeout_seconds=60, results=True)
         sides = (prepared(side, folder / side) for side in ("base", "head"))
         with Pair(

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 from dataclasses import replace
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from gnnbench.engine.drive import affected
 from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.unchanged import known
 from gnnbench.engine.process.unchanged.known import Unchanged
+from gnnbench.engine.process.variants import child, command
 from tests import forks
 from tests.compare.ab.workers import Watcher, prepared, write
 from tests.measure.fingerprint.test_fingerprint import PAIRS
@@ -48,6 +50,8 @@ class Recorded:
 
     @staticmethod
     def variables(patch):
+        for module in (child, command):
+            patch.setattr(module, "subprocess", subprocess)  # fresh processes use all their files
         patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         patch.delenv("PYTEST_ADDOPTS", raising=False)
 
