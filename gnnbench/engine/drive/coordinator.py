@@ -269,7 +269,9 @@ class _Run:
         is_first = not self._visits
         if is_first and (parents := self._pairs.shared.parents) and parents.sessions:
             # Two processes start at the same time, and have one session each.
-            self.schedule.spend(min(parents.seconds, self._plan.total_seconds * _RESERVED))
+            reserve = min(parents.seconds, self._plan.total_seconds * _RESERVED)
+            if self.schedule.left_seconds > reserve + self.schedule.needed_seconds:
+                self.schedule.spend(reserve)
         self._visits += len(visits)
         if not visits or is_first or len(self._controls) + 1 >= math.sqrt(self._visits):
             return

@@ -236,10 +236,7 @@ class Held:
             return {"answer": answer, **take(self.calls(), counter)}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Time rounds, after one untimed round: the first on new buffers is slower.
-
-        A long one on the same buffers as before is timed at once.
-        """
+        """Time rounds, after an untimed one; a long one on the same buffers as before is timed at once."""
         rounds, iterations = command["rounds"], self.iterations or command["iterations"]
         renews = command.get("renew", True)
         with self._placement.on(command.get("core")):
