@@ -6,7 +6,7 @@ The schedule and the decision rule are the real ones. Rounds have lognormal nois
 (AR(1), 0.5); 2 % of them are spikes of 3x. Both sides share a drift of 20 % up and down in a minute, of
 random phase. In a quarter of the benchmarks, half of the blocks are 2x slower (layouts). Log ratios vary by
 1 % between pairs, for each benchmark; a process is 25x slower with probability 5 %. A pair takes 3 seconds to
-start; a block is three rounds of a millisecond. Twenty benchmarks have 60 seconds each.
+start; a block is ten rounds of a millisecond. Twenty benchmarks have 60 seconds each.
 
 FEW are separate runs of few benchmarks: some whose pairs vary more, as on some real days, and some in which
 part of the processes are 6.5x faster. A real gather took 2.9 ms where the allocator had kept its pages, and
@@ -38,7 +38,7 @@ Key = tuple[str, float, int]
 """Of a run: kind, effect, seed."""
 
 BENCHMARKS, TWO_MODES = 20, 5
-ROUNDS, ROUND_NS = 3, 1e6
+ROUNDS, ROUND_NS = 10, 1e6
 SIGMA, AUTOCORRELATION, SPIKES, SPIKE = 0.1, 0.5, 0.02, 3.0
 DRIFT, PERIOD = 0.2, 60.0
 PAIR_SD, BROKEN, BROKEN_FACTOR = 0.01, 0.05, 25.0

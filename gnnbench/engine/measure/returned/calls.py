@@ -64,7 +64,7 @@ class ComparedCalls:
         self._first_output: dict[str, Any] = {}
         """Arrays, tensors and lists, by place."""
         self.first_state: Mapping[str, Portable] | None = None
-        """Numbers and texts in the arguments before any call, by place; None: there was none."""
+        """Numbers and texts in the arguments before any call, by place. None: there was none."""
         self._copies: list[Call | None] = []
         """Kept, so that no address of a copy is that of another."""
         self.level = level
