@@ -67,11 +67,13 @@ def compare(
     others: Sequence[tuple[NDArray[Any], int]] = (),
     inputs: int = 0,
     is_gradient: bool = False,
+    magnitude: float = 0.0,
 ) -> Closeness:
     """Compare numbers of the same type and shape, by the rule of docs/results.md.
 
     `others` are the base's numbers from other calls, and by how many units their inputs were moved, 1 if by
-    none. On sums see Higham, Accuracy and Stability of Numerical Algorithms, 4.2.
+    none. A gradient's `magnitude` is the size of the output divided by that of the input: terms as large may
+    cancel. On sums see Higham, Accuracy and Stability of Numerical Algorithms, 4.2.
     """
     places = digits(kind)
     if not base.ndim:
@@ -95,7 +97,7 @@ def compare(
     moves = (_MOVES + min(math.sqrt(inputs), most / 2)) * (1 + _FEW / math.sqrt(max(base.size, 1)))
     with np.errstate(divide="ignore", over="ignore"):
         terms = np.full(1, most) if is_gradient else np.fmin((unit / changes) ** 2, min(inputs, most))
-        allowed = moves * changes + (_ROUNDINGS + terms) * unit
+        allowed = moves * (changes + math.ldexp(magnitude, 1 - places)) + (_ROUNDINGS + terms) * unit
     errors = _errors(base, head)
     if not base.size:
         return _closeness(base, head, 0, 0.0, 0.0)
@@ -142,6 +144,11 @@ def _typical(values: NDArray[Any]) -> NDArray[Any]:
     for median in medians[1:]:
         typical = np.minimum(typical, median)
     return typical
+
+
+def typical_size(values: NDArray[Any]) -> float:
+    """Return a typical absolute value of numbers, not that of a few large rows or columns."""
+    return float(np.min(_typical(_sizes(values)))) if values.size else 0.0
 
 
 def _median(rows: NDArray[Any]) -> NDArray[Any]:

@@ -92,6 +92,23 @@ def test_a_gradient_may_be_sparse(tmp_path, run):
     assert rewritten(tmp_path, dense, sparse, leaf(5, 2)).status == "equal"
 
 
+class SlightlyOff(torch.autograd.Function):
+    """Adds a thousand, with a gradient that is 2 % too large."""
+
+    @staticmethod
+    def forward(_, x):
+        return x + 1000
+
+    @staticmethod
+    def backward(_, gradient):
+        return gradient * 1.02
+
+
+def test_a_wrong_gradient_differs_whatever_the_size_of_the_output(tmp_path):
+    found = rewritten(tmp_path, lambda x: x + 1000, SlightlyOff.apply, leaf(40, 8))
+    assert found.fails, found
+
+
 def test_a_gradient_that_is_lost_differs(tmp_path):
     found = rewritten(tmp_path, lambda x: x * 2, lambda x: (x * 2).detach(), leaf(4))
     assert found.reason.startswith("gradient of argument 1 by the output[3] is 0 instead of -1.93")
