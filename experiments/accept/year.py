@@ -10,8 +10,7 @@ the rules that say when they hold are the real ones. All benchmarks are timed: n
 In each window two slowdowns are intended. They land as a merge, a squash, a squash of a branch that went on
 after it was accepted, a rebase, or directly. After the last two they are accepted, or accepted again, when
 the gate has found them. Of the twelve of a year, three are undone after ten commits, and their entry is
-removed two commits later, as the output suggests. Two expire after eight commits, and are mended after six
-more. The others stay until the next record contains them.
+removed two commits later, as the output suggests. The others stay until the next record contains them.
 
 In each window two slowdowns are not intended; they are mended after four commits. One may be on top of an
 accepted one, or come where one was undone, as large as that.
@@ -29,7 +28,6 @@ import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
-from datetime import date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -52,14 +50,11 @@ from experiments.ab import simulate as ab
 
 WINDOW, WINDOWS = 50, 6
 SIZES = (0.06, 0.08, 0.1, 0.15, 0.2, 0.3)
-KINDS = ("undone", "undone", "undone", "expires", "expires", *["stays"] * 7)
+KINDS = (*["undone"] * 3, *["stays"] * 9)
 LANDINGS = ("merge", "squash", "squash of more", "rebase", "direct")
 UNDONE, REMOVED = 10, 12
-EXPIRED, MENDED = 8, 14
 FIXED = 4
 """Commits after which something happens to a slowdown."""
-_START = datetime(2026, 1, 1, 12)  # noqa: DTZ001 - days of a simulated year
-_BETWEEN = timedelta(days=365) / (WINDOW * WINDOWS)
 
 
 @dataclass
@@ -71,7 +66,7 @@ class Slowdown:
     name: str
     size: float
     kind: str
-    """`undone`, `expires`, `stays`, or of the unintended ones `alone`, `on top`, `again`."""
+    """`undone`, `stays`, or of the unintended ones `alone`, `on top`, `again`."""
     landing: str = "direct"
     seen: list[int] = field(default_factory=list)
     """Commits at which it was reported."""
@@ -86,7 +81,7 @@ class Slowdown:
     @property
     def end(self) -> float:
         """Number of the commit that undoes it."""
-        lasts = {"undone": UNDONE, "expires": MENDED, "stays": math.inf}.get(self.kind, FIXED)
+        lasts = {"undone": UNDONE, "stays": math.inf}.get(self.kind, FIXED)
         return self.at + lasts
 
     def log(self, commit: int) -> float:
@@ -95,15 +90,12 @@ class Slowdown:
 
     def holds(self, commit: int) -> bool:
         """Tell whether it is accepted at a commit."""
-        last = self.at + EXPIRED if self.kind == "expires" else math.inf
-        return self.accepted_at is not None and self.accepted_at <= commit <= last
+        return self.accepted_at is not None and self.accepted_at <= commit
 
 
 def planned(random: np.random.Generator, windows: int) -> list[Slowdown]:
     """Return the slowdowns of a year."""
-    kinds = (
-        list(map(str, random.permutation(KINDS))) if windows == WINDOWS else ["undone", "expires"] * windows
-    )
+    kinds = list(map(str, random.permutation(KINDS)))
     landings = list(map(str, random.permutation(3 * LANDINGS)))
     found: list[Slowdown] = []
     for window in range(windows):
@@ -132,11 +124,6 @@ def planned(random: np.random.Generator, windows: int) -> list[Slowdown]:
 
 def _size(random: np.random.Generator) -> float:
     return float(random.choice(SIZES))
-
-
-def day(commit: int) -> date:
-    """Return the day of a commit."""
-    return (_START + commit * _BETWEEN).date()
 
 
 class Repository:
@@ -174,8 +161,7 @@ class Year:
 
     Args:
         seed: of the year.
-        windows: its number of windows; with fewer than six, the first slowdown of each expires, and the
-            second is undone.
+        windows: its number of windows, at most six.
         folder: for the repository.
         early: see --early.
     """
@@ -235,8 +221,8 @@ class Year:
         commit("slow")
         edit(one.name, one.at, "more")
         head = commit("more")
-        result = self._compared(base, head, {one.name: one.size}, day(one.at))
-        if self._accept(one, result, day(one.at)):
+        result = self._compared(base, head, {one.name: one.size})
+        if self._accept(one, result):
             one.accepted_at = one.at
         else:
             self.counts["not slower in the pull request"] += 1
@@ -260,22 +246,21 @@ class Year:
             commit("squash")
         git("branch", "-qD", "branch")
 
-    def _accept(self, one: Slowdown, result: Result, today: date) -> bool:
+    def _accept(self, one: Slowdown, result: Result) -> bool:
         """Accept a benchmark as the command does; tell whether it was slower."""
         file = self.folder.parent / f"{self.folder.name}.json"
         file.write_text(as_text(result))
-        found = replace(accepted.find(self.folder), today=today)
-        until = day(one.at + EXPIRED) if one.kind == "expires" else None
+        found = accepted.find(self.folder)
         try:
-            new, replaced = acceptable.entries(file, [one.name], found, one.kind, until)
+            new, replaced = acceptable.entries(file, [one.name], found, one.kind)
         except UsageError:
             return False
         accepted.write(found, new, replaced)
         return True
 
-    def _compared(self, base: str, head: str, effects: dict[str, float], today: date) -> Result:
+    def _compared(self, base: str, head: str, effects: dict[str, float]) -> Result:
         """Compare two commits as `gnnbench ab` does, on the simulated machine."""
-        entries = replace(accepted.find(self.folder), today=today)
+        entries = accepted.find(self.folder)
         sides = [Prepared(f"git:{one}", (), {}, one, dirty=False, versions={}) for one in (base, head)]
         limits = {} if self.early else allowed(entries, *sides)
         schedule = Schedule(ab.NAMES, ab.THRESHOLDS, ab.BUDGET, random=self.random, allowed=limits)
@@ -295,7 +280,7 @@ class Year:
         ours = [one for one in self.slowdowns if start < one.at <= number]
         logs = {name: sum(one.log(number) for one in ours if one.name == name) for name in ab.NAMES}
         effects = {name: math.expm1(log) for name, log in logs.items() if log}
-        result = self._compared(record, head, effects, day(number))
+        result = self._compared(record, head, effects)
         judgements = {row.fullname: row.judgement for row in result.comparison.rows}
         verdicts = {name: one.verdict for name, one in judgements.items()}
         slower = {name for name, verdict in verdicts.items() if verdict == "slower"}
@@ -315,25 +300,17 @@ class Year:
                 self.counts["of these called accepted"] += verdicts[one.name] == "accepted"
             elif not one.holds(number) and one.name in slower:
                 one.seen.append(number)
-            if one.kind == "expires" and number > one.at + EXPIRED:
-                self.counts["expired benchmarks"] += 1
-                self.counts["of these reported"] += one.name in slower
         self._count_recoveries(number, ours, result)
         for one in present:
-            if one.intended and one.accepted_at is None and self._accept(one, result, day(number)):
+            if one.intended and one.accepted_at is None and self._accept(one, result):
                 one.accepted_at = number + 1
 
     def _count_recoveries(self, number: int, ours: list[Slowdown], result: Result) -> None:
         said = {line.partition(" is not as slow")[0] for line in result.notes if "any more (" in line}
         undone = {one.name for one in ours if one.kind == "undone" and one.end <= number < one.at + REMOVED}
-        mended = {
-            one.name
-            for one in ours
-            if one.kind == "expires" and one.end <= number and day(number) <= day(one.at + EXPIRED)
-        }
         self.counts["undone benchmarks"] += len(undone)
         self.counts["of these named as recovered"] += len(undone & said)
-        self.counts["wrongly named as recovered"] += len(said - undone - mended)
+        self.counts["wrongly named as recovered"] += len(said - undone)
 
 
 def one_year(seed: int, windows: int = WINDOWS, *, early: bool = False) -> dict[str, Any]:

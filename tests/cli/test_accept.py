@@ -75,15 +75,13 @@ def test_a_slowdown_of_ab_that_is_accepted_fails_no_more(project):
     result = saved.result(benchmarks={SUM: saved.SAME, MORE: saved.SLOWER}, **commits)
     file = project.folder / "ab.json"
     file.write_text(as_text(result))
-    status, said = project.accept("ab.json", "--until", "2999-12-31")
+    status, said = project.accept("ab.json")
     assert status == 0, said
     (one,) = project.entries()
     assert (one["benchmark"], one["base"], one["head"]) == (MORE, *commits.values())
     assert (one["author"], one["reason"]) == ("Ada <ada@example.org>", "more accurate")
-    assert f"{one['until']}" == "2999-12-31"
     status, said = project.accept("ab.json")
     assert (status, "1 entry written to " in said, ", instead of 1 older one; " in said) == (0, True, True)
-    assert "until" not in project.entries()[0]
 
     thresholds = replace(result.thresholds, accepted=accepted.find(project.folder))
     result = replace(result, thresholds=thresholds).settled()
@@ -132,14 +130,10 @@ def test_wrong_usage_is_a_line(project):
     for words, text in (
         (("two.json", SUM), f"two.json: {SUM} is same, not slower (so it is), and needs no memory beyond"),
         (("two.json", "test_suite.py::test_mor"), "two.json: unknown benchmark 'test_suite.py::test_mor': "),
-        (("ab.json", "--until", "2026-01-01"), "--until 2026-01-01 is past; give today or a later day"),
         (("run.json",), "run.json: a run file without verdicts: it was not compared; give a result"),
     ):
         project.is_refused(text, *words)
     project.is_refused("--reason is empty; say why the slowdown is intended", "ab.json", reason=" ")
-    with pytest.raises(SystemExit):
-        project.accept("ab.json", "--until", "soon")
-    assert "soon is not a day, as in 2027-01-31" in project.capsys.readouterr().err
     project.git("config", "--unset", "user.email")
     project.is_refused("set git config user.name and git config user.email", "ab.json")
 

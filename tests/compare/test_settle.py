@@ -56,9 +56,9 @@ class Repository:
         self.git("gc", "-q", "--prune=now")
         assert git.full_hash(self.folder, self.head) is None
 
-    def settled(self, old, new, found=SLOWER, memory=None, *, today=TODAY, **changes):
+    def settled(self, old, new, found=SLOWER, memory=None, **changes):
         """Return the benchmark as it is settled between two commits, and the lines."""
-        entries = Accepted(self.folder / FILE, (replace(self.entry, **changes),), today)
+        entries = Accepted(self.folder / FILE, (replace(self.entry, **changes),))
         sides = tuple(
             Revision(tuple(self.git("rev-parse", one) for one in side.split())) for side in (old, new)
         )
@@ -149,15 +149,6 @@ def test_what_git_does_not_know_is_unknown(repository, tmp_path):
     subprocess.run(["git", "clone", "-q", "--depth=1", address, shallow], check=True, capture_output=True)
     repository.folder = shallow
     assert repository.verdict(head, head)[1].startswith(unknown)
-
-
-def test_it_expires_after_its_last_day(repository):
-    last = dt.date(2026, 12, 1)
-    assert repository.verdict("main", "feature", today=last, until=last) == ("accepted",)
-    verdict, line = repository.verdict("main", "feature", today=dt.date(2026, 12, 2), until=last)
-    assert verdict == "slower"
-    start = f"expired (2026-12-01), so not accepted any more: {ENTRY}; "
-    assert line == f"{start}make it faster, or accept it again"
 
 
 def test_a_benchmark_that_recovered_is_named_with_its_entry(repository):

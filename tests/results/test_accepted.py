@@ -18,7 +18,6 @@ ENTRY = Entry(
     author="Ada <ada@example.org>",
     date=dt.date(2026, 11, 24),
     reason="more accurate",
-    until=dt.date(2027, 1, 31),
 )
 TEXT = f"""\
 [[accepted]]
@@ -63,7 +62,8 @@ def test_entries_in_brackets_become_tables(tmp_path):
     inline = ", ".join(TEXT.splitlines()[1:])
     file = written(tmp_path, f"accepted = [{{{inline}}}, {{{inline}}}]\n")
     accepted.write(accepted.read(file), [ENTRY], replaced={1})
-    assert [one.until for one in accepted.read(file).entries] == [None, ENTRY.until]
+    assert [one.author for one in accepted.read(file).entries] == [ENTRY.author] * 2
+    assert file.read_text().count("[[accepted]]") == 2
 
 
 def test_an_entry_may_be_about_memory_alone_or_too(tmp_path):
@@ -94,7 +94,7 @@ WRONG = {
     TEXT + TEXT.replace("1.2", "true"): f"entry 2 ({NAME}): ratio: expected `float`, got `bool`; correct it",
     TEXT.replace("1.2", "1.5"): "ratio must lie between low and high",
     TEXT.replace("b" * 40, "--all"): "head: expected `str` matching",
-    f"{TEXT}until = 2027-01-31T10:00:00\n": "until: expected `date | null`, got `datetime`",
+    TEXT.replace("2026-11-24", "2026-11-24T10:00:00"): "date: expected `date`, got `datetime`",
     f"{TEXT}more_bytes = 0\n": "more_bytes: expected `int` >= 1",
     f"{TEXT}more_bytes = 9\n".replace(
         "low = 1.1", ""

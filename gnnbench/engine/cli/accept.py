@@ -4,7 +4,6 @@ What is accepted is a slowdown, more memory, or with `--result` another result.
 """
 
 import argparse
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,17 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--result", action=argparse.BooleanOptionalAction, help="also accept that results are others"
     )
     parser.add_argument("--reason", required=True, metavar="TEXT", help="why they are intended; it is shown")
-    parser.add_argument(
-        "--until", type=_day, metavar="DATE", help="the last day on which they are accepted, as in 2027-01-31"
-    )
     parser.set_defaults(run=run)
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text} is not a day, as in 2027-01-31") from None
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,10 +47,8 @@ def run(options: argparse.Namespace) -> int:
     if not options.reason.strip():
         raise UsageError("--reason is empty; say why the slowdown is intended")
     found = _file()
-    if options.until and options.until < found.today:
-        raise UsageError(f"--until {options.until} is past; give today or a later day")
     new, replaced = acceptable.entries(
-        options.file, options.ids, found, options.reason.strip(), options.until, results=bool(options.result)
+        options.file, options.ids, found, options.reason.strip(), results=bool(options.result)
     )
     accepted.write(found, new, replaced)
     for one in new:

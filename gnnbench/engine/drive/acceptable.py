@@ -49,7 +49,6 @@ def entries(
     names: Sequence[str],
     accepted: Accepted,
     reason: str,
-    until: date | None = None,
     *,
     results: bool = False,
 ) -> tuple[list[Entry], set[int]]:
@@ -100,7 +99,8 @@ def entries(
         if not (ratios or more_bytes or row.has_other_result):
             json_io.refuse(path, f"{name} is within what {before[-1].place} accepts", "leave it out")
         numbers = ratios or (1.0, 1.0, 1.0)
-        entry = Entry(name, *numbers, base, head, author, accepted.today, reason, until, more_bytes)
+        today = date.today()  # noqa: DTZ011 - of the user's calendar
+        entry = Entry(name, *numbers, base, head, author, today, reason, more_bytes)
         new.append(replace(entry, result=row.has_other_result))
     return new, replaced
 

@@ -48,7 +48,7 @@ class Revision:
 
 
 Sides = tuple[Revision, Revision]
-_State = Literal["in force", "elsewhere", "ended", "expired", "unknown"]
+_State = Literal["in force", "elsewhere", "ended", "unknown"]
 _FILE = FILE.as_posix()
 _NAMED = 3
 """Most entries that a line names."""
@@ -56,7 +56,6 @@ _ACCEPTED = "accepted: "
 _FAILING = ("slower", "undecided", "incomparable")
 """What fails a benchmark, with --strict or without."""
 _LINES: dict[_State, str] = {
-    "expired": "expired ({days}), so not accepted any more: {entries}; make it faster, or accept it again",
     "ended": "ended, because the base already contains what was accepted: {entries}",
     "elsewhere": "not accepted, because the head's history does not have the accepted commit: {entries}; "
     "after a rebase, accept it again",
@@ -91,9 +90,8 @@ def settle(found: Comparison, thresholds: Thresholds, sides: Sides) -> tuple[Com
                 noticed[state].append(entry)
     for state, text in _LINES.items():
         if entries := noticed[state]:
-            days = ", ".join(sorted({f"{entry.until}" for entry in entries}))
             named = units.listed([entry.place for entry in entries], _NAMED)
-            lines.append(text.format(days=days, entries=f"{named} of {_FILE}"))
+            lines.append(text.format(entries=f"{named} of {_FILE}"))
     return replace(found, rows=rows), lines
 
 
@@ -216,8 +214,6 @@ def _state(entry: Entry, accepted: Accepted, base: Revision, head: Revision) -> 
         return "elsewhere"
     if True in in_base:
         return "ended"
-    if entry.until and accepted.today > entry.until:
-        return "expired"
     return "unknown" if None in (*in_head, *in_base) else "in force"
 
 

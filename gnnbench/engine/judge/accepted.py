@@ -2,7 +2,7 @@
 
 import datetime as dt
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -36,8 +36,6 @@ class Entry:
     author: Text
     date: dt.date
     reason: Text
-    until: dt.date | None = None
-    """The last day on which it is accepted; None: there is none."""
     more_bytes: codec.PositiveCount = 0
     """By how much more the head's peak memory beside its inputs is accepted."""
     result: bool = False
@@ -67,8 +65,6 @@ class Accepted:
     file: Path
     """It may not exist."""
     entries: tuple[Entry, ...] = ()
-    today: dt.date = field(default_factory=dt.date.today)
-    """The day on which entries expire or not."""
 
     @property
     def folder(self) -> Path:

@@ -146,9 +146,11 @@ def _typical(values: NDArray[Any]) -> NDArray[Any]:
     return typical
 
 
-def typical_size(values: NDArray[Any]) -> float:
-    """Return a typical absolute value of numbers, not that of a few large rows or columns."""
-    return float(np.min(_typical(_sizes(values)))) if values.size else 0.0
+def varying_size(values: NDArray[Any], others: NDArray[Any]) -> float:
+    """Return the largest absolute value of the numbers that are others for other inputs, 0 if none is."""
+    if values.shape != others.shape:
+        return 0.0
+    return float(np.max(_sizes(values), where=_differs(values, others), initial=0.0))
 
 
 def _median(rows: NDArray[Any]) -> NDArray[Any]:

@@ -21,11 +21,8 @@ from .variants.child import SIDES, DiedError
 from .variants.collected import Suite
 from .variants.places import differing
 
-_STARTS = 2
-"""A pair is given up after this many failed starts."""
 _QUIT_SECONDS = 20.0
-_FAILURES = ("died", "failed", "incomparable")
-"""Kinds of failures that processes of their own may not have."""
+"""How long both may tear down."""
 
 _Found = TypeVar("_Found")
 

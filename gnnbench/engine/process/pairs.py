@@ -20,7 +20,6 @@ from .variants.command import Listener
 
 _STARTS = 2
 """A pair is given up after this many failed starts."""
-_QUIT_SECONDS = 20.0
 _FAILURES = ("died", "failed", "incomparable")
 """Kinds of failures that processes of their own may not have."""
 

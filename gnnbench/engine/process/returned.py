@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..ground import units
-from ..judge.closeness import Closeness, as_in_base, compare, digits, input_of, typical_size
+from ..judge.closeness import Closeness, as_in_base, compare, digits, input_of, varying_size
 from ..judge.comparison import Agreement, not_compared
 from ..measure.returned.calls import AGAIN, COPIED, GIVEN, MOVED, NEW
 from ..measure.returned.effects import LEAST_KEPT_BYTES
@@ -291,7 +291,10 @@ class _Comparing:
         raise _DifferError(self._known(number, place) or _how(place, found, errors))
 
     def _magnitude(self, number: int, place: str) -> float:
-        """Return the base's output by its input, if a part is a gradient by the output; else 0."""
+        """Return the base's largest output by its largest input, if a part is a gradient by the output.
+
+        Numbers that do not depend on the inputs, as those of a mask, do not count. 0 if there is none.
+        """
         call = self._calls[_BASE][number]
         largest = call["largest"].get(input_of(place)) if place.endswith(" by the output") else None
         if not largest:
@@ -301,8 +304,12 @@ class _Comparing:
             for part, (kind, *_) in call["parts"].items()
             if part.startswith("output") and kind != TEXT and digits(kind)
         ]
-        values = self._fetch(_BASE, [(number, part) for part in outputs])
-        return min((typical_size(output) for output in values), default=0.0) / largest
+        values = [
+            self._fetch(_BASE, [(call, part) for part in outputs])
+            for call in (number, GIVEN if number == NEW else NEW)
+        ]
+        sizes = [varying_size(*both) for both in zip(*values, strict=True) if both[1] is not None]
+        return min(filter(None, sizes), default=0.0) / largest
 
     def _moved(self, number: int, place: str) -> Iterator[tuple[int, int, Values]]:
         """Yield calls of the base with inputs that moved: the call, by how many units, and the part."""

@@ -98,9 +98,8 @@ def _program(names: list[str], outlier: str, way: int) -> Callable[[Tensor, Tens
     dtype=st.sampled_from([torch.float32, torch.float64]),
     seed=st.integers(0, 9),
 )
-@example(
-    names=["softmax"], outlier="ids", shape=(2, 2), scale=30.0, dtype=torch.float32, seed=1
-)  # terms cancel in its gradient, but for their rounding
+@example(names=["softmax"], outlier="ids", shape=(2, 2), scale=30.0, dtype=torch.float32, seed=1)
+@example(names=["softmax"], outlier="ids", shape=(2, 3), scale=30.0, dtype=torch.float32, seed=0)
 def test_a_random_rewrite_is_not_accused(names, outlier, shape, scale, dtype, seed):
     def x():
         rng = np.random.default_rng(seed)

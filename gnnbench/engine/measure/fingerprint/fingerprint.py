@@ -7,7 +7,7 @@ settings, and does not time them. docs/same-code.md lists what this assumes.
 import ast
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -56,14 +56,6 @@ class Fingerprint:
     """The settings by name; environment variables begin with `$`, and have hashes as values."""
     method: int = 1
     """How hashes were computed: only those of METHOD can be compared."""
-
-    def of_packages(self, packages: Collection[str]) -> dict[str, str]:
-        """Return the hashes of functions, and of the values that they read, in some top-level packages."""
-        return {
-            name: value
-            for name, value in (*self.functions.items(), *self.values.items())
-            if name.partition(":")[0].partition(".")[0] in packages
-        }
 
     def same_code(self, other: "Fingerprint") -> bool:
         """Tell whether both run the same code on the same kind of input with the same settings."""
