@@ -13,7 +13,7 @@ _FEWEST, _SAMPLED = 8, 512
 """Numbers of a row or column that its median is of, at least and at most."""
 _DIGITS = {"bfloat16": 8, "float8_e4m3fn": 4, "float8_e4m3fnuz": 4, "float8_e5m2": 3, "float8_e5m2fnuz": 3}
 """Binary digits of types that NumPy lacks, the leading one included."""
-_MOVES = 16.0
+_MOVES = 32.0
 """So many times the change by moving the inputs is allowed at least: a call rounds intermediate values."""
 _FEW = 3.0
 """A single number may by chance change little; it may be wrong by 1 + _FEW times as much."""
@@ -72,8 +72,8 @@ def compare(
     """Compare numbers of the same type and shape, by the rule of docs/results.md.
 
     `others` are the base's numbers from other calls, and by how many units their inputs were moved, 1 if by
-    none. A gradient's `magnitude` is the size of the output divided by that of the input: terms as large may
-    cancel. On sums see Higham, Accuracy and Stability of Numerical Algorithms, 4.2.
+    none. In a gradient, terms of the size `magnitude` may cancel. On sums see Higham, Accuracy and Stability
+    of Numerical Algorithms, 4.2.
     """
     places = digits(kind)
     if not base.ndim:

@@ -291,9 +291,10 @@ class _Comparing:
         raise _DifferError(self._known(number, place) or _how(place, found, errors))
 
     def _magnitude(self, number: int, place: str) -> float:
-        """Return the base's largest output by its largest input, if a part is a gradient by the output.
+        """Return the size of the terms that may cancel in a gradient by the output, 0 of another part.
 
-        Numbers that do not depend on the inputs, as those of a mask, do not count. 0 if there is none.
+        They are as large as the output where it is an exponential of the inputs, and as the output divided by
+        the input where it is a multiple: this is the geometric mean. A mask's numbers do not count.
         """
         call = self._calls[_BASE][number]
         largest = call["largest"].get(input_of(place)) if place.endswith(" by the output") else None
@@ -309,7 +310,7 @@ class _Comparing:
             for call in (number, GIVEN if number == NEW else NEW)
         ]
         sizes = [varying_size(*both) for both in zip(*values, strict=True) if both[1] is not None]
-        return min(filter(None, sizes), default=0.0) / largest
+        return min(filter(None, sizes), default=0.0) / math.sqrt(largest)
 
     def _moved(self, number: int, place: str) -> Iterator[tuple[int, int, Values]]:
         """Yield calls of the base with inputs that moved: the call, by how many units, and the part."""

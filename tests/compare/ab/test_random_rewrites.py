@@ -100,6 +100,10 @@ def _program(names: list[str], outlier: str, way: int) -> Callable[[Tensor, Tens
 )
 @example(names=["softmax"], outlier="ids", shape=(2, 2), scale=30.0, dtype=torch.float32, seed=1)
 @example(names=["softmax"], outlier="ids", shape=(2, 3), scale=30.0, dtype=torch.float32, seed=0)
+@example(names=["softmax"], outlier="ids", shape=(2, 14), scale=30.0, dtype=torch.float64, seed=9)
+@example(
+    names=["mix", "mix", "normalise"], outlier="ids", shape=(2, 14), scale=1e-3, dtype=torch.float32, seed=0
+)
 def test_a_random_rewrite_is_not_accused(names, outlier, shape, scale, dtype, seed):
     def x():
         rng = np.random.default_rng(seed)
