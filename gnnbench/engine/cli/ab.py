@@ -127,7 +127,8 @@ def run(options: argparse.Namespace) -> int:
     texts = {options.json: as_text(found), options.markdown: markdown.write([found])}
     with saving(texts):
         told = causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None)
-        streams.show([*verdicts.document(comparison, told), *map(Note, found.all_notes())])
+        further = [Note(*counting)] if (counting := found.counting()) else []
+        streams.show([*verdicts.document(comparison, told), *map(Note, found.all_notes()), *further])
         if found.interrupted:
             left = sum(not (row.counts and row.counts.decided) for row in found.rows)
             streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")

@@ -176,6 +176,7 @@ def counted(found: Result, base: Prepared, head: Prepared, plan: Plan, listener:
     rows = []
     for row in found.rows:
         work = replace(row.work, instructions=changes.get(row.fullname))
-        rows.append(replace(row, work=work, notes=work.notes()))
+        others = (note for note in row.notes if note not in row.work.notes())
+        rows.append(replace(row, work=work, notes=(*work.notes(), *others)))
     comparison = replace(found.comparison, rows=rows)
     return replace(found, comparison=comparison, notes=(*found.notes, *notes))

@@ -137,6 +137,19 @@ class Result:
         control = f"; {self.control.text}" if self.control else ""
         return f"this run could see a slowdown of {of_all}{control}"
 
+    def counting(self) -> tuple[str, str] | None:
+        """Return what tells more of undecided benchmarks whatever the load, and its command.
+
+        Returns None if none is undecided, or their instructions are known, or nothing can be compared again.
+        """
+        undecided = [row for row in self.rows if row.judgement.verdict == "undecided"]
+        names = [row.fullname for row in undecided if not row.work.instructions]
+        if not names or not self.repeat:
+            return None
+        repeat = replace(self.repeat, options=(*self.repeat.options, "--instructions"))
+        commands = repeat.commands(names, [row.fullname for row in self.rows])
+        return f"count the instructions of {units.count(commands.count, 'benchmark')}", commands.ab
+
     def _busy(self) -> str:
         """Return that other programs used much CPU time, if benchmarks are undecided; empty otherwise."""
         count = sum(row.judgement.verdict == "undecided" for row in self.rows)

@@ -5,6 +5,7 @@ import tempfile
 import pytest
 
 from gnnbench.engine.drive.inspecting import counted
+from gnnbench.engine.drive.repeat import Repeat
 from gnnbench.engine.drive.result import Result, Side
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.comparison import Compared, Comparison
@@ -75,8 +76,9 @@ def test_a_benchmark_is_counted_and_why_another_is_not(sides, tmp_path):
 def count(folder, names, *trees):
     watcher = Watcher()
     base, head = (prepared(text, *trees) for text in ("path:old", "path:new"))
-    rows = [Compared(name, Judgement("undecided", "a reason"), None) for name in names]
-    found = Result("ab", Side.of(base), Side.of(head), Comparison(rows), Thresholds(0.03))
+    rows = [Compared(name, Judgement("undecided", "a reason"), None, notes=("a note",)) for name in names]
+    repeat = Repeat("path:old", "path:new", options=("--effect", "1%"))
+    found = Result("ab", Side.of(base), Side.of(head), Comparison(rows), Thresholds(0.03), repeat=repeat)
     return counted(found, base, head, setting(folder), watcher), watcher.steps
 
 
@@ -88,7 +90,12 @@ def test_both_sides_are_counted_until_one_dies(sides, tmp_path):
     found, steps = count(tmp_path, names, tmp_path)
     changes = {row.fullname: row.work.instructions for row in found.rows if row.work.instructions}
     assert {name: (one.base, one.head) for name, one in changes.items()} == {"more": (1000, 2000)}
-    assert found.rows[0].notes == found.rows[0].work.notes()
+    assert found.rows[0].notes == (*found.rows[0].work.notes(), "a note")
+    what, command = found.counting()
+    assert what == "count the instructions of 5 benchmarks"
+    assert command == (
+        "gnnbench ab path:old path:new --effect 1% --instructions -- same 'not in head' once dies never"
+    )
     *left_out, ended = found.notes
     assert left_out == [
         "instructions not counted: not in head: head: no",
