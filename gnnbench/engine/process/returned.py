@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..ground import units
-from ..judge.closeness import Closeness, as_in_base, compare, digits, input_of, varying_size
+from ..judge.closeness import Closeness, as_in_base, compare, digits, input_of
 from ..judge.comparison import Agreement, not_compared
 from ..measure.returned.calls import AGAIN, COPIED, GIVEN, MOVED, NEW
 from ..measure.returned.effects import LEAST_KEPT_BYTES
@@ -271,15 +271,8 @@ class _Comparing:
     def _compare_real(self, number: int, place: str, kind: str, base: Values, head: Values) -> float:
         """Return the largest error in floating-point numbers that are close, see `Closeness`."""
         others: list[tuple[Values, int]] = []
-        closeness = partial(
-            compare,
-            base,
-            head,
-            kind,
-            inputs=self._elements,
-            is_gradient=place.startswith("gradient of "),
-            magnitude=self._magnitude(number, place),
-        )
+        is_gradient = place.startswith("gradient of ")
+        closeness = partial(compare, base, head, kind, inputs=self._elements, is_gradient=is_gradient)
         for call, units_in_place, other in self._moved(number, place):
             if other.shape == base.shape:
                 others.append((other, units_in_place))
@@ -289,28 +282,6 @@ class _Comparing:
         found = closeness(others=others)
         errors = [side.get("reference_error") for side in self._sides]
         raise _DifferError(self._known(number, place) or _how(place, found, errors))
-
-    def _magnitude(self, number: int, place: str) -> float:
-        """Return the size of the terms that may cancel in a gradient by the output, 0 of another part.
-
-        They are as large as the output where it is an exponential of the inputs, and as the output divided by
-        the input where it is a multiple: this is the geometric mean. A mask's numbers do not count.
-        """
-        call = self._calls[_BASE][number]
-        largest = call["largest"].get(input_of(place)) if place.endswith(" by the output") else None
-        if not largest:
-            return 0.0
-        outputs = [
-            part
-            for part, (kind, *_) in call["parts"].items()
-            if part.startswith("output") and kind != TEXT and digits(kind)
-        ]
-        values = [
-            self._fetch(_BASE, [(call, part) for part in outputs])
-            for call in (number, GIVEN if number == NEW else NEW)
-        ]
-        sizes = [varying_size(*both) for both in zip(*values, strict=True) if both[1] is not None]
-        return min(filter(None, sizes), default=0.0) / math.sqrt(largest)
 
     def _moved(self, number: int, place: str) -> Iterator[tuple[int, int, Values]]:
         """Yield calls of the base with inputs that moved: the call, by how many units, and the part."""

@@ -22,7 +22,7 @@ DIFFER = {
     "kept_by_address": EARLIER,
     "replayed": EARLIER,
     "lazy": "output is a _Later in the head",
-    "half_precision": "differs by 2^13 units in the last place: output[",
+    "half_precision": "differs by 2^14 units in the last place: output[",
     "part_skipped": "of its numbers differ",
     "right_for_these_values": ONE,
     "in_place": "the head changes argument 1, and the base does not",

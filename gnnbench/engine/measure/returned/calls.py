@@ -8,6 +8,8 @@
     5  with the new values, moved likewise
     6 to 11  in turn as 4 and 5, moved by 4, 16 and 64 such units
 
+In calls 4 and 6 to 11, what torch's operators return is moved, too.
+
 The calls from 4 on are made only where outputs differ. docs/results.md says what each call finds. What is
 kept by content, or for the same objects, executes less in call 2 than in call 1 or call 3; then a further
 call of each kind tells whether these numbers repeat.
@@ -17,7 +19,7 @@ import gc
 import os
 import zlib
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -37,6 +39,7 @@ from .effects import Effects, allocated_bytes, changed_arrays, check_size, conte
 from .given import Given, write
 from .portable import TEXT, Portable, array_of, portable
 from .reachable import Reachable, is_array, shares_memory
+from .rounding import rounding
 from .work import TooLongError, Work, limited
 
 GIVEN, NEW, AGAIN, COPIED, GIVEN_MOVED, NEW_MOVED = range(6)
@@ -163,8 +166,10 @@ class ComparedCalls:
         if number == AGAIN:
             gc.collect()  # what is freed later would hide what a call keeps
         before_bytes = allocated_bytes()
+        # Not where its work is counted.
+        moves = nullcontext() if work or number not in _UNITS else rounding(_UNITS[number])
         try:
-            with collector_paused(), limited(self._limit_seconds), watched() as paths:
+            with collector_paused(), limited(self._limit_seconds), watched() as paths, moves:
                 output = work.call(call) if work else call()
         except TooLongError:
             effects.failure = _TOO_LONG
@@ -185,7 +190,7 @@ class ComparedCalls:
         after |= effects.compare_state(first_state, state, portable(Reachable(call, self._scope).state, {}))
         if number == AGAIN and self.writable and not self.made[GIVEN].shared:
             self._given.restore()
-        with plain_tensors():
+        with plain_tensors(), moves:
             arrays = effects.read_output(
                 output, reach, self._tested, has_gradients=number not in (AGAIN, COPIED)
             )

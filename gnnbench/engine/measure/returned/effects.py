@@ -18,7 +18,7 @@ from ...ground.parts import strided_parts
 from ..fingerprint import digest
 from .given import equal
 from .portable import TEXT, Portable, array_of, portable
-from .reachable import Reachable, gradients_by_output, gradients_left, is_array, largest_values, shares_memory
+from .reachable import Reachable, gradients_by_output, gradients_left, is_array, shares_memory
 
 LEAST_KEPT_BYTES = 1 << 16
 """A call that keeps less is not taken for one that leaks memory."""
@@ -43,8 +43,6 @@ class Effects:
     """Type and message of what it raised, or an empty text."""
     differentiable: bool = False
     """Whether its output has gradients, and not by a graph that it has freed."""
-    largest: dict[str, float] = field(default_factory=dict)
-    """The largest absolute value of each input that gets a gradient by the output."""
     shared: list[str] = field(default_factory=list)
     """Places of the output that lie in the memory of an input."""
     overwritten: list[str] = field(default_factory=list)
@@ -57,7 +55,7 @@ class Effects:
     def as_json(self) -> dict[str, Any]:
         """Return what the other side's is compared with: hashes, not values."""
         signatures = {place: part.signature for place, part in self.parts.items()}
-        names = "left", "failure", "differentiable", "largest", "shared", "overwritten", "reused"
+        names = "left", "failure", "differentiable", "shared", "overwritten", "reused"
         return {"parts": signatures, **{name: getattr(self, name) for name in names}}
 
     def read_output(
@@ -85,7 +83,6 @@ class Effects:
         if has_gradients:
             by_output, self.differentiable = gradients_by_output(opened.parts.values(), reach.arrays)
             self.parts |= portable(by_output, self.left)
-            self.largest = largest_values(reach.arrays)
         made = {place: value for place, value in opened.parts.items() if is_array(value)} | opened.lists
         return {place: value for place, value in made.items() if place not in self.shared}
 

@@ -241,12 +241,6 @@ def gradients_by_output(opened: Iterable[Any], inputs: Mapping[str, Any]) -> tup
     }, bool(ends)
 
 
-def largest_values(inputs: Mapping[str, Any]) -> dict[str, float]:
-    """Return the largest absolute value of each input that gets a gradient, by place."""
-    leaves = {place: _dense(one.detach()) for place, one in inputs.items() if is_leaf(one) and one.numel()}
-    return {place: float(leaf.abs().nan_to_num().max()) for place, leaf in leaves.items()}
-
-
-def _dense(tensor: Any) -> Any:
-    """Return a strided tensor: the gradient of an embedding may be sparse or not."""
-    return tensor if tensor.layout == sys.modules["torch"].strided else tensor.to_dense()
+def _dense(gradient: Any) -> Any:
+    """Return a gradient as a strided tensor: that of an embedding may be sparse or not."""
+    return gradient if gradient.layout == sys.modules["torch"].strided else gradient.to_dense()
