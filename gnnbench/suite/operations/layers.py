@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ..annotations import Case, Graph, Module, Tensor
-from ..libraries import definitions, dgl, inputs, pyg_nn, torch
+from ..libraries import definitions, dgl, inputs, pyg_nn, sage, torch
 from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD
 from ..operation import FORWARD_BACKWARD, Call, Formula, operation
 
@@ -14,15 +14,11 @@ _EPSILON = OVERFLOW._replace(where=OVERFLOW.where | {FORWARD_BACKWARD})
 """The gradient of epsilon is a sum over all nodes."""
 
 
-def sage(case: Case) -> Module:
+def sage_layer(case: Case) -> Module:
     """Make a GraphSAGE layer with means, from hidden to hidden width."""
     width = case.spec.hidden
-    if case.spec.platform == "dgl":
-        layer = dgl.nn.SAGEConv(width, width, "mean")
-    else:
-        layer = pyg_nn.SAGEConv(width, width)
     matrices = (inputs.pattern(2 * width, width) / (2 * width) ** 0.5).chunk(2)
-    return with_values(case, layer, matrices, [inputs.pattern(width, 1).squeeze(1)])
+    return sage.layer(case, *matrices, inputs.pattern(width, 1).squeeze(1))
 
 
 def gin(case: Case) -> Module:

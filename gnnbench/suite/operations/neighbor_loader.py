@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 
 from ..annotations import Case, Graph, Hop, Tensor
-from ..libraries import dgl, on_dgl, pyg_data, pyg_loader, sampled, torch
-from ..loading import Loading, quietly
+from ..libraries import dgl, minibatch, sampled, torch
+from ..loading import Loading
 from ..operation import Call, Operation
 from . import blocks
 from .neighbors import BATCH, FAN_OUTS, ON_CPU, by_pyg, sampling
@@ -29,43 +29,9 @@ def batches_of(count: int) -> Tensor:
 def loading(case: Case) -> Loading:
     """Return the loader of a case's operation and platform."""
     workers = int(case.spec.operation.split("_")[-2])
-    make = _dgl if case.spec.platform == "dgl" else _pyg
-    return Loading(make(case, workers))
-
-
-def _pyg(case: Case, workers: int) -> Any:
-    data = pyg_data.Data(x=case.node_features(), edge_index=case.edge_index(), y=case.graph.y.clone())
+    library = minibatch.LIBRARIES["dgl" if case.spec.platform == "dgl" else "pyg"]
     nodes = batches_of(case.graph.num_nodes)
-    return quietly(
-        pyg_loader.NeighborLoader,
-        data,
-        list(FAN_OUTS),
-        input_nodes=nodes.repeat(REPEATS),
-        batch_size=len(nodes) // BATCHES,
-        num_workers=workers,
-    )
-
-
-def _dgl(case: Case, workers: int) -> Any:
-    graph = on_dgl.structure(case)
-    graph.ndata["x"], graph.ndata["y"] = case.node_features(), case.graph.y.to(case.device)
-    nodes = batches_of(case.graph.num_nodes)
-    sampler = dgl.dataloading.NeighborSampler(
-        list(FAN_OUTS[::-1]), prefetch_node_feats=["x"], prefetch_labels=["y"]
-    )
-    return dgl.dataloading.DataLoader(
-        graph,
-        nodes.to(case.device, case.index_dtype).repeat(REPEATS),
-        sampler,
-        batch_size=len(nodes) // BATCHES,
-        num_workers=workers,
-        worker_init_fn=seed_worker,
-    )
-
-
-def seed_worker(worker: int) -> None:
-    """Seed DGL's generator in a worker; otherwise all workers draw the numbers of their parent."""
-    dgl.seed(sampled.SEED + 1 + worker)
+    return Loading(library.loader(case, nodes.repeat(REPEATS), FAN_OUTS, len(nodes) // BATCHES, workers))
 
 
 def seed() -> None:
@@ -84,9 +50,9 @@ def take(loading: Loading) -> list[Any]:
 def first(loading: Loading) -> list[Any]:
     """Start a loader, take its first batch, and end its workers."""
     seed()
-    found = loading.take(1)
+    batches = loading.take(1)
     loading.close()
-    return found
+    return batches
 
 
 def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
@@ -115,9 +81,9 @@ def hops_of_data(batch: Any, count: int | None = None) -> tuple[Tensor, list[Hop
 
 def _hops_of_blocks(batch: Any) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
     """Return the nodes of a batch of DGL, the hops, the nodes' features and the seeds' labels."""
-    reached, seeds, found = batch
-    hops = sampled.hops_of_blocks(sampled.whole(seeds), found)
-    return sampled.whole(reached), hops, found[0].srcdata["x"], found[-1].dstdata["y"]
+    reached, seeds, drawn = batch
+    hops = sampled.hops_of_blocks(sampled.whole(seeds), drawn)
+    return sampled.whole(reached), hops, drawn[0].srcdata["x"], drawn[-1].dstdata["y"]
 
 
 def reference(graph: Graph, *, batches: int) -> Tensor:

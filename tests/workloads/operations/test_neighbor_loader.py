@@ -6,6 +6,7 @@ import psutil
 import pytest
 import torch
 
+from gnnbench.suite import minibatch
 from gnnbench.suite.operations import OPERATIONS, neighbor_loader
 from tests.workloads.cells import measured
 
@@ -47,5 +48,5 @@ def test_workers_of_one_loader_draw_different_neighbors(platform, make_case, sma
 
     assert draws() == neighbor_loader.BATCHES
     if platform == "dgl":
-        monkeypatch.setattr(neighbor_loader, "seed_worker", lambda _worker: None)
+        monkeypatch.setattr(minibatch, "seed_worker", lambda _worker: None)
         assert draws() == neighbor_loader.BATCHES / 2
