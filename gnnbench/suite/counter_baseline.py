@@ -41,8 +41,8 @@ def versions(platform: str) -> dict[str, str]:
     also = (name for name in uses.also if version(name))
     packages = dict.fromkeys(("torch", *uses.packages, *also))
     # The local part of a version (`+cpu`) describes the build and does not change counts.
-    found = {name: (version(name) or "none").partition("+")[0] for name in packages}
-    return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **found}
+    numbers = {name: (version(name) or "none").partition("+")[0] for name in packages}
+    return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **numbers}
 
 
 def path_of(root: Path, platform: str) -> Path:

@@ -49,7 +49,7 @@ class Library(ModuleType):
             raise AttributeError(name)
         module = _imported(self.__name__)
         user = sys._getframe(1).f_globals  # noqa: SLF001 - the names of the module that uses it
-        user.update({own: module for own, value in user.items() if value is self})
+        user.update({alias: module for alias, value in user.items() if value is self})
         return getattr(module, name)
 
 

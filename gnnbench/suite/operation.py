@@ -146,8 +146,8 @@ class Operation:
         limits = self.calls[platform].limits
         if self.group != _OTHER:
             has_product = self.group in _MULTIPLYING and direction not in (BACKWARD, STEP)
-            own = [OF_PLATFORM[platform]] if platform in OF_PLATFORM else []
-            limits = (*(() if has_product else (NO_PRODUCT,)), *HALF_TRAINING, *limits, *own)
+            of_platform = [OF_PLATFORM[platform]] if platform in OF_PLATFORM else []
+            limits = (*(() if has_product else (NO_PRODUCT,)), *HALF_TRAINING, *limits, *of_platform)
         return next((limit for limit in limits if limit.where <= given and limit.degree <= degree), None)
 
 

@@ -77,12 +77,12 @@ def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
     path = cache / "rates" / f"{environment_key}-{device}.json"
     # Locked while measuring, because two processes at once would each get half the rates.
     with hold(path.with_suffix(".lock"), cache):
-        kept = _read(path)
-        if dtype not in kept:
-            kept[dtype] = measure(device, dtype)
-            content = {"version": FORMAT_VERSION, "rates": codec.encode(kept)}
+        saved = _read(path)
+        if dtype not in saved:
+            saved[dtype] = measure(device, dtype)
+            content = {"version": FORMAT_VERSION, "rates": codec.encode(saved)}
             write_whole(path, codec.as_text(content))
-    return kept[dtype]
+    return saved[dtype]
 
 
 def measure(device: str, dtype: str) -> Rates:
@@ -166,6 +166,6 @@ def limit(case: Case, seconds: float, rates: Callable[[str], Rates]) -> Limit | 
     work = least(case)
     if work is None:
         return None
-    own = rates(case.spec.dtype)
-    bound = max(work.bytes / own.copy_bytes_per_second, work.flops / own.flops_per_second)
-    return Limit(work, own, bound / seconds, _ABOVE if bound > seconds else "")
+    measured = rates(case.spec.dtype)
+    bound = max(work.bytes / measured.copy_bytes_per_second, work.flops / measured.flops_per_second)
+    return Limit(work, measured, bound / seconds, _ABOVE if bound > seconds else "")

@@ -94,8 +94,8 @@ def document(rows: Iterable[TableRow]) -> list[Table]:
         key = (labels.operation, labels.direction)
         groups.setdefault(labels.heading, {}).setdefault(key, []).append(row)
     return [
-        Table(title, _COLUMNS, [cells for key, ones in found.items() for cells in _cells(key, ones)])
-        for title, found in groups.items()
+        Table(title, _COLUMNS, [cells for key, ones in rows_by_key.items() for cells in _cells(key, ones)])
+        for title, rows_by_key in groups.items()
     ]
 
 

@@ -47,10 +47,10 @@ def bag_of_words(stream: Stream, label: Ints, classes: int, vocabulary: int, wor
     count = len(label) * words
     node = np.repeat(np.arange(len(label)), words)
     stretch = vocabulary // classes
-    own = label[node] * stretch + stream.below(stretch, count)
+    topical = label[node] * stretch + stream.below(stretch, count)
     spot = stream.below(1 << 16, count)
     common = (spot * spot * vocabulary) >> 32
-    word = np.where(stream.chance(_TOPICAL, count), own, common)
+    word = np.where(stream.chance(_TOPICAL, count), topical, common)
     x = np.zeros((len(label), vocabulary), dtype=np.float32)
     x[node, word] = 1
     # Counted as integers: the order of a float sum, and so its rounding, depends on the machine.

@@ -84,10 +84,10 @@ def _rings(stream: Stream, atom: Ints, degree: Ints, count: int) -> Ints:
     most two bonds before. `degree` is changed in place.
     """
     candidates = np.flatnonzero(atom >= _RING - 1)
-    found: list[int] = []
+    ends: list[int] = []
     for end in candidates[stream.permutation(len(candidates))].tolist():
         start = end - (_RING - 1)
-        if len(found) < count and degree[start] < _LARGEST_DEGREE and degree[end] < _LARGEST_DEGREE:
+        if len(ends) < count and degree[start] < _LARGEST_DEGREE and degree[end] < _LARGEST_DEGREE:
             degree[[start, end]] += 1
-            found.append(end)
-    return np.array(found, dtype=np.int64)
+            ends.append(end)
+    return np.array(ends, dtype=np.int64)

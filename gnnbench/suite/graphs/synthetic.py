@@ -35,14 +35,14 @@ def twin(name: DatasetName) -> Graph:
     first = dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
     community = attributes.labels(stream, next(iter(sizes.values())), classes)
     sources, targets, types = [], [], []
-    for (one, other), block in name.blocks.items():
+    for (start, end), block in name.blocks.items():
         pairs = sum(block.values())
-        if one == other:  # only the first type of nodes has edges within itself
+        if start == end:  # only the first type of nodes has edges within itself
             source, target = _edges(stream, community, pairs, classes, published.homophily)
         else:
-            source, target = _edges_between(stream, sizes[one], sizes[other], pairs)
-        source += first[one]
-        target += first[other]
+            source, target = _edges_between(stream, sizes[start], sizes[end], pairs)
+        source += first[start]
+        target += first[end]
         sources.append(source)
         targets.append(target)
         if published.relations:

@@ -4,9 +4,11 @@ from functools import partial
 from typing import Any
 
 from ..annotations import Graph, Tensor
-from ..libraries import definitions, dgl, on_dgl, on_torch
+from ..libraries import definitions, dgl
+from ..libraries import on_dgl as graphs
+from ..libraries import on_torch as platform
 from ..limits import CSR_PRODUCT, DGL_HALF
-from ..operation import FORWARD, FORWARD_BACKWARD, Call, Formula, Kernel, Operation, operation
+from ..operation import FORWARD, FORWARD_BACKWARD, Call, Formula, Kernel, operation
 
 
 def _products(hops: int, adjacency: Tensor, x: Tensor) -> Tensor:
@@ -23,7 +25,7 @@ def _dgl(hops: int) -> Kernel:
             x = layer(graph, x)
         return x
 
-    return Kernel(on_dgl.looped_graph, run)
+    return Kernel(graphs.looped_graph, run)
 
 
 def _reference(hops: int, graph: Graph, x: Tensor) -> Tensor:
@@ -33,35 +35,29 @@ def _reference(hops: int, graph: Graph, x: Tensor) -> Tensor:
     return x
 
 
-def _operation(name: str, hops: int, dgl: str, torch: str, *, core: bool = False) -> Operation:
-    return operation(
-        name,
-        dgl=Call(dgl, make=partial(_dgl, hops), limits=(DGL_HALF,)),
+OPERATIONS = tuple(
+    operation(
+        f"aggregate{name}",
+        dgl=Call(f"AGGNet: {on_dgl}", make=partial(_dgl, hops), limits=(DGL_HALF,)),
         torch=Call(
-            torch,
+            on_torch,
             partial(_products, hops),
             (CSR_PRODUCT,),
-            lambda case: on_torch.structure(case, self_loops=True),
+            lambda case: platform.structure(case, self_loops=True),
         ),
         elsewhere="AGGNet is DGL code; see torch for the same sums in PyTorch",
-        directions=(FORWARD, FORWARD_BACKWARD) if core else (FORWARD,),
-        core=core,
+        directions=(FORWARD, *(() if name else (FORWARD_BACKWARD,))),
+        core=not name,
         default=hops in (2, 4),
         reference=partial(_reference, hops),
         # The graph once for all hops, one column in and out.
         least_work=Formula("G(L) + p s 2 N", f"p {hops} L"),
         group="aggregation",
     )
-
-
-OPERATIONS = (
-    _operation("aggregate", 2, "AGGNet: two GraphConv 1→1", "CSR @ (CSR @ x)", core=True),
-    *(
-        _operation(f"aggregate_{name}", hops, f"AGGNet: GraphConv 1→1, {times}", f"CSR @ x, {times}")
-        for name, hops, times in (
-            ("one_hop", 1, "once"),
-            ("three_hops", 3, "three times"),
-            ("four_hops", 4, "four times"),
-        )
-    ),
+    for name, hops, on_dgl, on_torch in (
+        ("", 2, "two GraphConv 1→1", "CSR @ (CSR @ x)"),
+        ("_one_hop", 1, "GraphConv 1→1, once", "CSR @ x, once"),
+        ("_three_hops", 3, "GraphConv 1→1, three times", "CSR @ x, three times"),
+        ("_four_hops", 4, "GraphConv 1→1, four times", "CSR @ x, four times"),
+    )
 )

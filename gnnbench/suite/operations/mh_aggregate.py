@@ -161,14 +161,14 @@ def _run(structure: tuple[Any, Aggregate], kept_edges: Tensor, kept_nodes: Tenso
 def reference(graph: Graph) -> Tensor:
     """Return ones aggregated over kept edges, and kept nodes over all: [2, N]."""
     kept_edges, kept_nodes = kept(graph)
-    found = []
+    columns = []
     for weight, x in (
         (kept_edges.double(), torch.ones(graph.num_nodes, 1, dtype=torch.float64)),
         (None, kept_nodes.double().unsqueeze(1)),
     ):
         once = definitions.aggregate(*definitions.looped(graph, weight), x)
-        found.append(definitions.aggregate(*definitions.looped(graph, weight), once))
-    return torch.cat(found, dim=1).t()
+        columns.append(definitions.aggregate(*definitions.looped(graph, weight), once))
+    return torch.cat(columns, dim=1).t()
 
 
 _CONVERTED = avoids("torch_sparse's kernel gets int64, as in the other cell", "int32")

@@ -1,12 +1,12 @@
-"""Loaders that draw neighbours of batches of nodes and fetch their features, with workers and without."""
+"""Loaders that draw neighbours of batches of nodes or edges and fetch features, with workers and without."""
 
 import sys
 from functools import partial
 from typing import Any
 
 from ..annotations import Case, Graph, Hop, Tensor
-from ..libraries import dgl, minibatch, sampled, torch
-from ..loading import Loading
+from ..libraries import dgl, minibatch, pyg_data, pyg_loader, sampled, torch
+from ..loading import Loading, quietly
 from ..operation import Call, Operation
 from . import blocks
 from .neighbors import BATCH, FAN_OUTS, ON_CPU, by_pyg, sampling
@@ -32,6 +32,22 @@ def loading(case: Case) -> Loading:
     library = minibatch.LIBRARIES["dgl" if case.spec.platform == "dgl" else "pyg"]
     nodes = batches_of(case.graph.num_nodes)
     return Loading(library.loader(case, nodes.repeat(REPEATS), FAN_OUTS, len(nodes) // BATCHES, workers))
+
+
+def link_loading(case: Case) -> Loading:
+    """Return the loader of edges, as many drawn pairs of nodes, and the neighbours of all their ends."""
+    data = pyg_data.Data(x=case.node_features(), edge_index=case.edge_index())
+    chosen = batches_of(case.graph.num_edges)
+    loader = quietly(
+        pyg_loader.LinkNeighborLoader,
+        data,
+        list(FAN_OUTS),
+        edge_label_index=data.edge_index[:, chosen.repeat(REPEATS)],
+        neg_sampling="binary",
+        batch_size=len(chosen) // BATCHES,
+        num_workers=int(case.spec.operation.split("_")[-2]),
+    )
+    return Loading(loader)
 
 
 def seed() -> None:
@@ -73,6 +89,32 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
     return torch.tensor(counts, device=case.device)
 
 
+def checked_links(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
+    """Check each batch, and return how many edges and pairs each has.
+
+    Pairs may be edges: the library does not exclude them.
+    """
+    graph = case.graph
+    listed, counts = graph.edge_index[:, batches_of(graph.num_edges)], []
+    for batch in batches:
+        edges, label = batch.n_id[batch.edge_label_index], batch.edge_label
+        count = len(batch.input_id)
+        is_edge = torch.arange(edges.size(1)) < count
+        sampled.require(label.equal(is_edge.to(label)), "pairs are labelled as if they were edges")
+        given, possible = (ends[0] * graph.num_nodes + ends[1] for ends in (edges[:, :count], listed))
+        sampled.require(torch.isin(given, possible).all(), "an edge is none of the loader's")
+        sampled.require(len(given.unique()) == count, "an edge comes twice")
+        ends = edges.unique()
+        reached, hops, x, _ = hops_of_data(batch, len(ends))
+        same = hops[0].expanded.sort().values.equal(ends)
+        sampled.require(same, "the nodes whose neighbours are drawn are not the ends of edges and pairs")
+        for hop, fan_out in zip(hops, FAN_OUTS, strict=True):
+            sampled.require_hop(graph, hop, fan_out)
+        sampled.require_rows(x, graph.x, reached, "features")
+        counts.append(edges.size(1))
+    return torch.tensor(counts)
+
+
 def hops_of_data(batch: Any, count: int | None = None) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
     """Return the nodes of a batch of PyG, the hops, features and labels; `count` seeds, or the batch's."""
     hops = sampled.renumbered(count or batch.batch_size, batch.n_id, *batch.edge_index, batch.e_id)
@@ -91,6 +133,11 @@ def reference(graph: Graph, *, batches: int) -> Tensor:
     return torch.full((batches,), len(batches_of(graph.num_nodes)) // BATCHES)
 
 
+def link_reference(graph: Graph) -> Tensor:
+    """Return the number of edges and pairs of each batch: int64 [BATCHES]."""
+    return torch.full((BATCHES,), 2 * len(batches_of(graph.num_edges)) // BATCHES)
+
+
 def _loader(name: str, workers: int, batches: int) -> Operation:
     with_workers = f"{workers} workers{', first batch' if batches == 1 else ''}"
     return sampling(
@@ -107,8 +154,22 @@ def _loader(name: str, workers: int, batches: int) -> Operation:
     )
 
 
-OPERATIONS = tuple(
-    _loader(name, workers, batches)
-    for name, batches in (("neighbor_loader", BATCHES), ("neighbor_loader_first", 1))
-    for workers in (0, 2)
+OPERATIONS = (
+    *(
+        _loader(name, workers, batches)
+        for name, batches in (("neighbor_loader", BATCHES), ("neighbor_loader_first", 1))
+        for workers in (0, 2)
+    ),
+    *(
+        sampling(
+            f"link_loader_{workers}_workers",
+            pyg=by_pyg(f"LinkNeighborLoader([15, 10], neg_sampling='binary'), {workers} workers"),
+            sparse="LinkNeighborLoader takes edge_index and SparseTensor alike: see pyg",
+            dgl="as_edge_prediction_sampler draws for edges as for other nodes: see neighbor_loader",
+            reference=link_reference,
+            default=False,
+            with_pyg_lib=True,
+        )
+        for workers in (0, 2)
+    ),
 )

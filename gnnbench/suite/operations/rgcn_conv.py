@@ -89,9 +89,9 @@ def reference(
     W_r is the sum of the bases [B, F, F] times the relation's coefficients, a row of [Q, B].
     """
     result = x @ weight + bias
-    for relation, own in enumerate(torch.einsum("qb,bio->qio", coefficients, bases)):
+    for relation, matrix in enumerate(torch.einsum("qb,bio->qio", coefficients, bases)):
         entries = graph.edge_index[:, graph.edge_type == relation]
-        result = result + definitions.aggregate(entries, None, x, "mean") @ own
+        result = result + definitions.aggregate(entries, None, x, "mean") @ matrix
     return result
 
 

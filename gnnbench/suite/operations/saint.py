@@ -73,9 +73,9 @@ def checked(case: Case, kernel: Kernel, output: Any, structure: Any) -> Tensor:
     entries = sampled.whole(_entries(case))
     count = case.graph.num_nodes
     expected = entries[:, torch.isin(entries, nodes).all(dim=0)]
-    found, right = (ends[0] * count + ends[1] for ends in (nodes[edges], expected))
-    missing, more = ~torch.isin(right, found), ~torch.isin(found, right)
-    wrong = int(missing.sum()), int(more.sum()), len(found) - len(right)
+    drawn, right = (ends[0] * count + ends[1] for ends in (nodes[edges], expected))
+    missing, more = ~torch.isin(right, drawn), ~torch.isin(drawn, right)
+    wrong = int(missing.sum()), int(more.sum()), len(drawn) - len(right)
     return torch.tensor(wrong, device=case.device)
 
 
