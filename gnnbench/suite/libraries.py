@@ -54,11 +54,7 @@ class Library(ModuleType):
 
 
 def __getattr__(name: str) -> Any:
-    """Return what stands for a module.
-
-    Raises:
-        AttributeError: there is none of that name.
-    """
+    """Return what stands for a module."""
     if name not in _MODULES:
         raise AttributeError(name)
     return Library(_MODULES[name])

@@ -41,10 +41,7 @@ _ABOVE = "the data stays in a cache, or the saved rates are too low: delete rate
 
 
 def least(case: Case) -> Work | None:
-    """Return the least work of a case's operation.
-
-    None: it is not gnnbench's own, so has no formula; or autocast decides which values have two bytes.
-    """
+    """Return the least work; None without a formula, or if autocast decides which values have two bytes."""
     if case.spec.dtype == AUTOCAST:
         return None
     operation = OPERATIONS.get(case.spec.operation)
@@ -70,10 +67,7 @@ def _symbols(case: Case) -> Symbols:
 
 
 def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
-    """Return an environment's saved rates, or measure and save them.
-
-    `environment_key` is part of the file's name. A damaged file, or one of another version, is replaced.
-    """
+    """Return an environment's saved rates, or measure and save them; a damaged file is replaced."""
     path = cache / "rates" / f"{environment_key}-{device}.json"
     # Locked while measuring, because two processes at once would each get half the rates.
     with hold(path.with_suffix(".lock"), cache):

@@ -37,15 +37,13 @@ def verify(
 ) -> None:
     """Run once; compare the output, and gradients if the direction has any, with the reference.
 
-    Tensors and modules among the inputs become the reference's arguments, in order. A module becomes its
-    parameters: first those with several dimensions (matrices as [in, out]), then the vectors. Sparse tensors
-    and containers of tensors are arguments where the reference has a place for them. It gets the graph and
-    float64 copies. Integers and booleans in its results must be equal, floating-point numbers within
-    TOLERANCE.
+    The reference gets the graph and float64 copies of the tensors and modules among the inputs, in order; of
+    a module its matrices as [in, out], then its vectors. Sparse tensors and containers of tensors it gets
+    where it has a place for them. Integers and booleans must be equal, floating-point numbers within
+    TOLERANCE; otherwise, and with a wrong shape, dtype or device, MismatchError is raised.
 
     An epoch with a `result`, as in `Kernel`, is compared by it alone: after several steps there is no
-    gradient of the initial parameters. Without a `view` every entry is compared. A wrong value, shape, dtype
-    or device raises MismatchError.
+    gradient of the initial parameters. Without a `view` every entry is compared.
     """
     view, kept = view or View(case.graph), kept or KeptReference()
     gradients: tuple[Tensor, ...] = ()

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..annotations import Case, Graph, Tensor
+from ..annotations import Case, Tensor
 from ..libraries import torch
 from ..limits import HALF, avoids
 from ..operation import FORWARD, Call, Kernel, operation
@@ -89,11 +89,6 @@ def _import(platform: str) -> Kernel:
     return Kernel(build, lambda _: run_fresh(_IMPORT.format(module=module)), result)
 
 
-def imported(_graph: Graph) -> Tensor:
-    """Return 1: the other interpreter has imported the file that this one has."""
-    return torch.ones(1, dtype=torch.int64)
-
-
 def _new_layer(platform: str) -> Kernel:
     module = load(platform)
     kernel = module.convolution(cached=False)
@@ -115,7 +110,8 @@ OPERATIONS = (
     _operation(
         "cold_import",
         **{name: _call(f"import {PLATFORMS[name].packages[-1]}", name, _import) for name in COMPARED},
-        reference=imported,
+        # The other interpreter has imported the file that this one has.
+        reference=lambda _graph: torch.ones(1, dtype=torch.int64),
     ),
     _operation(
         "conv_new_layer",

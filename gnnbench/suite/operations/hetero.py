@@ -78,10 +78,6 @@ def _on_pyg(relations: "dict[Relation, Any]", layer: Layer, features: dict[str, 
     return layer.layer(features, relations)
 
 
-def _pyg(case: Case) -> tuple[_Typed, Layer]:
-    return _Typed(edges_of(case), case.graph.type_sizes), _pyg_layer(case)
-
-
 def _sparse(case: Case) -> tuple[_Typed, Layer]:
     sizes, relations = case.graph.type_sizes, {}
     for relation, (source, target) in edges_of(case).items():
@@ -157,7 +153,12 @@ def _sums(name: str, text: str, *, multi: bool) -> Operation:
 OPERATIONS = (
     operation(
         "hetero_conv",
-        pyg=Call("HeteroConv of SAGEConv", partial(_run, _on_pyg), (SCATTER_ADD,), _pyg),
+        pyg=Call(
+            "HeteroConv of SAGEConv",
+            partial(_run, _on_pyg),
+            (SCATTER_ADD,),
+            lambda case: (_Typed(edges_of(case), case.graph.type_sizes), _pyg_layer(case)),
+        ),
         sparse=Call("HeteroConv of SAGEConv on SparseTensor", partial(_run, _on_pyg), build=_sparse),
         dgl=Call("HeteroGraphConv of SAGEConv", partial(_run, _on_dgl), (DGL_HALF,), _dgl),
         group="layers",

@@ -123,18 +123,13 @@ def _require_hgt(
         sampled.require(fits, f"{drawn} nodes of type {name} were drawn")
 
 
-def reference(graph: Graph) -> Tensor:
-    """Return the number of seeds of each batch: int64 [BATCHES]."""
-    return torch.full((BATCHES,), len(nodes(graph)) // BATCHES)
-
-
 OPERATIONS = tuple(
     sampling(
         f"{name}_loader_{workers}_workers",
         pyg=by_pyg(f"{text}, {workers} workers"),
         sparse="it takes edge_index and SparseTensor alike: see pyg",
         dgl=absent,
-        reference=reference,
+        reference=lambda graph: torch.full((BATCHES,), len(nodes(graph)) // BATCHES),
         default=False,
         graphs=(MAG,),
         with_pyg_lib=name == "hetero",

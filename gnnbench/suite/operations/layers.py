@@ -109,11 +109,6 @@ def products(graph: Graph, table: Tensor) -> Tensor:
     return table[source] * table[target]
 
 
-def linear(_graph: Graph, weight: Tensor, x: Tensor) -> Tensor:
-    """Return x @ weight."""
-    return x @ weight
-
-
 OPERATIONS = (
     operation(
         "sage_conv",
@@ -145,7 +140,7 @@ OPERATIONS = (
         pyg=Call("torch_geometric.nn.Linear", lambda _, layer, x: layer(x), build=lambda _: None),
         torch=Call("x @ W", lambda _, weight, x: x @ weight, build=lambda _: None),
         dgl="GraphConv calls torch.matmul: see torch",
-        reference=linear,
+        reference=lambda _graph, weight, x: x @ weight,
         least_work=Formula("s (N D + p (D F + N F))", "p 2 N D F"),  # x has no gradient
         group="layers",
     ),

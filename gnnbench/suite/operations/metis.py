@@ -4,7 +4,7 @@ import contextlib
 import io
 from typing import Any
 
-from ..annotations import Case, Graph, Tensor
+from ..annotations import Case, Tensor
 from ..libraries import dgl, sampled, torch
 from ..limits import refuses
 from ..operation import Call
@@ -35,18 +35,13 @@ def checked(case: Case, parts: Tensor, _graph: Any) -> Tensor:
     return torch.tensor(len(sizes), device=case.device)
 
 
-def reference(_graph: Graph) -> Tensor:
-    """Return the number of parts: int64 []."""
-    return torch.tensor(PARTS)
-
-
 OPERATIONS = (
     sampling(
         "metis_partition",
         dgl=Call("dgl.metis_partition_assignment(8)", _dgl, (_INT64, ON_CPU)),
         pyg="ClusterData needs pyg-lib, or a torch_sparse that was built with METIS",
         sparse="torch_sparse is built without METIS",
-        reference=reference,
+        reference=lambda _graph: torch.tensor(PARTS),
         default=False,
     ),
 )

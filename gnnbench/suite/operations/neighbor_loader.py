@@ -1,10 +1,9 @@
 """Loaders that draw neighbours of batches of nodes or edges and fetch features, with workers and without."""
 
 import sys
-from functools import partial
 from typing import Any
 
-from ..annotations import Case, Graph, Hop, Tensor
+from ..annotations import Case, Hop, Tensor
 from ..libraries import dgl, minibatch, pyg_data, pyg_loader, sampled, torch
 from ..loading import Loading, quietly
 from ..operation import Call, Operation
@@ -128,16 +127,6 @@ def _hops_of_blocks(batch: Any) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
     return sampled.whole(reached), hops, drawn[0].srcdata["x"], drawn[-1].dstdata["y"]
 
 
-def reference(graph: Graph, *, batches: int) -> Tensor:
-    """Return the number of seeds of each batch: int64 [batches]."""
-    return torch.full((batches,), len(batches_of(graph.num_nodes)) // BATCHES)
-
-
-def link_reference(graph: Graph) -> Tensor:
-    """Return the number of edges and pairs of each batch: int64 [BATCHES]."""
-    return torch.full((BATCHES,), 2 * len(batches_of(graph.num_edges)) // BATCHES)
-
-
 def _loader(name: str, workers: int, batches: int) -> Operation:
     with_workers = f"{workers} workers{', first batch' if batches == 1 else ''}"
     return sampling(
@@ -148,7 +137,7 @@ def _loader(name: str, workers: int, batches: int) -> Operation:
             limits=(ON_CPU, *([] if workers else [blocks.FUSED])),
         ),
         sparse="NeighborLoader takes edge_index and SparseTensor alike: see pyg",
-        reference=partial(reference, batches=batches),
+        reference=lambda graph: torch.full((batches,), len(batches_of(graph.num_nodes)) // BATCHES),
         default=batches > 1,
         with_pyg_lib=True,
     )
@@ -166,7 +155,7 @@ OPERATIONS = (
             pyg=by_pyg(f"LinkNeighborLoader([15, 10], neg_sampling='binary'), {workers} workers"),
             sparse="LinkNeighborLoader takes edge_index and SparseTensor alike: see pyg",
             dgl="as_edge_prediction_sampler draws for edges as for other nodes: see neighbor_loader",
-            reference=link_reference,
+            reference=lambda graph: torch.full((BATCHES,), 2 * len(batches_of(graph.num_edges)) // BATCHES),
             default=False,
             with_pyg_lib=True,
         )

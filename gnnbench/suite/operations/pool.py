@@ -82,12 +82,8 @@ def _sort_dgl(graph: DGLGraph, x: Tensor) -> Any:
         return dgl.topk_nodes(graph, "x", SORTED, sortby=x.size(1) - 1)[0].flatten(1)
 
 
-def _dense(graphs: _Batch, x: Tensor) -> Any:
-    return utils.to_dense_batch(x, graphs.member, batch_size=graphs.size)[0]
-
-
-def _dense_result(output: Tensor, graphs: _Batch, x: Tensor) -> tuple[Tensor, ...]:
-    return output, utils.to_dense_batch(x, graphs.member, batch_size=graphs.size)[1]
+def _dense(graphs: _Batch, x: Tensor, part: int = 0) -> Any:
+    return utils.to_dense_batch(x, graphs.member, batch_size=graphs.size)[part]
 
 
 def means(graph: Graph, x: Tensor) -> Tensor:
@@ -171,7 +167,12 @@ OPERATIONS = (
     ),
     _operation(
         "to_dense_batch",
-        pyg=Call("utils.to_dense_batch", _dense, build=_pyg_batch, result=_dense_result),
+        pyg=Call(
+            "utils.to_dense_batch",
+            _dense,
+            build=_pyg_batch,
+            result=lambda output, graphs, x: (output, _dense(graphs, x, 1)),
+        ),
         sparse=_SPARSE,
         torch="pad_sequence takes a list of tensors, not the rows of a batch",
         dgl="DGL fills up features inside of topk_nodes only: see sort_pool",

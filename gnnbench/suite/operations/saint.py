@@ -43,12 +43,6 @@ def _sparse(sampler: Any) -> Any:
     return sampler[0]
 
 
-def _sparse_part(output: Any, _sampler: Any) -> tuple[Tensor, Tensor]:
-    nodes, part = output
-    source, target, _ = part.coo()
-    return nodes, torch.stack((source, target))
-
-
 def _dgl() -> Kernel:
     sampler = dgl.dataloading.SAINTSampler(mode="walk", budget=(ROOTS, LENGTH))
 
@@ -65,7 +59,7 @@ def _dgl() -> Kernel:
 
 
 def checked(case: Case, kernel: Kernel, output: Any, structure: Any) -> Tensor:
-    """Count of what was drawn what `reference` does."""
+    """Return how many edges among the nodes are missing, are none of the graph, and come twice: int64 [3]."""
     assert kernel.result
     nodes, edges = map(sampled.whole, kernel.result(output, structure))
     sampled.require(nodes.equal(nodes.unique()), "the nodes are not ascending, or one comes twice")
@@ -79,18 +73,19 @@ def checked(case: Case, kernel: Kernel, output: Any, structure: Any) -> Tensor:
     return torch.tensor(wrong, device=case.device)
 
 
-def reference(_graph: Graph) -> Tensor:
-    """Return how many edges among the nodes are missing, are none of the graph, and come twice: none."""
-    return torch.zeros(3, dtype=torch.int64)
-
-
 OPERATIONS = (
     sampling(
         "saint_walk",
-        sparse=Call("GraphSAINTRandomWalkSampler", _sparse, (ON_CPU,), _sparse_sampler, result=_sparse_part),
+        sparse=Call(
+            "GraphSAINTRandomWalkSampler",
+            _sparse,
+            (ON_CPU,),
+            _sparse_sampler,
+            lambda output, _sampler: (output[0], torch.stack(output[1].coo()[:2])),
+        ),
         dgl=Call("dgl.dataloading.SAINTSampler('walk')", make=_dgl, limits=(_ROOTS,)),
         pyg="PyG's GraphSAINT samplers work on SparseTensor: see sparse",
-        reference=reference,
+        reference=lambda _graph: torch.zeros(3, dtype=torch.int64),
         default=False,
     ),
 )

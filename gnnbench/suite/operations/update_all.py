@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..annotations import Graph, Tensor
+from ..annotations import Tensor
 from ..libraries import definitions, dgl, on_dgl
 from ..limits import DGL_HALF, MAX_GRADIENT, Limit
 from ..operation import Call, Formula, Kernel, Operation, operation
@@ -25,11 +25,6 @@ def _dgl(reduce_name: str, *, weighted: bool = False) -> Kernel:
             return graph.ndata["out"]
 
     return Kernel(on_dgl.structure, run)
-
-
-def weighted_sums(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
-    """Return the sums over neighbours of features times edge weights: [N, F]."""
-    return definitions.aggregate(graph.edge_index, weight, x)
 
 
 def _operation(name: str, kernel: Callable[[], Kernel], *limits: Limit, **more: Any) -> Operation:
@@ -61,7 +56,7 @@ OPERATIONS = (
     _operation(
         "u_mul_e_sum",
         partial(_dgl, "sum", weighted=True),
-        reference=weighted_sums,
+        reference=lambda graph, x, weight: definitions.aggregate(graph.edge_index, weight, x),
         reach=1,
         least_work=Formula("G(E) + p s ((R + N) F + E)", "(2 p - 1) 2 E F"),
     ),
