@@ -1,5 +1,10 @@
-"""GraphSAINT (Zeng et al., ICLR 2020): random walks, and the subgraph of the nodes on their ways."""
+"""Parts of a graph as batches: those of METIS for Cluster-GCN, those on random walks for GraphSAINT.
 
+METIS leaves few edges between parts. GraphSAINT (Zeng et al., ICLR 2020) takes the walks' nodes.
+"""
+
+import contextlib
+import io
 from typing import Any
 
 from ..annotations import Case, Graph, Tensor
@@ -8,11 +13,33 @@ from ..limits import refuses
 from ..operation import Call, Kernel
 from .neighbors import ON_CPU, sampling
 
+PARTS = 8
+IMBALANCE = 1.05
+"""Nodes of the largest part, as a multiple of the mean; METIS tries to reach 1.03."""
 ROOTS = 500
 LENGTH = 2
 """Steps of each walk."""
 
+_METIS = refuses("DGL's METIS takes int64 only", "int32")
 _ROOTS = refuses("DGL's SAINTSampler draws int64 only", "int32")
+
+
+def _metis(graph: Any) -> Tensor:
+    with contextlib.redirect_stdout(io.StringIO()):  # DGL prints its times
+        return dgl.metis_partition_assignment(graph, PARTS)
+
+
+def checked_parts(case: Case, parts: Tensor, _graph: Any) -> Tensor:
+    """Check that each node has a part and none is too large, and return the number of parts."""
+    part = sampled.whole(parts)
+    sampled.require(len(part) == case.graph.num_nodes, "a node has no part")
+    sizes = part.bincount(minlength=PARTS)
+    most = max(IMBALANCE * len(part) / PARTS, len(part) / PARTS + 2)
+    sampled.require(int(sizes.max()) <= most, "a part is too large")
+    source, target = case.graph.edge_index
+    between = float((part[source] != part[target]).double().mean())
+    sampled.require(between < 1 - 1 / PARTS, "as many edges are between parts as in a random division")
+    return torch.tensor(len(sizes), device=case.device)
 
 
 def walkable(graph: Graph) -> Tensor:
@@ -74,6 +101,14 @@ def checked(case: Case, kernel: Kernel, output: Any, structure: Any) -> Tensor:
 
 
 OPERATIONS = (
+    sampling(
+        "metis_partition",
+        dgl=Call("dgl.metis_partition_assignment(8)", _metis, (_METIS, ON_CPU)),
+        pyg="ClusterData needs pyg-lib, or a torch_sparse that was built with METIS",
+        sparse="torch_sparse is built without METIS",
+        reference=lambda _graph: torch.tensor(PARTS),
+        default=False,
+    ),
     sampling(
         "saint_walk",
         sparse=Call(
