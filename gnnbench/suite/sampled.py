@@ -119,8 +119,8 @@ def degrees(graph: Graph) -> Tensor:
 
 def without(nodes: Tensor, others: Tensor) -> Tensor:
     """Return those of some nodes that are none of the others, ascending and once each."""
-    unique = nodes.unique()
-    return unique[~torch.isin(unique, others)]
+    distinct = nodes.unique()
+    return distinct[~torch.isin(distinct, others)]
 
 
 def whole(tensor: Tensor) -> Tensor:
