@@ -6,7 +6,6 @@ import psutil
 import pytest
 import torch
 
-from gnnbench.suite import minibatch
 from gnnbench.suite.operations import OPERATIONS, neighbor_loader
 from tests.workloads.cells import measured
 
@@ -48,5 +47,5 @@ def test_workers_of_one_loader_draw_different_neighbors(platform, make_case, sma
 
     assert draws() == neighbor_loader.BATCHES
     if platform == "dgl":
-        monkeypatch.setattr(minibatch, "seed_worker", lambda _worker: None)
+        monkeypatch.setattr("gnnbench.suite.minibatch.seed_worker", lambda _worker: None)
         assert draws() == neighbor_loader.BATCHES / 2
