@@ -80,7 +80,7 @@ def require_rows(rows: Tensor, whole: Tensor, nodes: Tensor, what: str) -> None:
 def renumbered(count: int, *drawn: Tensor) -> list[Hop]:
     """Return each `Hop` of PyG and torch_sparse, which list both together and number the nodes anew.
 
-    They draw neighbours of each node once: at the second hop of those that the first one reached. `found` are
+    They draw neighbours of each node once: at the second hop of those that the first one reached. `drawn` are
     the nodes by their new numbers [n]; sources, targets and entries [m].
     """
     nodes, source, target, entry = map(whole, drawn)
