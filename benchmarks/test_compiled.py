@@ -18,8 +18,6 @@ def test_conv_sizes(case, kernel, library, measure):
 @pytest.mark.operations("gat_conv_compiled_sizes")
 def test_gat_conv_sizes(case, kernel, measure):
     """Eight heads; together they have the width of the input."""
-    from gnnbench.suite import gat
     from gnnbench.suite.operations.compiled import attention_inputs
 
-    parameters, x = attention_inputs(case)
-    measure(kernel.run, kernel.build(case), gat.layer("pyg", parameters), x)
+    measure(kernel.run, kernel.build(case), *attention_inputs(case))

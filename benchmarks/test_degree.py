@@ -7,6 +7,6 @@ GPU, counting adds atomically, so threads wait for each other at nodes of high d
 import pytest
 
 
-@pytest.mark.operations("degree")
+@pytest.mark.operations("degree")  # suite/operations/scatter.py
 def test_degree(case, kernel, measure):
     measure(kernel.run, kernel.build(case))

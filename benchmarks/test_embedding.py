@@ -7,7 +7,7 @@ that once took 692 ms instead of 42 (pytorch#36120).
 import pytest
 
 
-@pytest.mark.operations("embedding_sparse_gradient")
+@pytest.mark.operations("embedding_sparse_gradient")  # suite/operations/layers.py
 def test_embedding(case, kernel, measure):
     """The rows of both ends of each edge, multiplied, as a loss of link prediction does."""
     measure(kernel.run, kernel.build(case), case.features())

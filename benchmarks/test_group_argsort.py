@@ -8,7 +8,7 @@ values here are -1, 0 and 1, and the sort is stable.
 import pytest
 
 
-@pytest.mark.operations("group_argsort")
+@pytest.mark.operations("group_argsort")  # suite/operations/scatter.py
 def test_group_argsort(case, kernel, measure):
     from gnnbench.suite.inputs import pattern
 

@@ -13,7 +13,7 @@ def test_sage_conv(case, kernel, measure):
     """Means of neighbours; a product with them and one with the node's own features."""
     from gnnbench.suite.operations import layers
 
-    measure(kernel.run, kernel.build(case), layers.sage(case), case.features())
+    measure(kernel.run, kernel.build(case), layers.sage_layer(case), case.features())
 
 
 @pytest.mark.operations("gin_conv")

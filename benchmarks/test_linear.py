@@ -8,6 +8,8 @@ import pytest
 
 
 @pytest.mark.operations("linear")
-def test_linear(case, kernel, library, weights, measure):
-    weight = library.linear_layer(case.tensor(weights[0][0])).requires_grad_(case.requires_grad)
+def test_linear(case, kernel, weights, measure):
+    from gnnbench.suite.operations.layers import linear_weight
+
+    weight = linear_weight(case, weights[0][0])
     measure(kernel.run, kernel.build(case), weight, case.node_features())

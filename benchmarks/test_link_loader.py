@@ -13,8 +13,7 @@ import pytest
 @pytest.mark.operations("link_loader_0_workers", "link_loader_2_workers")
 def test_batches(case, measure):
     """Eight batches of a loader that runs."""
-    from gnnbench.suite.operations.link_loader import checked, loading
-    from gnnbench.suite.operations.neighbor_loader import take
+    from gnnbench.suite.operations.neighbor_loader import checked_links, link_loading, take
 
-    with loading(case) as running:
-        measure(take, running, result=partial(checked, case))
+    with link_loading(case) as running:
+        measure(take, running, result=partial(checked_links, case))

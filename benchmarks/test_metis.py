@@ -12,6 +12,6 @@ import pytest
 @pytest.mark.operations("metis_partition")
 def test_metis_partition(case, kernel, measure):
     """METIS draws random numbers of its own, which start anew in each call."""
-    from gnnbench.suite.operations.metis import checked
+    from gnnbench.suite.operations.saint import checked_parts
 
-    measure(kernel.run, kernel.build(case), result=partial(checked, case))
+    measure(kernel.run, kernel.build(case), result=partial(checked_parts, case))

@@ -21,7 +21,7 @@ def test_sample_neighbors(case, kernel, measure):
     measure(kernel.run, kernel.build(case), result=partial(checked, case, kernel))
 
 
-@pytest.mark.operations("to_block")
+@pytest.mark.operations("to_block")  # suite/operations/blocks.py
 def test_to_block(case, kernel, measure):
     """All edges to an eighth of the nodes: their ends are numbered anew, targets first."""
     measure(kernel.run, kernel.build(case), result=kernel.result)

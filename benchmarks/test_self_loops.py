@@ -7,6 +7,6 @@ pass. It does almost no arithmetic, but many allocations and masks.
 import pytest
 
 
-@pytest.mark.operations("add_remaining_self_loops")
+@pytest.mark.operations("add_remaining_self_loops")  # suite/operations/gcn_norm.py
 def test_self_loops(case, kernel, measure):
     measure(kernel.run, kernel.build(case), case.edge_weight())

@@ -12,7 +12,7 @@ def test_update_all(case, kernel, measure):
     measure(kernel.run, kernel.build(case), case.features())
 
 
-@pytest.mark.operations("update_all_u_mul_e_sum")
+@pytest.mark.operations("update_all_u_mul_e_sum")  # suite/operations/spmm.py
 def test_update_all_weighted(case, kernel, measure):
     """With a weight per edge, as in attention and normalised convolutions."""
     inputs = case.features(), case.edge_weight()

@@ -56,25 +56,25 @@ def check_type(case: Case, values: Tensor, expected: Tensor) -> None:
     # Which operators autocast converts is PyTorch's to decide.
     right = [case.dtype, *([torch.bfloat16] if case.spec.dtype == AUTOCAST else [])]
     if expected.is_complex():
-        right = [one.to_complex() for one in right]
+        right = [dtype.to_complex() for dtype in right]
     if (expected.is_floating_point() or expected.is_complex()) and values.dtype not in right:
         raise MismatchError(f"{case.spec.id}: the output is {values.dtype}, not {right[0]}")
 
 
 def agree(case: Case, value: Any, right: Any) -> bool:
     """Compare NumPy arrays and plain values: floating-point numbers within TOLERANCE, all others exactly."""
-    found, expected = np.asarray(value), np.asarray(right)
-    if found.shape != expected.shape or found.dtype.kind != expected.dtype.kind:
+    computed, expected = np.asarray(value), np.asarray(right)
+    if computed.shape != expected.shape or computed.dtype.kind != expected.dtype.kind:
         return False
-    if found.dtype.kind in "fc":
-        return np.allclose(found, expected, rtol=TOLERANCE[case.spec.dtype], atol=0, equal_nan=True)
-    return np.array_equal(found, expected)
+    if computed.dtype.kind in "fc":
+        return np.allclose(computed, expected, rtol=TOLERANCE[case.spec.dtype], atol=0, equal_nan=True)
+    return np.array_equal(computed, expected)
 
 
 def compare(
     case: Case,
     what: str,
-    found: Tensor,
+    computed: Tensor,
     expected: Tensor,
     largest: float,
     ties: Callable[..., Tensor] | None = None,
@@ -83,32 +83,32 @@ def compare(
 
     `ties` tells which entries of a gradient several values are right for; see `tied`.
     """
-    found, expected = found.detach().cpu(), expected.detach()
-    sparse = [one.layout != torch.strided for one in (found, expected)]
+    computed, expected = computed.detach().cpu(), expected.detach()
+    sparse = [tensor.layout != torch.strided for tensor in (computed, expected)]
     if sparse[0] != sparse[1]:
-        layouts = [str(one.layout).removeprefix("torch.") for one in (found, expected)]
+        layouts = [str(tensor.layout).removeprefix("torch.") for tensor in (computed, expected)]
         raise MismatchError(
             f"{case.spec.id}: {what} is {layouts[0]}, and the reference is {layouts[1]}: return the same "
             "layout from it"
         )
-    if sparse[1] and found.shape == expected.shape:
-        found, expected = found.to_sparse_coo().coalesce(), expected.to_sparse_coo().coalesce()
-        if not torch.equal(found.indices(), expected.indices()):
+    if sparse[1] and computed.shape == expected.shape:
+        computed, expected = computed.to_sparse_coo().coalesce(), expected.to_sparse_coo().coalesce()
+        if not torch.equal(computed.indices(), expected.indices()):
             raise MismatchError(
                 f"{case.spec.id}: {what} has entries at other positions than the reference "
-                f"({found.indices().size(1)} entries, reference {expected.indices().size(1)})"
+                f"({computed.indices().size(1)} entries, reference {expected.indices().size(1)})"
             )
-        found, expected = found.values(), expected.values()
-    if found.shape != expected.shape:
+        computed, expected = computed.values(), expected.values()
+    if computed.shape != expected.shape:
         raise MismatchError(
-            f"{case.spec.id}: {what} has shape {tuple(found.shape)}, the reference {tuple(expected.shape)}"
+            f"{case.spec.id}: {what} has shape {tuple(computed.shape)}, the reference {tuple(expected.shape)}"
         )
     if not (expected.is_floating_point() or expected.is_complex()):
-        _compare_exactly(case, what, found, expected)
+        _compare_exactly(case, what, computed, expected)
         return
     if not expected.numel():
         return
-    error = _error(found, expected)
+    error = _error(computed, expected)
     finite = expected.where(expected.isfinite(), 0).abs()
     row = finite.amax(dim=1, keepdim=True) if expected.dim() > 1 else finite
     scale = row.clamp(min=finite.square().mean().sqrt().item()).expand_as(error)
@@ -117,13 +117,13 @@ def compare(
     excess = error - allowed_errors
     wrong = ~(excess <= 0)  # written so that NaN is wrong
     if ties and bool(wrong.any()):
-        wrong &= ~ties(wrong, found.to(expected.dtype), expected, allowed_errors)
+        wrong &= ~ties(wrong, computed.to(expected.dtype), expected, allowed_errors)
     if bool(wrong.any()):
         excess = excess.nan_to_num(torch.inf).where(wrong, 0.0)
         worst = int(excess.argmax())
         place = tuple(map(int, np.unravel_index(worst, error.shape)))
         largest, value, right, allowed = (
-            one.reshape(-1)[worst].item() for one in (error, found, expected, allowed_errors)
+            tensor.reshape(-1)[worst].item() for tensor in (error, computed, expected, allowed_errors)
         )
         raise MismatchError(
             f"{case.spec.id}: {what} is wrong: largest error {largest:.3g} at {place}, where it is "
@@ -131,18 +131,18 @@ def compare(
         )
 
 
-def _compare_exactly(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
-    inexact = found.is_floating_point() or found.is_complex()
-    different = (precise(found) != expected if inexact else found.long() != expected.long()).nonzero()
+def _compare_exactly(case: Case, what: str, computed: Tensor, expected: Tensor) -> None:
+    inexact = computed.is_floating_point() or computed.is_complex()
+    different = (precise(computed) != expected if inexact else computed.long() != expected.long()).nonzero()
     if len(different):
         place = tuple(different[0].tolist())
         raise MismatchError(
-            f"{case.spec.id}: {what} is wrong at {place}, where it is {found[place]} and the reference is "
+            f"{case.spec.id}: {what} is wrong at {place}, where it is {computed[place]} and the reference is "
             f"{expected[place]}; {len(different)} of {expected.numel()} values differ"
         )
 
 
-def compare_network(case: Case, found: Sequence[Tensor], right: Sequence[Tensor]) -> None:
+def compare_network(case: Case, gradients: Sequence[Tensor], right: Sequence[Tensor]) -> None:
     """Compare by norm; biases relative to the largest one, and attention vectors to the largest of a shape.
 
     The terms of some gradients cancel: those of the last layer's bias nearly, and those of the attention of
@@ -152,7 +152,7 @@ def compare_network(case: Case, found: Sequence[Tensor], right: Sequence[Tensor]
     for index, gradient in enumerate(right):
         kind = _kind(index, gradient)
         norms[kind] = max(norms.get(kind, 0.0), gradient.where(gradient.isfinite(), 0).norm().item())
-    for index, (gradient, expected) in enumerate(zip(found, right, strict=True)):
+    for index, (gradient, expected) in enumerate(zip(gradients, right, strict=True)):
         error = _error(gradient.detach().cpu(), expected).norm().item()
         least = _rounding(case) * max(norms.values())  # where all terms of a kind cancel
         allowed = max(KINK_TOLERANCE[case.spec.dtype] * norms[_kind(index, expected)], least)
@@ -168,11 +168,11 @@ def _kind(index: int, parameter: Tensor) -> object:
     return {1: "bias", 2: index}.get(parameter.dim(), parameter.shape)
 
 
-def _error(found: Tensor, expected: Tensor) -> Tensor:
+def _error(computed: Tensor, expected: Tensor) -> Tensor:
     """Return the absolute errors; 0 where both are the same infinity or both are NaN."""
-    found = found.to(expected.dtype)
-    same = (found == expected) | (found.isnan() & expected.isnan())
-    return (found - expected).abs().where(~same, 0)
+    computed = computed.to(expected.dtype)
+    same = (computed == expected) | (computed.isnan() & expected.isnan())
+    return (computed - expected).abs().where(~same, 0)
 
 
 def _rounding(case: Case) -> float:
@@ -181,8 +181,8 @@ def _rounding(case: Case) -> float:
 
 def largest_of(tensors: Sequence[Tensor]) -> float:
     """Return the largest finite absolute value; 0 if there is none."""
-    sizes = (flat(one.detach()).abs() for one in tensors if one.numel())
-    return max((one.where(one.isfinite(), 0).max().item() for one in sizes), default=0.0)
+    sizes = (flat(tensor.detach()).abs() for tensor in tensors if tensor.numel())
+    return max((tensor.where(tensor.isfinite(), 0).max().item() for tensor in sizes), default=0.0)
 
 
 def flat(tensor: Tensor) -> Tensor:

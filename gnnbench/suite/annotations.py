@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Case", "DGLGraph", "Edges", "Graph", "Hop", "Layer", "Module", "Network", "Optimizer", "Tensor"]
+__all__ = ["Case", "Chosen", "DGLGraph", "Edges", "Graph", "Hop", "Layer", "Module", "Network"]
+__all__ += ["Optimizer", "Tensor"]
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
     from .case import Case
     from .graphs.graph import Graph
     from .network import Layer, Network
-    from .platforms import Edges
+    from .platforms import Chosen, Edges
     from .platforms.dgl import DGLGraph
     from .sampled import Hop
 else:
-    Case = DGLGraph = Edges = Graph = Hop = Layer = Module = Network = Optimizer = Tensor = Any
+    Case = Chosen = DGLGraph = Edges = Graph = Hop = Layer = Module = Network = Optimizer = Tensor = Any

@@ -24,7 +24,7 @@ def with_backward(
     the output needs a gradient, or one cannot be compared, MismatchError is raised.
     """
     inputs = tuple(
-        item if all(one.is_leaf for one in numbers(item)) else tree_map(_leaf, item) for item in inputs
+        item if all(tensor.is_leaf for tensor in numbers(item)) else tree_map(_leaf, item) for item in inputs
     )
     parameters = list(leaves([kernel]))
     deep = len(list(leaves(inputs))) < len(list(leaves(inputs, deep=True)))
@@ -38,7 +38,7 @@ def with_backward(
         )
     gradients = tuple(gradient_for(values, entries) for entries, values in differentiable_parts.values())
     tensors = _tensors(output) if several else [module.values(output)]
-    plain = all(one.layout == torch.strided and not one.is_nested for one in tensors)
+    plain = all(tensor.layout == torch.strided and not tensor.is_nested for tensor in tensors)
 
     # Counters have each call of a Python function.
     def run(gradients: Tensor | Sequence[Tensor], *inputs: Any) -> Any:
@@ -46,7 +46,7 @@ def with_backward(
             leaf.grad = None
         output = kernel(*inputs)
         if not plain:
-            values = [one for _, one in differentiated(module, output).values()]
+            values = [tensor for _, tensor in differentiated(module, output).values()]
             torch.autograd.backward(values, gradients)
         elif several:
             torch.autograd.backward(_tensors(output), gradients)
@@ -69,8 +69,8 @@ def _leaf(item: Any) -> Any:
 def differentiated(module: PlatformModule, output: Any) -> dict[str, tuple[Tensor | None, Tensor]]:
     """Return the entries and values of an output's parts that need a gradient, by place."""
     if not is_single(output):
-        found = opened(parts_of(output))
-        return {place: stored(found[place]) for place in differentiable(found)}
+        tensors = opened(parts_of(output))
+        return {place: stored(tensors[place]) for place in differentiable(tensors)}
     entries, values = stored(output if isinstance(output, Tensor) else module.values(output))
     entries = entries if isinstance(output, Tensor) else module.entries(output)
     return {"": (entries, values)} if values.requires_grad else {}
@@ -122,7 +122,7 @@ def tied(
     start: Tensor,
     again: Callable[[], Tensor],
     wrong: Tensor,
-    found: Tensor,
+    computed: Tensor,
     expected: Tensor,
     allowed: Tensor,
 ) -> Tensor:
@@ -135,10 +135,10 @@ def tied(
     before = start.detach().clone()
     size = _STEP * before.abs().clamp(min=before.abs().square().mean().sqrt().item())
     size *= 1 + torch.rand(size.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    side = (found.abs() - expected.abs()).sign()
+    side = (computed.abs() - expected.abs()).sign()
     try:
         for _ in range(_MOST_ROUNDS):
-            way = torch.where(wrong & ~jumps & found.isfinite(), side * size, 0.0)
+            way = torch.where(wrong & ~jumps & computed.isfinite(), side * size, 0.0)
             seen = jumps.clone()
             for step in (way, -way):
                 with torch.no_grad():
@@ -149,4 +149,4 @@ def tied(
     finally:
         with torch.no_grad():
             start.copy_(before)
-    return jumps & found.isfinite()
+    return jumps & computed.isfinite()

@@ -1,8 +1,8 @@
 """One benchmark's inputs, with equal values on every platform."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -35,6 +35,10 @@ class Case:
     def index_dtype(self) -> torch.dtype:
         """The dtype of the graph's indices."""
         return _dtype(self.spec.index_dtype)
+
+    def on_cpu(self) -> Self:
+        """Return the case whose inputs are on the CPU."""
+        return replace(self, spec=replace(self.spec, device="cpu"))
 
     def call(self, run: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that runs `run` in torch.autocast if the spec says so; otherwise `run` itself."""

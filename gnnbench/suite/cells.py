@@ -59,11 +59,11 @@ def declared(
 
 def graphs(operations: Sequence[Operation]) -> tuple[str, ...]:
     """Return the graphs of a benchmark's operations; empty: they have none of their own."""
-    found = {operation.graphs: operation.name for operation in operations}
-    if len(found) > 1:
-        one, other, *_ = found.values()
-        raise UsageError(f"operations '{one}' and '{other}' have different graphs: divide the benchmark")
-    return next(iter(found), ())
+    names = {operation.graphs: operation.name for operation in operations}
+    if len(names) > 1:
+        first, second, *_ = names.values()
+        raise UsageError(f"operations '{first}' and '{second}' have different graphs: divide the benchmark")
+    return next(iter(names), ())
 
 
 def is_default(spec: Spec, first_graphs: Collection[str], *, narrowed: bool) -> bool:

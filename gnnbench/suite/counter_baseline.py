@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -41,8 +41,8 @@ def versions(platform: str) -> dict[str, str]:
     also = (name for name in uses.also if version(name))
     packages = dict.fromkeys(("torch", *uses.packages, *also))
     # The local part of a version (`+cpu`) describes the build and does not change counts.
-    found = {name: (version(name) or "none").partition("+")[0] for name in packages}
-    return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **found}
+    numbers = {name: (version(name) or "none").partition("+")[0] for name in packages}
+    return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **numbers}
 
 
 def path_of(root: Path, platform: str) -> Path:
@@ -76,15 +76,6 @@ def missing(root: Path, platform: str) -> str:
     return f"not in {path_of(root, platform).relative_to(root)}; record with --gnn-counters=update"
 
 
-def differ(root: Path, platform: str, changes: Iterable[str]) -> str:
-    """Return the message for a benchmark whose counters are not those of the baseline."""
-    file = path_of(root, platform).relative_to(root)
-    return (
-        f"counters differ from {file}: {', '.join(changes)}; "
-        "if this is meant, record them: run it with --gnn-counters=update"
-    )
-
-
 def fault(root: Path, part: BenchmarkPart, *, strict: bool) -> str | None:
     """Return a message if counters differ from the baseline; with `strict` also if they are not in it."""
     if part.spec is None:
@@ -96,7 +87,12 @@ def fault(root: Path, part: BenchmarkPart, *, strict: bool) -> str | None:
     changed = changes(root, spec.platform, spec.id, counters.counts, counters.unsteady)
     if changed is None:
         return f"counters {missing(root, spec.platform)}" if strict else None
-    return differ(root, spec.platform, changed) if changed else None
+    if not changed:
+        return None
+    return (
+        f"counters differ from {path_of(root, spec.platform).relative_to(root)}: {', '.join(changed)}; "
+        "if this is meant, record them: run it with --gnn-counters=update"
+    )
 
 
 def write(path: Path, platform: str, counters: Mapping[str, Any]) -> None:

@@ -125,23 +125,23 @@ def trained(parameters: Sequence[Tensor], losses: Sequence[Callable[[Sequence[Te
     Of each batch, `losses` has a function of the parameters, which are not changed. The loss of each batch
     before its step is returned, and that of the first one after all steps: float64 [B + 1].
     """
-    first = [torch.zeros_like(one) for one in parameters]
-    second = [torch.zeros_like(one) for one in parameters]
-    found = []
+    first = [torch.zeros_like(parameter) for parameter in parameters]
+    second = [torch.zeros_like(parameter) for parameter in parameters]
+    before = []
     for step, loss in enumerate(losses, 1):
         with torch.enable_grad():
-            current = [one.detach().requires_grad_() for one in parameters]
+            current = [parameter.detach().requires_grad_() for parameter in parameters]
             value = loss(current)
             gradients = torch.autograd.grad(value, current)
-        found.append(value.detach())
+        before.append(value.detach())
         first = [0.9 * m + 0.1 * g for m, g in zip(first, gradients, strict=True)]
         second = [0.999 * v + 0.001 * g * g for v, g in zip(second, gradients, strict=True)]
         rate = LEARNING_RATE / (1 - 0.9**step)
         parameters = [
-            one.detach() - rate * m / ((v / (1 - 0.999**step)).sqrt() + 1e-8)
-            for one, m, v in zip(current, first, second, strict=True)
+            parameter.detach() - rate * m / ((v / (1 - 0.999**step)).sqrt() + 1e-8)
+            for parameter, m, v in zip(current, first, second, strict=True)
         ]
-    return torch.stack([*found, losses[0](parameters).detach()])
+    return torch.stack([*before, losses[0](parameters).detach()])
 
 
 def adam_step(parameter: Tensor, gradient: Tensor) -> Tensor:

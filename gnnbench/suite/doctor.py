@@ -50,8 +50,8 @@ def _uses_fixtures(folder: Path) -> bool:
 
 
 def _package(package: str, *, required: bool) -> Diagnosis:
-    found = version(package)
-    if found is None or not is_installed(package):
+    installed = version(package)
+    if installed is None or not is_installed(package):
         return Diagnosis(package, "missing", "not installed", install_command(package), required)
     try:
         # If `outdated` is installed, ogb looks for newer versions on the network, in threads.
@@ -60,15 +60,15 @@ def _package(package: str, *, required: bool) -> Diagnosis:
     except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         return Diagnosis(
-            package, "missing", f"{found} does not import: {reason}", install_command(package), required
+            package, "missing", f"{installed} does not import: {reason}", install_command(package), required
         )
     if package == "dgl" and uses_stand_in():
         return _note(
             package,
-            f"{found}; message passing works; graphbolt (data loading) does not, as it has no binary for "
+            f"{installed}; message passing works; graphbolt (data loading) does not, as it has no binary for "
             f"torch {version('torch')}",
         )
-    return Diagnosis(package, "ok", found)
+    return Diagnosis(package, "ok", installed)
 
 
 def _built_without_cuda() -> Iterator[Diagnosis]:

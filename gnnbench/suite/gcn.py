@@ -15,8 +15,7 @@ def widths(graph: Graph, hidden: int) -> tuple[int, int, int, int]:
     """Return the feature widths before and after each layer.
 
     On the Planetoid data sets the second hidden layer has an eighth of the first one's width, as in the
-    published profiles (1433 → 256 → 32 → 7 on Cora). On others both are equal (128 → 128 → 128 → 40 on
-    ogbn-arxiv).
+    published profiles (1433 → 256 → 32 → 7 on Cora). On others both are equal.
     """
     dataset = DATASETS.get(graph.name.partition(":")[0])
     narrows = dataset is not None and dataset.family == "planetoid"
@@ -24,10 +23,7 @@ def widths(graph: Graph, hidden: int) -> tuple[int, int, int, int]:
 
 
 def initial_weights(widths: Sequence[int], seed: int = 0) -> list[tuple[Tensor, Tensor]]:
-    """Return each layer's weight [in, out], drawn by `glorot`, and zero bias [out].
-
-    They are float64 on the CPU, so that every platform, dtype and device starts from the same values.
-    """
+    """Return each layer's weight [in, out] by `glorot`, and zero bias [out]: float64 on the CPU."""
     generator = torch.Generator().manual_seed(seed)
     return [
         (glorot(fan_in, fan_out, generator), torch.zeros(fan_out, dtype=torch.float64))

@@ -100,34 +100,34 @@ def compute(asked: Asked, *, differentiate: bool, check: Check = lambda _: None)
             ends.append(
                 gradient_for(values, entries) if gradient is None or entries is not None else gradient
             )
-        if len(starts) < len(given) or not all(one.requires_grad for one in starts):
+        if len(starts) < len(given) or not all(tensor.requires_grad for tensor in starts):
             raise UncomparableError("the output needs no gradient, and that of the kernel does")
-        wanted = [one for one in numbers(asked.arguments) if one.requires_grad]
+        wanted = [tensor for tensor in numbers(asked.arguments) if tensor.requires_grad]
         gradients = torch.autograd.grad(starts, wanted, ends, materialize_grads=True)
-    kept = {place: one.detach() if isinstance(one, Tensor) else one for place, one in outputs.items()}
-    return Expected(kept, gradients)
+    plain = {place: part.detach() if isinstance(part, Tensor) else part for place, part in outputs.items()}
+    return Expected(plain, gradients)
 
 
 def opened(outputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return an output's parts by place, with each nested tensor's rows in its place."""
-    found: dict[str, Any] = {}
-    for place, one in outputs.items():
-        if isinstance(one, Tensor) and one.is_nested:
-            found |= {f"{place}[{row}]": values for row, values in enumerate(one.unbind())}
+    rows: dict[str, Any] = {}
+    for place, value in outputs.items():
+        if isinstance(value, Tensor) and value.is_nested:
+            rows |= {f"{place}[{row}]": values for row, values in enumerate(value.unbind())}
         else:
-            found[place] = one
-    return found
+            rows[place] = value
+    return rows
 
 
 def differentiable(outputs: Mapping[str, Any]) -> list[str]:
     """Return the places of tensors that need a gradient, in order."""
-    return sorted(place for place, one in outputs.items() if isinstance(one, Tensor) and one.requires_grad)
+    return sorted(place for place, part in outputs.items() if isinstance(part, Tensor) and part.requires_grad)
 
 
 def numbers(inputs: Any) -> list[Tensor]:
     """Return the tensors with floating-point or complex numbers in a container, in order."""
-    tensors = (one for one in tree_flatten(inputs)[0] if isinstance(one, Tensor))
-    return [one for one in tensors if one.is_floating_point() or one.is_complex()]
+    tensors = (tensor for tensor in tree_flatten(inputs)[0] if isinstance(tensor, Tensor))
+    return [tensor for tensor in tensors if tensor.is_floating_point() or tensor.is_complex()]
 
 
 def stored(tensor: Tensor) -> tuple[Tensor | None, Tensor]:

@@ -49,16 +49,12 @@ class Library(ModuleType):
             raise AttributeError(name)
         module = _imported(self.__name__)
         user = sys._getframe(1).f_globals  # noqa: SLF001 - the names of the module that uses it
-        user.update({own: module for own, value in user.items() if value is self})
+        user.update({alias: module for alias, value in user.items() if value is self})
         return getattr(module, name)
 
 
 def __getattr__(name: str) -> Any:
-    """Return what stands for a module.
-
-    Raises:
-        AttributeError: there is none of that name.
-    """
+    """Return what stands for a module."""
     if name not in _MODULES:
         raise AttributeError(name)
     return Library(_MODULES[name])

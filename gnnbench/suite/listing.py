@@ -55,8 +55,8 @@ _DATA_SETS = (
 
 def document(data_root: Path | None, cache: Path, width: int | None) -> Document:
     """Return all data sets and platforms, and a line for each operation."""
-    reasons = {one.name: missing(one.packages) for one in PLATFORMS.values()}
-    platforms = [(one.name, one.title, "no" if reasons[one.name] else "yes") for one in PLATFORMS.values()]
+    reasons = {row.name: missing(row.packages) for row in PLATFORMS.values()}
+    platforms = [(row.name, row.title, "no" if reasons[row.name] else "yes") for row in PLATFORMS.values()]
     titles = [Column(name, "text") for name in ("name", "what", "here")]
     heading = "Operations, their platforms, and the call that is timed on the first"
     columns = [Column("", "shown") for _ in ("name", *COMPARED, "call")]
@@ -73,24 +73,24 @@ def document(data_root: Path | None, cache: Path, width: int | None) -> Document
 def operation(name: str) -> Iterator[str]:
     """Yield the lines about the operations with a name, or whose names begin with it: `spmm`."""
     known = OPERATIONS.get(name)
-    found = [known] if known else [one for one in OPERATIONS.values() if one.name.startswith(f"{name}_")]
-    if not found:
+    rows = [known] if known else [row for row in OPERATIONS.values() if row.name.startswith(f"{name}_")]
+    if not rows:
         raise unknown_name("operation", name, OPERATIONS)
-    for one in found:
-        yield from _described(one)
+    for row in rows:
+        yield from _described(row)
 
 
-def _described(one: Operation) -> Iterator[str]:
-    graphs = f"; graphs: {', '.join(one.graphs)}" if one.graphs else ""
-    when = "; core: pull requests run it" if one.core else ""
-    if not one.default:
+def _described(row: Operation) -> Iterator[str]:
+    graphs = f"; graphs: {', '.join(row.graphs)}" if row.graphs else ""
+    when = "; core: pull requests run it" if row.core else ""
+    if not row.default:
         when = "; not default: --gnn-all runs it"
-    elif not (one.core or one.example):
+    elif not (row.core or row.example):
         when = "; not default: its file's name, -k or --gnn-all runs it"
-    yield f"{one.name} ({one.group}): {', '.join(one.directions)}{when}{graphs}"
-    for platform in (name for name in PLATFORMS if name in one.calls or name in one.absent):
-        call = one.calls.get(platform)
-        text = call.text if call else f"– {one.absent[platform]}"
+    yield f"{row.name} ({row.group}): {', '.join(row.directions)}{when}{graphs}"
+    for platform in (name for name in PLATFORMS if name in row.calls or name in row.absent):
+        call = row.calls.get(platform)
+        text = call.text if call else f"– {row.absent[platform]}"
         yield f"  {platform:{_PLATFORM_WIDTH}} {text}"
         if call and call.one_of:
             yield f"  {'':{_PLATFORM_WIDTH}} needs {' or '.join(call.one_of)}"
@@ -101,28 +101,28 @@ def _described(one: Operation) -> Iterator[str]:
 
 
 def _datasets(data_root: Path | None, cache: Path) -> Iterator[tuple[str, ...]]:
-    for one in DATASETS.values():
-        counts = (f"{count:,}" for count in (one.nodes, one.edges, one.features, one.classes))
-        here = {"data root": "yes", "cache": "cache"}.get(place(one, data_root, cache) or "", "no")
-        yield one.id, *counts, here, one.family
+    for dataset in DATASETS.values():
+        counts = (f"{count:,}" for count in (dataset.nodes, dataset.edges, dataset.features, dataset.classes))
+        here = {"data root": "yes", "cache": "cache"}.get(place(dataset, data_root, cache) or "", "no")
+        yield dataset.id, *counts, here, dataset.family
 
 
 def _operations(width: int) -> Iterator[tuple[object, ...]]:
     """Yield a row for each operation, below the heading of its group."""
     groups: dict[str, list[Operation]] = {group: [] for group in _GROUPS}
-    for one in OPERATIONS.values():
-        groups.setdefault(one.group, []).append(one)
+    for row in OPERATIONS.values():
+        groups.setdefault(row.group, []).append(row)
     names = max(map(len, OPERATIONS)) + 2
-    left = max(width - names - sum(len(platform) + 1 for platform in COMPARED) - 2, _SHORTEST_CALL)
-    for group, found in groups.items():
-        if found:
+    room = max(width - names - sum(len(platform) + 1 for platform in COMPARED) - 2, _SHORTEST_CALL)
+    for group, rows in groups.items():
+        if rows:
             yield Shown(group, style="heading"), *[None] * (len(COMPARED) + 1)
-        for one in found:
+        for row in rows:
             # No operation is on both of these; `pyg_lib` stands beside `pyg`.
-            shown = {name.replace("compiled", "sparse"): name for name in one.calls}
+            shown = {name.replace("compiled", "sparse"): name for name in row.calls}
             platforms = map(shown.get, COMPARED)
-            first = next(one.calls[platform].text for platform in PLATFORMS if platform in one.calls)
-            yield f"  {one.name}", *platforms, _shortened(first, left)
+            first = next(row.calls[platform].text for platform in PLATFORMS if platform in row.calls)
+            yield f"  {row.name}", *platforms, _shortened(first, room)
 
 
 def _shortened(call: str, width: int) -> str:

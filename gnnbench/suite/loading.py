@@ -36,16 +36,16 @@ class Loading:
 
     def take(self, count: int) -> list[Any]:
         """Return the next batches; at the end of the loader begin again."""
-        found: list[Any] = []
-        while len(found) < count:
+        batches: list[Any] = []
+        while len(batches) < count:
             if self._iterator is None:
                 self._iterator = quietly(iter, self._loader)
             batch = next(self._iterator, None)
             if batch is None:
                 self.close()
             else:
-                found.append(batch)
-        return found
+                batches.append(batch)
+        return batches
 
     def close(self) -> None:
         """End the worker processes."""

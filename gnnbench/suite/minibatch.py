@@ -1,7 +1,7 @@
 """GraphSAGE on batches of nodes and of drawn neighbours (Hamilton et al., NeurIPS 2017), by library."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -30,7 +30,7 @@ class Batch(NamedTuple):
     """Features of all nodes: [n, D]."""
     y: Tensor
     """Classes of the nodes that are trained on, which are the first ones: int64 [T]."""
-    found: Any
+    loaded: Any
     """The library's own object."""
 
 
@@ -92,40 +92,51 @@ def epoch(
     return torch.stack(losses)
 
 
+def loader(case: Case) -> Any:
+    """Return the loader of an epoch."""
+    train = case.graph.train_mask.nonzero().squeeze(1)
+    return LIBRARIES[case.spec.platform].loader(case, train, FAN_OUTS, BATCH)
+
+
+def seed_worker(worker: int) -> None:
+    """Seed DGL's generator in a worker; otherwise all workers draw the numbers of their parent."""
+    dgl.seed(SEED + 1 + worker)
+
+
 class _Pyg:
-    def loader(self, case: Case) -> Any:
-        graph = case.graph
-        edges = graph.edge_index.to(case.index_dtype)
-        data = pyg_data.Data(x=graph.x.to(case.dtype), y=graph.y, edge_index=edges)
-        train = graph.train_mask.nonzero().squeeze(1).to(case.index_dtype)
-        return quietly(pyg_loader.NeighborLoader, data, list(FAN_OUTS), input_nodes=train, batch_size=BATCH)
+    def loader(self, case: Case, nodes: Tensor, fan_outs: Sequence[int], size: int, workers: int = 0) -> Any:
+        case, y = case.on_cpu(), case.graph.y.clone()
+        data = pyg_data.Data(x=case.node_features(), edge_index=case.edge_index(), y=y)
+        options = {"input_nodes": nodes, "batch_size": size, "num_workers": workers}
+        return quietly(pyg_loader.NeighborLoader, data, list(fan_outs), **options)
 
     def start(self, seed: int = SEED) -> None:
         torch.default_generator.manual_seed(seed)
 
     def batches(self, loader: Any, device: torch.device) -> Iterator[Batch]:
-        for found in loader:
-            batch = found.to(device)
-            yield Batch(batch.edge_index, batch.x, batch.y[: batch.batch_size], found)
+        for loaded in loader:
+            batch = loaded.to(device)
+            yield Batch(batch.edge_index, batch.x, batch.y[: batch.batch_size], loaded)
 
     def drawn(self, batch: Batch) -> Drawn:
-        found = batch.found
-        nodes, edges = whole(found.n_id), whole(found.edge_index)
-        seeds = nodes[: found.batch_size]
-        first, second = renumbered(len(seeds), nodes, *edges, found.e_id)
+        loaded = batch.loaded
+        nodes, edges = whole(loaded.n_id), whole(loaded.edge_index)
+        seeds = nodes[: loaded.batch_size]
+        first, second = renumbered(len(seeds), nodes, *edges, loaded.e_id)
         return Drawn(seeds, nodes, (first, second), ((edges, len(nodes)), (edges, len(seeds))))
 
 
 class _Dgl:
-    def loader(self, case: Case) -> Any:
-        graph = on_dgl.structure(case).to("cpu")
-        graph.ndata["x"], graph.ndata["y"] = case.graph.x.to(case.dtype), case.graph.y
-        train = case.graph.train_mask.nonzero().squeeze(1).to(case.index_dtype)
+    def loader(self, case: Case, nodes: Tensor, fan_outs: Sequence[int], size: int, workers: int = 0) -> Any:
+        graph = on_dgl.structure(case.on_cpu())
+        graph.ndata["x"], graph.ndata["y"] = case.on_cpu().node_features(), case.graph.y
         # DGL lists fan-outs by layer; the first layer is the second hop.
         sampler = dgl.dataloading.NeighborSampler(
-            list(reversed(FAN_OUTS)), prefetch_node_feats=["x"], prefetch_labels=["y"]
+            list(reversed(fan_outs)), prefetch_node_feats=["x"], prefetch_labels=["y"]
         )
-        return dgl.dataloading.DataLoader(graph, train, sampler, device=case.device, batch_size=BATCH)
+        options = {"batch_size": size, "num_workers": workers, "worker_init_fn": seed_worker}
+        nodes = nodes.to(case.index_dtype)
+        return dgl.dataloading.DataLoader(graph, nodes, sampler, device=case.device, **options)
 
     def start(self, seed: int = SEED) -> None:
         from .platforms.dgl import dgl  # recorded counters have this call
@@ -140,7 +151,7 @@ class _Dgl:
                 yield Batch(blocks, blocks[0].srcdata["x"], blocks[-1].dstdata["y"], blocks)
 
     def drawn(self, batch: Batch) -> Drawn:
-        blocks = batch.found
+        blocks = batch.loaded
         nodes, seeds = whole(blocks[0].srcdata[dgl.NID]), whole(blocks[-1].dstdata[dgl.NID])
         first, second = hops_of_blocks(seeds, blocks)
         inner, outer = (

@@ -1,11 +1,14 @@
 """A library's layer, a network of layers, and how its weights are drawn."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from .case import Case
 
 
 class Layer(nn.Module):
@@ -50,7 +53,7 @@ def glorot(fan_in: int, fan_out: int, generator: torch.Generator) -> Tensor:
     return (2 * uniform - 1) * bound
 
 
-def filled(layer: Any, names: Sequence[str], values: Sequence[Tensor]) -> Any:
-    """Give a layer copies of the values of all its parameters, their device and dtype; return it."""
-    layer.to(values[0]).load_state_dict(dict(zip(names, values, strict=True)))
-    return layer
+def filled(case: "Case", layer: nn.Module, values: Mapping[str, Tensor]) -> nn.Module:
+    """Give a layer a case's device and dtype, and all its parameters their values; return it."""
+    layer.to(case.device, case.dtype).load_state_dict(values)
+    return layer.requires_grad_(case.requires_grad)

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .least_work import Formula
 from .limits import HALF, HALF_TRAINING, NO_PRODUCT, OF_PLATFORM, Limit
-from .platforms import COMPARED, PLATFORMS, Kernel, Result, load
+from .platforms import COMPARED, PLATFORMS, Kernel, Result, chosen, load
 from .spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Call(NamedTuple):
     """Packages of which it needs one, besides the platform's."""
     make: Callable[[], Kernel] | None = None
     """Makes a kernel that keeps objects of the library, instead of `build`, `run` and `result`."""
+    nodes: "Callable[[Graph], Any] | None" = None
+    """Returns nodes that `run` gets together with what `build` returns, as `platforms.Chosen`."""
 
     def kernel(self, platform: str) -> Kernel:
         """Import a platform's library and return the kernel."""
@@ -66,7 +69,7 @@ class Call(NamedTuple):
         build, run = (
             attrgetter(part)(module) if isinstance(part, str) else part for part in (self.build, self.run)
         )
-        return Kernel(build, run, self.result)
+        return Kernel(partial(chosen, build, self.nodes) if self.nodes else build, run, self.result)
 
 
 @dataclass(frozen=True)
@@ -143,8 +146,8 @@ class Operation:
         limits = self.calls[platform].limits
         if self.group != _OTHER:
             has_product = self.group in _MULTIPLYING and direction not in (BACKWARD, STEP)
-            own = [OF_PLATFORM[platform]] if platform in OF_PLATFORM else []
-            limits = (*(() if has_product else (NO_PRODUCT,)), *HALF_TRAINING, *limits, *own)
+            of_platform = [OF_PLATFORM[platform]] if platform in OF_PLATFORM else []
+            limits = (*(() if has_product else (NO_PRODUCT,)), *HALF_TRAINING, *limits, *of_platform)
         return next((limit for limit in limits if limit.where <= given and limit.degree <= degree), None)
 
 

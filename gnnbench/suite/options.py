@@ -85,9 +85,9 @@ class SuiteOptions:
         """Read the options as they were typed, by key; of those that are missing, the default is taken."""
         return cls(**values_of(cls, typed))
 
-    def graphs(self, device: str, own: Sequence[str] = ()) -> tuple[DatasetName, ...]:
+    def graphs(self, device: str, of_operation: Sequence[str] = ()) -> tuple[DatasetName, ...]:
         """Return the graphs that an operation runs on: those named, else its own, else the default ones."""
-        return self.datasets or tuple(map(DatasetName.parse, own or _DATASETS[device]))
+        return self.datasets or tuple(map(DatasetName.parse, of_operation or _DATASETS[device]))
 
 
 OPTIONS = table_of(SuiteOptions)

@@ -41,10 +41,7 @@ _ABOVE = "the data stays in a cache, or the saved rates are too low: delete rate
 
 
 def least(case: Case) -> Work | None:
-    """Return the least work of a case's operation.
-
-    None: it is not gnnbench's own, so has no formula; or autocast decides which values have two bytes.
-    """
+    """Return the least work; None without a formula, or if autocast decides which values have two bytes."""
     if case.spec.dtype == AUTOCAST:
         return None
     operation = OPERATIONS.get(case.spec.operation)
@@ -70,19 +67,16 @@ def _symbols(case: Case) -> Symbols:
 
 
 def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
-    """Return an environment's saved rates, or measure and save them.
-
-    `environment_key` is part of the file's name. A damaged file, or one of another version, is replaced.
-    """
+    """Return an environment's saved rates, or measure and save them; a damaged file is replaced."""
     path = cache / "rates" / f"{environment_key}-{device}.json"
     # Locked while measuring, because two processes at once would each get half the rates.
     with hold(path.with_suffix(".lock"), cache):
-        kept = _read(path)
-        if dtype not in kept:
-            kept[dtype] = measure(device, dtype)
-            content = {"version": FORMAT_VERSION, "rates": codec.encode(kept)}
+        saved = _read(path)
+        if dtype not in saved:
+            saved[dtype] = measure(device, dtype)
+            content = {"version": FORMAT_VERSION, "rates": codec.encode(saved)}
             write_whole(path, codec.as_text(content))
-    return kept[dtype]
+    return saved[dtype]
 
 
 def measure(device: str, dtype: str) -> Rates:
@@ -166,6 +160,6 @@ def limit(case: Case, seconds: float, rates: Callable[[str], Rates]) -> Limit | 
     work = least(case)
     if work is None:
         return None
-    own = rates(case.spec.dtype)
-    bound = max(work.bytes / own.copy_bytes_per_second, work.flops / own.flops_per_second)
-    return Limit(work, own, bound / seconds, _ABOVE if bound > seconds else "")
+    measured = rates(case.spec.dtype)
+    bound = max(work.bytes / measured.copy_bytes_per_second, work.flops / measured.flops_per_second)
+    return Limit(work, measured, bound / seconds, _ABOVE if bound > seconds else "")

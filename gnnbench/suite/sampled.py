@@ -77,13 +77,13 @@ def require_rows(rows: Tensor, whole: Tensor, nodes: Tensor, what: str) -> None:
     require(rows.cpu().equal(whole[nodes].to(rows.dtype)), f"the {what} are those of other nodes")
 
 
-def renumbered(count: int, *found: Tensor) -> list[Hop]:
+def renumbered(count: int, *drawn: Tensor) -> list[Hop]:
     """Return each `Hop` of PyG and torch_sparse, which list both together and number the nodes anew.
 
-    They draw neighbours of each node once: at the second hop of those that the first one reached. `found` are
+    They draw neighbours of each node once: at the second hop of those that the first one reached. `drawn` are
     the nodes by their new numbers [n]; sources, targets and entries [m].
     """
-    nodes, source, target, entry = map(whole, found)
+    nodes, source, target, entry = map(whole, drawn)
     require(len(nodes.unique()) == len(nodes), "a node has two numbers")
     first, seeds = target < count, nodes[:count]
     source, target = nodes[source], nodes[target]
@@ -98,7 +98,7 @@ def renumbered(count: int, *found: Tensor) -> list[Hop]:
 
 def hops_of_blocks(seeds: Tensor, blocks: Sequence[Any]) -> list[Hop]:
     """Return each `Hop` of DGL's blocks for int64 seeds, at each hop for all nodes of the last one."""
-    nodes, found = seeds, list[Hop]()
+    nodes, hops = seeds, list[Hop]()
     for block in reversed(blocks):
         sources, targets = whole(block.srcdata[dgl.NID]), whole(block.dstdata[dgl.NID])
         count = len(targets)
@@ -107,9 +107,9 @@ def hops_of_blocks(seeds: Tensor, blocks: Sequence[Any]) -> list[Hop]:
         require(len(sources.unique()) == len(sources), "a node has two numbers in a block")
         source, target = map(whole, block.edges())
         entry = whole(block.edata[dgl.EID])
-        found.append(Hop(sources[source], targets[target], entry, targets))
+        hops.append(Hop(sources[source], targets[target], entry, targets))
         nodes = sources
-    return found
+    return hops
 
 
 def degrees(graph: Graph) -> Tensor:
@@ -119,8 +119,8 @@ def degrees(graph: Graph) -> Tensor:
 
 def without(nodes: Tensor, others: Tensor) -> Tensor:
     """Return those of some nodes that are none of the others, ascending and once each."""
-    found = nodes.unique()
-    return found[~torch.isin(found, others)]
+    distinct = nodes.unique()
+    return distinct[~torch.isin(distinct, others)]
 
 
 def whole(tensor: Tensor) -> Tensor:

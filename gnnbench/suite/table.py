@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..engine.ground import units
-from ..engine.ground.labels import Limit
 from ..engine.show.document import Column, Shown, Table
 from ..engine.show.measured import TO_DO, half_width, remarks, times
 from ..engine.show.names import grouped
@@ -58,7 +57,7 @@ class TableRow:
             counters.memory.get("peak_bytes") if counters else None,
             counters.operators if counters else None,
             counters.host_reads if counters else None,
-            (*remarks(part.measurement), *_over(part.limit), *_compiled(part)),
+            (*remarks(part.measurement), *_notes(part)),
         )
 
     @property
@@ -72,18 +71,16 @@ class TableRow:
         return f"{'' if is_above else '~'}{units.ratio(self.seconds / fastest.seconds)}"
 
 
-def _over(limit: Limit | None) -> list[str]:
-    return [f"above the roofline bound: {limit.note}"] if limit and limit.note else []
-
-
-def _compiled(part: BenchmarkPart) -> list[str]:
+def _notes(part: BenchmarkPart) -> Iterator[str]:
+    if part.limit and part.limit.note:
+        yield f"above the roofline bound: {part.limit.note}"
     compilation = part.compilation or (part.counters and part.counters.counts.get("compilation"))
     if not compilation:
-        return []
+        return
     graphs, again = (units.count(compilation[name], name[:-1]) for name in ("graphs", "recompilations"))
     breaks = sum(number for name, number in compilation.items() if name.startswith("graph break"))
     broken = f" and {units.count(breaks, 'graph break')}" if breaks else ""
-    return [f"torch.compile made {graphs}, with {again}{broken}"]
+    yield f"torch.compile made {graphs}, with {again}{broken}"
 
 
 def document(rows: Iterable[TableRow]) -> list[Table]:
@@ -94,8 +91,8 @@ def document(rows: Iterable[TableRow]) -> list[Table]:
         key = (labels.operation, labels.direction)
         groups.setdefault(labels.heading, {}).setdefault(key, []).append(row)
     return [
-        Table(title, _COLUMNS, [cells for key, ones in found.items() for cells in _cells(key, ones)])
-        for title, found in groups.items()
+        Table(title, _COLUMNS, [cells for key, ones in rows_by_key.items() for cells in _cells(key, ones)])
+        for title, rows_by_key in groups.items()
     ]
 
 

@@ -33,7 +33,7 @@ class Training:
 def prepare(case: Case, module: PlatformModule, weights: Sequence[tuple[Tensor, Tensor]]) -> Training:
     """Build a platform's GCN from initial weights, with its structure and Adam (lr 0.01)."""
     layers = [
-        module.layer(*(one.to(case.device, case.dtype) for one in each), cached=module.MODEL_CACHED)
+        module.layer(*(value.to(case.device, case.dtype) for value in each), cached=module.MODEL_CACHED)
         for each in weights
     ]
     kernel = module.convolution(cached=module.MODEL_CACHED)

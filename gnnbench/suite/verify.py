@@ -37,26 +37,24 @@ def verify(
 ) -> None:
     """Run once; compare the output, and gradients if the direction has any, with the reference.
 
-    Tensors and modules among the inputs become the reference's arguments, in order. A module becomes its
-    parameters: first those with several dimensions (matrices as [in, out]), then the vectors. Sparse tensors
-    and containers of tensors are arguments where the reference has a place for them. It gets the graph and
-    float64 copies. Integers and booleans in its results must be equal, floating-point numbers within
-    TOLERANCE.
+    The reference gets the graph and float64 copies of the tensors and modules among the inputs, in order; of
+    a module its matrices as [in, out], then its vectors. Sparse tensors and containers of tensors it gets
+    where it has a place for them. Integers and booleans must be equal, floating-point numbers within
+    TOLERANCE; otherwise, and with a wrong shape, dtype or device, MismatchError is raised.
 
     An epoch with a `result`, as in `Kernel`, is compared by it alone: after several steps there is no
-    gradient of the initial parameters. Without a `view` every entry is compared. A wrong value, shape, dtype
-    or device raises MismatchError.
+    gradient of the initial parameters. Without a `view` every entry is compared.
     """
     view, kept = view or View(case.graph), kept or KeptReference()
     gradients: tuple[Tensor, ...] = ()
-    own = list(inputs)
+    operands = list(inputs)
     if case.spec.direction == FORWARD_BACKWARD:
         # The first input is the output's gradient, which is no argument of the reference.
         first = tree_map(view.upstream, inputs[0])
         inputs = [first, *inputs[1:]]
-        gradients = tuple(precise(view.inside(one)) for one in tree_leaves(first))
-        own = own[1:]
-    given = _given(case, own, module, reference)
+        gradients = tuple(precise(view.inside(tensor)) for tensor in tree_leaves(first))
+        operands = operands[1:]
+    given = _given(case, operands, module, reference)
     arguments = [_argument(item, transposed, view) for item, transposed in given]
     random = _random_states(case)
     output = run(*inputs)
@@ -67,13 +65,13 @@ def verify(
     @torch.no_grad()
     def check(expected: Mapping[str, Any]) -> None:
         if result:
-            compared = result(output, *own)
+            compared = result(output, *operands)
             single = isinstance(compared, tuple) and len(compared) == 1
-            found = opened(parts_of(compared[0] if single else compared))
+            computed = opened(parts_of(compared[0] if single else compared))
         else:
-            found = _found(module, output, expected)
+            computed = _found(module, output, expected)
         try:
-            _compare_outputs(case, found, expected, view, largest_of(numbers(arguments)))
+            _compare_outputs(case, computed, expected, view, largest_of(numbers(arguments)))
         except MismatchError as error:
             why = "; the call draws random numbers: seed them in it, and in the reference" if drawn else ""
             raise MismatchError(f"{error}{why}") from None
@@ -84,8 +82,8 @@ def verify(
     except UncomparableError as error:
         raise MismatchError(f"{case.spec.id}: of the reference, {error}") from None
     if expected.gradients is not None and differentiate:
-        before = [one for one in numbers(arguments) if one.requires_grad]
-        terms = [_gradient_terms(one, expected.outputs, gradients) for one in before] if upstream else []
+        before = [tensor for tensor in numbers(arguments) if tensor.requires_grad]
+        terms = [_gradient_terms(each, expected.outputs, gradients) for each in before] if upstream else []
 
         def again() -> tuple[Tensor, ...]:
             made = compute(asked, differentiate=True).gradients
@@ -93,8 +91,8 @@ def verify(
             return made
 
         right = list(map(_dense, expected.gradients, before))
-        found = list(_gradients(case, given, right, before))
-        _verify_gradients(case, found, before, right, terms, view, again)
+        computed = list(_gradients(case, given, right, before))
+        _verify_gradients(case, computed, before, right, terms, view, again)
 
 
 def _random_states(case: Case) -> list[Tensor]:
@@ -109,16 +107,16 @@ def _found(module: PlatformModule, output: Any, expected: Mapping[str, Any]) -> 
 
 
 def _compare_outputs(
-    case: Case, found: Mapping[str, Any], expected: Mapping[str, Any], view: View, largest: float
+    case: Case, computed: Mapping[str, Any], expected: Mapping[str, Any], view: View, largest: float
 ) -> None:
-    if different := sorted(found.keys() ^ expected.keys()):
-        where = "the reference" if different[0] in found else "the output"
+    if different := sorted(computed.keys() ^ expected.keys()):
+        where = "the reference" if different[0] in computed else "the output"
         raise MismatchError(
             f"{case.spec.id}: {where} lacks output{different[0]}; the output has "
-            f"{', '.join(f'output{place}' for place in found)}"
+            f"{', '.join(f'output{place}' for place in computed)}"
         )
     for place, right in expected.items():
-        what, values = f"output{place}", found[place]
+        what, values = f"output{place}", computed[place]
         if isinstance(values, Tensor) and isinstance(right, Tensor):
             check_type(case, values, right)
             compare(case, what, view.output(values), view.expected(right), largest)
@@ -139,7 +137,7 @@ def _text(value: Any) -> str:
 
 def _verify_gradients(
     case: Case,
-    found: Sequence[tuple[Tensor, Tensor]],
+    computed: Sequence[tuple[Tensor, Tensor]],
     before: Sequence[Tensor],
     right: Sequence[Tensor],
     terms: Sequence[float],
@@ -148,9 +146,9 @@ def _verify_gradients(
 ) -> None:
     """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
     if case.spec.direction != FORWARD_BACKWARD:
-        compare_network(case, [gradient for gradient, _ in found], right)
+        compare_network(case, [gradient for gradient, _ in computed], right)
     else:
-        each = zip(found, right, before, terms, strict=True)
+        each = zip(computed, right, before, terms, strict=True)
         for index, ((gradient, _), expected, start, largest) in enumerate(each):
             if not view.is_zero_outside(gradient):
                 raise MismatchError(
@@ -165,7 +163,7 @@ def _verify_gradients(
             )
             compare(case, what, view.inside(gradient), expected, largest, ties if dense else None)
     if case.spec.direction == TRAIN:
-        for index, ((gradient, parameter), start) in enumerate(zip(found, before, strict=True)):
+        for index, ((gradient, parameter), start) in enumerate(zip(computed, before, strict=True)):
             after = adam_step(start.detach(), gradient.detach().cpu().double())
             compare(case, f"parameter {index} after the step", parameter, after, largest_of([start]))
 
@@ -200,7 +198,7 @@ def _arguments(inputs: Sequence[Any], module: PlatformModule, *, wide: bool) -> 
         if isinstance(item, nn.Module):
             parameters = list(item.parameters())
             linear = {id(part.weight) for part in item.modules() if isinstance(part, nn.Linear)}
-            for weight in (one for one in parameters if one.dim() > 1):
+            for weight in (weight for weight in parameters if weight.dim() > 1):
                 transposed = module.TRANSPOSED_WEIGHT or id(weight) in linear
                 if isinstance(item, Layer):
                     transposed = item.transposed
@@ -229,8 +227,8 @@ def _gradients(
 
     It may be missing where the right one is zero.
     """
-    pairs = ((one, transposed) for item, transposed in given for one in numbers(item))
-    wanted = [(one, transposed) for one, transposed in pairs if one.requires_grad]
+    pairs = ((tensor, transposed) for item, transposed in given for tensor in numbers(item))
+    wanted = [(tensor, transposed) for tensor, transposed in pairs if tensor.requires_grad]
     for index, ((tensor, transposed), expected, start) in enumerate(zip(wanted, right, before, strict=True)):
         gradient = tensor.grad
         if gradient is None:
@@ -276,5 +274,5 @@ def _gradient_terms(argument: Tensor, outputs: Mapping[str, Any], upstream: Sequ
     size = (values - values.mean()).abs().square().mean().sqrt().item() or values.abs().max().item()
     if not size:
         return 0.0
-    share = max(1.0, sum(one.numel() for one in values_of) / values.numel())
+    share = max(1.0, sum(part.numel() for part in values_of) / values.numel())
     return largest_of(upstream) * largest_of(values_of) * share / size

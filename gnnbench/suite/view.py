@@ -91,8 +91,8 @@ class Rows(View):
 
         `reach` and `end` are those of `Operation`.
         """
-        own, other = graph.edge_index[end], graph.edge_index[1 - end]
-        degree = own.bincount(minlength=graph.num_nodes)
+        ends, others = graph.edge_index[end], graph.edge_index[1 - end]
+        degree = ends.bincount(minlength=graph.num_nodes)
         always = [graph.num_nodes - 1, int(degree.argmin()), *([int(degree.argmax())] if reach == 1 else [])]
         order = torch.randperm(graph.num_nodes, generator=torch.Generator().manual_seed(0))
         count = SAMPLED_ROWS
@@ -101,11 +101,11 @@ class Rows(View):
             chosen = torch.zeros(graph.num_nodes, dtype=torch.bool)
             chosen[order[:count]] = chosen[always] = True
             self._chosen, nodes = chosen, chosen
-            self._entries = entries = chosen[own]
+            self._entries = entries = chosen[ends]
             for hop in range(reach):
-                entries = entries if hop == 0 else nodes[own]
+                entries = entries if hop == 0 else nodes[ends]
                 nodes = nodes.clone()
-                nodes[other[entries]] = True
+                nodes[others[entries]] = True
             if count == 1 or int(entries.sum()) * width <= _SAMPLED_VALUES:
                 break
             count //= 2
@@ -114,8 +114,8 @@ class Rows(View):
 
     def upstream(self, gradient: Tensor) -> Tensor:
         """Return the gradient, zero outside the sample."""
-        kept = self._chosen if len(gradient) == self._total[0] else self._entries
-        return gradient * kept.to(gradient).view(-1, *(1,) * (gradient.dim() - 1))
+        chosen = self._chosen if len(gradient) == self._total[0] else self._entries
+        return gradient * chosen.to(gradient).view(-1, *(1,) * (gradient.dim() - 1))
 
     def inside(self, tensor: Tensor) -> Tensor:
         """Return the rows of nodes or entries that the sample reaches; other tensors whole."""
@@ -133,8 +133,8 @@ class Rows(View):
 
     def output(self, output: Tensor) -> Tensor:
         """Return the sampled rows, or the entries that end at sampled nodes."""
-        kept = self._chosen if len(output) == self._total[0] else self._entries
-        return output[kept.to(output.device)]
+        chosen = self._chosen if len(output) == self._total[0] else self._entries
+        return output[chosen.to(output.device)]
 
     def expected(self, output: Tensor) -> Tensor:
         """Return the same rows or entries of the part's output."""

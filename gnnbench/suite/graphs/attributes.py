@@ -20,10 +20,7 @@ _FLIPPED = 0.1
 
 
 def labels(stream: Stream, nodes: int, classes: int) -> Ints:
-    """Return classes with sizes proportional to 1/2, 1/3, 1/4, ...: int64 [nodes].
-
-    The class sizes of Cora and ogbn-arxiv are roughly like this.
-    """
+    """Return classes with sizes proportional to 1/2, 1/3, 1/4, ..., roughly as in Cora: int64 [nodes]."""
     shares = np.cumsum([(1 << 32) // (rank + 2) for rank in range(classes)])
     position = np.arange(nodes, dtype=np.int64) * int(shares[-1]) // nodes
     return np.searchsorted(shares, position, side="right")[stream.permutation(nodes)]
@@ -40,17 +37,16 @@ def tasks(stream: Stream, community: Ints, count: int) -> Floats:
 def bag_of_words(stream: Stream, label: Ints, classes: int, vocabulary: int, words: int) -> Floats:
     """Return rows that sum to 1, with equal weights for a node's words: float32 [N, vocabulary].
 
-    A word comes from the class's own part of the vocabulary, or from all of it. In the latter case, low
-    numbers are more frequent (density proportional to 1 / sqrt(number)). `words` are drawn per node;
-    duplicates count once. `label` is int64 [N], in [0, classes).
+    `words` are drawn per node, and duplicates count once. A word comes from the class's own part of the
+    vocabulary, or from all of it, where the density of a number is proportional to 1 / sqrt(number).
     """
     count = len(label) * words
     node = np.repeat(np.arange(len(label)), words)
     stretch = vocabulary // classes
-    own = label[node] * stretch + stream.below(stretch, count)
+    topical = label[node] * stretch + stream.below(stretch, count)
     spot = stream.below(1 << 16, count)
     common = (spot * spot * vocabulary) >> 32
-    word = np.where(stream.chance(_TOPICAL, count), own, common)
+    word = np.where(stream.chance(_TOPICAL, count), topical, common)
     x = np.zeros((len(label), vocabulary), dtype=np.float32)
     x[node, word] = 1
     # Counted as integers: the order of a float sum, and so its rounding, depends on the machine.
@@ -60,10 +56,9 @@ def bag_of_words(stream: Stream, label: Ints, classes: int, vocabulary: int, wor
 
 
 def dense(stream: Stream, label: Ints, classes: int, width: int) -> Floats:
-    """Return a centre per class plus noise: float32 [N, width].
+    """Return a centre per class plus noise, with mean 0 and standard deviation about 1: float32 [N, width].
 
-    Both are sums of four uniform bytes. Values are integers times a power of two, with mean 0 and standard
-    deviation about 1.
+    Both are sums of four uniform bytes: integers times a power of two.
     """
     centre = _bells(stream, classes, width) * np.float32(_CENTRE_WEIGHT)
     x = np.empty((len(label), width), dtype=np.float32)
@@ -95,10 +90,9 @@ def split(stream: Stream, nodes: int, sizes: tuple[int, int, int]) -> list[Ints]
 
 
 def balanced_split(stream: Stream, label: Ints, classes: int, sizes: tuple[int, int, int]) -> list[Ints]:
-    """Return a split with equally many training nodes per class (Planetoid's "public" split).
+    """Return a split with equally many training nodes per class, as Planetoid's "public" one.
 
-    Each class gets `sizes[0] // classes` training nodes, or all that it has. `label` is int64 [N]; the
-    result is int64 node numbers to train, validate and test on.
+    Each class gets `sizes[0] // classes` training nodes, or all that it has.
     """
     by_class = stream.shuffled_groups(label, classes)
     per_class = np.bincount(label, minlength=classes)

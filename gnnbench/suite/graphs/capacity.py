@@ -61,10 +61,7 @@ def check_memory(name: DatasetName, free: int | None = None) -> None:
 
 
 def memory_free(root: Path = Path("/")) -> int:
-    """Return the bytes that can still be allocated: free memory, or less if a cgroup limits it.
-
-    `root` is the folder of `proc` and `sys`.
-    """
+    """Return the bytes that can still be allocated: free memory, or less if a cgroup limits it."""
     return min([psutil.virtual_memory().available, *_cgroup_rooms(root)])
 
 

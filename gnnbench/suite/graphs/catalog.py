@@ -166,9 +166,9 @@ class DatasetName:
     @property
     def is_crowded(self) -> bool:
         """Whether edges are more than half of the possible ones, which makes them hard to draw."""
-        for (one, other), block in self.blocks.items():
-            nodes, others = self.type_sizes[one], self.type_sizes[other]
-            possible = nodes * (nodes - 1) // 2 if one == other else nodes * others
+        for (source, target), block in self.blocks.items():
+            nodes, others = self.type_sizes[source], self.type_sizes[target]
+            possible = nodes * (nodes - 1) // 2 if source == target else nodes * others
             if sum(block.values()) > possible // 2:
                 return True
         return False
@@ -183,9 +183,9 @@ class DatasetName:
 def _number(text: str, number: str, most: float, what: str) -> float:
     """Read a number above 0 and at most `most`; what is none, or NaN, is refused."""
     try:
-        found = float(number)
+        value = float(number)
     except ValueError:
-        found = 0.0
-    if not 0 < found <= most:
+        value = 0.0
+    if not 0 < value <= most:
         raise UsageError(f"dataset '{text}': '{number}' must be {what}")
-    return found
+    return value

@@ -168,7 +168,7 @@ class Graph:
         digest = hashlib.sha256()
         tensors = [self.edge_index, self.x, self.y, self.train_mask, self.val_mask, self.test_mask]
         # A graph without types and sizes has the hash that it had before there were any.
-        tensors += [one for one in (self.edge_type, self.node_type, self.sizes) if one is not None]
+        tensors += [part for part in (self.edge_type, self.node_type, self.sizes) if part is not None]
         if self.relations:
             digest.update(f"{[tuple(relation) for relation in self.relations]}".encode())
         for tensor in tensors:

@@ -81,12 +81,12 @@ def match_between(stream: Stream, degrees: Ints, others: Ints) -> tuple[Ints, In
     `degrees` and `others` are those of the two types, with equal sums. The nodes of each are numbered from 0.
     """
     nodes = len(others)
-    one, other = np.repeat(np.arange(len(degrees)), degrees), np.repeat(np.arange(nodes), others)
-    wanted = len(one)
+    stubs, partners = np.repeat(np.arange(len(degrees)), degrees), np.repeat(np.arange(nodes), others)
+    wanted = len(stubs)
     edges = np.empty(0, dtype=np.int64)
     for _ in range(_ROUNDS):
-        edges, rejected = _accept(edges, one[stream.permutation(len(one))] * nodes + other)
-        one, other = rejected // nodes, rejected % nodes
+        edges, rejected = _accept(edges, stubs[stream.permutation(len(stubs))] * nodes + partners)
+        stubs, partners = rejected // nodes, rejected % nodes
         if not len(rejected):
             break
     while len(edges) < wanted:
@@ -96,8 +96,8 @@ def match_between(stream: Stream, degrees: Ints, others: Ints) -> tuple[Ints, In
     return edges // nodes, edges % nodes
 
 
-def _keys(one: Ints, other: Ints, nodes: int) -> Ints:
-    return np.minimum(one, other) * nodes + np.maximum(one, other)
+def _keys(source: Ints, target: Ints, nodes: int) -> Ints:
+    return np.minimum(source, target) * nodes + np.maximum(source, target)
 
 
 def _accept(edges: Ints, proposed: Ints, nodes: int | None = None) -> tuple[Ints, Ints]:

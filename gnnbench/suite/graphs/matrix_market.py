@@ -32,9 +32,7 @@ def read(path: Path) -> Graph:
     """Read a graph's structure with scipy.io.mmread, and give it synthetic features, labels and split.
 
     Entries become undirected edges, whether the file lists one direction (symmetric) or both; values, loops
-    and duplicates are dropped. The 128 features and 16 classes are seeded and independent of the structure,
-    see `attributes.made_up`. The graph does not count as synthetic, because kernel times depend on the
-    structure, which is real.
+    and duplicates are dropped. The graph does not count as synthetic: times depend on the structure.
     """
     import scipy.io
 

@@ -25,10 +25,9 @@ _LARGEST_DEGREE = 3
 def generate(name: DatasetName, seed: int = SEED) -> Graph:
     """Make `name.graphs` molecules with `name.nodes` atoms and `name.pairs` bonds altogether.
 
-    Each molecule is a chain with branches of one atom and with rings, connected, of degree 1 to 3. The number
-    of its atoms is a sum of four uniform numbers, scaled: from 9 to twice the mean minus 9. The label of a
-    molecule says whether it has more rings than the median; its atoms have features that depend on it a
-    little.
+    Each is a chain with branches of one atom and with rings, connected, of degree 1 to 3; its size is a sum
+    of four uniform numbers, scaled. Its label says whether it has more rings than the median, and its atoms'
+    features depend on that a little.
     """
     stream = Stream(seed)
     count = name.graphs
@@ -66,10 +65,7 @@ def _sizes(stream: Stream, count: int, nodes: int) -> Ints:
 
 
 def _bonds(stream: Stream, atom: Ints) -> tuple[Ints, Ints]:
-    """Return the bonds of chains with branches, for each atom but a molecule's first: two int64 arrays.
-
-    `atom` has each atom's position in its molecule.
-    """
+    """Return bonds of chains with branches; `atom` has each atom's position in its molecule: two int64."""
     branch = stream.chance(_BRANCHES, len(atom)) & (atom > 1)
     # The last one is not a branch itself: no atom gets more than two followers.
     branch[1:] &= ~branch[:-1]
@@ -84,10 +80,10 @@ def _rings(stream: Stream, atom: Ints, degree: Ints, count: int) -> Ints:
     most two bonds before. `degree` is changed in place.
     """
     candidates = np.flatnonzero(atom >= _RING - 1)
-    found: list[int] = []
+    ends: list[int] = []
     for end in candidates[stream.permutation(len(candidates))].tolist():
         start = end - (_RING - 1)
-        if len(found) < count and degree[start] < _LARGEST_DEGREE and degree[end] < _LARGEST_DEGREE:
+        if len(ends) < count and degree[start] < _LARGEST_DEGREE and degree[end] < _LARGEST_DEGREE:
             degree[[start, end]] += 1
-            found.append(end)
-    return np.array(found, dtype=np.int64)
+            ends.append(end)
+    return np.array(ends, dtype=np.int64)

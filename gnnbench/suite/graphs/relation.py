@@ -30,9 +30,9 @@ class Relation(NamedTuple):
 def reverses(relations: Sequence[Relation]) -> list[int]:
     """Return the position of each relation's reverse; its own if it has none."""
     position = {relation: index for index, relation in enumerate(relations)}
-    found = list(range(len(relations)))
+    positions = list(range(len(relations)))
     for relation, index in position.items():
         if relation.reverse in position:
             other = position[relation.reverse]
-            found[index], found[other] = other, index
-    return found
+            positions[index], positions[other] = other, index
+    return positions

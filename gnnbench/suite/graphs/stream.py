@@ -39,10 +39,9 @@ class Stream:
         return self.shuffled_groups(np.zeros(count, dtype=np.int64), 1)
 
     def shuffled_groups(self, group: Ints, groups: int) -> Ints:
-        """Return positions sorted by group, in random order within each: int64, as long as `group`.
+        """Return positions sorted by group, numbers below `groups`, in random order within each: int64 [M].
 
-        `group` is int64 [M], in [0, groups). The sort key (group, random bits, position) is unique, so
-        every sorting algorithm gives the same order.
+        The sort key (group, random bits, position) is unique: every algorithm gives the same order.
         """
         position_bits = max(1, (len(group) - 1).bit_length())
         random_bits = 64 - position_bits - max(1, (groups - 1).bit_length())

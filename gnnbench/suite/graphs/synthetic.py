@@ -17,11 +17,8 @@ SEED = 20160328
 def twin(name: DatasetName) -> Graph:
     """Make the synthetic stand-in of a data set: exactly `name.nodes` nodes and `2 * name.pairs` entries.
 
-    Features and classes are as published; nodes, edges and split sizes are the published ones times the
-    fraction. Degrees follow Cora's distribution scaled to the mean, with a Pareto tail, so that larger
-    graphs have larger hubs. Edges come from matching stubs (the configuration model, Molloy & Reed 1995),
-    some of them within a class, so that homophily is as published. Features and labels come from
-    `attributes`. One of molecules has as many `molecules`.
+    Degrees follow Cora's distribution scaled to the mean, with a Pareto tail, so that larger graphs have
+    larger hubs. Edges come from `matching`, some of them within a class, so that homophily is as published.
 
     With several types of nodes, those of the first have the classes and the split; the others have class 0
     and features without a class. Relations between the same types of nodes share out the edges at random, so
@@ -35,14 +32,14 @@ def twin(name: DatasetName) -> Graph:
     first = dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
     community = attributes.labels(stream, next(iter(sizes.values())), classes)
     sources, targets, types = [], [], []
-    for (one, other), block in name.blocks.items():
+    for (start, end), block in name.blocks.items():
         pairs = sum(block.values())
-        if one == other:  # only the first type of nodes has edges within itself
+        if start == end:  # only the first type of nodes has edges within itself
             source, target = _edges(stream, community, pairs, classes, published.homophily)
         else:
-            source, target = _edges_between(stream, sizes[one], sizes[other], pairs)
-        source += first[one]
-        target += first[other]
+            source, target = _edges_between(stream, sizes[start], sizes[end], pairs)
+        source += first[start]
+        target += first[end]
         sources.append(source)
         targets.append(target)
         if published.relations:
@@ -110,8 +107,7 @@ _HUB_SHARE = 10
 def rmat(name: DatasetName) -> Graph:
     """Draw `name.pairs` R-MAT edges among `name.nodes` nodes; loops and duplicates are dropped.
 
-    As in Graph500, nodes are then renumbered at random, so that a node's number does not depend on its
-    degree. Features, labels and split come from `attributes.made_up`.
+    As in Graph500, nodes are then renumbered at random: a node's number does not depend on its degree.
     """
     stream = Stream(RMAT_SEED)
     row = np.zeros(name.pairs, dtype=np.int64)
@@ -127,10 +123,7 @@ def rmat(name: DatasetName) -> Graph:
 
 
 def uniform(name: DatasetName) -> Graph:
-    """Draw `name.pairs` edges among `name.nodes` nodes, all equally likely; loops and duplicates are dropped.
-
-    Features, labels and split come from `attributes.made_up`.
-    """
+    """Draw `name.pairs` edges among `name.nodes` nodes, all equally likely; loops and duplicates go."""
     stream = Stream(UNIFORM_SEED)
     source, target = stream.below(name.nodes, name.pairs), stream.below(name.nodes, name.pairs)
     return Graph.build(name.id, source, target, *attributes.made_up(name.nodes), synthetic=True)
@@ -140,7 +133,7 @@ def hub(name: DatasetName) -> Graph:
     """Make a simple graph with a hub, of exactly `name.nodes` nodes and `name.pairs` undirected edges.
 
     A kernel that gives each row to one thread waits for the hub's. The other degrees follow a power law with
-    exponent 3. Nodes are numbered at random. Features, labels and split come from `attributes.made_up`.
+    exponent 3. Nodes are numbered at random.
     """
     stream = Stream(HUB_SEED)
     number, others = stream.permutation(name.nodes), name.nodes - 1

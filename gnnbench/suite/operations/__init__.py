@@ -14,12 +14,12 @@ from ..operation import Operation
 
 def by_name(operations: Iterable[Operation]) -> dict[str, Operation]:
     """Return operations by name; two of the same name are a ValueError."""
-    found: dict[str, Operation] = {}
+    rows: dict[str, Operation] = {}
     for operation in operations:
-        if operation.name in found:
+        if operation.name in rows:
             raise ValueError(f"two operations are called '{operation.name}': rename one of them")
-        found[operation.name] = operation
-    return found
+        rows[operation.name] = operation
+    return rows
 
 
 OPERATIONS: Mapping[str, Operation] = by_name(

@@ -27,21 +27,21 @@ class Molecule(NamedTuple):
     """A number for each entry: [e]."""
 
 
+def all_sizes(graph: Graph) -> Tensor:
+    """Return the numbers of nodes of all separate graphs: int64 [M]."""
+    assert graph.sizes is not None
+    return graph.sizes
+
+
 def sizes(graph: Graph) -> Tensor:
     """Return the numbers of nodes of a batch's graphs: int64 [B]."""
-    assert graph.sizes is not None
-    return graph.sizes[:SIZE]
+    return all_sizes(graph)[:SIZE]
 
 
 def membership(graph: Graph) -> Tensor:
     """Return the number of the graph that each node of a batch belongs to: int64 [n]."""
     counts = sizes(graph)
     return torch.arange(len(counts)).repeat_interleave(counts)
-
-
-def _first(graph: Graph) -> Tensor:
-    """Return the first node of each graph of a batch: int64 [B]."""
-    return sizes(graph).cumsum(0) - sizes(graph)
 
 
 def edges(graph: Graph) -> Tensor:
@@ -57,17 +57,16 @@ def bonds(edge_index: Tensor) -> Tensor:
 def molecules(case: Case, count: int) -> Iterator[Molecule]:
     """Yield the first graphs, each with memory of its own."""
     graph = case.graph
-    assert graph.sizes is not None
-    last = graph.sizes[:count].cumsum(0)
+    last = all_sizes(graph)[:count].cumsum(0)
     # Entries are sorted by target.
     ends = torch.searchsorted(graph.edge_index[1].contiguous(), last).tolist()
     node = start = 0
     for after, end in zip(last.tolist(), ends, strict=True):
-        own = graph.edge_index[:, start:end]
+        edge_index = graph.edge_index[:, start:end] - node
         yield Molecule(
-            (own - node).to(case.device, case.index_dtype, copy=True),
+            edge_index.to(case.device, case.index_dtype, copy=True),
             graph.x[node:after].to(case.device, case.dtype, copy=True),
-            bonds(own - node).to(case.device, case.dtype),
+            bonds(edge_index).to(case.device, case.dtype),
         )
         node, start = after, end
 
@@ -82,12 +81,12 @@ def pyg_molecules(case: Case, count: int) -> list[Any]:
 
 def dgl_molecules(case: Case, count: int) -> list[DGLGraph]:
     """Return the first graphs as DGL's objects."""
-    found = []
+    graphs = []
     for each in molecules(case, count):
         graph = dgl.graph(tuple(each.edge_index), num_nodes=len(each.x))
         graph.ndata["x"], graph.edata["w"] = each.x, each.bonds
-        found.append(graph)
-    return found
+        graphs.append(graph)
+    return graphs
 
 
 def _with_matrix(matrix: Callable[[Molecule], Any], case: Case) -> list[Any]:
@@ -126,23 +125,22 @@ def _csr(each: Molecule) -> Tensor:
 
 
 def _csr_entries(batch: Any) -> tuple[Tensor, Tensor]:
-    matrix = batch.adj_t
-    degree = matrix.crow_indices().diff()
-    row = torch.arange(len(degree)).to(degree).repeat_interleave(degree)
-    return torch.stack((matrix.col_indices(), row)), matrix.values()
+    matrix = batch.adj_t.to_sparse_coo().coalesce()
+    return matrix.indices().flip(0), matrix.values()
 
 
 def _dgl_result(batch: DGLGraph, _graphs: list[DGLGraph]) -> tuple[Tensor, ...]:
-    own = batch.batch_num_nodes()
-    member = torch.arange(len(own)).to(own).repeat_interleave(own)
-    return torch.stack(batch.edges()), batch.edata["w"], own, member, batch.ndata["x"]
+    numbers = batch.batch_num_nodes()
+    member = torch.arange(len(numbers)).to(numbers).repeat_interleave(numbers)
+    return torch.stack(batch.edges()), batch.edata["w"], numbers, member, batch.ndata["x"]
 
 
 def reference(graph: Graph) -> tuple[Tensor, ...]:
     """Return edges [2, e], numbers of entries [e], sizes [B], the graph of each node [n], features [n, D]."""
-    edge_index, member = edges(graph), membership(graph)
-    numbers = bonds(edge_index - _first(graph)[member][edge_index]).double()
-    return edge_index, numbers, sizes(graph), member, graph.x[: len(member)].double()
+    edge_index, member, counts = edges(graph), membership(graph), sizes(graph)
+    first = counts.cumsum(0) - counts
+    numbers = bonds(edge_index - first[member][edge_index]).double()
+    return edge_index, numbers, counts, member, graph.x[: len(member)].double()
 
 
 _operation = partial(operation, batched=True, directions=(FORWARD,), graphs=MOLECULES, group="batches")

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from ..annotations import Case, Graph, Tensor
+from ..annotations import Case, Chosen, DGLGraph, Graph, Tensor
 from ..libraries import dgl, on_dgl, sampled, torch
 from ..limits import avoids
 from ..operation import Call
 from . import neighbors
-from .neighbors import Batch, batch_of, sampling
+from .neighbors import sampling, seeds
 from .subgraph import drawn
 
 FUSED = avoids(
@@ -16,24 +16,22 @@ FUSED = avoids(
 )
 
 
-def _sampler(case: Case) -> Batch:
-    return batch_of(
-        case, (dgl.dataloading.NeighborSampler(list(neighbors.FAN_OUTS[::-1])), on_dgl.structure(case))
-    )
+def _sampler(case: Case) -> tuple[Any, DGLGraph]:
+    return dgl.dataloading.NeighborSampler(list(neighbors.FAN_OUTS[::-1])), on_dgl.structure(case)
 
 
-def _sample(batch: Batch) -> Any:
+def _sample(batch: Chosen) -> Any:
     dgl.seed(sampled.SEED)
     sampler, graph = batch.graph
-    return sampler.sample(graph, batch.seeds)
+    return sampler.sample(graph, batch.nodes)
 
 
-def _in_edges(case: Case) -> Batch:
+def _in_edges(case: Case) -> DGLGraph:
     nodes = block_targets(case.graph).to(case.device, case.index_dtype)
-    return Batch(dgl.in_subgraph(on_dgl.structure(case), nodes), nodes)
+    return dgl.in_subgraph(on_dgl.structure(case), nodes)
 
 
-def _block(block: Any, _batch: Batch) -> tuple[Tensor, ...]:
+def _block(block: Any, _batch: Chosen) -> tuple[Tensor, ...]:
     sources, targets = block.srcdata[dgl.NID], block.dstdata[dgl.NID]
     source, target = block.edges()
     ends = torch.stack((sources[source.long()], targets[target.long()]))
@@ -70,7 +68,8 @@ OPERATIONS = (
             _sample,
             (FUSED,),
             _sampler,
-            lambda output, batch: sampled.hops_of_blocks(sampled.whole(batch.seeds), output[2]),
+            lambda output, batch: sampled.hops_of_blocks(sampled.whole(batch.nodes), output[2]),
+            nodes=seeds,
         ),
         pyg="PyG's sample has both hops in one graph: see sample_neighbors",
         sparse="torch_sparse's sample has both hops in one graph: see sample_neighbors",
@@ -80,9 +79,10 @@ OPERATIONS = (
         "to_block",
         dgl=Call(
             "dgl.to_block",
-            lambda batch: dgl.to_block(batch.graph, batch.seeds),
+            lambda batch: dgl.to_block(batch.graph, batch.nodes),
             build=_in_edges,
             result=_block,
+            nodes=block_targets,
         ),
         pyg="NeighborSampler numbers nodes while it draws: see sample_neighbors",
         sparse="torch_sparse numbers nodes while it draws: see sample_neighbors",

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..annotations import Case, Graph, Tensor
+from ..annotations import Case, Tensor
 from ..libraries import torch
 from ..limits import HALF, avoids
 from ..operation import FORWARD, Call, Kernel, operation
@@ -51,7 +51,7 @@ def run_fresh(code: str) -> str:
     from ..libraries import STAND_IN, uses_stand_in
 
     empty = [STAND_IN] if "import dgl" in code and uses_stand_in() else []
-    found = subprocess.run(  # noqa: S603
+    process = subprocess.run(  # noqa: S603
         [sys.executable, "-c", _BEGIN + code, json.dumps(_folders()), json.dumps(empty)],
         # By itself it would search the working directory, and there may be a folder of a library's name.
         env={**os.environ, "PYTHONSAFEPATH": "1"},
@@ -60,10 +60,10 @@ def run_fresh(code: str) -> str:
         text=True,
         check=False,
     )
-    if found.returncode:
-        *_, last = ["no message", *found.stderr.split("\n")[:-1]]
-        raise InterpreterError(f"a fresh interpreter ended with status {found.returncode}: {last}")
-    return found.stdout
+    if process.returncode:
+        *_, last = ["no message", *process.stderr.split("\n")[:-1]]
+        raise InterpreterError(f"a fresh interpreter ended with status {process.returncode}: {last}")
+    return process.stdout
 
 
 def _folders() -> dict[str, str]:
@@ -83,15 +83,10 @@ def _import(platform: str) -> Kernel:
     def build(case: Case) -> Tensor:
         return torch.ones(1, dtype=torch.int64, device=case.device)
 
-    def result(file: str, found: Tensor) -> Tensor:
-        return found * (file == f"{sys.modules[module].__file__}\n")
+    def result(file: str, ones: Tensor) -> Tensor:
+        return ones * (file == f"{sys.modules[module].__file__}\n")
 
     return Kernel(build, lambda _: run_fresh(_IMPORT.format(module=module)), result)
-
-
-def imported(_graph: Graph) -> Tensor:
-    """Return 1: the other interpreter has imported the file that this one has."""
-    return torch.ones(1, dtype=torch.int64)
 
 
 def _new_layer(platform: str) -> Kernel:
@@ -99,8 +94,8 @@ def _new_layer(platform: str) -> Kernel:
     kernel = module.convolution(cached=False)
 
     def run(structure: Any, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
-        found: Tensor = kernel.run(structure, module.layer(weight, bias, cached=False), x)
-        return found
+        output: Tensor = kernel.run(structure, module.layer(weight, bias, cached=False), x)
+        return output
 
     return Kernel(kernel.build, run)
 
@@ -115,7 +110,8 @@ OPERATIONS = (
     _operation(
         "cold_import",
         **{name: _call(f"import {PLATFORMS[name].packages[-1]}", name, _import) for name in COMPARED},
-        reference=imported,
+        # The other interpreter has imported the file that this one has.
+        reference=lambda _graph: torch.ones(1, dtype=torch.int64),
     ),
     _operation(
         "conv_new_layer",

@@ -2,17 +2,13 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from ...engine.ground.labels import Work
 from ..annotations import Case, Edges, Graph, Module, Tensor
 from ..least_work import Symbols
-from ..libraries import gat, on_compiled, on_pyg, torch
+from ..libraries import on_compiled, on_pyg, torch
 from ..operation import FORWARD_BACKWARD, Call, Kernel, operation
 from . import conv, gat_conv
-
-if TYPE_CHECKING:
-    from ..gat import Parameters
 
 SIZES = 8
 _MOST_NODES = 16384
@@ -48,11 +44,9 @@ def _pyg() -> Kernel:
     return Kernel(build, run)
 
 
-def attention_inputs(case: Case) -> "tuple[Parameters, Tensor]":
-    """Return the parameters of `gat_conv`'s layer, and its features [N, F]."""
-    values = gat_conv.gat_parameters(case.spec.hidden)
-    parameters = values["att_src"], values["att_dst"], values["lin.weight"].t(), values["bias"]
-    return gat.Parameters(*map(case.tensor, parameters)), gat_conv.features(case)
+def attention_inputs(case: Case) -> tuple[Module, Tensor]:
+    """Return the layer of `gat_conv`, and its features [N, F]."""
+    return gat_conv.layer(case, "GATConv", gat_conv.gat_parameters), gat_conv.features(case)
 
 
 def reference(graph: Graph, *tensors: Tensor, of: Callable[..., Tensor]) -> Tensor:

@@ -128,9 +128,9 @@ def gat_work(m: Symbols) -> Work:
 
 def sage_loss(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return GraphSAGE's loss; `tensors` are both weights of both layers, their biases, and x."""
-    neighbours, own, next_neighbours, next_own, bias, next_bias, x = tensors
-    hidden = sage_conv(graph, neighbours, own, bias, x).relu()
-    return loss(graph, sage_conv(graph, next_neighbours, next_own, next_bias, hidden))
+    of_mean, of_node, next_of_mean, next_of_node, bias, next_bias, x = tensors
+    hidden = sage_conv(graph, of_mean, of_node, bias, x).relu()
+    return loss(graph, sage_conv(graph, next_of_mean, next_of_node, next_bias, hidden))
 
 
 def sage_work(m: Symbols) -> Work:

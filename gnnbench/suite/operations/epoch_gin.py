@@ -1,7 +1,6 @@
 """A training epoch of GIN on small graphs, joined into batches; the model is in `gin.py`."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +10,7 @@ from ..libraries import functional as F
 from ..limits import SCATTER_ADD, SEGMENT_SUM
 from ..operation import TRAIN, Call, Kernel, operation
 from ..spec import AUTOCAST
-from .batch import MOLECULES, dgl_molecules, pyg_molecules
+from .batch import MOLECULES, all_sizes, dgl_molecules, pyg_molecules
 
 BATCH = 128
 """Graphs of a batch, as in Dwivedi et al. (JMLR 2023)."""
@@ -19,15 +18,10 @@ BATCH = 128
 _IN_AUTOCAST = SEGMENT_SUM._replace(where=frozenset({AUTOCAST, "cpu"}))
 
 
-def _sizes(graph: Graph) -> Tensor:
-    """Return the numbers of nodes of all separate graphs: int64 [M]."""
-    assert graph.sizes is not None
-    return graph.sizes
-
-
 def _by_graph(graph: Graph, values: Tensor) -> Tensor:
     """Return for each separate graph the value of its nodes, which have one: [M]."""
-    return values[_sizes(graph).cumsum(0) - _sizes(graph)]
+    sizes = all_sizes(graph)
+    return values[sizes.cumsum(0) - sizes]
 
 
 def trained_on(graph: Graph) -> Tensor:
@@ -38,7 +32,7 @@ def trained_on(graph: Graph) -> Tensor:
 def _chosen(case: Case, make: Callable[[Case, int], list[Any]]) -> list[tuple[Any, Tensor]]:
     """Return a platform's training graphs, on the CPU, and the class of each: int64 []."""
     labels = _by_graph(case.graph, case.graph.y)
-    graphs = make(replace(case, spec=replace(case.spec, device="cpu")), len(labels))
+    graphs = make(case.on_cpu(), len(labels))
     return [(graphs[number], labels[number]) for number in trained_on(case.graph).tolist()]
 
 
@@ -72,14 +66,14 @@ def _kernel(
 
 def _pyg() -> Kernel:
     def build(case: Case) -> list[Any]:
-        found = _chosen(case, pyg_molecules)
-        for graph, label in found:
+        labelled = _chosen(case, pyg_molecules)
+        for graph, label in labelled:
             graph.y = label
-        return [graph for graph, _ in found]
+        return [graph for graph, _ in labelled]
 
     def batches(graphs: list[Any], device: Any) -> Iterable[tuple[Any, Tensor, Tensor]]:
-        for one in pyg_loader.DataLoader(graphs, BATCH):
-            batch = one.to(device)
+        for joined in pyg_loader.DataLoader(graphs, BATCH):
+            batch = joined.to(device)
             yield batch, batch.x, batch.y
 
     return _kernel(build, batches)
@@ -102,7 +96,8 @@ def logits(graph: Graph, numbers: Tensor, parameters: Sequence[Tensor]) -> Tenso
     """
     half = len(parameters) // 2
     matrices, biases = parameters[:half], parameters[half:]
-    member = torch.arange(len(_sizes(graph))).repeat_interleave(_sizes(graph))
+    sizes = all_sizes(graph)
+    member = torch.arange(len(sizes)).repeat_interleave(sizes)
     chosen = torch.isin(member, numbers)
     nodes, edges = (each.nonzero().squeeze(1) for each in (chosen, chosen[graph.edge_index[1]]))
     part = graph.part(nodes, edges)
@@ -120,8 +115,8 @@ def losses(graph: Graph, *parameters: Tensor) -> Tensor:
     labels = _by_graph(graph, graph.y)
 
     def loss(numbers: Tensor, parameters: Sequence[Tensor]) -> Tensor:
-        found = logits(graph, numbers, parameters).log_softmax(dim=1)
-        return -found.gather(1, labels[numbers].unsqueeze(1)).mean()
+        log_softmax = logits(graph, numbers, parameters).log_softmax(dim=1)
+        return -log_softmax.gather(1, labels[numbers].unsqueeze(1)).mean()
 
     batches = trained_on(graph).split(BATCH)
     return definitions.trained(parameters, [partial(loss, numbers) for numbers in batches])

@@ -43,7 +43,7 @@ def _draw_dgl(graph: Any) -> Tensor:
 
 def _score_dgl(graph: Any, pairs: Tensor, z: Tensor) -> Tensor:
     negative = dgl.graph(tuple(pairs), num_nodes=graph.num_nodes())
-    scores = [dgl.ops.u_dot_v(one, z, z) for one in (graph, negative)]
+    scores = [dgl.ops.u_dot_v(part, z, z) for part in (graph, negative)]
     return torch.cat(scores).squeeze(1)
 
 
@@ -95,8 +95,8 @@ def checked(
     flat = [tensor for layer in _parameters(case) for tensor in layer]
     expected = definitions.trained(flat, [lambda parameters: loss(graph, sampled.whole(pairs), parameters)])
     after = _loss(library, structure, pairs, model, x)
-    found = torch.stack((value, after)).detach()
-    return (found.double() / expected.to(found.device)).to(found)
+    computed = torch.stack((value, after)).detach()
+    return (computed.double() / expected.to(computed.device)).to(computed)
 
 
 def loss(graph: Graph, pairs: Tensor, parameters: Sequence[Tensor]) -> Tensor:
@@ -104,17 +104,12 @@ def loss(graph: Graph, pairs: Tensor, parameters: Sequence[Tensor]) -> Tensor:
 
     z are the outputs of both layers; `parameters` are weights and bias of the first, then of the second.
     """
-    neighbours, own, bias, next_neighbours, next_own, next_bias = parameters
-    hidden = sage_conv(graph, neighbours, own, bias, graph.x.double()).relu()
-    z = sage_conv(graph, next_neighbours, next_own, next_bias, hidden)
+    of_mean, of_node, bias, next_of_mean, next_of_node, next_bias = parameters
+    hidden = sage_conv(graph, of_mean, of_node, bias, graph.x.double()).relu()
+    z = sage_conv(graph, next_of_mean, next_of_node, next_bias, hidden)
     source, target = torch.cat((graph.edge_index, pairs), dim=1)
     scores = (z[source] * z[target]).sum(dim=1)
     return -F.logsigmoid(torch.cat((scores[: graph.num_edges], -scores[graph.num_edges :]))).mean()
-
-
-def reference(_graph: Graph, *_: Tensor) -> Tensor:
-    """Return ones: the loss over the right one, before and after the step."""
-    return torch.ones(2, dtype=torch.float64)
 
 
 OPERATIONS = (
@@ -123,7 +118,7 @@ OPERATIONS = (
         pyg=Call("negative_sampling, SAGEConv, products", limits=(SCATTER_ADD,)),
         dgl=Call("global_uniform_negative_sampling, SAGEConv, u_dot_v"),
         directions=(TRAIN,),
-        reference=reference,
+        reference=lambda _graph, *_: torch.ones(2, dtype=torch.float64),
         default=False,
         group="training",
         graphs=("cora",),

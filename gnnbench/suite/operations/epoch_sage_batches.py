@@ -23,7 +23,7 @@ def prepare(case: Case) -> "tuple[Callable[..., Tensor], Any, Network, Optimizer
 
     model = minibatch.build(case)
     optimizer = torch.optim.Adam(model.parameters(), lr=training.LEARNING_RATE)
-    return run, library.loader(case), model, optimizer, minibatch.Record()
+    return run, minibatch.loader(case), model, optimizer, minibatch.Record()
 
 
 def checked(
@@ -45,17 +45,17 @@ def checked(
     flat = [tensor for layer in parameters for tensor in layer]
     expected = definitions.trained(flat, [partial(loss, case.graph, drawn) for drawn in draws])
     seeds = torch.cat([drawn.seeds for drawn in draws])
-    found = torch.cat((losses, after.unsqueeze(0)))
-    return seeds.to(losses.device), (found.double() / expected.to(losses.device)).to(losses)
+    computed = torch.cat((losses, after.unsqueeze(0)))
+    return seeds.to(losses.device), (computed.double() / expected.to(losses.device)).to(losses)
 
 
 def loss(graph: Graph, drawn: "Drawn", parameters: Sequence[Tensor]) -> Tensor:
     """Return the loss of a batch in float64; `parameters` are both weights and the bias of both layers."""
     x = graph.x[drawn.nodes].double()
     for index, (edges, count) in enumerate(drawn.layers):
-        neighbours, own, bias = parameters[3 * index : 3 * index + 3]
+        of_mean, of_node, bias = parameters[3 * index : 3 * index + 3]
         x = x if index == 0 else x.relu()
-        x = definitions.aggregate(edges, None, x, "mean")[:count] @ neighbours + x[:count] @ own + bias
+        x = definitions.aggregate(edges, None, x, "mean")[:count] @ of_mean + x[:count] @ of_node + bias
     y = graph.y[drawn.seeds]
     return -x.log_softmax(dim=1).gather(1, y.unsqueeze(1)).mean()
 

@@ -4,6 +4,7 @@ Forward only: the gradient of torch.sparse_csr_tensor makes a dense matrix [N, N
 numbers, not weights.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -77,26 +78,12 @@ def to_coo(graph: Graph, weight: Tensor) -> Compressed:
     return target, source, weight
 
 
-def to_csr(graph: Graph, weight: Tensor) -> Compressed:
-    """Return the matrix of the shuffled list in CSR; rows are sources."""
-    return _compressed(shuffled(graph), weight, graph.num_nodes)
-
-
-def to_csc(graph: Graph, weight: Tensor) -> Compressed:
-    """Return the matrix of the shuffled list in CSC; rows are sources."""
-    return _compressed(shuffled(graph).flip(0), weight, graph.num_nodes)
-
-
-def transpose(graph: Graph, weight: Tensor) -> Compressed:
-    """Return the transpose of the adjacency matrix, whose rows are targets, in CSR."""
-    return _compressed(graph.edge_index, weight, graph.num_nodes)
-
-
-def _compressed(entries: Tensor, weight: Tensor, num_nodes: int) -> Compressed:
-    line, other = entries
-    order = keys(entries, num_nodes).argsort()
-    pointer = torch.cat((torch.zeros(1), line.bincount(minlength=num_nodes).cumsum(0))).long()
-    return pointer, other[order], weight[order]
+def compressed(entries: Callable[[Graph], Tensor], graph: Graph, weight: Tensor) -> Compressed:
+    """Return the matrix whose rows are the first ends of a graph's listed entries, in CSR."""
+    ends = entries(graph)
+    order = keys(ends, graph.num_nodes).argsort()
+    pointer = torch.cat((torch.zeros(1), ends[0].bincount(minlength=graph.num_nodes).cumsum(0))).long()
+    return pointer, ends[1, order], weight[order]
 
 
 _WORK = Formula("2 i E + G(E) + min(2 s, i) E", "0")
@@ -106,7 +93,7 @@ _WORK = Formula("2 i E + G(E) + min(2 s, i) E", "0")
 _operation = partial(operation, directions=(FORWARD,), group="structure")
 
 
-def _conversion(form: str, reference: Any) -> Operation:
+def _conversion(form: str, entries: Callable[[Graph], Tensor]) -> Operation:
     call = partial(Call, build=partial(listed, shuffled))
     name = f"to_torch_{form}_tensor"
     return _operation(
@@ -120,14 +107,14 @@ def _conversion(form: str, reference: Any) -> Operation:
             build=partial(dgl_graph, shuffled),
             result=partial(_dgl_parts, form),
         ),
-        reference=reference,
+        reference=partial(compressed, entries),
         least_work=_WORK,
     )
 
 
 OPERATIONS = (
-    _conversion("csr", to_csr),
-    _conversion("csc", to_csc),
+    _conversion("csr", shuffled),
+    _conversion("csc", lambda graph: shuffled(graph).flip(0)),
     _operation(
         "to_coo",
         pyg=Call(
@@ -135,7 +122,12 @@ OPERATIONS = (
             lambda adjacency, weight: utils.to_edge_index(_weighted_csr(adjacency, weight)),
             result=lambda output, *_: (*output[0], output[1]),
         ),
-        sparse=Call("SparseTensor(...).coo", _coo_sparse, build=_csr, result=unchanged),
+        sparse=Call(
+            "SparseTensor(...).coo",
+            _coo_sparse,
+            build=_csr,
+            result=unchanged,
+        ),
         torch=Call(
             "CSR.to_sparse_coo()",
             lambda adjacency, weight: _weighted_csr(adjacency, weight).to_sparse_coo(),
@@ -170,7 +162,7 @@ OPERATIONS = (
             result=partial(_dgl_parts, "csc"),
         ),
         pyg="PyG reverses edges by edge_index.flip(0), which copies the list: see to_csc",
-        reference=transpose,
+        reference=partial(compressed, lambda graph: graph.edge_index),
         least_work=Formula("2 G(E) + min(2 s, i) E", "0"),
     ),
 )

@@ -4,7 +4,7 @@ A node attends to its neighbours and to itself. PyG adds the self-loops in each 
 self-loops. PyG's GATv2Conv also adds a bias to its output, which DGL's does not have.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,11 +12,11 @@ from typing import Any
 from ...engine.ground.labels import Work
 from ..annotations import Case, Graph, Module, Tensor
 from ..least_work import Symbols
-from ..libraries import definitions, dgl, inputs, on_dgl, pyg_nn, torch
+from ..libraries import definitions, inputs, torch
 from ..libraries import functional as F
+from ..libraries import gat as attention
 from ..limits import DGL_HALF, MIXED, avoids
 from ..operation import Call, Formula, Kernel, Operation, operation
-from ..platforms import load
 from . import edge_softmax
 from .edge_softmax import HEADS
 
@@ -26,17 +26,10 @@ NEGATIVE_SLOPE = 0.2
 _TARGET = 1 / 20
 """The size of the target's parameters, relative to the source's."""
 
-_ROUNDING = avoids("DGL sums in bfloat16, which is too inexact at nodes of high degree", "bfloat16")
+Parameters = Callable[[int], dict[str, Tensor]]
+"""Returns values of a layer of some width, by PyG's names."""
 
-_GAT_IN_DGL = {"att_src": "attn_l", "att_dst": "attn_r", "lin.weight": "fc.weight", "bias": "bias"}
-_GATV2_IN_DGL = {
-    "att": "attn",
-    "lin_l.weight": "fc_src.weight",
-    "lin_l.bias": "fc_src.bias",
-    "lin_r.weight": "fc_dst.weight",
-    "lin_r.bias": "fc_dst.bias",
-}
-"""DGL's name of each parameter by PyG's."""
+_ROUNDING = avoids("DGL sums in bfloat16, which is too inexact at nodes of high degree", "bfloat16")
 
 
 def features(case: Case) -> Tensor:
@@ -86,30 +79,19 @@ def _positive(rows: int, columns: int) -> Tensor:
     return inputs.pattern(rows, columns) / 4 + 1
 
 
-def _filled(layer: Module, case: Case, parameters: Mapping[str, Tensor]) -> Module:
-    layer.to(case.device, case.dtype).load_state_dict(parameters)
-    return layer.requires_grad_(case.requires_grad)
+def layer(case: Case, name: str, parameters: Parameters) -> Module:
+    """Make a layer, GATConv or GATv2Conv, from hidden to hidden width."""
+    width = case.spec.hidden
+    return attention.layer(case, name, (width, HEADS, _channels(width)), parameters(width))
 
 
-def _pyg(platform: str, name: str, parameters: Callable[[int], dict[str, Tensor]]) -> Kernel:
-    convolution = load(platform).convolution(cached=False)
+def _kernel(platform: str, name: str, parameters: Parameters) -> Kernel:
+    convolution = attention.kernel(platform)
 
     def build(case: Case) -> tuple[Any, Module]:
-        width = case.spec.hidden
-        layer = getattr(pyg_nn, name)(width, _channels(width), heads=HEADS)
-        return convolution.build(case), _filled(layer, case, parameters(width))
+        return convolution.build(case), layer(case, name, parameters)
 
     return Kernel(build, convolution.run)
-
-
-def _dgl(name: str, parameters: Callable[[int], dict[str, Tensor]], names: Mapping[str, str]) -> Kernel:
-    def build(case: Case) -> tuple[Any, Module]:
-        width = case.spec.hidden
-        layer = getattr(dgl.nn, name)(width, _channels(width), HEADS)
-        values = {names[key]: value for key, value in parameters(width).items() if key in names}
-        return on_dgl.looped_graph(case), _filled(layer, case, values)
-
-    return Kernel(build, lambda graph, layer, x: layer(graph, x).flatten(1))
 
 
 def _looped(graph: Graph) -> Graph:
@@ -179,16 +161,15 @@ gatv2_work = Formula(
 def _operation(
     name: str,
     layer: str,
-    parameters: Callable[[int], dict[str, Tensor]],
-    names: Mapping[str, str],
+    parameters: Parameters,
     reference: Callable[..., Tensor],
     least_work: Callable[[Symbols], Work],
 ) -> Operation:
     return operation(
         name,
-        pyg=Call(layer, make=partial(_pyg, "pyg", layer, parameters)),
-        sparse=Call(f"{layer} on SparseTensor", make=partial(_pyg, "sparse", layer, parameters)),
-        dgl=Call(layer, make=partial(_dgl, layer, parameters, names), limits=(_ROUNDING, DGL_HALF, MIXED)),
+        pyg=Call(layer, make=partial(_kernel, "pyg", layer, parameters)),
+        sparse=Call(f"{layer} on SparseTensor", make=partial(_kernel, "sparse", layer, parameters)),
+        dgl=Call(layer, make=partial(_kernel, "dgl", layer, parameters), limits=(_ROUNDING, DGL_HALF, MIXED)),
         reference=reference,
         reach=1,
         least_work=least_work,
@@ -197,6 +178,6 @@ def _operation(
 
 
 OPERATIONS = (
-    _operation("gat_conv", "GATConv", gat_parameters, _GAT_IN_DGL, gat, gat_work),
-    _operation("gatv2_conv", "GATv2Conv", gatv2_parameters, _GATV2_IN_DGL, gatv2, gatv2_work),
+    _operation("gat_conv", "GATConv", gat_parameters, gat, gat_work),
+    _operation("gatv2_conv", "GATv2Conv", gatv2_parameters, gatv2, gatv2_work),
 )

@@ -42,11 +42,6 @@ def degree_norm(graph: Graph, _like: Tensor) -> Tensor:
     return graph.edge_index[0].bincount(minlength=graph.num_nodes).clamp(min=1).double().rsqrt()
 
 
-def with_self_loops(graph: Graph, weight: Tensor) -> Tensor:
-    """Return the weighted graph with self-loops of weight 1: COO [target, source]."""
-    return definitions.matrix(graph, *definitions.looped(graph, weight))
-
-
 _WEIGHTS = "G(E) + G(L) + p s (E + L)"
 """Weights in, normalised weights out; then the gradients."""
 
@@ -106,7 +101,7 @@ OPERATIONS = (
         ),
         dgl=Call("dgl.add_self_loop", "add_self_loops"),
         core=True,
-        reference=with_self_loops,
+        reference=lambda graph, weight: definitions.matrix(graph, *definitions.looped(graph, weight)),
         # Weights in and out; backward without loops.
         least_work=Formula("G(E) + G(L) + s (E + L + (p - 1) 2 E)", "0"),
         group="normalisation",

@@ -14,7 +14,7 @@ from ..libraries import dgl, pyg_data, pyg_loader, torch
 from ..limits import refuses
 from ..loading import Loading
 from ..operation import FORWARD, Call, operation
-from .batch import MOLECULES, dgl_molecules, pyg_molecules
+from .batch import MOLECULES, all_sizes, dgl_molecules, pyg_molecules
 from .neighbor_loader import BATCHES, REPEATS
 from .neighbors import ON_CPU
 
@@ -26,8 +26,7 @@ _STORED = refuses("SQLiteDatabase stores NumPy's arrays, which have no bfloat16"
 
 def size(graph: Graph) -> int:
     """Return the graphs of a batch: SIZE, fewer where there are too few for BATCHES of them."""
-    assert graph.sizes is not None
-    return min(SIZE, len(graph.sizes) // BATCHES)
+    return min(SIZE, len(all_sizes(graph)) // BATCHES)
 
 
 def loading(case: Case) -> Loading:
@@ -88,23 +87,22 @@ def take(loading: Loading) -> list[Any]:
 
 def result(batches: list[Any], _loading: Loading) -> tuple[Tensor, ...]:
     """Return what `reference` does, of the batches of either platform."""
-    found, first = [], 0
+    parts, first = [], 0
     for batch in batches:
         if hasattr(batch, "ptr"):
             edges, numbers, x = batch.edge_index, batch.ptr.diff(), batch.x
         else:
             edges, numbers = torch.stack(batch.edges()), batch.batch_num_nodes()
             x = batch.ndata["x"]
-        found.append((edges + first, numbers, x))
+        parts.append((edges + first, numbers, x))
         first += len(x)
-    edges, numbers, x = zip(*found, strict=True)
+    edges, numbers, x = zip(*parts, strict=True)
     return torch.cat(edges, dim=1), torch.cat(numbers), torch.cat(x)
 
 
 def reference(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
     """Return edges [2, e], sizes of the graphs [BATCHES * size] and features [n, D] of all batches."""
-    assert graph.sizes is not None
-    sizes = graph.sizes[: BATCHES * size(graph)]
+    sizes = all_sizes(graph)[: BATCHES * size(graph)]
     nodes = int(sizes.sum())
     return graph.edge_index[:, graph.edge_index[1] < nodes], sizes, graph.x[:nodes].double()
 

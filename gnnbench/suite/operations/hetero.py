@@ -52,15 +52,17 @@ def edges_of(case: Case) -> "dict[Relation, Tensor]":
     first, edges = first_nodes(graph), {}
     for index, relation in enumerate(graph.relations):
         start = torch.tensor([[first[relation.source]], [first[relation.target]]])
-        own = graph.edge_index[:, graph.edge_type == index] - start
-        edges[relation] = own.to(case.device, case.index_dtype)
+        ends = graph.edge_index[:, graph.edge_type == index] - start
+        edges[relation] = ends.to(case.device, case.index_dtype)
     return edges
 
 
 def _layer(case: Case, layer: Module) -> Layer:
     """Return a layer of one SAGEConv for each relation, with parameters that are equal on every platform."""
     width = case.spec.hidden
-    matrices, biases = ([one for one in layer.parameters() if one.dim() == dim] for dim in (2, 1))
+    matrices, biases = (
+        [parameter for parameter in layer.parameters() if parameter.dim() == dim] for dim in (2, 1)
+    )
     values = inputs.pattern(len(matrices) * width, width).reshape(-1, width, width) / width**0.5
     with_values(case, layer, values.mT, inputs.pattern(len(biases) * width, 1).reshape(-1, width))
     return network.Layer(layer, (*matrices, *biases), transposed=True)
@@ -74,10 +76,6 @@ def _pyg_layer(case: Case) -> Layer:
 
 def _on_pyg(relations: "dict[Relation, Any]", layer: Layer, features: dict[str, Tensor]) -> Any:
     return layer.layer(features, relations)
-
-
-def _pyg(case: Case) -> tuple[_Typed, Layer]:
-    return _Typed(edges_of(case), case.graph.type_sizes), _pyg_layer(case)
 
 
 def _sparse(case: Case) -> tuple[_Typed, Layer]:
@@ -130,9 +128,9 @@ def convolutions(graph: Graph, *tensors: Tensor) -> Tensor:
     count = len(graph.relations)
     result = x.new_zeros(x.shape)
     for index, relation in enumerate(graph.relations):
-        weight, own, bias = *parameters[2 * index : 2 * index + 2], parameters[2 * count + index]
+        weight, of_node, bias = *parameters[2 * index : 2 * index + 2], parameters[2 * count + index]
         entries = graph.edge_index[:, graph.edge_type == index]
-        ends = x @ own + bias
+        ends = x @ of_node + bias
         if graph.node_type is not None:
             ends = ends * (graph.node_type == graph.node_types.index(relation.target)).unsqueeze(1)
         result = result + definitions.aggregate(entries, None, x, "mean") @ weight + ends
@@ -155,7 +153,12 @@ def _sums(name: str, text: str, *, multi: bool) -> Operation:
 OPERATIONS = (
     operation(
         "hetero_conv",
-        pyg=Call("HeteroConv of SAGEConv", partial(_run, _on_pyg), (SCATTER_ADD,), _pyg),
+        pyg=Call(
+            "HeteroConv of SAGEConv",
+            partial(_run, _on_pyg),
+            (SCATTER_ADD,),
+            lambda case: (_Typed(edges_of(case), case.graph.type_sizes), _pyg_layer(case)),
+        ),
         sparse=Call("HeteroConv of SAGEConv on SparseTensor", partial(_run, _on_pyg), build=_sparse),
         dgl=Call("HeteroGraphConv of SAGEConv", partial(_run, _on_dgl), (DGL_HALF,), _dgl),
         group="layers",

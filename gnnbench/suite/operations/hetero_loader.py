@@ -58,74 +58,69 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
         for index, relation in enumerate(graph.relations)
     }
     for batch in batches:
-        here = {name: batch[name].n_id + start for name, start in first.items()}
-        seeds, found = here[kind][: batch[kind].batch_size], torch.cat([*here.values()])
+        numbers = {name: batch[name].n_id + start for name, start in first.items()}
+        seeds, members = numbers[kind][: batch[kind].batch_size], torch.cat([*numbers.values()])
         edges = {}
         for relation in relations:
             source, target = batch[tuple(relation)].edge_index
-            ends = here[relation.source][source], here[relation.target][target]
+            ends = numbers[relation.source][source], numbers[relation.target][target]
             edges[relation] = sampled.Hop(*ends, batch[tuple(relation)].e_id, seeds)
         sampled.require(bool(torch.isin(seeds, nodes(graph)).all()), "a seed is none of the loader's nodes")
-        sampled.require(len(found.unique()) == len(found), "a node has two numbers")
-        require(graph, found, edges, relations)
-        x, y = (torch.cat([batch[name][part] for name in here]) for part in "xy")
-        sampled.require_rows(x, graph.x, found, "features")
-        sampled.require_rows(y, graph.y, found, "labels")
+        sampled.require(len(members.unique()) == len(members), "a node has two numbers")
+        require(graph, members, edges, relations)
+        x, y = (torch.cat([batch[name][part] for name in numbers]) for part in "xy")
+        sampled.require_rows(x, graph.x, members, "features")
+        sampled.require_rows(y, graph.y, members, "labels")
     return torch.tensor([batch[kind].batch_size for batch in batches])
 
 
 def _require_neighbors(
-    graph: Graph, found: Tensor, edges: "Mapping[Relation, Hop]", relations: "Mapping[Relation, Graph]"
+    graph: Graph, members: Tensor, edges: "Mapping[Relation, Hop]", relations: "Mapping[Relation, Graph]"
 ) -> None:
     """Check NeighborLoader's draw: by relation, of each node once, at the hop after it was reached."""
     depth, count = torch.full((graph.num_nodes,), -1), 0
     depth[next(iter(edges.values())).expanded] = 0
     for hop, fan_out in enumerate(FAN_OUTS):
         expanded, reached = (depth == hop).nonzero().squeeze(1), []
-        for relation, own in edges.items():
-            mine = depth[own.target] == hop
-            drawn = sampled.Hop(*(part[mine] for part in own[:3]), expanded)
+        for relation, links in edges.items():
+            at_hop = depth[links.target] == hop
+            drawn = sampled.Hop(*(part[at_hop] for part in links[:3]), expanded)
             sampled.require_hop(relations[relation], drawn, fan_out)
             reached.append(drawn.source)
             count += len(drawn.entry)
         new = torch.cat(reached)
         depth[new[depth[new] < 0]] = hop + 1
-    sampled.require(count == sum(len(own.entry) for own in edges.values()), "an edge is of no hop")
+    sampled.require(count == sum(len(links.entry) for links in edges.values()), "an edge is of no hop")
     reached_at_all = (depth >= 0).nonzero().squeeze(1)
-    sampled.require(reached_at_all.equal(found.sort().values), "a node is neither a seed nor a neighbour")
+    sampled.require(reached_at_all.equal(members.sort().values), "a node is neither a seed nor a neighbour")
 
 
 def _require_hgt(
-    graph: Graph, found: Tensor, edges: "Mapping[Relation, Hop]", relations: "Mapping[Relation, Graph]"
+    graph: Graph, members: Tensor, edges: "Mapping[Relation, Hop]", relations: "Mapping[Relation, Graph]"
 ) -> None:
     """Check that the edges are those among the nodes, and that each type has as many nodes as asked for."""
     inside, seed, near, certain = torch.zeros((4, graph.num_nodes), dtype=torch.bool)
-    inside[found] = True
-    for relation, own in relations.items():
-        (source, target), hop = own.edge_index, edges[relation]
+    inside[members] = True
+    for relation, typed in relations.items():
+        (source, target), hop = typed.edge_index, edges[relation]
         seed[hop.expanded] = True
-        is_few = sampled.degrees(own) <= _MOST_NEIGHBORS
+        is_few = sampled.degrees(typed) <= _MOST_NEIGHBORS
         of_few, ends = is_few[hop.target], torch.stack(hop[:2])
         within = (inside[source] & inside[target] & is_few[target]).nonzero().squeeze(1)
         entry = hop.entry[of_few]
         sampled.require(entry.sort().values.equal(within), "the edges are not all those among the nodes")
         sampled.require(ends.unique(dim=1).shape == ends.shape, "an edge was drawn twice")
-        sampled.require(bool(sampled.has_edges(own, *ends).all()), "an edge is none of the graph's")
-        same = own.edge_index[:, entry].equal(ends[:, of_few])
+        sampled.require(bool(sampled.has_edges(typed, *ends).all()), "an edge is none of the graph's")
+        same = typed.edge_index[:, entry].equal(ends[:, of_few])
         sampled.require(same, "an edge does not have the ends of its entry")
         near[source[inside[target]]] = True
         certain[source[seed[target] & is_few[target]]] = True
-    sampled.require(bool((near | seed)[found].all()), "a node is neither a seed nor a neighbour")
+    sampled.require(bool((near | seed)[members].all()), "a node is neither a seed nor a neighbour")
     for name, start in first_nodes(graph).items():
         part = slice(start, start + graph.type_sizes[name])
         drawn, least = (int((each & ~seed)[part].sum()) for each in (inside, certain))
         fits = min(SAMPLES[0], least) <= drawn <= sum(SAMPLES)
         sampled.require(fits, f"{drawn} nodes of type {name} were drawn")
-
-
-def reference(graph: Graph) -> Tensor:
-    """Return the number of seeds of each batch: int64 [BATCHES]."""
-    return torch.full((BATCHES,), len(nodes(graph)) // BATCHES)
 
 
 OPERATIONS = tuple(
@@ -134,7 +129,7 @@ OPERATIONS = tuple(
         pyg=by_pyg(f"{text}, {workers} workers"),
         sparse="it takes edge_index and SparseTensor alike: see pyg",
         dgl=absent,
-        reference=reference,
+        reference=lambda graph: torch.full((BATCHES,), len(nodes(graph)) // BATCHES),
         default=False,
         graphs=(MAG,),
         with_pyg_lib=name == "hetero",

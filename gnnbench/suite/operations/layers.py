@@ -1,10 +1,11 @@
-"""Layers and their parts: GraphSAGE's, GIN's, and the product of features and weights."""
+"""Layers and their parts: GraphSAGE's, GIN's, a product of features and weights, embeddings of nodes."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from ..annotations import Case, Graph, Module, Tensor
-from ..libraries import definitions, dgl, inputs, pyg_nn, torch
-from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD
+from ..libraries import definitions, dgl, functional, inputs, pyg_nn, sage, torch
+from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD, refuses
 from ..operation import FORWARD_BACKWARD, Call, Formula, operation
 
 EPSILON = 0.5
@@ -12,17 +13,14 @@ EPSILON = 0.5
 
 _EPSILON = OVERFLOW._replace(where=OVERFLOW.where | {FORWARD_BACKWARD})
 """The gradient of epsilon is a sum over all nodes."""
+_SPARSE_HALF = refuses("PyTorch adds no sparse tensors in float16 on the CPU", "float16", "cpu")
 
 
-def sage(case: Case) -> Module:
+def sage_layer(case: Case) -> Module:
     """Make a GraphSAGE layer with means, from hidden to hidden width."""
     width = case.spec.hidden
-    if case.spec.platform == "dgl":
-        layer = dgl.nn.SAGEConv(width, width, "mean")
-    else:
-        layer = pyg_nn.SAGEConv(width, width)
     matrices = (inputs.pattern(2 * width, width) / (2 * width) ** 0.5).chunk(2)
-    return with_values(case, layer, matrices, [inputs.pattern(width, 1).squeeze(1)])
+    return sage.layer(case, *matrices, inputs.pattern(width, 1).squeeze(1))
 
 
 def gin(case: Case) -> Module:
@@ -66,17 +64,24 @@ def with_values(case: Case, layer: Module, matrices: Iterable[Tensor], vectors: 
     layer.to(case.device, case.dtype)
     parameters = list(layer.parameters())
     with torch.no_grad():
-        for weight, matrix in zip((one for one in parameters if one.dim() > 1), matrices, strict=True):
+        for weight, matrix in zip((each for each in parameters if each.dim() > 1), matrices, strict=True):
             weight.copy_(matrix.t())
-        for bias, vector in zip((one for one in parameters if one.dim() == 1), vectors, strict=True):
+        for bias, vector in zip((each for each in parameters if each.dim() == 1), vectors, strict=True):
             bias.copy_(vector)
     return layer.requires_grad_(case.requires_grad)
 
 
-def sage_conv(graph: Graph, neighbours: Tensor, own: Tensor, bias: Tensor, x: Tensor) -> Tensor:
-    """Return mean over neighbours @ neighbours + x @ own + bias (Hamilton et al., NeurIPS 2017): [N, F]."""
+def linear_weight(case: Case, weight: Tensor) -> Any:
+    """Return a weight [in, out], on pyg in a Linear without bias."""
+    if case.spec.platform == "pyg":
+        return with_values(case, pyg_nn.Linear(*weight.shape, bias=False), [weight], [])
+    return case.tensor(weight)
+
+
+def sage_conv(graph: Graph, of_mean: Tensor, of_node: Tensor, bias: Tensor, x: Tensor) -> Tensor:
+    """Return mean over neighbours @ of_mean + x @ of_node + bias (Hamilton et al., NeurIPS 2017): [N, F]."""
     # The order of mean and product does not matter, and the product is at most as wide.
-    return definitions.aggregate(graph.edge_index, None, x @ neighbours, "mean") + x @ own + bias
+    return definitions.aggregate(graph.edge_index, None, x @ of_mean, "mean") + x @ of_node + bias
 
 
 def gin_conv(
@@ -93,9 +98,15 @@ def gin_conv(
     return (total @ inner + inner_bias).relu() @ outer + outer_bias
 
 
-def linear(_graph: Graph, weight: Tensor, x: Tensor) -> Tensor:
-    """Return x @ weight."""
-    return x @ weight
+def _embeddings(edge_index: Tensor, table: Tensor) -> Tensor:
+    source, target = edge_index
+    return functional.embedding(source, table, sparse=True) * functional.embedding(target, table, sparse=True)
+
+
+def products(graph: Graph, table: Tensor) -> Tensor:
+    """Return the product of both ends' rows of a table of node embeddings: [E, F]."""
+    source, target = graph.edge_index
+    return table[source] * table[target]
 
 
 OPERATIONS = (
@@ -129,8 +140,19 @@ OPERATIONS = (
         pyg=Call("torch_geometric.nn.Linear", lambda _, layer, x: layer(x), build=lambda _: None),
         torch=Call("x @ W", lambda _, weight, x: x @ weight, build=lambda _: None),
         dgl="GraphConv calls torch.matmul: see torch",
-        reference=linear,
+        reference=lambda _graph, weight, x: x @ weight,
         least_work=Formula("s (N D + p (D F + N F))", "p 2 N D F"),  # x has no gradient
         group="layers",
+    ),
+    operation(
+        "embedding_sparse_gradient",
+        torch=Call("functional.embedding(sparse=True), twice", _embeddings, (_SPARSE_HALF,), "edges"),
+        pyg="its models take nn.Embedding(sparse=True): see torch",
+        dgl="dgl.nn.NodeEmbedding works with several processes and its own optimisers",
+        directions=(FORWARD_BACKWARD,),
+        reference=products,
+        reach=1,
+        group="layers",
+        default=False,
     ),
 )

@@ -1,6 +1,6 @@
-"""AGGNet's two hops on two columns at once, as in MH-Aug (Park et al., NeurIPS 2021).
+"""AGGNet's aggregate, of one column over several hops and of two as in MH-Aug (Park et al., NeurIPS 2021).
 
-A state of that algorithm keeps some edges E' and some nodes k. One product per hop handles agg(1; E') over
+A state of MH-Aug keeps some edges E' and some nodes k. One product per hop handles agg(1; E') over
 the kept edges and agg(k; E) over all edges. If a platform uses one matrix, it is block-diagonal. A dropped
 edge has the value 0 in the first block. The node itself is added, not stored as a self-loop. Sums are of
 integers, exact in float64 in any order.
@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
-from ..libraries import definitions, on_dgl, torch
-from ..limits import OVERFLOW, avoids
-from ..operation import FORWARD, Call, Formula, operation
+from ..libraries import definitions, dgl, on_dgl, on_torch, torch
+from ..limits import CSR_PRODUCT, DGL_HALF, OVERFLOW, avoids
+from ..operation import FORWARD, FORWARD_BACKWARD, Call, Formula, Kernel, operation
 
 HOPS = 2
 DROPPED = (0.5, 0.25)
@@ -161,20 +161,71 @@ def _run(structure: tuple[Any, Aggregate], kept_edges: Tensor, kept_nodes: Tenso
 def reference(graph: Graph) -> Tensor:
     """Return ones aggregated over kept edges, and kept nodes over all: [2, N]."""
     kept_edges, kept_nodes = kept(graph)
-    found = []
+    columns = []
     for weight, x in (
         (kept_edges.double(), torch.ones(graph.num_nodes, 1, dtype=torch.float64)),
         (None, kept_nodes.double().unsqueeze(1)),
     ):
         once = definitions.aggregate(*definitions.looped(graph, weight), x)
-        found.append(definitions.aggregate(*definitions.looped(graph, weight), once))
-    return torch.cat(found, dim=1).t()
+        columns.append(definitions.aggregate(*definitions.looped(graph, weight), once))
+    return torch.cat(columns, dim=1).t()
 
 
 _CONVERTED = avoids("torch_sparse's kernel gets int64, as in the other cell", "int32")
 _KERNEL = (_run, (OVERFLOW,), _build)
 
+
+def _products(hops: int, adjacency: Tensor, x: Tensor) -> Tensor:
+    for _ in range(hops):
+        x = adjacency @ x
+    return x
+
+
+def _layers(hops: int) -> Kernel:
+    layer = dgl.nn.GraphConv(1, 1, norm="none", weight=False, bias=False)
+
+    def run(graph: Any, x: Tensor) -> Tensor:
+        for _ in range(hops):
+            x = layer(graph, x)
+        return x
+
+    return Kernel(on_dgl.looped_graph, run)
+
+
+def hops_reference(hops: int, graph: Graph, x: Tensor) -> Tensor:
+    """Return (A + I)^hops x: [N, 1]."""
+    for _ in range(hops):
+        x = definitions.aggregate(definitions.looped(graph)[0], None, x)
+    return x
+
+
 OPERATIONS = (
+    *(
+        operation(
+            f"aggregate{name}",
+            dgl=Call(f"AGGNet: {by_layers}", make=partial(_layers, hops), limits=(DGL_HALF,)),
+            torch=Call(
+                by_product,
+                partial(_products, hops),
+                (CSR_PRODUCT,),
+                lambda case: on_torch.structure(case, self_loops=True),
+            ),
+            elsewhere="AGGNet is DGL code; see torch for the same sums in PyTorch",
+            directions=(FORWARD, *(() if name else (FORWARD_BACKWARD,))),
+            core=not name,
+            default=hops in (2, 4),
+            reference=partial(hops_reference, hops),
+            # The graph once for all hops, one column in and out.
+            least_work=Formula("G(L) + p s 2 N", f"p {hops} L"),
+            group="aggregation",
+        )
+        for name, hops, by_layers, by_product in (
+            ("", 2, "two GraphConv 1→1", "CSR @ (CSR @ x)"),
+            ("_one_hop", 1, "GraphConv 1→1, once", "CSR @ x, once"),
+            ("_three_hops", 3, "GraphConv 1→1, three times", "CSR @ x, three times"),
+            ("_four_hops", 4, "GraphConv 1→1, four times", "CSR @ x, four times"),
+        )
+    ),
     operation(
         "mh_aggregate",
         pyg=Call("gather, weigh, scatter both columns", *_KERNEL),

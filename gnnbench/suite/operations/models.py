@@ -52,7 +52,7 @@ def edge_layer(
 
 def _adding(degree: int, *dtypes: str) -> tuple[Limit, ...]:
     reason = "with one thread compiled code rounds each sum: too inexact at nodes of high degree"
-    return tuple(Limit(reason, frozenset({one}), raises=False, degree=degree) for one in dtypes)
+    return tuple(Limit(reason, frozenset({dtype}), raises=False, degree=degree) for dtype in dtypes)
 
 
 _OVERFLOW = OVERFLOW._replace(degree=256)
@@ -67,14 +67,14 @@ _MODELS = {
 
 def model(case: Case) -> Module:
     """Make an operation's model with parameters by `glorot`, which are equal on both platforms."""
-    made = next(one for name, one in _MODELS.items() if case.spec.operation.startswith(name))
+    kind = next(kind for name, kind in _MODELS.items() if case.spec.operation.startswith(name))
     width = case.spec.hidden
-    found = getattr(pyg_nn, made.name)(width, width, DEPTH, case.graph.num_classes)
+    made = getattr(pyg_nn, kind.name)(width, width, DEPTH, case.graph.num_classes)
     draw = partial(network.glorot, generator=torch.Generator().manual_seed(0))
-    shapes = [tuple(one.shape) for one in found.parameters()]
+    shapes = [tuple(parameter.shape) for parameter in made.parameters()]
     matrices = [draw(fan_in, fan_out) for fan_out, fan_in in filter(lambda shape: len(shape) > 1, shapes)]
     vectors = [draw(1, *shape).squeeze(0) for shape in shapes if len(shape) == 1]
-    return layers.with_values(case, found, matrices, vectors)
+    return layers.with_values(case, made, matrices, vectors)
 
 
 def logits(graph: Graph, *tensors: Tensor, of: _Model) -> Tensor:
@@ -83,8 +83,8 @@ def logits(graph: Graph, *tensors: Tensor, of: _Model) -> Tensor:
     matrices = iter(parameters[: DEPTH * of.matrices])
     vectors = iter(parameters[DEPTH * of.matrices :])
     for index in range(DEPTH):
-        own = *islice(matrices, of.matrices), *islice(vectors, of.vectors)
-        x = of.layer(graph, *own, x.relu() if index else x)
+        values = *islice(matrices, of.matrices), *islice(vectors, of.vectors)
+        x = of.layer(graph, *values, x.relu() if index else x)
     return x
 
 
@@ -98,7 +98,7 @@ def _operations(prefix: str, of: _Model) -> Iterator[Operation]:
         for end, threads in (("", None), ("_1_thread", 1)):
             limits = (*of.limits, *([CPU_THREADS] if threads else []))
             # On a small graph the compiler adds up without scatter_add_.
-            compiled = tuple(one._replace(raises=False) for one in limits)
+            compiled = tuple(limit._replace(raises=False) for limit in limits)
             if threads:
                 compiled += of.compiled_limits
             yield operation(

@@ -1,11 +1,10 @@
-"""Loaders that draw neighbours of batches of nodes and fetch their features, with workers and without."""
+"""Loaders that draw neighbours of batches of nodes or edges and fetch features, with workers and without."""
 
 import sys
-from functools import partial
 from typing import Any
 
-from ..annotations import Case, Graph, Hop, Tensor
-from ..libraries import dgl, on_dgl, pyg_data, pyg_loader, sampled, torch
+from ..annotations import Case, Hop, Tensor
+from ..libraries import dgl, minibatch, pyg_data, pyg_loader, sampled, torch
 from ..loading import Loading, quietly
 from ..operation import Call, Operation
 from . import blocks
@@ -29,43 +28,25 @@ def batches_of(count: int) -> Tensor:
 def loading(case: Case) -> Loading:
     """Return the loader of a case's operation and platform."""
     workers = int(case.spec.operation.split("_")[-2])
-    make = _dgl if case.spec.platform == "dgl" else _pyg
-    return Loading(make(case, workers))
-
-
-def _pyg(case: Case, workers: int) -> Any:
-    data = pyg_data.Data(x=case.node_features(), edge_index=case.edge_index(), y=case.graph.y.clone())
+    library = minibatch.LIBRARIES["dgl" if case.spec.platform == "dgl" else "pyg"]
     nodes = batches_of(case.graph.num_nodes)
-    return quietly(
-        pyg_loader.NeighborLoader,
+    return Loading(library.loader(case, nodes.repeat(REPEATS), FAN_OUTS, len(nodes) // BATCHES, workers))
+
+
+def link_loading(case: Case) -> Loading:
+    """Return the loader of edges, as many drawn pairs of nodes, and the neighbours of all their ends."""
+    data = pyg_data.Data(x=case.node_features(), edge_index=case.edge_index())
+    chosen = batches_of(case.graph.num_edges)
+    loader = quietly(
+        pyg_loader.LinkNeighborLoader,
         data,
         list(FAN_OUTS),
-        input_nodes=nodes.repeat(REPEATS),
-        batch_size=len(nodes) // BATCHES,
-        num_workers=workers,
+        edge_label_index=data.edge_index[:, chosen.repeat(REPEATS)],
+        neg_sampling="binary",
+        batch_size=len(chosen) // BATCHES,
+        num_workers=int(case.spec.operation.split("_")[-2]),
     )
-
-
-def _dgl(case: Case, workers: int) -> Any:
-    graph = on_dgl.structure(case)
-    graph.ndata["x"], graph.ndata["y"] = case.node_features(), case.graph.y.to(case.device)
-    nodes = batches_of(case.graph.num_nodes)
-    sampler = dgl.dataloading.NeighborSampler(
-        list(FAN_OUTS[::-1]), prefetch_node_feats=["x"], prefetch_labels=["y"]
-    )
-    return dgl.dataloading.DataLoader(
-        graph,
-        nodes.to(case.device, case.index_dtype).repeat(REPEATS),
-        sampler,
-        batch_size=len(nodes) // BATCHES,
-        num_workers=workers,
-        worker_init_fn=seed_worker,
-    )
-
-
-def seed_worker(worker: int) -> None:
-    """Seed DGL's generator in a worker; otherwise all workers draw the numbers of their parent."""
-    dgl.seed(sampled.SEED + 1 + worker)
+    return Loading(loader)
 
 
 def seed() -> None:
@@ -84,9 +65,9 @@ def take(loading: Loading) -> list[Any]:
 def first(loading: Loading) -> list[Any]:
     """Start a loader, take its first batch, and end its workers."""
     seed()
-    found = loading.take(1)
+    batches = loading.take(1)
     loading.close()
-    return found
+    return batches
 
 
 def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
@@ -107,6 +88,32 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
     return torch.tensor(counts, device=case.device)
 
 
+def checked_links(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
+    """Check each batch, and return how many edges and pairs each has.
+
+    Pairs may be edges: the library does not exclude them.
+    """
+    graph = case.graph
+    listed, counts = graph.edge_index[:, batches_of(graph.num_edges)], []
+    for batch in batches:
+        edges, label = batch.n_id[batch.edge_label_index], batch.edge_label
+        count = len(batch.input_id)
+        is_edge = torch.arange(edges.size(1)) < count
+        sampled.require(label.equal(is_edge.to(label)), "pairs are labelled as if they were edges")
+        given, possible = (ends[0] * graph.num_nodes + ends[1] for ends in (edges[:, :count], listed))
+        sampled.require(torch.isin(given, possible).all(), "an edge is none of the loader's")
+        sampled.require(len(given.unique()) == count, "an edge comes twice")
+        ends = edges.unique()
+        reached, hops, x, _ = hops_of_data(batch, len(ends))
+        same = hops[0].expanded.sort().values.equal(ends)
+        sampled.require(same, "the nodes whose neighbours are drawn are not the ends of edges and pairs")
+        for hop, fan_out in zip(hops, FAN_OUTS, strict=True):
+            sampled.require_hop(graph, hop, fan_out)
+        sampled.require_rows(x, graph.x, reached, "features")
+        counts.append(edges.size(1))
+    return torch.tensor(counts)
+
+
 def hops_of_data(batch: Any, count: int | None = None) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
     """Return the nodes of a batch of PyG, the hops, features and labels; `count` seeds, or the batch's."""
     hops = sampled.renumbered(count or batch.batch_size, batch.n_id, *batch.edge_index, batch.e_id)
@@ -115,14 +122,9 @@ def hops_of_data(batch: Any, count: int | None = None) -> tuple[Tensor, list[Hop
 
 def _hops_of_blocks(batch: Any) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
     """Return the nodes of a batch of DGL, the hops, the nodes' features and the seeds' labels."""
-    reached, seeds, found = batch
-    hops = sampled.hops_of_blocks(sampled.whole(seeds), found)
-    return sampled.whole(reached), hops, found[0].srcdata["x"], found[-1].dstdata["y"]
-
-
-def reference(graph: Graph, *, batches: int) -> Tensor:
-    """Return the number of seeds of each batch: int64 [batches]."""
-    return torch.full((batches,), len(batches_of(graph.num_nodes)) // BATCHES)
+    reached, seeds, drawn = batch
+    hops = sampled.hops_of_blocks(sampled.whole(seeds), drawn)
+    return sampled.whole(reached), hops, drawn[0].srcdata["x"], drawn[-1].dstdata["y"]
 
 
 def _loader(name: str, workers: int, batches: int) -> Operation:
@@ -135,14 +137,28 @@ def _loader(name: str, workers: int, batches: int) -> Operation:
             limits=(ON_CPU, *([] if workers else [blocks.FUSED])),
         ),
         sparse="NeighborLoader takes edge_index and SparseTensor alike: see pyg",
-        reference=partial(reference, batches=batches),
+        reference=lambda graph: torch.full((batches,), len(batches_of(graph.num_nodes)) // BATCHES),
         default=batches > 1,
         with_pyg_lib=True,
     )
 
 
-OPERATIONS = tuple(
-    _loader(name, workers, batches)
-    for name, batches in (("neighbor_loader", BATCHES), ("neighbor_loader_first", 1))
-    for workers in (0, 2)
+OPERATIONS = (
+    *(
+        _loader(name, workers, batches)
+        for name, batches in (("neighbor_loader", BATCHES), ("neighbor_loader_first", 1))
+        for workers in (0, 2)
+    ),
+    *(
+        sampling(
+            f"link_loader_{workers}_workers",
+            pyg=by_pyg(f"LinkNeighborLoader([15, 10], neg_sampling='binary'), {workers} workers"),
+            sparse="LinkNeighborLoader takes edge_index and SparseTensor alike: see pyg",
+            dgl="as_edge_prediction_sampler draws for edges as for other nodes: see neighbor_loader",
+            reference=lambda graph: torch.full((BATCHES,), 2 * len(batches_of(graph.num_edges)) // BATCHES),
+            default=False,
+            with_pyg_lib=True,
+        )
+        for workers in (0, 2)
+    ),
 )

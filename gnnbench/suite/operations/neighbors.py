@@ -1,9 +1,9 @@
 """Drawing neighbours of a batch of nodes, at two hops; the least work depends on what is drawn."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..annotations import Case, Graph, Tensor
+from ..annotations import Case, Chosen, Graph, Tensor
 from ..libraries import dgl, on_dgl, pyg_data, pyg_sampler, sampled, torch
 from ..limits import HALF, refuses
 from ..loading import quietly
@@ -22,64 +22,49 @@ INT64_ONLY = refuses("samplers get int64: torch_sparse's take no other", "int32"
 _WEIGHTS = refuses("DGL takes no probabilities in half precision", HALF)
 
 
-class Batch(NamedTuple):
-    """A graph and some of its nodes."""
-
-    graph: Any
-    """A sampler, row pointer and columns, a DGLGraph, or a sampler and a DGLGraph."""
-    seeds: Tensor
-    """The nodes whose neighbours are drawn: int64 or int32 [n]."""
-
-
 def seeds(graph: Graph) -> Tensor:
     """Return BATCH random nodes, in random order, the same each time."""
     return drawn(graph, BATCH)
 
 
-def batch_of(case: Case, graph: Any) -> Batch:
-    """Return a platform's graph with `seeds`."""
-    return Batch(graph, seeds(case.graph).to(case.device, case.index_dtype))
-
-
-def _pyg_sampler(case: Case, **options: Any) -> Batch:
+def _pyg_sampler(case: Case, **options: Any) -> Any:
     data = pyg_data.Data(edge_index=case.edge_index(), num_nodes=case.graph.num_nodes)
     if "weight_attr" in options:
         data.w = case.edge_weight()
     elif "time_attr" in options:
         data.time = times(case.graph)
-    return batch_of(case, quietly(pyg_sampler.NeighborSampler, data, list(FAN_OUTS), **options))
+    return quietly(pyg_sampler.NeighborSampler, data, list(FAN_OUTS), **options)
 
 
-def _pyg(batch: Batch) -> Any:
+def _pyg(batch: Chosen) -> Any:
     torch.default_generator.manual_seed(sampled.SEED)
-    return batch.graph.sample_from_nodes(pyg_sampler.NodeSamplerInput(None, batch.seeds))
+    return batch.graph.sample_from_nodes(pyg_sampler.NodeSamplerInput(None, batch.nodes))
 
 
-def _pyg_hops(output: Any, batch: Batch) -> Any:
+def _pyg_hops(output: Any, batch: Chosen) -> Any:
     # PyG sorts edges by target, as the graph's entries are, and says which it moved.
     moved, entry = batch.graph.edge_permutation, output.edge
     entry = entry if moved is None else moved[entry]
-    return sampled.renumbered(len(batch.seeds), output.node, output.row, output.col, entry)
+    return sampled.renumbered(len(batch.nodes), output.node, output.row, output.col, entry)
 
 
-def _sparse(batch: Batch, *, replace: bool) -> Any:
+def _sparse(batch: Chosen, *, replace: bool) -> Any:
     torch.default_generator.manual_seed(sampled.SEED)
     pointer, columns = batch.graph
     return torch.ops.torch_sparse.neighbor_sample(
-        pointer, columns, batch.seeds, list(FAN_OUTS), replace, True
+        pointer, columns, batch.nodes, list(FAN_OUTS), replace, True
     )
 
 
-def _dgl_graph(case: Case, *, weighted: bool = False) -> Batch:
+def _dgl_weighted(case: Case) -> Any:
     graph = on_dgl.structure(case)
-    if weighted:
-        graph.edata["w"] = case.edge_weight()
-    return batch_of(case, graph)
+    graph.edata["w"] = case.edge_weight()
+    return graph
 
 
-def _dgl(batch: Batch, prob: str | None = None, *, replace: bool = False) -> list[Any]:
+def _dgl(batch: Chosen, prob: str | None = None, *, replace: bool = False) -> list[Any]:
     dgl.seed(sampled.SEED)
-    nodes, parts = batch.seeds, []
+    nodes, parts = batch.nodes, []
     for fan_out in FAN_OUTS:
         part = dgl.sampling.sample_neighbors(batch.graph, nodes, fan_out, prob=prob, replace=replace)
         parts.append(part)
@@ -87,8 +72,8 @@ def _dgl(batch: Batch, prob: str | None = None, *, replace: bool = False) -> lis
     return parts
 
 
-def _dgl_hops(output: list[Any], batch: Batch) -> Any:
-    nodes, hops = sampled.whole(batch.seeds), []
+def _dgl_hops(output: list[Any], batch: Chosen) -> Any:
+    nodes, hops = sampled.whole(batch.nodes), []
     for part in output:
         source, target = map(sampled.whole, part.edges())
         hops.append(sampled.Hop(source, target, sampled.whole(part.edata[dgl.EID]), nodes))
@@ -96,7 +81,7 @@ def _dgl_hops(output: list[Any], batch: Batch) -> Any:
     return hops
 
 
-def checked(case: Case, kernel: Kernel, output: Any, batch: Batch) -> tuple[Tensor, Tensor]:
+def checked(case: Case, kernel: Kernel, output: Any, batch: Chosen) -> tuple[Tensor, Tensor]:
     """Check what a kernel drew, and return of it what `reference` does; see `require_hop`.
 
     The kernel's own `result` returns each `Hop`.
@@ -124,9 +109,9 @@ def times(graph: Graph) -> Tensor:
     return drawn(graph, graph.num_nodes)
 
 
-def _trees(graph: Graph, output: Any, batch: Batch, *, timed: bool) -> tuple[Tensor, Tensor]:
+def _trees(graph: Graph, output: Any, batch: Chosen, *, timed: bool) -> tuple[Tensor, Tensor]:
     """Check what was drawn for each seed apart, `timed` of older nodes only; return what `reference` does."""
-    moved, tree, count = batch.graph.edge_permutation, output.batch, len(batch.seeds)
+    moved, tree, count = batch.graph.edge_permutation, output.batch, len(batch.nodes)
     entry = output.edge if moved is None else moved[output.edge]
     (source, target), row, col = graph.edge_index, output.row, output.col
     same = graph.edge_index[:, entry].equal(output.node[torch.stack((row, col))])
@@ -136,14 +121,14 @@ def _trees(graph: Graph, output: Any, batch: Batch, *, timed: bool) -> tuple[Ten
     hop[row[col < count]] = 1
     hop[:count] = 0
     expected = torch.zeros_like(tree)
-    for number, seed in enumerate(batch.seeds):
+    for number, seed in enumerate(batch.nodes):
         degree = target[made[source] <= made[seed]].bincount(minlength=graph.num_nodes)
         mine = tree == number
         expected[mine] = degree[output.node[mine]].minimum(torch.tensor((*FAN_OUTS, 0))[hop[mine]])
     drawn = col.bincount(minlength=len(tree))
     sampled.require(drawn.equal(expected), "a node has too few neighbours or too many")
-    sampled.require(bool((made[output.node] <= made[batch.seeds][tree]).all()), "a node is too young")
-    return batch.seeds, drawn[:count]
+    sampled.require(bool((made[output.node] <= made[batch.nodes][tree]).all()), "a node is too young")
+    return batch.nodes, drawn[:count]
 
 
 def temporal_reference(graph: Graph) -> tuple[Tensor, Tensor]:
@@ -165,7 +150,7 @@ by_pyg = partial(Call, limits=(INT64_ONLY, ON_CPU), one_of=("torch_sparse",))
 
 def _with_pyg_lib(result: Any = None, **options: Any) -> Call:
     text = f"NeighborSampler([15, 10], {', '.join(f'{key}={value!r}' for key, value in options.items())})"
-    return Call(text, _pyg, (INT64_ONLY, ON_CPU), partial(_pyg_sampler, **options), result)
+    return Call(text, _pyg, (INT64_ONLY, ON_CPU), partial(_pyg_sampler, **options), result, nodes=seeds)
 
 
 sampling = partial(operation, directions=(FORWARD,), reference=reference, group="sampling", graphs=GRAPHS)
@@ -182,19 +167,21 @@ def _uniform(*, replace: bool, **more: Any) -> Operation:
             _pyg,
             build=partial(_pyg_sampler, replace=replace),
             result=_pyg_hops,
+            nodes=seeds,
         ),
         sparse=Call(
             f"torch.ops.torch_sparse.neighbor_sample{how}",
             partial(_sparse, replace=replace),
             (ON_CPU,),
-            lambda case: batch_of(case, case.csr()[:2]),
-            lambda output, batch: sampled.renumbered(len(batch.seeds), *output),
+            lambda case: case.csr()[:2],
+            lambda output, batch: sampled.renumbered(len(batch.nodes), *output),
+            nodes=seeds,
         ),
         dgl=Call(
             f"dgl.sampling.sample_neighbors{how}, twice",
             partial(_dgl, replace=replace),
-            build=_dgl_graph,
             result=_dgl_hops,
+            nodes=seeds,
         ),
         with_pyg_lib=True,
         **more,
@@ -210,8 +197,9 @@ OPERATIONS = (
             "sample_neighbors(prob=...), twice",
             partial(_dgl, prob="w"),
             (_WEIGHTS,),
-            partial(_dgl_graph, weighted=True),
+            _dgl_weighted,
             _dgl_hops,
+            nodes=seeds,
         ),
         pyg_lib=_with_pyg_lib(_pyg_hops, weight_attr="w"),
         pyg="NeighborSampler and NeighborLoader draw with weights (weight_attr) through pyg-lib only",

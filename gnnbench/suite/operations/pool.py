@@ -67,8 +67,8 @@ def _top_k(graphs: _Batch, pool: Module, x: Tensor) -> Any:
 
 
 def _top_k_result(output: Tensor, graphs: _Batch, pool: Module, x: Tensor) -> tuple[Tensor, ...]:
-    _, edge_index, _, member, kept, _ = pool(x, graphs.edge_index, batch=graphs.member)
-    return output, edge_index, member, kept
+    _, edge_index, _, member, nodes, _ = pool(x, graphs.edge_index, batch=graphs.member)
+    return output, edge_index, member, nodes
 
 
 def _sort_pyg() -> Kernel:
@@ -82,12 +82,8 @@ def _sort_dgl(graph: DGLGraph, x: Tensor) -> Any:
         return dgl.topk_nodes(graph, "x", SORTED, sortby=x.size(1) - 1)[0].flatten(1)
 
 
-def _dense(graphs: _Batch, x: Tensor) -> Any:
-    return utils.to_dense_batch(x, graphs.member, batch_size=graphs.size)[0]
-
-
-def _dense_result(output: Tensor, graphs: _Batch, x: Tensor) -> tuple[Tensor, ...]:
-    return output, utils.to_dense_batch(x, graphs.member, batch_size=graphs.size)[1]
+def _dense(graphs: _Batch, x: Tensor, part: int = 0) -> Any:
+    return utils.to_dense_batch(x, graphs.member, batch_size=graphs.size)[part]
 
 
 def means(graph: Graph, x: Tensor) -> Tensor:
@@ -113,12 +109,12 @@ def top_k(graph: Graph, weight: Tensor, x: Tensor) -> tuple[Tensor, ...]:
     score = (x @ weight.view(-1) / weight.norm()).tanh()
     order, rank = _ranks(graph, score.detach())
     member = batch.membership(graph)
-    kept = order[rank < (batch.sizes(graph) * RATIO).ceil()[member]]
+    nodes = order[rank < (batch.sizes(graph) * RATIO).ceil()[member]]
     number = torch.full((len(order),), -1)
-    number[kept] = torch.arange(len(kept))
+    number[nodes] = torch.arange(len(nodes))
     edge_index = number[batch.edges(graph)]
     edge_index = edge_index[:, (edge_index >= 0).all(dim=0)]
-    return x[kept] * score[kept].unsqueeze(1), edge_index, member[kept], kept
+    return x[nodes] * score[nodes].unsqueeze(1), edge_index, member[nodes], nodes
 
 
 def sort_pool(graph: Graph, x: Tensor) -> Tensor:
@@ -127,9 +123,9 @@ def sort_pool(graph: Graph, x: Tensor) -> Tensor:
     As in Zhang et al. (AAAI 2018).
     """
     order, rank = _ranks(graph, x[:, -1].detach())
-    member, kept = batch.membership(graph), rank < SORTED
+    member, within = batch.membership(graph), rank < SORTED
     dense = x.new_zeros(len(batch.sizes(graph)), SORTED, x.size(1))
-    return dense.index_put((member[kept], rank[kept]), x[order[kept]]).flatten(1)
+    return dense.index_put((member[within], rank[within]), x[order[within]]).flatten(1)
 
 
 def dense_batch(graph: Graph, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -171,7 +167,12 @@ OPERATIONS = (
     ),
     _operation(
         "to_dense_batch",
-        pyg=Call("utils.to_dense_batch", _dense, build=_pyg_batch, result=_dense_result),
+        pyg=Call(
+            "utils.to_dense_batch",
+            _dense,
+            build=_pyg_batch,
+            result=lambda output, graphs, x: (output, _dense(graphs, x, 1)),
+        ),
         sparse=_SPARSE,
         torch="pad_sequence takes a list of tensors, not the rows of a batch",
         dgl="DGL fills up features inside of topk_nodes only: see sort_pool",

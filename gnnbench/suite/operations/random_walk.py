@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ..annotations import Case, Graph, Tensor
-from ..libraries import dgl, on_dgl, on_sparse, sampled, torch
+from ..annotations import Case, Chosen, Graph, Tensor
+from ..libraries import dgl, on_sparse, sampled, torch
 from ..limits import refuses
 from ..operation import Call
-from .neighbors import ON_CPU, Batch, sampling
+from .neighbors import ON_CPU, sampling
 from .subgraph import drawn
 
 WALKS = 1024
@@ -28,50 +28,42 @@ def starts(graph: Graph) -> Tensor:
     return nodes[graph.edge_index[0].bincount(minlength=graph.num_nodes)[nodes] > 0][:WALKS]
 
 
-def _from_starts(case: Case, graph: Any) -> Batch:
-    return Batch(graph, starts(case.graph).to(case.device, case.index_dtype))
-
-
-def _cluster_graph(case: Case) -> Batch:
+def _cluster_graph(case: Case) -> tuple[Tensor, Tensor]:
     import torch_cluster  # noqa: F401 - registers its operators
 
     source, target = case.edge_index()
     source, order = source.sort(stable=True)
     pointer = torch.searchsorted(source, torch.arange(case.graph.num_nodes + 1).to(source))
-    return _from_starts(case, (pointer, target[order]))
+    return pointer, target[order]
 
 
-def _cluster(batch: Batch) -> Tensor:
+def _cluster(batch: Chosen) -> Tensor:
     torch.default_generator.manual_seed(sampled.SEED)
-    return torch.ops.torch_cluster.random_walk(*batch.graph, batch.seeds, LENGTH, 1.0, 1.0)[0]
+    return torch.ops.torch_cluster.random_walk(*batch.graph, batch.nodes, LENGTH, 1.0, 1.0)[0]
 
 
-def _sparse_graph(case: Case) -> Batch:
+def _sparse_graph(case: Case) -> Any:
     matrix = on_sparse.structure(case).t()
     matrix.storage.rowptr()
-    return _from_starts(case, matrix)
+    return matrix
 
 
-def _sparse(batch: Batch) -> Tensor:
+def _sparse(batch: Chosen) -> Tensor:
     torch.default_generator.manual_seed(sampled.SEED)
-    return batch.graph.random_walk(batch.seeds, LENGTH)
+    return batch.graph.random_walk(batch.nodes, LENGTH)
 
 
-def _dgl_graph(case: Case) -> Batch:
-    return _from_starts(case, on_dgl.structure(case))
-
-
-def _dgl(batch: Batch) -> Tensor:
+def _dgl(batch: Chosen) -> Tensor:
     dgl.seed(sampled.SEED)
-    return dgl.sampling.random_walk(batch.graph, batch.seeds, length=LENGTH)[0]
+    return dgl.sampling.random_walk(batch.graph, batch.nodes, length=LENGTH)[0]
 
 
-def _node2vec(batch: Batch) -> Tensor:
+def _node2vec(batch: Chosen) -> Tensor:
     dgl.seed(sampled.SEED)
-    return dgl.sampling.node2vec_random_walk(batch.graph, batch.seeds, P, Q, LENGTH)
+    return dgl.sampling.node2vec_random_walk(batch.graph, batch.nodes, P, Q, LENGTH)
 
 
-def checked(case: Case, walks: Tensor, _batch: Batch) -> tuple[Tensor, Tensor]:
+def checked(case: Case, walks: Tensor, _batch: Chosen) -> tuple[Tensor, Tensor]:
     """Return of walks what `reference` does: starts, and which steps are edges."""
     nodes = sampled.whole(walks)
     steps = sampled.has_edges(case.graph, nodes[:, :-1].flatten(), nodes[:, 1:].flatten())
@@ -93,15 +85,16 @@ OPERATIONS = (
             (_CLUSTER,),
             build=_cluster_graph,
             one_of=("torch_cluster",),
+            nodes=starts,
         ),
-        sparse=Call("SparseTensor.random_walk", _sparse, (ON_CPU,), _sparse_graph),
-        dgl=Call("dgl.sampling.random_walk", _dgl, build=_dgl_graph),
+        sparse=Call("SparseTensor.random_walk", _sparse, (ON_CPU,), _sparse_graph, nodes=starts),
+        dgl=Call("dgl.sampling.random_walk", _dgl, nodes=starts),
         reference=reference,
         default=False,
     ),
     sampling(
         "node2vec_walk",
-        dgl=Call("dgl.sampling.node2vec_random_walk", _node2vec, (ON_CPU,), _dgl_graph),
+        dgl=Call("dgl.sampling.node2vec_random_walk", _node2vec, (ON_CPU,), nodes=starts),
         pyg="nn.Node2Vec walks through pyg-lib only",
         sparse="torch_sparse walks to any neighbour: see random_walk",
         reference=reference,

@@ -35,8 +35,7 @@ def _layer(case: Case, layer: Module, *names: str) -> Layer:
     bases = inputs.pattern(BASES * width, width).reshape(BASES, width, width) / width**0.5
     coefficients = inputs.pattern(len(case.graph.relations), BASES) / BASES**0.5
     values = (bases, coefficients, *case.weights(width, width))
-    layer.to(case.device, case.dtype).load_state_dict(dict(zip(names, values, strict=True)))
-    layer.requires_grad_(case.requires_grad)
+    network.filled(case, layer, dict(zip(names, values, strict=True)))
     return network.Layer(layer, map(layer.get_parameter, names), transposed=False)
 
 
@@ -90,9 +89,9 @@ def reference(
     W_r is the sum of the bases [B, F, F] times the relation's coefficients, a row of [Q, B].
     """
     result = x @ weight + bias
-    for relation, own in enumerate(torch.einsum("qb,bio->qio", coefficients, bases)):
+    for relation, matrix in enumerate(torch.einsum("qb,bio->qio", coefficients, bases)):
         entries = graph.edge_index[:, graph.edge_type == relation]
-        result = result + definitions.aggregate(entries, None, x, "mean") @ own
+        result = result + definitions.aggregate(entries, None, x, "mean") @ matrix
     return result
 
 

@@ -1,4 +1,4 @@
-"""Sums, means, maxima and products of messages by an index that is not sorted.
+"""Sums, means, maxima and products of messages by an index that is not sorted; degrees and ranks by it.
 
 Message e of [E, F] belongs to node index[e], the source of entry e. Entries are sorted by target, so the
 messages of a node lie apart, as in PyG's data sets, which are sorted by source and aggregated at targets.
@@ -9,12 +9,17 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
-from ..libraries import definitions, dgl, on_dgl, torch_scatter, utils
-from ..limits import DGL_HALF, MAX_GRADIENT, SCATTER_ADD, Limit, avoids
-from ..operation import Call, Formula, Kernel, operation
+from ..libraries import definitions, dgl, on_dgl, on_sparse, torch, torch_scatter, torch_sparse, utils
+from ..limits import DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, Limit, avoids, refuses
+from ..operation import FORWARD, Call, Formula, Kernel, operation
 
 _PRODUCT_ROUNDING = avoids(
     "torch_scatter rounds each product to bfloat16: too inexact at nodes of high degree", "bfloat16"
+)
+_DEGREE_ROUNDING = avoids("bfloat16 cannot represent each degree above 256, float16 above 2,048", HALF)
+_RANK_INDEX = refuses("group_argsort takes int64 indices only", "int32")
+_RANK_ROUNDING = avoids(
+    "group_argsort adds 2 * index to values from 0 to 1 in their dtype; in half precision nodes mix", HALF
 )
 
 
@@ -88,6 +93,29 @@ def products(graph: Graph, messages: Tensor) -> Tensor:
     return reduced(graph, messages.log(), 0, "sum").exp()
 
 
+def _ones(case: Case) -> Any:
+    # Without values, the SparseTensor would count once and keep the result.
+    return on_sparse.weighted(on_sparse.structure(case), case.edge_weight().detach().fill_(1))
+
+
+def degrees(graph: Graph) -> Tensor:
+    """Return the number of entries of each node, which is the same at both ends: int64 [N]."""
+    return graph.edge_index[0].bincount(minlength=graph.num_nodes)
+
+
+def ranks(graph: Graph, values: Tensor) -> Tensor:
+    """Return how many entries of the same source come first: int64 [E].
+
+    These are those of smaller values, then of equal ones in order.
+    """
+    source, degree = graph.edge_index[0], degrees(graph)
+    order = values.argsort(stable=True)
+    order = order[source[order].argsort(stable=True)]
+    rank = source.new_empty(len(source))
+    rank[order] = source.new_ones(len(source)).cumsum(0) - 1
+    return rank - (degree.cumsum(0) - degree)[source]
+
+
 MESSAGE_BYTES = "s F (E + N + (p - 1) (R + E))"
 """Messages and results, then their gradients."""
 _BYTES = f"i E + {MESSAGE_BYTES}"
@@ -102,6 +130,45 @@ def _call(text: str, run: Callable[..., Tensor], reduce: str, *limits: Limit) ->
 _operation = partial(operation, group="scatter")
 
 OPERATIONS = (
+    _operation(
+        "degree",
+        pyg=Call(
+            "utils.degree",
+            lambda arguments: utils.degree(*arguments),
+            (_DEGREE_ROUNDING,),
+            lambda case: (*unsorted_index(case), case.dtype),
+        ),
+        sparse=Call(
+            "torch_sparse.sum of ones",
+            lambda adjacency: torch_sparse.sum(adjacency, dim=1),
+            (_DEGREE_ROUNDING,),
+            _ones,
+        ),
+        torch=Call(
+            "torch.bincount",
+            lambda to: torch.bincount(to.indices, minlength=to.num_nodes),
+            build=unsorted_index,
+        ),
+        dgl=Call("in_degrees", lambda graph: graph.in_degrees()),
+        directions=(FORWARD,),
+        reference=degrees,
+        least_work=Formula("i min(N + 1, E) + min(s, i) N", "N"),  # a row pointer or an index; results
+    ),
+    _operation(
+        "group_argsort",
+        pyg=Call(
+            "utils.group_argsort",
+            lambda to, values: utils.group_argsort(values, to.indices, num_groups=to.num_nodes, stable=True),
+            (_RANK_INDEX, _RANK_ROUNDING),
+            unsorted_index,
+        ),
+        torch="torch.sort has no groups; two stable sorts would do it",
+        dgl="dgl.sort_csc_by_tag sorts by integer tags and returns a graph, not ranks",
+        directions=(FORWARD,),
+        reference=ranks,
+        # Index, values, ranks; the fewest comparisons if nothing is unsorted.
+        least_work=Formula("(2 i + s) E", "E - R"),
+    ),
     _operation(
         "scatter_sum",
         pyg=_call("utils.scatter", _pyg, "sum", SCATTER_ADD),

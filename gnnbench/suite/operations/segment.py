@@ -42,11 +42,6 @@ def _torch(pointer: Tensor, messages: Tensor, reduce: str, initial: int | None =
     return torch.segment_reduce(messages, reduce, offsets=pointer, initial=initial)
 
 
-def _without_infinities(maxima: Tensor, *_inputs: Tensor) -> Tensor:
-    """Replace -inf, torch's maximum of no messages, by 0."""
-    return maxima.masked_fill(maxima.isinf(), 0)
-
-
 def _dgl(lengths: Tensor, messages: Tensor, reduce: str) -> Tensor:
     return dgl.ops.segment_reduce(lengths, messages, reduce)
 
@@ -95,7 +90,13 @@ OPERATIONS = (
         "segment_max",
         pyg=_call("utils.segment", _pyg, "max", _SEGMENT_CSR, MAX_GRADIENT),
         sparse=_call("torch_scatter.segment_csr", _sparse, "max", MAX_GRADIENT),
-        torch=_call("torch.segment_reduce", _torch, "max", MAX_GRADIENT, result=_without_infinities),
+        torch=_call(
+            "torch.segment_reduce",
+            _torch,
+            "max",
+            MAX_GRADIENT,
+            result=lambda maxima, *_: maxima.masked_fill(maxima.isinf(), 0),  # of no messages it is -inf
+        ),
         dgl=_call("dgl.ops.segment_reduce", _dgl, "max", MAX_GRADIENT, DGL_HALF, build=lengths),
         reference=partial(scatter.reduced, end=1, reduce="amax"),
         reach=1,

@@ -1,8 +1,5 @@
 """Selecting rows of features, by a mask and by node numbers."""
 
-from collections.abc import Callable
-from functools import partial
-
 from ..annotations import Case, Graph, Tensor
 from ..libraries import torch, utils
 from ..operation import Call, Formula, operation
@@ -27,11 +24,6 @@ def _mask(case: Case) -> Tensor:
     return mask(case.graph).to(case.device)
 
 
-def _reference(rows: Callable[[Graph], Tensor], graph: Graph, x: Tensor) -> Tensor:
-    """Return the rows: [N // 2, F]."""
-    return x[rows(graph)]
-
-
 _ROWS = "s F (2 (N // 2) + (p - 1) (N // 2 + N))"
 """Bytes of the rows in and out; backward their gradients in, and x's out."""
 
@@ -42,7 +34,7 @@ OPERATIONS = (
         pyg=Call("utils.mask_select", lambda mask, x: utils.mask_select(x, 0, mask), build=_mask),
         torch=Call("x[mask]", lambda mask, x: x[mask], build=_mask),
         elsewhere="features are PyTorch tensors there too: see torch",
-        reference=partial(_reference, mask),
+        reference=lambda graph, x: x[mask(graph)],
         linear=True,
         least_work=Formula(f"N + {_ROWS}", "0"),
         group="structure",
@@ -52,7 +44,7 @@ OPERATIONS = (
         pyg=Call("utils.select", lambda nodes, x: utils.select(x, nodes, 0), build=_nodes),
         torch=Call("torch.index_select", lambda nodes, x: torch.index_select(x, 0, nodes), build=_nodes),
         elsewhere="features are PyTorch tensors there too: see torch",
-        reference=partial(_reference, nodes),
+        reference=lambda graph, x: x[nodes(graph)],
         linear=True,
         least_work=Formula(f"i (N // 2) + {_ROWS}", "0"),
         group="structure",

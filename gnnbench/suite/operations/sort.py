@@ -10,9 +10,9 @@ from ..operation import FORWARD, Call, Formula, operation
 from .edge_list import dgl_graph, edges_of, keys, listed, shuffled, sparse_list, unchanged
 
 
-def _list_and_order(found: Tensor, given: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the list that was found, and the given list in the order that was found."""
-    return _targets_sorted(found), _targets_sorted(given[:, order.long()])
+def _list_and_order(edges: Tensor, before: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the sorted list, and the list before in the order that the library returned."""
+    return _targets_sorted(edges), _targets_sorted(before[:, order.long()])
 
 
 def _targets_sorted(edges: Tensor) -> Tensor:

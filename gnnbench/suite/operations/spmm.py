@@ -1,12 +1,12 @@
-"""Sums, means and maxima over neighbours by sparse matrix products; sums by gather and scatter."""
+"""Sums, means and maxima over neighbours: sparse products, gather and scatter, and DGL's `update_all`."""
 
 from functools import partial
 from typing import Any
 
 from ..annotations import Case, Edges, Graph, Tensor
-from ..libraries import definitions, torch, torch_geometric, torch_scatter, torch_sparse, utils
+from ..libraries import definitions, dgl, on_dgl, torch, torch_geometric, torch_scatter, torch_sparse, utils
 from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, refuses
-from ..operation import Call, Formula, operation
+from ..operation import Call, Formula, Kernel, operation
 
 _ON_CPU = (refuses("torch.sparse.mm reduces by mean and amax on the CPU only", "cuda"),)
 _MAXIMA = (MAX_GRADIENT,)
@@ -37,9 +37,29 @@ def _torch_gather(edge_index: Tensor, x: Tensor) -> Tensor:
     return torch.zeros_like(x).index_add(0, edge_index[1], x.index_select(0, edge_index[0]))
 
 
+def _update_all(message: str, reduce: str) -> Kernel:
+    fields = ("x", "w", "message") if message == "u_mul_e" else ("x", "message")
+    send, add = getattr(dgl.function, message)(*fields), getattr(dgl.function, reduce)
+
+    def run(graph: Any, x: Tensor, weight: Tensor | None = None) -> Tensor:
+        with graph.local_scope():
+            graph.ndata["x"] = x
+            if weight is not None:
+                graph.edata["w"] = weight
+            graph.update_all(send, add("message", "out"))
+            return graph.ndata["out"]
+
+    return Kernel(on_dgl.structure, run)
+
+
 def aggregated(graph: Graph, x: Tensor, reduce: Any) -> Tensor:
     """Return the sums, means or maxima over neighbours: [N, F]."""
     return definitions.aggregate(graph.edge_index, None, x, reduce)
+
+
+def weighted_sums(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
+    """Return the sums over neighbours of features times edge weights: [N, F]."""
+    return definitions.aggregate(graph.edge_index, weight, x)
 
 
 sums, means, maxima = (partial(aggregated, reduce=reduce) for reduce in ("sum", "mean", "amax"))
@@ -50,6 +70,7 @@ _BYTES = "G(E) + p s (R + N) F"
 sums_work = Formula(_BYTES, "p E F")
 means_work = Formula(_BYTES, "p (E + R) F")  # each sum is divided
 maxima_work = Formula(_BYTES, "(E + (p - 1) R) F")  # comparisons; backward an addition per maximum
+_WEIGHTED_WORK = Formula("G(E) + p s ((R + N) F + E)", "(2 p - 1) 2 E F")
 
 
 _operation = partial(operation, group="aggregation")
@@ -110,5 +131,22 @@ OPERATIONS = (
         reference=sums,
         linear=True,
         least_work=Formula("2 i E + p s (R + N) F", "p E F"),  # an edge list as the graph
+    ),
+    *(
+        _operation(
+            f"update_all_{message}_{reduce}",
+            dgl=Call(
+                f"update_all({message}, {reduce})",
+                make=partial(_update_all, message, reduce),
+                limits=(DGL_HALF, *(_MAXIMA if reduce == "max" else ())),
+            ),
+            **more,
+        )
+        for message, reduce, more in (
+            ("copy_u", "sum", {"reference": sums, "linear": True, "least_work": sums_work, "core": True}),
+            ("copy_u", "mean", {"reference": means, "linear": True, "least_work": means_work}),
+            ("copy_u", "max", {"reference": maxima, "reach": 1, "least_work": maxima_work}),
+            ("u_mul_e", "sum", {"reference": weighted_sums, "reach": 1, "least_work": _WEIGHTED_WORK}),
+        )
     ),
 )

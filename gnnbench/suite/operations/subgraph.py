@@ -3,11 +3,10 @@
 None has a least work: it depends on how many edges the drawn nodes have.
 """
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..annotations import Case, Graph, Tensor
+from ..annotations import Case, Chosen, Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, on_sparse, torch, torch_sparse, utils
 from ..limits import refuses
 from ..operation import FORWARD, FORWARD_BACKWARD, Call, operation
@@ -20,14 +19,6 @@ _NO_GRADIENT = refuses("the gradient of COO's index_select is not implemented", 
 _INT64_ONLY = refuses("COO's index_select takes int64 only", "int32")
 _MAPPING = refuses("utils.k_hop_subgraph writes int64 into a mapping of int32", "int32")
 _ON_CPU = refuses("torch_sparse.saint_subgraph works on the CPU only", "cuda")
-
-
-class Chosen(NamedTuple):
-    """A graph and some of its nodes."""
-
-    graph: Any
-    nodes: Any
-    """Of one kind, or those that are targets and those that are sources."""
 
 
 def drawn(graph: Graph, count: int) -> Tensor:
@@ -53,15 +44,7 @@ def seeds(graph: Graph) -> Tensor:
     return drawn(graph, SEEDS)
 
 
-def _chosen(structure: Callable[[Case], Any], nodes: Callable[[Graph], Tensor], case: Case) -> Chosen:
-    return Chosen(structure(case), nodes(case.graph).to(case.device, case.index_dtype))
-
-
-def _in_halves(structure: Callable[[Case], Any], case: Case) -> Chosen:
-    nodes = tuple(each.to(case.device, case.index_dtype) for each in halves(case.graph))
-    return Chosen(structure(case), nodes)
-
-
+_TYPES = ("target", "source")
 _edge_list = partial(listed, lambda graph: graph.edge_index)
 _by_target = partial(listed, lambda graph: graph.edge_index.flip(0))
 
@@ -84,10 +67,6 @@ def _subgraph_sparse(chosen: Chosen, weight: Tensor) -> Any:
     return part
 
 
-def _dgl_graph(case: Case) -> Any:
-    return on_dgl.structure(case)
-
-
 def _subgraph_torch(chosen: Chosen, weight: Tensor) -> Tensor:
     matrix = _matrix(chosen, weight)
     return matrix.index_select(0, chosen.nodes).index_select(1, chosen.nodes)
@@ -103,16 +82,10 @@ def _matrix(chosen: Chosen, weight: Tensor) -> Tensor:
     return torch.sparse_coo_tensor(entries.edge_index, weight, entries.size, is_coalesced=True)
 
 
-def _dgl_bipartite(case: Case) -> Chosen:
+def _dgl_bipartite(case: Case) -> Any:
     """Return a graph whose edges lead from nodes of one type to those of another."""
-    targets, sources = halves(case.graph)
-    names = {"target": targets, "source": sources}
-    nodes = {name: each.to(case.device, case.index_dtype) for name, each in names.items()}
-    graph = dgl.heterograph(
-        {("source", "to", "target"): tuple(case.edge_index())},
-        dict.fromkeys(names, case.graph.num_nodes),
-    )
-    return Chosen(on_dgl.with_formats(graph), nodes)
+    edges = {("source", "to", "target"): tuple(case.edge_index())}
+    return on_dgl.with_formats(dgl.heterograph(edges, dict.fromkeys(_TYPES, case.graph.num_nodes)))
 
 
 def _subgraph_dgl(chosen: Chosen, weight: Tensor) -> Any:
@@ -183,23 +156,23 @@ def _induced(graph: Graph, nodes: Tensor) -> tuple[Graph, Tensor]:
 OPERATIONS = (
     operation(
         "subgraph",
-        pyg=Call(
-            "utils.subgraph(relabel_nodes=True)", _subgraph_pyg, build=partial(_chosen, _edge_list, half)
-        ),
+        pyg=Call("utils.subgraph(relabel_nodes=True)", _subgraph_pyg, build=_edge_list, nodes=half),
         sparse=Call(
             "torch_sparse.saint_subgraph",
             _subgraph_sparse,
             (_ON_CPU,),
-            partial(_chosen, lambda case: on_sparse.structure(case).fill_cache_(), half),
+            lambda case: on_sparse.structure(case).fill_cache_(),
+            nodes=half,
         ),
         torch=Call(
             "COO.index_select, twice",
             _subgraph_torch,
             (_NO_GRADIENT, _INT64_ONLY),
-            partial(_chosen, _by_target, half),
+            _by_target,
             lambda output, *_: output.coalesce(),
+            nodes=half,
         ),
-        dgl=Call("dgl.node_subgraph", _subgraph_dgl, build=partial(_chosen, _dgl_graph, half)),
+        dgl=Call("dgl.node_subgraph", _subgraph_dgl, nodes=half),
         reference=subgraph,
         group="structure",
     ),
@@ -208,16 +181,23 @@ OPERATIONS = (
         pyg=Call(
             "utils.bipartite_subgraph(relabel_nodes=True)",
             _bipartite_pyg,
-            build=partial(_in_halves, _edge_list),
+            build=_edge_list,
+            nodes=halves,
         ),
         torch=Call(
             "COO.index_select of rows, then of columns",
             _bipartite_torch,
             (_NO_GRADIENT, _INT64_ONLY),
-            partial(_in_halves, _by_target),
+            _by_target,
             lambda output, *_: output.coalesce(),
+            nodes=halves,
         ),
-        dgl=Call("dgl.node_subgraph of two types of nodes", _subgraph_dgl, build=_dgl_bipartite),
+        dgl=Call(
+            "dgl.node_subgraph of two types of nodes",
+            _subgraph_dgl,
+            build=_dgl_bipartite,
+            nodes=lambda graph: dict(zip(_TYPES, halves(graph), strict=True)),
+        ),
         sparse="torch_sparse.saint_subgraph takes one set of nodes: see subgraph",
         reference=bipartite_subgraph,
         group="structure",
@@ -228,14 +208,15 @@ OPERATIONS = (
             "utils.k_hop_subgraph",
             _k_hop_pyg,
             (_MAPPING,),
-            partial(_chosen, _edge_list, seeds),
+            _edge_list,
             lambda output, *_: (output[0], _by_source(output[1], len(output[0])), output[2]),
+            nodes=seeds,
         ),
         dgl=Call(
             "dgl.khop_in_subgraph",
             lambda chosen: dgl.khop_in_subgraph(chosen.graph, chosen.nodes, HOPS),
-            build=partial(_chosen, _dgl_graph, seeds),
             result=_k_hop_dgl,
+            nodes=seeds,
         ),
         sparse="torch_sparse.sample_adj goes one hop: see subgraph",
         directions=(FORWARD,),

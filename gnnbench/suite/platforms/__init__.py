@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from ..case import Case
+    from ..graphs.graph import Graph
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,22 @@ class Edges(NamedTuple):
     def size(self) -> tuple[int, int]:
         """Of their matrix."""
         return self.num_nodes, self.num_nodes
+
+
+class Chosen(NamedTuple):
+    """A graph, and those of its nodes that an operation works on."""
+
+    graph: Any
+    nodes: Any
+    """int [n]; or several such tensors."""
+
+
+def chosen(build: Callable[..., Any], nodes: "Callable[[Graph], Any]", case: "Case") -> Chosen:
+    """Make a graph with `build`, and put nodes onto its device."""
+    from torch.utils._pytree import tree_map
+
+    graph = build(case)
+    return Chosen(graph, tree_map(lambda part: part.to(case.device, case.index_dtype), nodes(case.graph)))
 
 
 class PlatformModule(Protocol):

@@ -6,9 +6,8 @@ import torch
 import torch._functorch.config
 from torch import Tensor
 
-from . import Kernel, pyg
-from .pyg import MODEL_CACHED, TRANSPOSED_WEIGHT, entries, layer, values  # noqa: F401 - see `load`
-from .torch import edges, structure  # noqa: F401 - operations name it
+from . import pyg
+from .pyg import TRANSPOSED_WEIGHT, entries, layer, values  # noqa: F401 - see `load`
 
 
 def compiled() -> Callable[..., Tensor]:
@@ -22,8 +21,3 @@ def compiled() -> Callable[..., Tensor]:
     torch._functorch.config.enable_autograd_cache = False  # noqa: SLF001
     function: Callable[..., Tensor] = torch.compile(pyg.apply, fullgraph=True)
     return function
-
-
-def convolution(*, cached: bool) -> Kernel:  # noqa: ARG001
-    """Return the kernel that applies a layer."""
-    return Kernel(edges, compiled())

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import GCNConv, Linear
+from torch_geometric.nn import GCNConv
 
 from ..case import Case
 from . import Edges, Kernel
@@ -26,14 +26,6 @@ def layer(weight: Tensor, bias: Tensor, *, cached: bool) -> nn.Module:
 def entries(output: Tensor | tuple[Tensor, Tensor]) -> Tensor | None:
     """Return the targets and sources of (edge_index, weight), int64 [2, M]; None for a dense output."""
     return None if isinstance(output, Tensor) else output[0].flip(0).long()
-
-
-def linear_layer(weight: Tensor) -> nn.Module:
-    """Make PyG's Linear without bias from weight [in, out]."""
-    linear = Linear(*weight.shape, bias=False).to(weight.device, weight.dtype)
-    with torch.no_grad():
-        linear.weight.copy_(weight.t())
-    return linear
 
 
 def values(output: Tensor | tuple[Tensor, Tensor]) -> Tensor:

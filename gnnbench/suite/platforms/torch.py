@@ -38,11 +38,6 @@ def convolution(*, cached: bool) -> Kernel:  # noqa: ARG001
     )
 
 
-def linear_layer(weight: Tensor) -> Tensor:
-    """Return weight [in, out] unchanged."""
-    return weight
-
-
 def entries(output: Tensor) -> None:
     """Return None: outputs are dense, or sorted COO matrices."""
 

@@ -95,8 +95,8 @@ def load_libraries(items: Iterable[pytest.Item]) -> None:
 
 def load_used_libraries(items: Iterable[pytest.Item]) -> None:
     """Import the libraries that these benchmarks of the suite import when they run."""
-    own = (item for item in items if owns(item) and hasattr(item, "callspec"))
-    _load(sorted({item.callspec.params["platform"] for item in own}))
+    owned = (item for item in items if owns(item) and hasattr(item, "callspec"))
+    _load(sorted({item.callspec.params["platform"] for item in owned}))
 
 
 def _load(names: Iterable[str]) -> None:

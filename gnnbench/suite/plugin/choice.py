@@ -50,7 +50,7 @@ class Choice:
         """Deselect after -k, which other tests are selected by too."""
         config = self._config
         others: list[pytest.Item] = []
-        if not (config.option.markexpr or any("::" in one for one in config.args) or config.option.gnn_all):
+        if not (config.option.markexpr or any("::" in arg for arg in config.args) or config.option.gnn_all):
             others = [item for item in items if owns(item) and not item.get_closest_marker(DEFAULT)]
         self.left_out = {item.nodeid: item for item in others}
         items[:] = [item for item in items if item.nodeid not in self.left_out]
@@ -60,11 +60,11 @@ class Choice:
 
     def lines(self, items: Sequence[pytest.Item]) -> list[str]:
         """Return the header line on which benchmarks run, or how long all of these tests take."""
-        config, (kept, left_out), to_time = self._config, self._counts, _runnable(items)
+        config, (runs, left_out), to_time = self._config, self._counts, _runnable(items)
         if left_out:
-            run = "runs, the default one" if kept == 1 else "run, the default ones"
+            run = "runs, the default one" if runs == 1 else "run, the default ones"
             more = "" if self._narrowed else "a file's name or -k runs some of the others, "
-            text = f"{kept} of {units.count(kept + left_out, 'benchmark')} {run}; {more}--gnn-all runs all"
+            text = f"{runs} of {units.count(runs + left_out, 'benchmark')} {run}; {more}--gnn-all runs all"
         elif to_time and config.option.gnn_all and self._is_timed():
             each = float(config.getoption("benchmark_max_time")) + _SET_UP_SECONDS
             seconds = options_of(config).time_seconds or to_time * each
@@ -88,17 +88,17 @@ class Choice:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take it from a worker; all collect the same, and the main process collects nothing."""
-        if found := getattr(node, "workeroutput", {}).get(_OF_WORKER):
-            self._counts, notices = found
+        if collected := getattr(node, "workeroutput", {}).get(_OF_WORKER):
+            self._counts, notices = collected
             if notices:
                 run_of(self._config).notices = notices
 
 
 def choice_of(config: pytest.Config) -> Choice:
     """Return the session's choice."""
-    found = config.pluginmanager.get_plugin(CHOICE)
-    assert isinstance(found, Choice)
-    return found
+    choice = config.pluginmanager.get_plugin(CHOICE)
+    assert isinstance(choice, Choice)
+    return choice
 
 
 def _runnable(items: Sequence[pytest.Item]) -> int:

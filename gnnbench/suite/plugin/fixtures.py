@@ -46,11 +46,11 @@ def graph(request: pytest.FixtureRequest) -> "Graph":
         pytest.fail("gnnbench: the fixtures need a marker: add @pytest.mark.operations(NAME)", pytrace=False)
     run = run_of(request.config)
     try:
-        found = load(run.datasets[request.param], run.options.data_root, cache_folder())
+        loaded = load(run.datasets[request.param], run.options.data_root, cache_folder())
     except UsageError as error:
         stop(error, request.config)
     run.loaded = request.param
-    return found
+    return loaded
 
 
 @pytest.fixture(scope="session")
@@ -79,10 +79,10 @@ def case(
     from ..case import Case
 
     spec = Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device)
-    own = operations.OPERATIONS.get(operation)
-    if own and (reason := own.why_not_on(graph, spec)):
+    row = operations.OPERATIONS.get(operation)
+    if row and (reason := row.why_not_on(graph, spec)):
         pytest.skip(reason)
-    hides = platform == "pyg" and own and own.with_pyg_lib and is_installed("pyg_lib")
+    hides = platform == "pyg" and row and row.with_pyg_lib and is_installed("pyg_lib")
     with platforms.without_pyg_lib() if hides else nullcontext():
         yield Case(spec, graph)
 
@@ -135,16 +135,16 @@ def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates
 
 
 def _judge_counters(
-    request: pytest.FixtureRequest, spec: Spec, found: "Counters", *, is_updated: bool
+    request: pytest.FixtureRequest, spec: Spec, counters: "Counters", *, is_updated: bool
 ) -> None:
     """Store the counts for the report; fail the test if they differ from the baseline."""
     root = request.config.rootpath
-    changed = counter_baseline.changes(root, spec.platform, spec.id, found.counts, found.unsteady)
+    changed = counter_baseline.changes(root, spec.platform, spec.id, counters.counts, counters.unsteady)
     request.node.stash[COUNTED] = counted = {
-        "counts": found.counts,
-        "unsteady": found.unsteady,
-        "operators": found.operators,
-        "host_reads": found.host_reads,
+        "counts": counters.counts,
+        "unsteady": counters.unsteady,
+        "operators": counters.operators,
+        "host_reads": counters.host_reads,
         "changed": changed,
         "ignored": None,
     }
@@ -212,8 +212,8 @@ def measure(
         result: Result | None = None,
     ) -> Any:
         spec = case.spec
-        own = None if reference else operations.OPERATIONS.get(spec.operation)
-        expected = own.reference if own else reference
+        row = None if reference else operations.OPERATIONS.get(spec.operation)
+        expected = row.reference if row else reference
         if why := _why_not(benchmark, spec, expected):
             pytest.fail(why, pytrace=False)
         assert expected is not None
@@ -225,11 +225,11 @@ def measure(
         checked = not (options.counters or getattr(request.config.option, CHECKED, False))
 
         def check() -> None:
-            view, kept = kept_reference.view(case.graph, spec.hidden, own), kept_reference
+            view, kept = kept_reference.view(case.graph, spec.hidden, row), kept_reference
             verify(case, library, run, inputs, expected, result=result, view=view, kept=kept)
             benchmark.reference_error = max(case.errors, default=None)
 
-        with cpu_threads(own.threads if own else None):
+        with cpu_threads(row.threads if row else None):
             with _failing():
                 if spec.direction == FORWARD_BACKWARD:
                     run, inputs = with_backward(library, run, inputs)
@@ -238,8 +238,8 @@ def measure(
             if options.counters:
                 if whole := marked(request.node, WHOLE_CALL):
                     pytest.skip(f"no counters: {why_unseen(whole)}")
-                found = count(Call(run, inputs, {}).__call__, spec.device)
-                return _judge_counters(request, spec, found, is_updated=options.counters == "update")
+                counters = count(Call(run, inputs, {}).__call__, spec.device)
+                return _judge_counters(request, spec, counters, is_updated=options.counters == "update")
             output = benchmark(run, *inputs)
             # A step of training depends on the steps before.
             if checked and benchmark.stats and spec.direction in (FORWARD, FORWARD_BACKWARD):

@@ -31,21 +31,21 @@ class Run:
     """The graph that is in memory."""
     notices: list[str] = field(default_factory=list)
     """Lines about data sets that are replaced or will be downloaded."""
-    _found: dict[tuple[str, ...], list[DatasetName]] = field(default_factory=dict)
+    _resolved: dict[tuple[str, ...], list[DatasetName]] = field(default_factory=dict)
 
-    def graphs(self, own: Sequence[str] = ()) -> list[DatasetName]:
+    def graphs(self, of_operation: Sequence[str] = ()) -> list[DatasetName]:
         """Return the graphs that an operation runs on; a stand-in replaces an unavailable data set.
 
         Only here the network is asked, once for each data set that is not on this machine.
         """
-        key = tuple(own)
-        if key not in self._found:
-            asked, chosen = self.options.graphs(self.device, own), self.options
+        key = tuple(of_operation)
+        if key not in self._resolved:
+            asked, chosen = self.options.graphs(self.device, of_operation), self.options
             names, notices = resolve(asked, chosen.data_root, cache_folder(), real_only=chosen.real_only)
-            self._found[key] = names
+            self._resolved[key] = names
             self.datasets.update({name.id: name for name in names})
             self.notices.extend(notice for notice in notices if notice not in self.notices)
-        return self._found[key]
+        return self._resolved[key]
 
 
 COUNTED = pytest.StashKey[dict[str, Any]]()
@@ -55,8 +55,8 @@ _RUN = pytest.StashKey[Run]()
 
 def run_of(config: pytest.Config) -> Run:
     """Return what this session measures, found out on the first call."""
-    if found := config.stash.get(_RUN, None):
-        return found
+    if cached := config.stash.get(_RUN, None):
+        return cached
     chosen = SuiteOptions.parse(**given(config))
     run = Run(options_of(config).device, chosen)
     if chosen.datasets:
@@ -89,4 +89,4 @@ def spec_of(item: pytest.Item) -> Spec:
     """Return the spec of one of gnnbench's own benchmarks, from its parameters."""
     assert isinstance(item, pytest.Function)
     params: dict[str, Any] = {**item.callspec.params, "dataset": item.callspec.params["graph"]}
-    return Spec(**{one.name: params[one.name] for one in fields(Spec)})
+    return Spec(**{part.name: params[part.name] for part in fields(Spec)})

@@ -75,12 +75,12 @@ def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
         for line in header(reporter.config, ()):
             reporter.write_line(line)
     rows = [entry["row"] for entry in records if entry["row"]]
-    found = [*reading(rows, arguments_without(reporter.config)), *notes(rows, hint(reporter))]
-    if len(found) > _NOTES and reporter.verbosity <= 0:
-        found[_NOTES - 1 :] = [f"{len(found) - _NOTES + 1} more notes: -v shows them"]
+    below = [*reading(rows, arguments_without(reporter.config)), *notes(rows, hint(reporter))]
+    if len(below) > _NOTES and reporter.verbosity <= 0:
+        below[_NOTES - 1 :] = [f"{len(below) - _NOTES + 1} more notes: -v shows them"]
     tables, colour = document(rows), reporter.hasmarkup
     reporter.ensure_newline()
-    reporter.write(console.Terminal(writing.width(reporter), colour).write([*tables, *map(Note, found)]))
+    reporter.write(console.Terminal(writing.width(reporter), colour).write([*tables, *map(Note, below)]))
     counted = [entry for entry in records if entry["counted"]]
     if counted:
         lines = _counted(counted, reporter.config)
@@ -106,18 +106,18 @@ def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[s
     for entry in records:
         spec = Spec(**entry["spec"])
         platforms.setdefault(spec.platform, {})[spec.id] = entry["counted"]
-    for platform, found in platforms.items():
+    for platform, entries in platforms.items():
         path = counter_baseline.path_of(config.rootpath, platform)
         file = path.relative_to(config.rootpath)
         if config.getoption("gnn_counters") == "update":
-            changed = {name: one["changed"] for name, one in found.items() if one["changed"]}
+            changed = {name: entry["changed"] for name, entry in entries.items() if entry["changed"]}
             lines.extend(f"{name}: {', '.join(changes)}" for name, changes in changed.items())
-            counter_baseline.write(path, platform, {name: one["counts"] for name, one in found.items()})
-            lines.append(f"{len(found)} recorded in {file}")
+            counter_baseline.write(path, platform, {name: entry["counts"] for name, entry in entries.items()})
+            lines.append(f"{len(entries)} recorded in {file}")
             continue
-        ignored = {name: one["ignored"] for name, one in found.items() if one["ignored"]}
+        ignored = {name: entry["ignored"] for name, entry in entries.items() if entry["ignored"]}
         lines.extend(f"{name}: ignored: {reason}" for name, reason in ignored.items())
-        compared = [one["changed"] for name, one in found.items() if name not in ignored]
+        compared = [entry["changed"] for name, entry in entries.items() if name not in ignored]
         missing, same = compared.count(None), compared.count([])
         if same:
             lines.append(f"{same} as in the baseline, {file}")

@@ -54,7 +54,7 @@ def test_epochs_draw_the_same_each_time_and_start_no_process(sampled, platform, 
     """On one thread. With several, DGL's draws also depend on the order in which they come."""
     monkeypatch.setattr(minibatch, "FAN_OUTS", (2, 2))
     library = minibatch.LIBRARIES[platform]
-    loader = library.loader(sampled)
+    loader = minibatch.loader(sampled)
     with cpu_threads(1):
         before, drawn = (psutil.Process().children(), threading.active_count()), []
         for seed in (0, 0, 1):

@@ -19,7 +19,7 @@ from gnnbench.engine.ground import packages
 from gnnbench.suite import cells
 from gnnbench.suite.accuracy import MismatchError
 from gnnbench.suite.operations import OPERATIONS, neighbors
-from gnnbench.suite.platforms import without_pyg_lib
+from gnnbench.suite.platforms import Chosen, without_pyg_lib
 from tests.sampling import nightly
 from tests.suite import ROOT
 
@@ -188,14 +188,14 @@ MUTANTS = [
 def test_wrong_draws_of_separate_trees_are_found(stand_in, small_graph, monkeypatch, timed):
     monkeypatch.setattr(neighbors, "FAN_OUTS", (3, 2))
     monkeypatch.setattr(neighbors, "BATCH", 20)
-    batch = neighbors.Batch(SimpleNamespace(edge_permutation=None), neighbors.seeds(small_graph))
-    output = drawn(stand_in, small_graph, batch.seeds, timed=timed)
+    batch = Chosen(SimpleNamespace(edge_permutation=None), neighbors.seeds(small_graph))
+    output = drawn(stand_in, small_graph, batch.nodes, timed=timed)
     check = partial(neighbors._trees, small_graph, batch=batch, timed=timed)
     expected = (neighbors.temporal_reference if timed else neighbors.reference)(small_graph)
     assert all(map(torch.equal, check(output), expected))
     for message, change in MUTANTS:
         with pytest.raises(MismatchError, match=message):
             check(SimpleNamespace(**{**vars(output), **change(output)}))
-    other = drawn(stand_in, small_graph, batch.seeds, timed=not timed)
+    other = drawn(stand_in, small_graph, batch.nodes, timed=not timed)
     with pytest.raises(MismatchError, match="too few neighbours or too many"):
         check(other)
