@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from gnnbench.engine.drive.adopt import Project, make
+from gnnbench.engine.drive.survey import survey
 from tests.cli.saved import rows
 from tests.gh import TOKEN, GitHub
 from tests.sampling import nightly
@@ -18,7 +19,6 @@ from tests.suite import ROOT, environment
 from tests.variants.repositories import commit_all
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
-COMPARE = yaml.safe_load((ROOT / ".github/workflows/compare.yml").read_text())
 NOISE = {"sigma": 0.002, "spike_probability": 0, "drift": 0}
 SUITE = """
 import thing
@@ -38,18 +38,6 @@ def variables(**changes):
     return environment(**{"PATH": path, "PYTEST_ADDOPTS": None, **changes})
 
 
-def installed(place):
-    """Return the variables with which the first step installs gnnbench: as on a runner, without an index."""
-    offline = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0"}
-    path = f"{place}/bin:{variables()['PATH']}"
-    found = variables(PYTHONPATH=str(place), PATH=path, PIP_CONFIG_FILE=os.devnull, **offline)
-    set_up = ACTION["runs"]["steps"][0]
-    action = {"GITHUB_ACTION_PATH": str(ROOT), "PIP_TARGET": str(place)}
-    subprocess.run(["bash", "-c", set_up["run"]], env={**found, **action}, check=True)
-    assert (place / "gnnbench/engine/cli/main.py").is_file()
-    return found
-
-
 @pytest.fixture
 def repository(tmp_path):
     """Two commits; the second makes one of two benchmarks 1.3 times slower, by the simulated clock."""
@@ -65,8 +53,14 @@ def repository(tmp_path):
 
 
 class Job:
-    def __init__(self, folder, known=None, **inputs):
-        self.folder, self.temporary = folder, folder.parent / f"job-{len(list(folder.parent.iterdir()))}"
+    """A job whose steps are the action's, without its set-up."""
+
+    def __init__(self, folder, known=None, *, steps=ACTION["runs"]["steps"][1:], **inputs):
+        self.steps, self.folder, self.temporary = (
+            steps,
+            folder,
+            folder.parent / f"job-{len(list(folder.parent.iterdir()))}",
+        )
         self.temporary.mkdir()
         self.summary = self.temporary / "summary.md"
         self.inputs = {name: one.get("default", "") for name, one in ACTION["inputs"].items()}
@@ -78,9 +72,16 @@ class Job:
             "GITHUB_REPOSITORY": "o/r",
         }
         self.outputs, self.uploads, self.failed, self.text = {}, {}, [], ""
+        self.values = {
+            "runner.temp": str(self.temporary),
+            "github.server_url": "https://github.com",
+            "github.repository": "o/r",
+            "github.run_id": "3",
+            "vars.TORCH_INDEX": "",
+        }
 
     def run(self):
-        for step in ACTION["runs"]["steps"][1:]:
+        for step in self.steps:
             if not self._holds(step.get("if", "success()")):
                 continue
             if "uses" in step:
@@ -92,32 +93,35 @@ class Job:
         return self
 
     def _shell(self, step):
-        file = self.temporary / "output"
-        file.write_text("")
+        files = {f"GITHUB_{name}": self.temporary / name for name in ("OUTPUT", "ENV", "PATH")}
+        for file in files.values():
+            file.write_text("")
         own = {name: self._filled(str(value)) for name, value in step.get("env", {}).items()}
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             cwd=self.folder,
-            env={**self.variables, **own, "GITHUB_OUTPUT": str(file)},
+            env={**self.variables, **own, **files},
             capture_output=True,
             text=True,
             check=False,
         )
         self.text += done.stdout + done.stderr
         if done.returncode:
-            self.failed.append((step["name"], done.returncode))
-        self.outputs[step.get("id")] = dict(line.split("=", 1) for line in file.read_text().splitlines())
+            self.failed.append((step.get("name"), done.returncode))
+        output, variables, paths = (file.read_text().splitlines() for file in files.values())
+        self.outputs[step.get("id")] = dict(line.split("=", 1) for line in output)
+        self.variables |= dict(line.split("=", 1) for line in variables)
+        self.variables["PATH"] = ":".join([*paths, self.variables["PATH"]])
 
     def _value(self, name):
         if found := re.fullmatch(r"inputs\.([\w-]+)", name):
             return self.inputs[found[1]]
         if found := re.fullmatch(r"steps\.(\w+)\.outputs\.(\w+)", name):
             return self.outputs.get(found[1], {}).get(found[2], "")
-        others = {"runner.temp": str(self.temporary), "github.server_url": "https://github.com"}
-        return {**others, "github.repository": "o/r", "github.run_id": "3"}[name]
+        return self.values[name]
 
     def _filled(self, text):
-        return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: self._value(found[1]), text)
+        return re.sub(r"\$\{\{ (.+?) \}\}", lambda found: self._value(found[1]), text)
 
     def _holds(self, condition):
         text = condition.removeprefix("${{").removesuffix("}}").strip()
@@ -127,8 +131,9 @@ class Job:
 
 
 @pytest.mark.nightly
-def test_one_job_installs_times_and_shows(repository, tmp_path):
-    job = Job(repository, installed(tmp_path / "installed")).run()
+def test_one_job_installs_times_and_shows(repository):
+    known = {**variables(), "GITHUB_ACTION_PATH": str(ROOT)}
+    job = Job(repository, known, steps=ACTION["runs"]["steps"]).run()
     assert job.failed == [("verdict", 1)], job.text
     assert list(job.uploads) == ["gnnbench-result"]
     result, page = job.uploads["gnnbench-result"]
@@ -199,22 +204,13 @@ def test_a_single_part_of_quoted_arguments_is_shown_by_a_later_job(repository):
         assert "runs the same code" in file.read_text()
 
 
-def test_what_may_comment_has_no_code_of_the_pull_request():
-    measure, result = COMPARE["jobs"]["measure"], COMPARE["jobs"]["result"]
-    assert measure["permissions"] == {"contents": "read"}
-    assert result["permissions"] == {"pull-requests": "write"}
-    assert not [step for step in result["steps"] if "run" in step or "checkout" in step["uses"]]
-    used = [step for job in (measure, result) for step in job["steps"] if step.get("uses") == "$/"]
-    assert [bool(step["with"].get("results")) for step in used] == [False, True]
-    for step in used:
-        assert set(step["with"]) <= set(ACTION["inputs"])
-    assert "token" not in used[0]["with"]
-
-
-def test_the_workflow_of_gnnbench_init_passes_its_schema_and_zizmor(tmp_path):
-    action = f"me/gnnbench@{'1f' * 20}"
-    plan = make(Project(tmp_path, ("test_a.py::test_a",)), action, settings=True)
+@pytest.mark.parametrize("action", [f"me/gnnbench@{'1f' * 20}", "/opt/gnnbench"])
+def test_the_workflow_of_gnnbench_init_passes_its_schema_and_zizmor(tmp_path, action):
+    (tmp_path / "layers.py").write_text("import torch\ndef scaled(x): ...\n")
+    project = Project(tmp_path, ("test_a.py::test_a",), known=survey(tmp_path))
+    plan = make(project, action, settings=True)
     [text] = [text for path, text in plan.files.items() if path.suffix == ".yml"]
+    assert "TORCH_INDEX:+--index-url" in text
     file = tmp_path / "benchmarks.yml"
     file.write_text(text)
     tools = Path(sys.executable).parent
@@ -226,8 +222,13 @@ def test_the_workflow_of_gnnbench_init_passes_its_schema_and_zizmor(tmp_path):
             [tools / command[0], *command[1:]], capture_output=True, text=True, check=False
         )
         assert found.returncode == 0, found.stdout + found.stderr
-    [job] = yaml.safe_load(text)["jobs"].values()
-    inputs = COMPARE[True]["workflow_call"]["inputs"]  # YAML 1.1 has `on` for a truth value
-    assert set(job["with"]) <= set(inputs)
-    rights = {scope for one in COMPARE["jobs"].values() for scope in one["permissions"]}
-    assert set(job["permissions"]) == rights
+    jobs = yaml.safe_load(text)["jobs"]
+    for name, job in jobs.items():
+        writes = "write" in job["permissions"].values()
+        assert writes == (name == "result")
+        for step in job["steps"]:
+            runs_code = "run" in step or "checkout" in step["uses"] or "cache" in step["uses"]
+            assert not (writes and runs_code)
+            if "gnnbench" in step.get("uses", ""):
+                assert set(step["with"]) <= set(ACTION["inputs"])
+                assert writes == bool(step["with"].get("results"))

@@ -125,6 +125,7 @@ def test_more_memory_fails_unless_the_settings_allow_it(rules):
     sides = Side("git:base"), Side("git:head")
     found = AffectedResult(*sides, {name: Inspections(memory=memory)}, 1.0)
     assert found.worse(Thresholds(0.03, rules=Settings(rules=rules))) == [name] * (not rules)
+    assert "a.py::test_it: more memory" in str(report.document(found, None))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from gnnbench.engine.cli import init
-from gnnbench.engine.drive import adopt
+from gnnbench.engine.drive import adopt, first_benchmark, survey
 from gnnbench.engine.drive.adopt import Project
 from gnnbench.engine.process.variants import command
 from tests import suite
@@ -13,6 +13,31 @@ from tests.forks import ASLEEP
 from tests.variants.repositories import git
 
 SUITE = "def test_sum(benchmark):\n    benchmark(sum, [1])\n"
+FIXTURE = "import pytest\n\n@pytest.fixture\ndef timed(benchmark):\n    return benchmark\n"
+MODEL = """
+import torch
+
+class MeanConv(torch.nn.Module):
+    def __init__(self, in_channels, bias=True):
+        super().__init__()
+        self.linear = torch.nn.Linear(in_channels, 1)
+    def forward(self, x, edge_index):
+        return self.linear(scatter(x[edge_index[0]], edge_index[1], dim_size=x.size(0)))
+
+class Picture(torch.nn.Conv2d):
+    def __init__(self, channels: int):
+        super().__init__(channels, 2, 3)
+    def forward(self, picture: torch.Tensor):
+        return super().forward(picture)
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+def scatter(src, index, *, dim_size: int):
+    return src.new_zeros(dim_size, src.size(1)).index_add(0, index, src)
+"""
 INDIRECT = """
 import pytest
 
@@ -45,35 +70,87 @@ def state(folder):
     }
 
 
-def test_a_repository_without_benchmarks_gets_one_that_its_owner_completes(tmp_path, run):
-    (tmp_path / "src").mkdir()
+MODULES = """
+import numpy
+
+class Layer:
+    def __init__(self, channels, plan):
+        pass
+    def forward(self, x):
+        return x
+
+def scaled(x: numpy.ndarray, factor: float):
+    return x * factor
+
+def crashing(x: numpy.ndarray):
+    import os
+    os.abort()
+
+def refused(x: numpy.ndarray):
+    raise ValueError("no such shape")
+
+def load(path: str):
+    raise AssertionError
+"""
+
+
+def test_a_repository_without_benchmarks_gets_one_that_runs(tmp_path, run, monkeypatch):
+    monkeypatch.setattr("gnnbench.engine.drive.first_benchmark.running", command.running)
+    (tmp_path / "src/kernels").mkdir(parents=True)
+    (tmp_path / "src/kernels/__init__.py").write_text("from .modules import scaled")
+    (tmp_path / "src/kernels/modules.py").write_text(MODULES)
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts/times.py").write_text("import time\nprint(time.perf_counter())\n")
     before = state(tmp_path)
     found = run()
     assert found.returncode == 0, found.stderr
-    said = "still to do: benchmarks/test_model.py:18: write your model where ... stands; then run: "
-    assert f"{said}python -m pytest benchmarks" in found.stdout.splitlines()
+    said = found.stdout.splitlines()
+    assert said[:4] == [
+        "without a benchmark: src/kernels/modules.py:13: crashing: it ended the process",
+        "without a benchmark: src/kernels/modules.py:17: refused: ValueError: no such shape",
+        "without a benchmark: src/kernels/modules.py:4: Layer: no value for plan",
+        "time by themselves, without pytest-benchmark's fixture `benchmark`: scripts/times.py",
+    ]
+    assert "to see that they run: python -m pytest benchmarks" in said
     after = state(tmp_path)
     assert {name: text for name, text in after.items() if name in before} == before
     assert sorted(set(after) - set(before)) == [
         ".github/workflows/benchmarks.yml",
         ".gitignore",
         "benchmarks/conftest.py",
-        "benchmarks/test_model.py",
+        "benchmarks/test_operations.py",
         "gnnbench.toml",
     ]
-    assert 'parents[1] / "src"' in after["benchmarks/conftest.py"]
-    job = yaml.safe_load(after[".github/workflows/benchmarks.yml"])["jobs"]["gnnbench"]
-    assert job["with"]["arguments"] == "benchmarks"
     assert "\npytest without arguments runs benchmarks too: " in found.stdout
-    assert "\nstill to do: in .github/workflows/benchmarks.yml, replace OWNER/gnnbench" in found.stdout
-    file = tmp_path / "benchmarks/test_model.py"
-    file.write_text(after["benchmarks/test_model.py"].replace("return ...", "return torch.nn.PReLU()"))
-    file.write_text(file.read_text().replace("(x, edge_index)", "(x,)"))
+    assert "\nstill to do: in .github/workflows/benchmarks.yml, write gnnbench's repository" in found.stdout
+    ran = suite.run("benchmarks", "-v", "--benchmark-disable", cwd=tmp_path)
+    assert "test_operations.py::test_scaled PASSED" in ran.stdout
     again = run()
     assert again.returncode == 0, again.stderr
-    assert "to see that they run: python -m pytest benchmarks" in again.stdout
+    assert "1 benchmark function in benchmarks/test_operations.py" in again.stdout
     assert "nothing to write" in again.stdout
-    assert "write your model" not in again.stdout
+
+
+@pytest.mark.parametrize("text", ["", "import torch\n"])
+def test_where_nothing_can_be_called_the_benchmark_is_an_example(tmp_path, run, text):
+    (tmp_path / "model.py").write_text(f"{text}def load(path): ...\n")
+    (tmp_path / "setup.cfg").write_text("[tool:pytest]\npython_files = tests/*.py\n")
+    found = run()
+    assert "\nno operation here could be called" in f"\n{found.stdout}"
+    assert "to see that they run: python -m pytest benchmarks/test_operations.py" in found.stdout
+    ran = suite.run("benchmarks/test_operations.py", "--benchmark-disable", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_a_model_is_run_with_the_shapes_that_its_layers_take(tmp_path):
+    (tmp_path / "model.py").write_text(MODEL)
+    written = first_benchmark.write(tmp_path, survey.survey(tmp_path))
+    assert not written.cannot
+    assert "MeanConv(in_channels=FEATURES).to(DEVICE)" in written.text
+    assert "benchmark(model, values(NODES, FEATURES), indices(2, EDGES))" in written.text
+    assert "benchmark(training_step, model, values(8, FEATURES, 32, 32))" in written.text
+    assert "benchmark(Double.apply, values(NODES, FEATURES))" in written.text
+    assert "benchmark(scatter, values(EDGES, FEATURES), indices(EDGES), dim_size=NODES)" in written.text
 
 
 def test_benchmarks_inside_their_package_are_compared_with_a_record(tmp_path, capsys):
@@ -93,7 +170,9 @@ def test_benchmarks_inside_their_package_are_compared_with_a_record(tmp_path, ca
 
 
 def test_a_repository_with_benchmarks_keeps_them(tmp_path, run):
-    (tmp_path / "test_sum.py").write_text(SUITE)
+    (tmp_path / "test_sum.py").write_text(SUITE.replace("benchmark", "timed"))
+    (tmp_path / "conftest.py").write_text(FIXTURE)
+    (tmp_path / "test_other.py").write_text("raise AssertionError('a file without benchmarks is read')\n")
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --benchmark-disable\n")
     (tmp_path / "gnnbench.toml").write_text('effect = "5%"\n')
     found = run("--action", "me/gnnbench@v2")
@@ -101,7 +180,7 @@ def test_a_repository_with_benchmarks_keeps_them(tmp_path, run):
     assert "1 benchmark function in test_sum.py" in found.stdout
     after = state(tmp_path)
     assert after["gnnbench.toml"] == 'effect = "5%"\n'
-    assert "uses: me/gnnbench/.github/workflows/compare.yml@v2" in after[".github/workflows/benchmarks.yml"]
+    assert "uses: me/gnnbench@v2\n" in after[".github/workflows/benchmarks.yml"]
     assert not [name for name in after if name.startswith("benchmarks/")]
     again = run()
     assert again.returncode == 0, again.stderr
@@ -163,16 +242,6 @@ def test_files_that_pytest_does_not_find_can_be_named(tmp_path, in_process, monk
     assert "1 benchmark function in bench/bench_sum.py" in in_process("init", "bench_sum.py").stdout
 
 
-def test_what_hangs_is_stopped(tmp_path, in_process, monkeypatch):
-    (tmp_path / "test_sum.py").write_text("import time\ntime.sleep(600)\n" + SUITE)
-    monkeypatch.setattr("gnnbench.engine.process.variants.fresh.running", command.running)
-    found = in_process("init", "--yes", "--timeout", "0.5")
-    assert found.returncode == 2
-    said = "collecting did not end in time, and was stopped; --timeout gives it longer"
-    assert f"gnnbench: {said}" in found.stderr.splitlines()
-    assert not (tmp_path / "gnnbench.toml").exists()
-
-
 def test_a_suite_that_pytest_cannot_collect_is_exit_2_with_the_reason(tmp_path, run):
     (tmp_path / "test_sum.py").write_text("import no_such_package\n" + SUITE)
     found = run()
@@ -209,7 +278,7 @@ def test_benchmarks_that_settings_deselect_exist_and_the_commands_take_them(tmp_
     assert "1 benchmark function in test_sum.py" in said
     assert "to see that they run: python -m pytest test_sum.py -m ''" in said
     workflow = yaml.safe_load((tmp_path / ".github/workflows/benchmarks.yml").read_text())
-    assert workflow["jobs"]["gnnbench"]["with"]["arguments"] == "test_sum.py -m ''"
+    assert workflow["jobs"]["ab"]["steps"][-1]["with"]["arguments"] == "test_sum.py -m ''"
     assert not (tmp_path / "benchmarks").exists()
 
 

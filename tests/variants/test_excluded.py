@@ -72,7 +72,7 @@ def collect(folder):
         for name, text in {"test_a.py": SUITE, **files}.items():
             (folder / name).parent.mkdir(exist_ok=True, parents=True)
             (folder / name).write_text(text)
-        return fresh.collect(words or ["."], folder, 60.0)
+        return fresh.collect(words or ["."], folder)
 
     return collect
 

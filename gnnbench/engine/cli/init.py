@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING
 
 from ..ground import git, units
 from ..ground.errors import UsageError
-from ..ground.options import seconds
 from . import streams
-from .common import declare
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from ..drive.adopt import Adoption, Project
+    from ..drive.survey import Survey
+    from ..process.variants.outcome import Ending
 
 READY = 0
 _MOST_NAMED = 5
 _PACKAGES = "does it need packages that are not installed?"
-_TIMEOUT_SECONDS = 300.0
-"""Of the collection. Importing torch took 8 s on a quiet machine."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--action",
-        metavar="OWNER/NAME@REF",
-        help="gnnbench's own repository and commit, for the workflow",
+        metavar="WHERE",
+        help="where the workflow has gnnbench from: OWNER/NAME@REF on GitHub, or the folder of a clone on a "
+        "self-hosted runner",
     )
-    declare(parser, (seconds("timeout", _TIMEOUT_SECONDS, "stop the collection after S seconds"),))
     parser.add_argument("--yes", action="store_true", help="write without asking")
     parser.set_defaults(run=run)
 
@@ -58,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     if folder != Path.cwd().resolve():
         streams.say(f"repository: {folder}")
     named = [os.path.relpath(path, folder) for path in options.paths]
-    project = _project(folder, named, options.timeout)
+    project = _project(folder, named)
     planned = adopt.make(project, options.action, settings=options.settings.file is None)
     _show(planned)
     if not planned.files:
@@ -68,26 +66,42 @@ def run(options: argparse.Namespace) -> int:
     else:
         streams.say("nothing was written")
         return READY
-    first = f"still to do: {planned.left}; then run" if planned.left else "to see that they run"
-    streams.say(f"{first}: {fresh.typed(_here(project), Path.cwd())}")
+    streams.say(f"to see that they run: {fresh.typed(_here(project), Path.cwd())}")
     _say_next(planned)
     return READY
 
 
-def _project(folder: Path, named: "Sequence[str]", timeout_seconds: float) -> "Project":
-    """Return the repository with the benchmarks that pytest collects in it."""
+def _project(folder: Path, named: "Sequence[str]") -> "Project":
+    """Return the repository with the benchmarks that pytest collects in it, or with a first benchmark."""
     from ..drive.adopt import Project
-    from ..process.variants import fresh
-    from ..process.variants.collected import may_time
+    from ..drive.survey import survey
     from .progress import Progress
 
     with Progress() as progress:
-        progress.step("pytest --collect-only", timeout_seconds)
-        try:
-            found = fresh.collect(named or ["."], folder, timeout_seconds)
-        except fresh.LateError as error:
-            said = "collecting did not end in time, and was stopped; --timeout gives it longer"
-            raise UsageError(said, *str(error).splitlines()[1:]) from None
+        progress.step("reading the sources")
+        known = survey(folder)
+    found = _collected(folder, named, known.may_time)
+    benchmarks = (*found.benchmarks, *found.deselected)
+    first = "" if benchmarks else _first(folder, known)
+    if known.clocks:
+        names = units.listed([str(path) for path in known.clocks], _MOST_NAMED)
+        streams.say(f"time by themselves, without pytest-benchmark's fixture `benchmark`: {names}")
+    functions = tuple(dict.fromkeys(one.partition("[")[0] for one in benchmarks))
+    return Project(folder, functions, named, found.overriding, known, first)
+
+
+def _collected(folder: Path, named: "Sequence[str]", modules: "Collection[Path]") -> "Ending":
+    """Let pytest collect what is named, or else what may have benchmarks; say what it cannot."""
+    from ..process.variants import fresh
+    from ..process.variants.collected import may_time
+    from ..process.variants.outcome import Ending
+    from .progress import Progress
+
+    if not named and not modules:
+        return Ending(0)
+    with Progress() as progress:
+        progress.step("pytest --collect-only")
+        found = fresh.collect(named or ["."], folder, None if named else modules)
     refused = [f"{file} cannot be collected: {reason}" for file, reason in found.refused.items()]
     benchmarks = (*found.benchmarks, *found.deselected)
     if not benchmarks and any(may_time(folder / file) for file in found.refused):
@@ -96,8 +110,25 @@ def _project(folder: Path, named: "Sequence[str]", timeout_seconds: float) -> "P
         raise UsageError("pytest finds no benchmarks here", *found.untimed, *refused)
     for line in (*refused[:_MOST_NAMED], *found.untimed):
         streams.say(line)
-    functions = dict.fromkeys(one.partition("[")[0] for one in benchmarks)
-    return Project(folder, tuple(functions), named, found.overriding, has_testpaths=found.has_testpaths)
+    return found
+
+
+def _first(folder: Path, known: "Survey") -> str:
+    """Return the text of a first benchmark, and say what it cannot time."""
+    from ..drive import first_benchmark
+    from .progress import Progress
+
+    with Progress() as progress:
+        progress.step("trying what can be timed")
+        written = first_benchmark.write(folder, known)
+    by_reason = {line.split(": ", 2)[2]: line for line in reversed(written.cannot)}
+    named = list(reversed(by_reason.values()))[:_MOST_NAMED]
+    more = len(written.cannot) - len(named)
+    for line in (*named, *([f"{more} more"] if more else [])):
+        streams.say(f"without a benchmark: {line}")
+    if written.is_example:
+        streams.say("no operation here could be called, and so the benchmark times an example")
+    return written.text
 
 
 def _show(planned: "Adoption") -> None:
@@ -137,7 +168,7 @@ def _say_next(planned: "Adoption") -> None:
         streams.say(f"still to do: {to_do}")
     words = _here(project)
     suite = shlex.join(words)
-    if not project.benchmarks and not project.has_testpaths:
+    if not project.benchmarks and not project.known.sets("testpaths"):
         streams.say(
             f"pytest without arguments runs {suite} too: pytest --benchmark-skip leaves it out, and so does "
             'testpaths = ["tests"] in pytest\'s settings'

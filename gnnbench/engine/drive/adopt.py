@@ -5,14 +5,18 @@ import os
 import re
 import shlex
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path, PurePath
 
+from ..ground import git
 from ..ground.errors import UsageError
+from .survey import Survey, root, text_of
 
 _FOLDER = PurePath("benchmarks")
-BENCHMARK = _FOLDER / "test_model.py"
+BENCHMARK = _FOLDER / "test_operations.py"
 _WORKFLOW = PurePath(".github/workflows/benchmarks.yml")
 IGNORED = PurePath(".gitignore")
 _IGNORE = (".benchmarks/", "/ab.json", "/report.html")
@@ -22,91 +26,10 @@ _FEW = 3
 """Up to so many files of benchmarks are named one by one."""
 _NO_PACKAGES = ("tests", "test", "testing", "benchmarks", "docs")
 
-_BENCHMARK_TEXT = '''\
-"""A model on a random graph with as many nodes and edges as Cora.
-
-gnnbench init wrote this file: write your model where ... stands, check the sizes, and change what you like.
-"""
-
-import pytest
-import torch
-
-NODES = 2_708
-EDGES = 10_556
-FEATURES = 64
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-
-
-@pytest.fixture
-def model():
-    torch.manual_seed(0)
-    return ...  # your model, as in GAT(FEATURES, 16).to(DEVICE)
-
-
-@pytest.fixture
-def inputs():
-    random = torch.Generator().manual_seed(0)
-    x = torch.randn(NODES, FEATURES, generator=random)
-    edge_index = torch.randint(NODES, (2, EDGES), generator=random)
-    return tuple(one.to(DEVICE) for one in (x, edge_index))
-
-
-def test_forward(benchmark, model, inputs):
-    model.eval()
-    with torch.no_grad():
-        benchmark(model, *inputs)
-
-
-def test_training_step(benchmark, model, inputs):
-    def training_step(*inputs):
-        model.zero_grad()
-        model(*inputs).square().mean().backward()
-
-    benchmark(training_step, *inputs)
-'''
-_LEFT = "return ..."
-"""The line of the benchmark that its owner completes."""
-_CONFTEST = '''\
-"""Lets the benchmarks import this working tree, whether it is installed or not. Written by gnnbench init."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]{below}))
-'''
-_SETTINGS = """\
-# gnnbench's settings; docs/settings.md of gnnbench has all keys. Written by gnnbench init.
-effect = "3%"          # smaller changes do not matter
-layouts = "sample"     # move inputs in memory, because times depend on their place
-
-[ab]
-total_budget = 900     # at most so many seconds for all benchmarks; budget is for each, 60 by default
-"""
-_WORKFLOW_TEXT = """\
-# Does a pull request make the benchmarks slower? Written by gnnbench init.
-# docs/action.md of gnnbench has all inputs: budget, fail-on, shards, ...
-name: benchmarks
-
-on:
-  pull_request:
-
-permissions: {{}}
-
-concurrency:
-  group: benchmarks-${{{{ github.event.pull_request.number }}}}
-  cancel-in-progress: true
-
-jobs:
-  gnnbench:
-    permissions:
-      contents: read # checkout
-      pull-requests: write # the comment; the job that writes it runs no code of the pull request
-    uses: {workflow}{to_do}
-    with:
-      python: "{python}"
-      install: {install} # with what the benchmarks need, such as '.[test]'
-      arguments: {arguments}
-"""
+_REQUIREMENTS = "requirements.txt"
+_COMPILED = (".c", ".cc", ".cpp", ".cu", ".pyx", ".rs")
+_HASHED = "hashFiles('pyproject.toml', 'setup.*', 'requirements*.txt', '.github/workflows/benchmarks.yml')"
+_EXTRAS = ("test", "tests", "testing", "dev")
 
 
 @dataclass(frozen=True)
@@ -120,14 +43,15 @@ class Project:
     """The files and folders from the top in which pytest looked for them; empty: in all."""
     options: Sequence[str] = ()
     """Further arguments of pytest, which undo what settings deselect."""
-    has_testpaths: bool = False
-    """Whether settings say which folders pytest collects if it gets no arguments."""
+    known: Survey = field(default_factory=Survey)
+    first: str = ""
+    """The text of a first benchmark, if there is none."""
 
     @property
     def suite(self) -> Sequence[str]:
         """The paths of its benchmarks: a few files, or the folder that has all of them."""
-        if not self.benchmarks:
-            return [str(_FOLDER)]
+        if not self.benchmarks:  # pytest takes a file that is named, whatever its settings say of names
+            return [str(BENCHMARK if self.known.sets("python_files") else _FOLDER)]
         if self.named:
             return self.named
         files = list(dict.fromkeys(one.partition("::")[0] for one in self.benchmarks))
@@ -157,58 +81,102 @@ class Adoption:
     kept: tuple[PurePath, ...]
     """Files that exist and therefore are not written."""
 
-    @property
-    def left(self) -> str:
-        """What the owner must still write in the benchmark that was written; empty: nothing."""
-        text = _text(self.project.folder / BENCHMARK)
-        lines = [number for number, line in enumerate(text.splitlines(), 1) if _LEFT in line]
-        return f"{BENCHMARK}:{lines[0]}: write your model where ... stands" if lines else ""
-
     def to_do(self) -> str:
         """Return what the workflow that lies in the repository now still lacks; empty: nothing."""
-        text = _text(self.project.folder / _WORKFLOW)
-        if f"uses: {UNKNOWN_ACTION.partition('@')[0]}/" not in text and "@COMMIT" not in text:
+        text = text_of(self.project.folder / _WORKFLOW)
+        if f"uses: {UNKNOWN_ACTION.partition('@')[0]}@" not in text and "@COMMIT" not in text:
             return ""
-        names = UNKNOWN_ACTION.replace("@", " and ")
-        return f"in {_WORKFLOW}, replace {names} by gnnbench's repository and commit on GitHub"
+        return (
+            f"in {_WORKFLOW}, write gnnbench's repository on GitHub, and the full hash of a commit, for "
+            f"{UNKNOWN_ACTION}; or delete the file, and gnnbench init --action /PATH writes it for a "
+            "runner of your own that has a clone of gnnbench in /PATH"
+        )
 
 
 def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
     """Return what to write; files that exist are kept.
 
     Args:
-        action: gnnbench's repository and commit, `OWNER/NAME@REF`; None: the owner writes it later.
+        action: gnnbench's repository and commit, `OWNER/NAME@REF`, or the folder of a clone on a runner;
+            None: the owner writes it later.
     """
-    if action and not re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+", action, re.ASCII):
-        raise UsageError(f"--action {action!r} must be OWNER/NAME@REF, as in {UNKNOWN_ACTION}")
+    if action and not re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+|/.+", action, re.ASCII):
+        raise UsageError(
+            f"--action {action!r} must be OWNER/NAME@REF, as in {UNKNOWN_ACTION}, or begin with /"
+        )
     wanted = {}
     if not project.benchmarks:
-        source = project.folder / "src"
-        in_source = source.is_dir() and not (source / "__init__.py").exists()
-        wanted[BENCHMARK] = _BENCHMARK_TEXT
-        wanted[_FOLDER / "conftest.py"] = _CONFTEST.format(below=' / "src"' if in_source else "")
+        below = "" if root(project.folder) == project.folder else ' / "src"'
+        wanted[BENCHMARK] = project.first
+        wanted[_FOLDER / "conftest.py"] = template("conftest.py.txt").replace("BELOW", below)
     if settings:
-        wanted[PurePath("gnnbench.toml")] = _SETTINGS
-    owner, _, commit = (action or UNKNOWN_ACTION).partition("@")
-    is_package = any((project.folder / name).exists() for name in ("pyproject.toml", "setup.py"))
-    wanted[_WORKFLOW] = _WORKFLOW_TEXT.format(
-        workflow=f"{owner}/.github/workflows/compare.yml@{commit}",
-        to_do="" if action else " # TODO: gnnbench's repository and commit on GitHub",
-        python=f"{sys.version_info.major}.{sys.version_info.minor}",
-        install=json.dumps(f"python -m pip install {'-e .' if is_package else 'pytest-benchmark'}"),
-        arguments=json.dumps(shlex.join([*project.suite, *project.options])),
-    )
+        wanted[PurePath("gnnbench.toml")] = template("gnnbench.toml")
+    wanted[_WORKFLOW] = _workflow(project, action)
     kept = tuple(path for path in wanted if os.path.lexists(project.folder / path))
     files = {path: text for path, text in wanted.items() if path not in kept}
-    before = _text(project.folder / IGNORED)
+    before = text_of(project.folder / IGNORED)
     if lines := [line for line in _IGNORE if line not in before.splitlines()]:
         start = "\n" if before and not before.endswith("\n") else ""
         files[IGNORED] = start + "".join(f"{line}\n" for line in lines)
     return Adoption(project, files, kept)
 
 
-def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+def _workflow(project: Project, action: str | None) -> str:
+    clone = action if action and action.startswith("/") else ""
+    is_compiled = any(name.endswith(_COMPILED) for name in git.tracked_files(project.folder))
+    steps = template("steps.yml").rstrip("\n")
+    changed = "      - if: ${{ steps.changed.outputs.run == 'true' }}\n        "
+    text = template("workflow.yml")
+    text = text.replace("@STEPS@", re.sub("^      - ", changed, steps, flags=re.MULTILINE), 1)
+    text = text.replace("@STEPS@", steps)
+    parts = {
+        "TODO": not action,
+        "TORCH": project.known.imports("torch"),
+        "HOSTED": not clone,
+        "CLONE": bool(clone),
+    }
+    for name, is_wanted in parts.items():
+        text = re.sub(rf"(?ms)^#@{name}\n(.*?)^#@\n", r"\1" if is_wanted else "", text)
+    words = {
+        "SETUP": "\n    ".join(_set_up(project)),
+        "RUNNER": "self-hosted # zizmor: ignore[self-hosted-runner]" if clone else "ubuntu-24.04",
+        "PYTHON": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "KEY": "github.run_id" if is_compiled else _HASHED,  # each run compiles
+        "PLACE": json.dumps(clone),
+        "ACTION": "./.gnnbench # zizmor: ignore[self-repository]" if clone else action or UNKNOWN_ACTION,
+        "ARGUMENTS": json.dumps(shlex.join([*project.suite, *project.options])),
+    }
+    return re.sub("@([A-Z]+)@", lambda found: words[found[1]], text)
+
+
+def _set_up(project: Project) -> list[str]:
+    """Return the commands that install a project and what it needs."""
+    install = "python -m pip install"
+    folder = project.folder
+    commands = (
+        [f'{install} torch ${{TORCH_INDEX:+--index-url "$TORCH_INDEX"}}']
+        if project.known.imports("torch")
+        else []
+    )
+    commands += [f"{install} -r {_REQUIREMENTS}"] if (folder / _REQUIREMENTS).is_file() else []
+    if not any((folder / name).exists() for name in ("pyproject.toml", "setup.py")):
+        return [*commands, f"{install} pytest-benchmark"]
+    try:
+        known = (
+            tomllib.loads(text_of(folder / "pyproject.toml"))
+            .get("project", {})
+            .get("optional-dependencies", {})
+        )
+    except tomllib.TOMLDecodeError:
+        known = {}
+    extra = next((f"[{name}]" for name in _EXTRAS if name in known), "")
+    builds = "--no-build-isolation " if "cpp_extension" in text_of(folder / "setup.py") else ""
+    return [*commands, f"{install} {builds}-e '.{extra}'" if extra else f"{install} {builds}-e ."]
+
+
+def template(name: str) -> str:
+    """Return a template of what is written."""
+    return resources.files(__package__).joinpath("templates", name).read_text("utf-8")
 
 
 def write(plan: Adoption) -> None:

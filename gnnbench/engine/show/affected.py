@@ -25,9 +25,8 @@ def document(found: AffectedResult, width: int | None) -> Document:
         widths = [max(map(len, column)) for column in zip(names.columns, *names.cells.values(), strict=True)]
         left = max((width or _WIDTH_IN_A_PIPE) - sum(widths) - len(widths), _FEWEST_CHARACTERS)
         blocks.append(table(names, [Column("changed", "text", partial(_changed, width=left))], shown))
-    return (
-        [*blocks, Note(""), *map(Note, (*_other_results(found), *_partly_compared(found)))] if blocks else []
-    )
+    notes = (*_other_results(found), *_memory(found), *_partly_compared(found))
+    return [*blocks, Note(""), *map(Note, notes)] if blocks else []
 
 
 def _other_results(found: AffectedResult) -> list[str]:
@@ -37,6 +36,11 @@ def _other_results(found: AffectedResult) -> list[str]:
         for name, one in found.benchmarks.items()
         if (results := one.results) and results.is_other
     ]
+
+
+def _memory(found: AffectedResult) -> list[str]:
+    """Return a line for each benchmark whose memory changed."""
+    return [f"{name}: {note}" for name, one in found.benchmarks.items() for note in memory_notes(one.memory)]
 
 
 def _partly_compared(found: AffectedResult) -> list[str]:

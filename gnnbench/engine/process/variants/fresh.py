@@ -5,23 +5,17 @@ import os
 import shlex
 import subprocess
 import sys
-import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from ...ground.errors import UsageError, one_line
 from ...ground.files import project, scratch
 from ...measure import simulated_clock
-from .command import end, running
+from .command import running
 from .outcome import Ending
 
 _TAIL_LINES = 20
-
-
-class LateError(UsageError):
-    """Pytest took too long."""
 
 
 def run(
@@ -54,11 +48,15 @@ def run(
     return ending.lines()
 
 
-def collect(arguments: Sequence[str], folder: Path, timeout_seconds: float) -> Ending:
-    """Let pytest collect in a new process, and return what it found."""
+def collect(arguments: Sequence[str], folder: Path, modules: Collection[Path] | None = None) -> Ending:
+    """Let pytest collect in a new process, and return what it found.
+
+    Args:
+        modules: of the files in folders that are named, these alone are read.
+    """
     words = ["--collect-only", *arguments]
     with scratch() as files:
-        return _ended(words, files, folder, {}, "collecting", lambda _: None, timeout_seconds)[0]
+        return _ended(words, files, folder, {}, "collecting", lambda _: None, modules=modules)[0]
 
 
 def typed(arguments: Sequence[str], folder: Path) -> str:
@@ -75,12 +73,17 @@ def _ended(
     variables: Mapping[str, str],
     title: str,
     progress: Callable[[str], None],
-    timeout_seconds: float | None = None,
     only: Collection[str] | None = None,
+    modules: Collection[Path] | None = None,
 ) -> tuple[Ending, Sequence[str]]:
     """Run pytest in a new process, with its plugin; return how it ended, and its last lines."""
     file, message = files / "ending.json", files / "message.json"
-    message.write_text(json.dumps({"ending": str(file), "only": only and sorted(only)}), encoding="utf-8")
+    asked = {
+        "ending": str(file),
+        "only": only and sorted(only),
+        "modules": None if modules is None else list(map(str, modules)),
+    }
+    message.write_text(json.dumps(asked), encoding="utf-8")
     plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-message={message}"]
     command = [sys.executable, "-m", "pytest", *plugin, *arguments]
     last: deque[str] = deque(maxlen=_TAIL_LINES)
@@ -89,31 +92,10 @@ def _ended(
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(home), os.environ.get("PYTHONPATH")]))
     with running(command, folder, environment, subprocess.STDOUT) as process:
         assert process.stdout
-        with _ended_after(timeout_seconds, process) as late:
-            for line in process.stdout:
-                last.append(one_line(line.rstrip()))
-                progress(last[-1])
-            process.wait()
-    if late.is_set():
-        raise LateError(f"{title} was stopped after {timeout_seconds:g} s", *last)
+        for line in process.stdout:
+            last.append(one_line(line.rstrip()))
+            progress(last[-1])
+        process.wait()
     if not file.exists():
         raise UsageError(f"{title} failed: pytest ended with {process.returncode}", *last)
     return Ending(**json.loads(file.read_text(encoding="utf-8"))), last
-
-
-@contextmanager
-def _ended_after(seconds: float | None, process: "subprocess.Popen[str]") -> Iterator[threading.Event]:
-    """End the process when this time is over, and set the event; None: never."""
-    late = threading.Event()
-
-    def stop() -> None:
-        late.set()
-        end(process)
-
-    timer = threading.Timer(seconds or threading.TIMEOUT_MAX, stop)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield late
-    finally:
-        timer.cancel()

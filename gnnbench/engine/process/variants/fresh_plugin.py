@@ -59,6 +59,13 @@ class _Writing(Overrides):
         self._write(int(status or 0))
         return status
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_ignore_collect(self, collection_path: Path, config: pytest.Config) -> bool | None:
+        """Leave out the files that are not to be read, and folders that have no others."""
+        modules = config.option.gnn_message["modules"]
+        is_asked = modules is None or any(Path(one).is_relative_to(collection_path) for one in modules)
+        return None if is_asked else True
+
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
             self._refused[self._shown(report.nodeid)] = outcome.line(report)
@@ -97,7 +104,6 @@ class _Writing(Overrides):
             self._refused,
             (*self._excluded, *outcome.skips(self._skipped()), *self._foreign(timed)),
             tuple(self.lines()),
-            bool(self._config.getini("testpaths")),
             tuple(self._shown(item.nodeid) for item in self.excluded.deselected),
             tuple(self.excluded.overriding),
         )

@@ -102,8 +102,6 @@ class Ending:
     """Lines on tests that look like benchmarks, and that were not timed."""
     notes: tuple[str, ...] = ()
     """Lines on what was done otherwise than the suite says."""
-    has_testpaths: bool = False
-    """Whether settings say which folders pytest collects if it gets no arguments."""
     deselected: tuple[str, ...] = ()
     """Ids of the benchmarks that options or plugins deselect."""
     overriding: tuple[str, ...] = ()

@@ -1,0 +1,237 @@
+"""Writes benchmarks of a repository's operations, and keeps those that run."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from ..ground.errors import one_line
+from ..ground.files import scratch
+from ..process.variants.command import end, running
+from . import rehearsal
+from .adopt import template
+from .survey import OF_GRAPHS, Operation, Parameter, Survey, root
+
+_WANTED = 4
+"""So many operations get a benchmark."""
+_TRIED = 15
+"""So many layers, and so many functions, are tried at most."""
+_SECONDS = 20.0
+"""After so many, no further operation is tried."""
+_CALL_SECONDS = 5
+_HANGING_SECONDS = 300.0
+"""After so many a process is ended. Importing torch took 8 s on a quiet machine."""
+_LONGEST = 120
+_IMPORTS = {"dgl": "import dgl", "Data": "from torch_geometric.data import Data"}
+_TENSOR = re.compile(r"Tensor\b|\bAdj\b|ndarray|NDArray|ArrayLike|Array\b")
+_ARRAY = re.compile(r"ndarray|NDArray|ArrayLike|Array\b")
+_COUNTS = {
+    r"head": "4",
+    r"layer|depth|block|hop|step|iter|order|repeat|^[kn]$": "2",
+    r"kernel|relation|groups": "3",
+    r"node|vocab|num_embeddings|dim_size|segments": "NODES",
+    r"^dim$|axis": "0",
+    r"in_|out_|hid|dim|feat|chan|size|width|unit|emb|model|class|^(in|out|c|d|f)$": "FEATURES",
+}
+"""What a whole number may be, by its name."""
+_FRACTION = re.compile(r"eps|alpha|beta|gamma|drop|rate|^p$|slope|scale|temperature|momentum|tau")
+_SHAPES = {
+    "torch": (
+        "values(NODES, FEATURES)",
+        "values(FEATURES, FEATURES)",
+        "values(32, 128, FEATURES)",
+        "values(8, FEATURES, 32, 32)",
+        "values(8, 3, 32, 32)",
+        "values(NODES)",
+        "indices(32, 128)",
+    ),
+    "numpy": ("values(NODES)", "values(NODES, FEATURES)", "values(FEATURES, FEATURES)"),
+}
+_NAMED_DATA = {
+    r"edge_index|edges|adj_t": "indices(2, EDGES)",
+    r"adj\w*|laplacian": "values(NODES, NODES)",
+    r"edge_(attr|feat)\w*": "values(EDGES, FEATURES)",
+    r"edge_\w+": "values(EDGES)",
+    r"\w*mask": "values(NODES) > 0",
+    r"pos|coords?|xyz": "values(NODES, 3)",
+}
+_INDICES = re.compile(r"ind(ex|ices)|idx|ids|row|col|batch|labels?|targets?|tokens?|segments?|assign\w*")
+_DATA = re.compile(
+    r"[abhuvxyz]|\w*arr|\w*array|tensor|values?|data|signal|series|mat|\w*matrix|im|img|image|inputs?|samples?|points?"
+    r"|feats?|features?|vec|vector|weights|q|query|key|src|source|logits|preds?|pos|coords|xyz|edge_\w+|adj"
+)
+"""How a function names an array, where no annotation says that it is."""
+
+
+class _UnknownError(Exception):
+    """No value is known for a parameter."""
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    operation: Operation
+    imports: Sequence[str]
+    alternatives: Sequence[Sequence[str]]
+    """Tests that differ in the shapes of the data; the first of each times a call."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file of benchmarks."""
+
+    text: str
+    cannot: Sequence[str]
+    """A line on each operation that could have had a benchmark, and why it has none."""
+    is_example: bool
+    """Whether it times an example, because nothing else runs."""
+
+
+def write(folder: Path, known: Survey) -> Written:
+    """Return benchmarks of the operations whose arguments follow from annotations, names and defaults."""
+    library = "torch" if known.imports("torch") and find_spec("torch") else "numpy"
+    unknown: list[str] = []
+    layers: list[_Candidate] = []
+    functions: list[_Candidate] = []
+    for operation in known.operations:
+        kind = functions if operation.made is None else layers
+        try:
+            candidate = _candidate(operation, library) if len(kind) < _TRIED else None
+        except _UnknownError as error:
+            if operation.made is not None or any(map(_is_data, operation.given)):
+                unknown.append(f"{operation.place}: {operation.name}: no value for {error}")
+        else:
+            kind += [candidate] if candidate else []
+    candidates = [one for pair in zip_longest(layers, functions) for one in pair if one]
+    start = template(f"benchmark_{library}.py.txt")
+    results = _rehearsed(folder, start, candidates)
+    failed: list[str] = []
+    imports: set[str] = set()
+    tests: list[str] = []
+    for candidate, result in zip(candidates, results, strict=False):
+        if result["passed"]:
+            imports.update(candidate.imports)
+            tests += [candidate.alternatives[result["alternative"]][place] for place in result["passed"]]
+        else:
+            why = one_line(result["why"])[:_LONGEST]
+            failed.append(f"{candidate.operation.place}: {candidate.operation.name}: {why}")
+    text = start.replace("# imports", "\n".join(sorted(imports)))
+    blocks = (text, *(tests or [template(f"example_{library}.py.txt")]))
+    written = "\n\n\n".join(block.strip() for block in blocks)
+    return Written(f"{written}\n", [*failed, *unknown], is_example=not tests)
+
+
+def _candidate(operation: Operation, library: str) -> _Candidate | None:
+    """Return ways to call an operation; None: it takes no data."""
+    made = ", ".join(f"{one.name}={_number(one)}" for one in operation.made or ())
+    alternatives = {}
+    for shape in _SHAPES[library]:
+        given = {one: _data(one, operation, shape, library) for one in operation.given}
+        text = ", ".join(f"{one.name}={value}" if one.is_keyword else value for one, value in given.items())
+        alternatives[text] = _tests(operation, made, text)
+    if not re.search(r"values\(|indices\(|graph\(", text):
+        return None
+    extra = [line for name, line in _IMPORTS.items() if re.search(rf"\b{name}\b", text)]
+    imports = [*extra, f"from {operation.module} import {operation.name}"]
+    return _Candidate(operation, imports, list(alternatives.values()))
+
+
+def _tests(operation: Operation, made: str, given: str) -> list[str]:
+    """Return a test of a call, and of a model's training step, if it is one."""
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", operation.name).lower()
+    kind = "function" if operation.made is None else "model"
+    texts = template(f"{kind}.py.txt").split("\n\n\n")
+    called = f"{operation.name}.apply" if operation.is_autograd else operation.name
+    words = {"NAME": name, "CALLED": called, "MADE": made, "GIVEN": given}
+    return [re.sub("|".join(words), lambda found: words[found[0]], text) for text in texts]
+
+
+def _number(one: Parameter) -> str:
+    """Return a value for a parameter of a constructor, or of a function if it is no array."""
+    kind = re.sub(r"^(typing\.)?(Optional|Union)\[", "", one.annotation)
+    if re.match(r"int\b", kind) or not kind:
+        for pattern, value in _COUNTS.items():
+            if re.search(pattern, one.name):
+                return value
+    if re.match(r"int\b", kind):
+        return "4"
+    if re.match(r"float\b", kind) or (not kind and _FRACTION.search(one.name)):
+        return "0.5"
+    if re.match(r"bool\b", kind):
+        return "True"
+    raise _UnknownError(f"{one.name}: {one.annotation}" if one.annotation else one.name)
+
+
+def _data(one: Parameter, operation: Operation, shape: str, library: str) -> str:
+    """Return a value for a parameter of a call."""
+    if re.search(r"DGL.*Graph", one.annotation) or (
+        "dgl" in operation.libraries and re.fullmatch("g|graph|block", one.name)
+    ):
+        return "dgl.add_self_loop(dgl.rand_graph(NODES, EDGES)).to(DEVICE)"
+    if re.fullmatch(r"Data|Batch", one.annotation) or (
+        "torch_geometric" in operation.libraries and (one.name, one.annotation) == ("data", "")
+    ):
+        return "Data(x=values(NODES, FEATURES), edge_index=indices(2, EDGES))"
+    is_model = operation.made is not None and not re.match(r"num_|n_|dim|axis|\w*size", one.name)
+    if not _is_data(one) and (one.annotation or not is_model):
+        return _number(one)
+    value = _array(one.name, operation, shape)
+    return f"({value}).cpu().numpy()" if library == "torch" and _ARRAY.search(one.annotation) else value
+
+
+def _is_data(one: Parameter) -> bool:
+    if one.annotation:
+        return _TENSOR.search(one.annotation) is not None
+    return bool(_DATA.fullmatch(one.name) or _INDICES.fullmatch(one.name))
+
+
+def _array(name: str, operation: Operation, shape: str) -> str:
+    names = [one.name for one in operation.given]
+    for pattern, value in _NAMED_DATA.items():
+        if re.fullmatch(pattern, name):
+            return value
+    if {"src", "source"} & {*names}:
+        return "indices(EDGES)" if _INDICES.fullmatch(name) else "values(EDGES, FEATURES)"
+    if _INDICES.fullmatch(name):
+        return "indices(NODES)"
+    return _SHAPES["torch"][0] if OF_GRAPHS & {*names} else shape
+
+
+def _rehearsed(folder: Path, start: str, candidates: Sequence[_Candidate]) -> list[Mapping[str, Any]]:
+    """Run candidates in other processes until enough of them passed; return how they ran."""
+    asked = {
+        "root": str(root(folder)),
+        "start": start,
+        "operations": [("\n".join(one.imports), one.alternatives) for one in candidates],
+        "seconds": _SECONDS,
+        "call_seconds": _CALL_SECONDS,
+    }
+    results: list[Mapping[str, Any]] = []
+    with scratch() as files:
+        while len(results) < len(candidates):
+            wanted = _WANTED - sum(bool(one["passed"]) for one in results)
+            file = files / "asked.json"
+            file.write_text(json.dumps({**asked, "first": len(results), "wanted": wanted}), encoding="utf-8")
+            command = [sys.executable, rehearsal.__file__, str(file)]
+            with running(command, folder, os.environ, subprocess.DEVNULL) as process:
+                timer = threading.Timer(_HANGING_SECONDS, end, [process])
+                timer.daemon = True  # as Ctrl-C may come
+                timer.start()
+                assert process.stdout
+                lines = [json.loads(line) for line in process.stdout if line.endswith("\n")]
+                is_late = timer.finished.is_set()
+                timer.cancel()
+            results += [line for line in lines if "passed" in line]
+            if not lines or "passed" in lines[-1]:
+                break
+            results.append({"passed": [], "why": "it hangs" if is_late else "it ended the process"})
+            if is_late:
+                break
+    return results
