@@ -71,7 +71,6 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
             peaks = {"allocated_bytes": 2**22, "peak_bytes": version * 2**21, "least_peak_bytes": 2**21}
             ours["counters"] = {**counters, "details": {**counters["details"], "memory": peaks}}
         ours["measurement"]["contention_share"] = 0.01
-        ours["measurement"]["modes"] = [{"median_ns": 1e6, "share": 0.7}, {"median_ns": 3e6, "share": 0.3}]
     tree = {
         "path": ".",
         "commit": f"{version}" * 40,

@@ -6,7 +6,7 @@ from gnnbench.engine.drive.runs import NO_ROUNDS, compare, describe_fields, diff
 from gnnbench.engine.ground.shard import Shard
 from gnnbench.engine.judge.verdict import SAME_CODE, Thresholds
 from gnnbench.engine.store import run_file
-from tests.run_files import MODES, content, entry, fingerprint, plain, save, suite
+from tests.run_files import content, entry, fingerprint, plain, save, suite
 
 THRESHOLDS = Thresholds(effect=0.03)
 
@@ -213,16 +213,6 @@ def test_whole_calls_are_judged_by_their_times_though_nothing_changed(tmp_path):
     assert row.judgement.low is not None
     assert row.notes == (f"code not compared, {why}",)
     assert row.work.no_fingerprint == why
-
-
-def test_changed_weights_of_layout_modes_stand_beside_the_verdict(tmp_path):
-    def modes(share):
-        return [{"median_ns": 1e6, "share": 1 - share}, {"median_ns": 2.1e6, "share": share}]
-
-    base = processes(tmp_path, 5, blocks=200, modes=modes(0.2))
-    text = "share of slow memory layouts (2.1x slower) changed from 20% to "
-    for now, notes in ((modes(0.7), [f"{text}70%"]), (modes(0.25), []), (MODES, [f"{text}0.0%"])):
-        assert list(only(base, processes(tmp_path, 1, blocks=200, modes=now)).notes) == notes
 
 
 def test_files_of_pytest_benchmark_alone_are_judged_where_they_have_their_rounds(tmp_path):

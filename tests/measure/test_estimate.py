@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gnnbench.engine.measure import estimate as location
-from gnnbench.engine.measure.estimate import autocorrelation_time, block_values, estimate, modes
+from gnnbench.engine.measure.estimate import autocorrelation_time, block_values, estimate
 
 TIMES = st.floats(1e-9, 1e12, allow_nan=False)
 LEVELS = (location.SHOWN_LEVEL, location.JUDGED_LEVEL)
@@ -116,23 +116,3 @@ def test_autocorrelation_time_of_known_series(random):
     assert autocorrelation_time(independent) == pytest.approx(1, abs=0.3)
     assert autocorrelation_time(np.repeat(independent, 10)) == pytest.approx(10, rel=0.3)
     assert autocorrelation_time(np.ones(50, dtype=bool)) == autocorrelation_time(np.array([True])) == 1
-
-
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
-def test_two_kinds_of_layouts_are_told_apart(share, random):
-    slow = random.random(400) > share
-    found = modes(np.exp(random.normal(0, 0.05, 400)) * np.where(slow, 2.0, 1.0))
-    assert [round(mode.median_ns, 1) for mode in found] == [1, 2]
-    assert found[0].share == pytest.approx(share, abs=0.06)
-    assert found[0].share + found[1].share == pytest.approx(1)
-
-
-def test_noise_drift_and_spikes_are_one_mode(random):
-    spikes = np.where(random.random(300) < 0.02, 3, 1)
-    for values in (
-        *(np.exp(random.normal(0, 0.1, n)) for n in (1, 5, 12, 50, 500)),
-        np.linspace(1, 1.4, 300),
-        np.exp(random.normal(0, 0.05, 300)) * spikes,
-    ):
-        assert len(modes(values)) == 1
-    assert modes(np.ones(100))[0].share == 1

@@ -40,7 +40,6 @@ def test_the_record_is_json_with_or_without_rounds():
     record = json.loads(json.dumps(measurement.as_json(), allow_nan=False))
     assert record["low_ns"] <= record["location_ns"] <= record["high_ns"]
     assert len(record["processes"][0]["blocks_ns"]) == 60
-    assert record["modes"][0]["share"] == 1
 
 
 def test_an_interval_of_times_that_differ_by_orders_of_magnitude_can_be_read_again():

@@ -13,15 +13,10 @@ from ..judge.groups import SideTimings, judge
 from ..judge.memory import MemoryChange, Peaks
 from ..judge.verdict import SAME_CODE, Judgement, Thresholds
 from ..measure.counter_changes import CounterChange, changed
-from ..measure.estimate import Mode
 from ..measure.fingerprint.difference import Difference
 from ..measure.fingerprint.fingerprint import Fingerprint
 from ..store.benchmark import Benchmark
 from ..store.run_file import RunFile
-
-_MODE_CHANGE = 0.1
-_MODE_ERRORS = 4.0
-"""A changed share of slow layouts gets a note from this change and this many standard errors on."""
 
 _FAR, _FAR_ALONE = 2.0, 5.0
 """Times of the same code are not this many times apart: their interval, or the ratio where there is none. A
@@ -196,7 +191,7 @@ def _row(
         name,
         judgement,
         seconds(head),
-        (*work.notes(), *_modes(base, head)),
+        work.notes(),
         head[0].labels,
         work,
         redefined,
@@ -257,27 +252,6 @@ def _counters(base: list[Benchmark], head: list[Benchmark]) -> tuple[CounterChan
     if not there or not here:
         return ()
     return changed(there.counts, here.counts, [*there.unsteady, *here.unsteady])
-
-
-def _modes(base: list[Benchmark], head: list[Benchmark]) -> list[str]:
-    """Note a changed share of slow layouts: that alone is no change of the code's speed."""
-    shares, errors = [], []
-    for side in (base, head):
-        slow = np.array([1 - modes[0].share if len(modes) > 1 else 0.0 for modes in map(_modes_of, side)])
-        blocks = sum(process.blocks for one in side for process in one.processes)
-        shares.append(float(slow.mean()))
-        errors.append(max(float(slow.std()) / math.sqrt(len(slow)), 0.5 / math.sqrt(max(blocks, 1))))
-    change = abs(shares[1] - shares[0])
-    if change < max(_MODE_CHANGE, _MODE_ERRORS * math.hypot(*errors)):
-        return []
-    both = map(_modes_of, base + head)
-    factors = [modes[1].median_ns / modes[0].median_ns for modes in both if len(modes) > 1]
-    there, here = map(units.fraction, shares)
-    return [f"share of slow memory layouts ({np.median(factors):.1f}x slower) changed from {there} to {here}"]
-
-
-def _modes_of(one: Benchmark) -> Sequence[Mode]:
-    return one.part.measurement.modes if one.part.measurement else ()
 
 
 def seconds(found: Sequence[Benchmark]) -> float | None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..ground.codec import Fraction, Positive
 from ..ground.json_io import LARGEST
 
 QUANTILE = 0.1
@@ -36,14 +35,6 @@ REACH = {
 """For a level and a number of independent values (`SIZES`): how far the lower bound lies below the smallest
 value, as a fraction of the distance from there to the median. experiments/interval computes these numbers."""
 
-MIN_MODE_SHARE = 0.05
-MIN_MODE_RATIO = 1.1
-MIN_MODE_SEPARATION = 4.5
-"""Ashman's D (Ashman, Bird and Zepf, Astronomical Journal 1994). A D of 2 separates two known modes, but the
-two halves of one normal distribution have 2.65, and more by chance."""
-_MIN_VALUES = 20
-"""Fewest values for two modes."""
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -60,15 +51,6 @@ class Estimate:
         if self.low is None or self.high is None:
             return math.inf
         return max(self.high - self.location, self.location - self.low) / self.location
-
-
-@dataclass(frozen=True)
-class Mode:
-    """A mode of the times of a benchmark's layouts."""
-
-    median_ns: Positive
-    share: Fraction
-    """The fraction of the layouts that are in it."""
 
 
 def block_values(blocks: Sequence[Sequence[float]]) -> NDArray[np.float64]:
@@ -194,26 +176,3 @@ def autocorrelation_time(indicator: NDArray[np.bool_]) -> float:
     ends = np.flatnonzero(pairs <= math.sqrt(2 / n))  # standard deviation of an independent series
     positive = pairs[: ends[0] if len(ends) else len(pairs)]
     return max(1.0, 1 + 2 * float(positive.sum()))
-
-
-def modes(values: NDArray[np.float64]) -> tuple[Mode, ...]:
-    """Return the two modes of the values, or one mode if there are not clearly two.
-
-    The logarithms are split where the variance within both parts is smallest (Otsu, 1979).
-    """
-    ordered = np.sort(np.log(values))
-    n = len(ordered)
-    one = (Mode(float(np.median(values)), 1.0),)
-    fewest = max(2, math.ceil(MIN_MODE_SHARE * n))
-    if n < _MIN_VALUES:
-        return one
-    sizes = np.arange(fewest, n - fewest + 1)
-    sums, squares = np.cumsum(ordered), np.cumsum(ordered**2)
-    within = squares[-1] - sums[sizes - 1] ** 2 / sizes - (sums[-1] - sums[sizes - 1]) ** 2 / (n - sizes)
-    split = int(sizes[np.argmin(within)])
-    fast, slow = ordered[:split], ordered[split:]
-    spread = math.sqrt((fast.var() + slow.var()) / 2)
-    distance = float(np.median(slow) - np.median(fast))
-    if distance < max(math.log(MIN_MODE_RATIO), MIN_MODE_SEPARATION * spread):
-        return one
-    return tuple(Mode(float(np.exp(np.median(part))), len(part) / n) for part in (fast, slow))

@@ -56,7 +56,6 @@ class Measurement:
     """Lower bound of the interval; None, as `high_ns`: too few blocks."""
     high_ns: Positive | None = None
     level: Level | None = None
-    modes: list[estimate.Mode] = field(default_factory=list)
 
     @property
     def blocks_ns(self) -> list[list[float]]:
@@ -83,14 +82,13 @@ class Measurement:
         return [second / self.iterations * 1e9 for second in seconds]
 
     def summarize(self) -> None:
-        """Estimate the time of the process, with its interval and the modes of its blocks, if it has any."""
+        """Estimate the time of the process, with its interval, if it has any blocks."""
         if not self.blocks_ns:
             return
         values = estimate.block_values(self.blocks_ns)
         found = estimate.estimate(values)
         self.location, self.level = estimate.NAME, estimate.SHOWN_LEVEL
         self.location_ns, self.low_ns, self.high_ns = found.location, found.low, found.high
-        self.modes = list(estimate.modes(values))
 
     def as_json(self) -> Any:
         """Return what a run file has, with the estimate."""

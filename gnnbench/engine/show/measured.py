@@ -59,11 +59,6 @@ def time_of(one: Benchmark) -> Measured | None:
         ("clock", measured.clock),
         ("stopped by", str(measured.stopped_by)),
     ]
-    if len(measured.modes) > 1:
-        texts = (
-            f"{units.seconds(mode.median_ns / 1e9)} ({units.fraction(mode.share)})" for mode in measured.modes
-        )
-        facts.append(("layout modes", ", ".join(texts)))
     if (growth := one.part.resident_growth_bytes) is not None:
         facts.append(("resident set", f"grows by {units.size(growth)} in a call"))
     return Measured(*times(measured), estimate.NAME, tuple(facts), tuple(remarks(measured)))
