@@ -188,7 +188,7 @@ def test_outputs_that_were_not_compared_are_named_together():
     rows = {f"test_a.py::test_{number}": Inspections(work, results=nothing) for number in range(5)}
     printed = Terminal(None).write(report.document(AffectedResult(None, None, rows, 1.0), None))
     names = ", ".join(list(rows)[:3])
-    assert f"{names} and 2 more: results not compared: it returns nothing" in " ".join(printed.split())
+    assert f"{names} and 2 more: outputs not compared: it returns nothing" in " ".join(printed.split())
 
 
 def test_what_costs_something_else_counts_as_changed():

@@ -18,7 +18,7 @@ _WIDTH_IN_A_PIPE = 80
 
 
 def document(found: AffectedResult, width: int | None) -> Document:
-    """Return a line for each affected benchmark, in a table for each heading, and for each other result."""
+    """Return a line for each affected benchmark, in a table for each heading, and for each different output."""
     shown = {name: one for name, one in found.benchmarks.items() if one.status != "same"}
     blocks: list[Table | Note] = []
     for names in groups(labels_in(shown)):
@@ -31,9 +31,9 @@ def document(found: AffectedResult, width: int | None) -> Document:
 
 
 def _other_results(found: AffectedResult) -> list[str]:
-    """Return a line for each benchmark with another result."""
+    """Return a line for each benchmark with a different output."""
     return [
-        f"another result: {name}: {results.reason}"
+        f"a different output: {name}: {results.reason}"
         for name, one in found.benchmarks.items()
         if (results := one.results) and results.is_other
     ]
@@ -79,7 +79,7 @@ def summary(found: AffectedResult) -> str:
     if costly := sum(one.work.cost is not None for one in found.benchmarks.values()):
         text += f"; {costly} of the changed run the same code at another cost"
     others = len(_other_results(found))
-    return f"{text}; {units.count(others, 'other result')}" if others else text
+    return f"{text}; {units.count(others, 'different output')}" if others else text
 
 
 def _run(count: int) -> str:
@@ -111,7 +111,7 @@ def explanation(name: str, one: Inspections) -> Iterator[str]:
         yield f"\n{note}"
     if results := one.results:
         reason = results.reason or results.reservation
-        yield f"\nresults: {results.status}{f', {reason}' if reason else ''}"
+        yield f"\noutputs: {results.status}{f', {reason}' if reason else ''}"
 
 
 def _functions(difference: Difference) -> Iterator[str]:

@@ -86,7 +86,7 @@ COLUMNS = (
     Column("verdict", "verdict", lambda row: row.judgement and row.judgement.verdict),
     Column("sees", "effect", lambda row: sees(row.judgement), ("terminal", "markdown"), seldom=True),
     Column("memory", "memory", lambda row: row.memory, seldom=True),
-    Column("results", "text", _results, seldom=True),
+    Column("outputs", "text", _results, seldom=True),
     Column("limit", "fraction", lambda row: row.limit and row.limit.fraction, ("page",), aside=True),
     Column("peak", "size", lambda row: row.peak_bytes, ("page",), aside=True),
     Column("operators", "count", lambda row: row.counters and row.counters.operators, ("page",), aside=True),

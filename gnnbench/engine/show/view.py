@@ -74,7 +74,7 @@ class BenchmarkView:
 
     @property
     def failed(self) -> bool:
-        """Whether it is slower, needs more memory, has another result or was interrupted."""
+        """Whether it is slower, needs more memory, has a different output or was interrupted."""
         return bool(self.error or (self.row and self.row.is_worse))
 
     @property

@@ -118,13 +118,13 @@ def shrunk(judgements: Iterable[Judgement], noun: str) -> list[str]:
 
 
 def _failed(total: int, slower: int, more: int, other: int) -> str:
-    """Say how many are slower, need more memory, or have another result; empty: none."""
+    """Say how many are slower, need more memory, or have a different output; empty: none."""
     found = [
         f"{count} {one if count == 1 else several}"
         for count, one, several in (
             (slower, "is slower", "are slower"),
             (more, "needs more memory", "need more memory"),
-            (other, "has another result", "have another result"),
+            (other, "has a different output", "have a different output"),
         )
         if count
     ]
@@ -193,11 +193,11 @@ def result_notes(found: Agreement | None) -> tuple[str, ...]:
     if found is None:
         return ()
     if found.excused:
-        return (f"another result, {found.excused}: {found.reason}",)
+        return (f"a different output, {found.excused}: {found.reason}",)
     if found.reservation:
         return (f"outputs partly compared: {found.reservation}",)
     if found.status == "not compared":
-        return (f"results not compared: {found.reason}",)
+        return (f"outputs not compared: {found.reason}",)
     return (f"outputs {found.reason}",) if found.reason and not found.is_other else ()
 
 
@@ -234,7 +234,7 @@ def count(rows: Sequence[Compared]) -> str:
         f"{words.count(word)} {word}" for word in ("more memory", "less memory") if word in words
     )
     other = sum(row.has_other_result for row in rows)
-    results = units.count(other, "other result") if other else ""
+    results = units.count(other, "different output") if other else ""
     return "; ".join(filter(None, (times, memory, results)))
 
 
