@@ -92,7 +92,7 @@ def test_another_result_fails_until_it_is_accepted_with_a_reason(project):
     assert row["ratio"], "its times are shown still"
     refused = gnnbench("accept", "ab.json", "--reason", "it is enough", cwd=project)
     assert refused.returncode == 2
-    assert "1 benchmark with a different output: --result" in refused.stderr
+    assert "; 1 with a different output: --result" in refused.stderr
     accepted = gnnbench("accept", "ab.json", "--result", "--reason", "it is enough", cwd=project)
     assert accepted.returncode == 0, accepted.stderr
     assert "accepted a different output from " in accepted.stdout

@@ -19,16 +19,14 @@ def benchmark(*counts, seconds=2e-3):
     return BenchmarkView("a", "a", "", timed=timed, before=tuple(before))
 
 
-def test_layouts_keep_their_order_and_a_thousandth_of_the_time():
+def test_layouts_keep_their_order():
     one = benchmark(30, 15)
     found = thinned(one, 50)
     middle = 1e3 * one.seconds
-    assert (found.unit, found.step, found.counts) == ("ms", float(f"{middle / 1000:.3g}"), (30, 15))
+    assert (found.unit, found.counts) == ("ms", (30, 15))
     assert found.names() == ["older 1", "this run"]
     for process, times in zip(one.processes, found.times, strict=True):
-        assert np.allclose(
-            np.array(times) * found.step, np.array(process.blocks_ns) / 1e6, atol=found.step / 2
-        )
+        assert np.allclose(times, np.array(process.blocks_ns) / 1e6)
     older, newer = found.bands()
     assert (len(older.times), newer.label, newer.is_newer) == (30, "this run", True)
     assert [band.label for band in found.of_sides()] == ["older side, 1 process", "newer side, 1 process"]
@@ -45,8 +43,8 @@ def test_of_many_some_are_kept_and_the_quantiles_are_of_all():
     assert [len(times) for times in found.times] == [40, 40]
     for process, quantiles in zip(one.processes, found.quantiles, strict=True):
         expected = np.quantile(process.blocks_ns, (0, 0.1, 0.5, 0.9, 1)) / 1e6
-        assert np.allclose(np.array(quantiles) * found.step, expected, atol=found.step / 2)
-        assert found.times[0][0] == round(one.processes[0].blocks_ns[0] / 1e6 / found.step)
+        assert np.allclose(quantiles, expected)
+        assert np.isclose(found.times[0][0], one.processes[0].blocks_ns[0] / 1e6)
 
 
 def test_layouts_are_drawn_once_as_wide_as_their_place_or_as_a_slide():

@@ -61,7 +61,7 @@ def test_our_own_fit_80_columns_with_a_saved_spec_or_without():
     assert "new: not in the baseline: add_remaining_self_loops f+b sparse pubmed" in " ".join(text.split())
 
 
-def test_in_a_pipe_names_and_notes_are_whole():
+def test_where_lines_are_wide_names_and_notes_are_whole():
     name = f"test_a.py::test_{'long_' * 20}[1]"
     note = f"counters: {', '.join(f'+1 aten::operator_{number}' for number in range(20))}"
     lines = shown(row(SLOWER, name, notes=(note,)), row(SLOWER), width=None).splitlines()

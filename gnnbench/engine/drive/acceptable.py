@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from ..ground import git, json_io, units
+from ..ground import git, json_io
 from ..ground.errors import UsageError, unknown_name
 from ..judge.accepted import Accepted, Entry
 from ..judge.allowed import Allowed
@@ -72,7 +72,7 @@ def entries(
         name for name, (row, _) in rows.items() if row.is_worse and (results or not row.has_other_result)
     ]
     if not names:
-        more = f"; {units.count(len(others), 'benchmark')} with a different output: --result" if others else ""
+        more = f"; {len(others)} with a different output: --result" if others else ""
         raise UsageError(
             f"{path}: no benchmark is slower or needs more memory, so there is nothing to accept{more}"
         )

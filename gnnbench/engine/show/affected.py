@@ -8,22 +8,21 @@ from ..ground import units
 from ..judge.visit import Inspections
 from ..measure.fingerprint.difference import Difference
 from .document import Column, Document, Note, Table, table
+from .lines import line_width
 from .names import groups, labels_in
 from .wording import memory_notes, result_notes
 
 _FEWEST_CHARACTERS = 24
 """Width of the column of functions, at least."""
-_WIDTH_IN_A_PIPE = 80
-"""Functions are listed up to this width where the output is not a terminal."""
 
 
-def document(found: AffectedResult, width: int | None) -> Document:
-    """Return a line for each affected benchmark, in a table for each heading, and for each different output."""
+def document(found: AffectedResult) -> Document:
+    """Return a table of the affected benchmarks for each heading, and a line for each different output."""
     shown = {name: one for name, one in found.benchmarks.items() if one.status != "same"}
     blocks: list[Table | Note] = []
     for names in groups(labels_in(shown)):
         widths = [max(map(len, column)) for column in zip(names.columns, *names.cells.values(), strict=True)]
-        left = max((width or _WIDTH_IN_A_PIPE) - sum(widths) - len(widths), _FEWEST_CHARACTERS)
+        left = max(line_width() - sum(widths) - len(widths), _FEWEST_CHARACTERS)
         blocks.append(table(names, [Column("changed", "text", partial(_changed, width=left))], shown))
     return (
         [*blocks, Note(""), *map(Note, (*_other_results(found), *_partly_compared(found)))] if blocks else []

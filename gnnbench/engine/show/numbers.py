@@ -18,6 +18,8 @@ from .style import PAGE
 from .view import BenchmarkView
 from .wording import memory_sentence, reasons, sees
 
+Values = np.typing.NDArray[np.float64]
+
 _POINTS = 60_000
 """Most layouts of all benchmarks together; each takes about seven bytes of the page."""
 _OPERATORS = 60_000
@@ -26,8 +28,6 @@ _FEWEST = 5
 """At least this many layouts per process and operators per benchmark."""
 MOST_POINTS = 600
 """Most layouts of one benchmark that are drawn."""
-_DIGITS = 1000.0
-"""Times are rounded to 1 / this of the benchmark's time: 0.1 %."""
 _WORDS = {"base": "older", "head": "this"}
 
 
@@ -61,7 +61,7 @@ class Numbers:
                 "unit": found.unit,
                 "svg": layouts.svg(found.bands(), found.interval(one), found.unit, PAGE),
                 "processes": [
-                    [name, f"{count:,}", *(f"{steps * found.step:,.4g}" for steps in quantiles)]
+                    [name, f"{count:,}", *(f"{time:,.4g}" for time in quantiles)]
                     for name, count, quantiles in zip(
                         found.names(), found.counts, found.quantiles, strict=True
                     )
@@ -73,7 +73,7 @@ class Numbers:
 def facts(one: BenchmarkView) -> list[tuple[str, str]]:
     """Return name and value of the facts shown in an opened row."""
     found = []
-    if judged := one.judgement:
+    if judged := one.row and one.row.judgement:
         found.append(("verdict", f"{judged.verdict}: {judged.reason}"))
         if judged.own_low is not None:
             found.append(("per-benchmark interval", units.interval(judged.own_low, judged.own_high, 3)))
@@ -81,8 +81,8 @@ def facts(one: BenchmarkView) -> list[tuple[str, str]]:
             found.append(("minimum detectable effect", effect(detectable)))
         if judged.base_processes or judged.head_processes:
             found.append(("processes", f"{judged.base_processes} older, {judged.head_processes} newer"))
-    if one.memory:
-        found.append(("verdict on memory", memory_sentence(one.memory)))
+    if one.row and one.row.memory:
+        found.append(("verdict on memory", memory_sentence(one.row.memory)))
     if measured := one.time:
         low, high = measured.low_seconds, measured.high_seconds
         if low is not None and high is not None:
@@ -116,7 +116,7 @@ def _operators(counters: Counters | None) -> list[tuple[str, int]]:
 
 def notes(one: BenchmarkView) -> list[str]:
     """Return the notes on a benchmark."""
-    found = [*one.notes]
+    found = [*(one.row.notes if one.row else ())]
     if one.error:
         found.insert(0, f"interrupted: {one.error}")
     if one.time:
@@ -130,27 +130,25 @@ def remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]:
     """Return the notes on each benchmark by label, without those that a table of changed ones shows."""
     found = []
     for one in benchmarks:
-        in_table = one.notes if one.is_changed else ()
+        in_table = one.row.notes if one.row and one.is_changed else ()
         shown = [f"interrupted: {one.error}", *in_table]
         further = [note for note in notes(one) if note not in shown]
-        found.append((one.label, [*(reasons(one.judgement) if one.judgement else ()), *further]))
+        found.append((one.label, [*(reasons(one.row.judgement) if one.row else ()), *further]))
     return found
 
 
 @dataclass(frozen=True)
 class Thinned:
-    """Times of layouts by process, as multiples of `step`."""
+    """Times of layouts by process, in `unit`."""
 
-    step: float
-    """Rounding step, in `unit`."""
     unit: str
     sides: tuple[Side, ...]
     """Side of each process."""
     counts: tuple[int, ...]
     """Number of layouts that each process measured."""
-    quantiles: tuple[tuple[int, ...], ...]
+    quantiles: tuple[Values, ...]
     """Minimum, p10, median, p90 and maximum over all layouts of each process."""
-    times: tuple[tuple[int, ...], ...]
+    times: tuple[Values, ...]
     """Times of each process in the order of measurement; if there are too many, evenly spaced ones."""
 
     def names(self) -> list[str]:
@@ -165,7 +163,7 @@ class Thinned:
     def bands(self) -> list[Band]:
         """Return a band of dots for each process."""
         return [
-            Band(name, side == "head", [steps * self.step for steps in times])
+            Band(name, side == "head", times.tolist())
             for name, side, times in zip(self.names(), self.sides, self.times, strict=True)
         ]
 
@@ -193,31 +191,25 @@ class Thinned:
 
 def thinned(benchmark: BenchmarkView, most: int) -> Thinned:
     """Return the layouts of a benchmark."""
-    blocks = [np.array(process.blocks_ns) / 1e9 for process in benchmark.processes]
-    middle = benchmark.seconds or float(np.median(np.concatenate(blocks)))
-    divisor, unit = units.scale(middle)
-    step = float(f"{middle / divisor / _DIGITS:.3g}")
+    seconds = [np.array(process.blocks_ns) / 1e9 for process in benchmark.processes]
+    divisor, unit = units.scale(benchmark.seconds or float(np.median(np.concatenate(seconds))))
+    times = [values / divisor for values in seconds]
     return Thinned(
-        step,
         unit,
         tuple(process.side for process in benchmark.processes),
-        tuple(map(len, blocks)),
-        tuple(_whole(_quantiles(one), step * divisor) for one in blocks),
-        tuple(_whole(_spaced(one, most), step * divisor) for one in blocks),
+        tuple(map(len, times)),
+        tuple(map(_quantiles, times)),
+        tuple(_spaced(values, most) for values in times),
     )
 
 
-def _quantiles(values: "np.typing.NDArray[np.float64]") -> "np.typing.NDArray[np.float64]":
+def _quantiles(values: Values) -> Values:
     """Return `Thinned.quantiles`; ten times as fast as numpy.quantile."""
     places = np.array((0, 0.1, 0.5, 0.9, 1)) * (len(values) - 1)
     return np.interp(places, np.arange(len(values)), np.sort(values))
 
 
-def _spaced(values: "np.typing.NDArray[np.float64]", most: int) -> "np.typing.NDArray[np.float64]":
+def _spaced(values: Values, most: int) -> Values:
     if len(values) <= most:
         return values
     return values[np.linspace(0, len(values) - 1, max(most, 1)).astype(int)]
-
-
-def _whole(values: Sequence[float] | Any, step: float) -> tuple[int, ...]:
-    return tuple(np.rint(np.asarray(values) / step).astype(int).tolist())

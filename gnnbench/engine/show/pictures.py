@@ -43,9 +43,8 @@ class Picture:
 def pictures(view: View) -> Iterator[Picture]:
     """Yield the charts of a view, the most important first."""
     if view.judged:
-        with_ratio = [
-            one for one in view.benchmarks if (found := one.judgement) and found.ratio and not found.same_code
-        ]
+        judged = [(one, one.row.judgement) for one in view.benchmarks if one.row]
+        with_ratio = [one for one, found in judged if found.ratio and not found.same_code]
         if with_ratio:
             yield _forest(view, view.judged, with_ratio)
         for benchmark in [one for one in view.moved if one.processes][:_MOST_CHANGED]:
@@ -80,7 +79,7 @@ def _forest(view: View, judged: Verdicts, benchmarks: Sequence[BenchmarkView]) -
 
     def draw(style: Style) -> dict[str, Any]:
         shown = [*view.moved, *others][: style.most_rows]
-        rows = [(one.label, one.judgement, one.memory) for one in shown if one.judgement]
+        rows = [(one.label, one.row.judgement, one.row.memory) for one in shown if one.row]
         return forest.chart(rows, known.effect if known else None, style)
 
     same_code = f" {view.same_code}." if view.same_code else ""
