@@ -90,8 +90,9 @@ def _forest(view: View, judged: Verdicts, benchmarks: Sequence[BenchmarkView]) -
 
 def _distribution(benchmark: BenchmarkView) -> Picture:
     def draw(style: Style) -> str:
-        found = numbers.thinned(benchmark, numbers.MOST_POINTS // max(len(benchmark.processes), 1))
-        return layouts.svg(found.of_sides(), found.interval(benchmark), found.unit, style)
+        found = numbers.bands(benchmark, numbers.MOST_POINTS // max(len(benchmark.processes), 1))
+        unit = numbers.scale_of(benchmark)[1]
+        return layouts.svg(numbers.of_sides(found), numbers.interval(benchmark), unit, style)
 
     note = "Each dot: the median of a layout. Dashed: the newer side's time, grey: its interval."
     sides = [process.side for process in benchmark.processes]
