@@ -164,7 +164,7 @@ def test_all_that_differs_is_explained(one, lines):
 
 
 def test_where_the_sides_part_is_named_beside_what_changed(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("COLUMNS", "100")
     dot = "scipy.sparse._coo:_coo_base.dot"
     gone = tuple(f"scipy.sparse._compressed:_cs_matrix.part_{number}" for number in range(21))
     functions = (*gone, dot, "torch_geometric.transforms:AddLaplacianEigenvectorPE.forward")

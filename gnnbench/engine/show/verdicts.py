@@ -123,6 +123,6 @@ def _rank(row: Compared) -> int:
 
 
 def _remarks(row: Compared, causes: Sequence[Told]) -> list[str]:
-    """Return why there is no verdict, and what else changed, without what the causes say."""
+    """Return what changed besides the time, and why there is no verdict, without what the causes say."""
     of_memory, of_results = memory_notes(row.memory), result_notes(row.results)
-    return [*reasons(row.judgement), *of_memory, *of_results, *notes_of(row, causes)]
+    return [*of_memory, *of_results, *reasons(row.judgement), *notes_of(row, causes)]
