@@ -38,7 +38,7 @@ LINES = ("h1", "h2", "h3", "p", "tr", "li", "figure", "figcaption", "summary", "
 REPLACEMENTS = {
     r"\x1b\[[0-9;?]*[A-Za-z]": "",
     re.escape(__version__): "VERSION",
-    r"^gnnbench: .+ \(\d+ s.*\)\n": "",
+    r"^gnnbench: .+(?:\n  .+)*?\s+\(\d+\s+s[^)]*\)\n": "",
     r"(\d+\.\d{6,})": lambda number: f"{float(number[0]):.6g}",
     r"(; |\(|\.py: |^)\d+(\.\d+)? m?s(?=[):*\n])": r"\1TIME",
     r"=* (.+ in )\d+\.\d+s =*": r"\1TIME",
