@@ -3,7 +3,6 @@ import subprocess
 
 import pytest
 
-from gnnbench.engine.cli import main
 from gnnbench.engine.show import lines
 from gnnbench.engine.show.lines import IN_A_PIPE, folded, wrapped
 
@@ -99,8 +98,3 @@ def test_an_id_is_broken_at_its_separators():
     for width in range(10, 100):
         assert "".join(folded(OURS, width)) == OURS
         assert max(map(len, folded(OURS, width))) <= width
-
-
-def test_the_commands_are_those_of_the_parser():
-    (commands,) = (one for one in main._parser()._actions if one.choices)
-    assert set(lines._SUBCOMMANDS.split("|")) == set(commands.choices)

@@ -15,7 +15,7 @@ from ...engine.show.wording import memory_notes, result_notes
 from .state import FORMAT_VERSION, TIMES, Change, State, Step, kinds
 
 _ATOM = "http://www.w3.org/2005/Atom"
-_RATIO, _INTERVAL, _MEMORY = verdicts.named("page", "ratio", "interval", "memory")
+_RATIO, _INTERVAL, _MEMORY = verdicts.named("ratio", "interval", "memory")
 COLUMNS = (
     Column("first run", "ratio", lambda pair: _RATIO.of(pair[0])),
     Column("interval", "interval", lambda pair: _INTERVAL.of(pair[0])),

@@ -11,11 +11,8 @@ IN_A_PIPE = 100
 """Characters per line where the output is no terminal, unless the variable COLUMNS says another number."""
 _NARROWEST = 10
 """Characters per line, at least."""
-_SUBCOMMANDS = (
-    "ab|accept|affected|baseline|bisect|comment|compare|doctor|init|list|merge|profile|regret|report|watch"
-)
 _COMMAND = re.compile(
-    rf"(?<=: )(?:gnnbench (?:{_SUBCOMMANDS})|pip install|git checkout|pytest (?=[^;]*--benchmark-compare))"
+    r"(?<=: )(?:gnnbench [a-z]+|pip install|git checkout|pytest (?=[^;]*--benchmark-compare))"
     r"(?:'[^']*'|[^;'])*"
     r"|(?<=: )for \w+ in .*"
 )

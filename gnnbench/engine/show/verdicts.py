@@ -7,7 +7,7 @@ from ..ground import units
 from ..judge.comparison import Compared, Comparison
 from ..judge.schedule import Decision
 from .causes import Told, notes_of
-from .document import Column, Document, Note, Output, Shown, tables
+from .document import Column, Document, Note, Shown, tables
 from .names import brief, grouped, labels_of, short
 from .wording import memory_notes, reasons, result_notes, sees, shrunk
 
@@ -79,7 +79,7 @@ COLUMNS = (
     Column("ratio", "ratio", _ratio),
     Column("interval", "interval", _interval, aside=True),
     Column("verdict", "verdict", lambda row: row.judgement.verdict),
-    Column("sees", "effect", lambda row: sees(row.judgement), ("terminal", "markdown"), seldom=True),
+    Column("sees", "effect", lambda row: sees(row.judgement), seldom=True),
     Column("memory", "memory", lambda row: row.memory, seldom=True),
     Column("outputs", "text", _results, seldom=True),
 )
@@ -89,9 +89,9 @@ COLUMNS = (
 _OF_RUN = 2
 
 
-def named(output: Output, *titles: str) -> list[Column]:
-    """Return some of the columns that an output has."""
-    return [column for column in COLUMNS if output in column.outputs and column.title in titles]
+def named(*titles: str) -> list[Column]:
+    """Return some of the columns."""
+    return [column for column in COLUMNS if column.title in titles]
 
 
 def document(

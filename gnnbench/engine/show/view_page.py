@@ -14,7 +14,7 @@ from markupsafe import Markup
 from ..ground import units
 from . import drawing, page, wording
 from .causes import BENCHMARKS, Told
-from .document import Column, Shown, Table, chosen
+from .document import Column, Shown, Table, filled
 from .measured import half_width
 from .names import LONGEST, grouped
 from .numbers import Numbers, remarks
@@ -54,7 +54,7 @@ def html(view: View, pictures: Iterable[Picture]) -> str:
         caption=lambda one: one.caption(PAGE),
         remarks=grouped(remarks(rows)),
         incomplete=[one for one in view.benchmarks if one.error],
-        columns=chosen(_COLUMNS, "page", view.rows),
+        columns=filled(_COLUMNS, view.rows),
         platforms=_platforms(view),
         choices=_choices(rows),
         numbers=numbers,
@@ -79,7 +79,7 @@ def _of_row(column: Column, one: BenchmarkView) -> Any:
 _COLUMNS = (
     Column("time", "time", lambda one: one.seconds),
     Column("±", "fraction", _spread, aside=True),
-    *(replace(one, of=partial(_of_row, one)) for one in COLUMNS[1:]),
+    *(replace(one, of=partial(_of_row, one)) for one in COLUMNS[1:] if one.title != "sees"),
     Column("limit", "fraction", lambda one: one.limit and one.limit.fraction, aside=True),
     Column("peak", "size", _peak, aside=True),
     Column("operators", "count", lambda one: one.counters and one.counters.operators, aside=True),
