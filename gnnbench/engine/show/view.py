@@ -30,7 +30,7 @@ class BenchmarkView:
     title: str
     """Operation and direction, or the name of the test."""
     context: str
-    """The labels in which the benchmarks of the page differ."""
+    """The platform, and the inputs in which the benchmarks of the page differ."""
     labels: Labels | None = None
     row: Compared | None = None
     """Its verdict; None: it has none."""
