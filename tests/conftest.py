@@ -10,8 +10,9 @@ from hypothesis import settings
 
 from gnnbench.engine.process.unchanged import known
 from gnnbench.engine.process.variants import child, command
+from gnnbench.engine.show import lines
 from tests.forked_children import INSTEAD
-from tests.suite import BARE
+from tests.suite import BARE, WIDE
 
 HAS_TORCH = find_spec("torch") is not None
 """If not, only tests of the engine run: `make test` runs some of them so."""
@@ -72,8 +73,9 @@ def _started_processes_load_little() -> Iterator[None]:
         for module in (child, command):
             patch.setattr(module, "subprocess", INSTEAD)
         patch.setenv("PYTEST_ADDOPTS", BARE)
+        patch.setattr(lines, "IN_A_PIPE", int(WIDE))
         # pytest does not shorten lines where the first two are set.
-        for name in ("CI", "BUILD_NUMBER", "PYTEST_XDIST_WORKER"):
+        for name in ("CI", "BUILD_NUMBER", "PYTEST_XDIST_WORKER", "COLUMNS"):
             patch.delenv(name, raising=False)
         yield
 

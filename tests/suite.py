@@ -22,15 +22,17 @@ OFFLINE = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY
 BARE = "-p no:hypothesispytest"
 """Without hypothesis's plugin, which nothing there needs: its imports take a second when a run ends."""
 
+WIDE = "2000"
+"""Characters per line of what is printed, so that no line is broken."""
 CACHE = Path(tempfile.gettempdir(), f"gnnbench-tests-{os.getuid()}")
 """Not the user's: rates that are measured while tests run are not this machine's."""
 
 
 def environment(**changes: str | None) -> dict[str, str]:
     """This process's environment without gnnbench's and pytest's variables, offline, with changes."""
-    mine = ("GNNBENCH_", "PYTEST_", "OMP_", "COLUMNS")
+    mine = ("GNNBENCH_", "PYTEST_", "OMP_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(mine)}
-    ours = {"GNNBENCH_CACHE": str(CACHE), "PYTEST_ADDOPTS": BARE}
+    ours = {"GNNBENCH_CACHE": str(CACHE), "PYTEST_ADDOPTS": BARE, "COLUMNS": WIDE}
     return {
         name: value for name, value in {**kept, **OFFLINE, **ours, **changes}.items() if value is not None
     }

@@ -18,8 +18,9 @@ def run(
     """Run a command, and return all that it wrote, without colours and movements of the cursor."""
     own, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    own_width = {name: value for name, value in environment.items() if name != "COLUMNS"}
     process = subprocess.Popen(
-        command, cwd=cwd, env={**environment, "TERM": "xterm"}, stdin=its, stdout=its, stderr=its
+        command, cwd=cwd, env={**own_width, "TERM": "xterm"}, stdin=its, stdout=its, stderr=its
     )
     os.close(its)
     os.write(own, typed.encode())

@@ -13,6 +13,8 @@ import os
 import re
 import secrets
 import shlex
+import shutil
+import tempfile
 import time
 from contextlib import redirect_stderr, redirect_stdout
 from html.parser import HTMLParser
@@ -22,6 +24,7 @@ import pytest
 
 from gnnbench import __version__
 from gnnbench.engine.cli import main
+from gnnbench.engine.show.lines import IN_A_PIPE
 from tests import saved_files as files
 from tests.compare.ab.workers import clean
 from tests.compare.bisect import histories
@@ -35,7 +38,7 @@ LINES = ("h1", "h2", "h3", "p", "tr", "li", "figure", "figcaption", "summary", "
 REPLACEMENTS = {
     r"\x1b\[[0-9;?]*[A-Za-z]": "",
     re.escape(__version__): "VERSION",
-    r"^gnnbench: .+ \(\d+ s.*\)\n": "",
+    r"^gnnbench: .+(?:\n  .+)*?\s+\(\d+\s+s[^)]*\)\n": "",
     r"(\d+\.\d{6,})": lambda number: f"{float(number[0]):.6g}",
     r"(; |\(|\.py: |^)\d+(\.\d+)? m?s(?=[):*\n])": r"\1TIME",
     r"=* (.+ in )\d+\.\d+s =*": r"\1TIME",
@@ -134,11 +137,13 @@ def readable(path):
 
 def ran(words, width):
     """Run a command in a terminal of this width; None is a pipe. Return its exit code and what it printed."""
-    os.environ["COLUMNS"] = width or "80"
+    os.environ["COLUMNS"] = width or f"{IN_A_PIPE}"
     if words[0] == "git":
         return git(".", *words[1:])
     if words[0] == "pytest":
-        kept = {name: os.environ[name] for name in ("COLUMNS", "GNNBENCH_CACHE")}
+        # The name of the environment is longer on some machines.
+        wide = os.environ["COLUMNS"] if "--help" in words else "200"
+        kept = {"COLUMNS": wide, "GNNBENCH_CACHE": os.environ["GNNBENCH_CACHE"]}
         found = run(*words[1:], "--no-header", "-p", "no:warnings", cwd=Path.cwd(), **kept, **histories.ALONE)
         group = re.search(r"(?s)\ngraph neural network benchmarks:\n.*?\n(?=\n)", found.stdout)
         return f"exit: {found.returncode}\n{group[0] if group else found.stdout}"
@@ -179,16 +184,20 @@ def transcript(commands, replacements):
 
 
 @pytest.fixture(autouse=True)
-def _place(tmp_path, monkeypatch):
-    """Work in an empty folder on the simulated clock, as a user without settings."""
+def _place(monkeypatch):
+    """Work in an empty folder on the simulated clock, as a user without settings.
+
+    The folder's name is as long on each machine, as lines are broken.
+    """
+    folder = Path(tempfile.mkdtemp(dir="/tmp"))
     clean(monkeypatch)
     without_settings(monkeypatch)
     monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
     dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2026-01-31T12:00:00+00:00")
-    files = {"GNNBENCH_CACHE": f"{tmp_path}/.cache", "GIT_CONFIG_GLOBAL": f"{tmp_path}/.gitconfig"}
-    for name, value in {**histories.ALONE, **dates, **files, "COLUMNS": "80"}.items():
+    files = {"GNNBENCH_CACHE": f"{folder}/.cache", "GIT_CONFIG_GLOBAL": f"{folder}/.gitconfig"}
+    for name, value in {**histories.ALONE, **dates, **files, "COLUMNS": f"{IN_A_PIPE}"}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(folder)
     monkeypatch.setattr(secrets, "randbits", lambda _: 5)
     times = {f"test_thing[{name}]": f"thing:{name.upper()}" for name in ("one", "two")}
     noise = {"sigma": 0, "spike_probability": 0, "drift": 0}
@@ -197,6 +206,8 @@ def _place(tmp_path, monkeypatch):
     Path("pytest.ini").write_text(
         "[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.engine.plugin\n"
     )
+    yield
+    shutil.rmtree(folder)
 
 
 NAMES = sorted(file.stem for file in FOLDER.glob("*.txt"))

@@ -54,9 +54,9 @@ COMMANDS = {
     "doctor --data .": (2, "pip install 'gnnbench[pyg]'"),  # as test_own.py uses gnnbench's fixtures
     "baseline show": (0, "b0"),
     "baseline show --environment {name}": (0, "a reason"),
-    "accept ab.json b[ --result --reason why --until 2099-01-31": (2, "unknown benchmark 'b['"),
+    "accept ab.json b[ --result --reason why": (2, "unknown benchmark 'b['"),
     "profile order --with phases -- bench": (3, KINDS),
-    "compare run-0.json run-1.json --effect 5% --strict --json c.json -- run-2.json": (3, "b0"),
+    "compare -v run-0.json run-1.json --effect 5% --strict --json c.json -- run-2.json": (3, "b0"),
     "compare run-0.json --by times --format json": (2, "no parameters"),
     "comment ab.json --title t --details-url https://x.org -o comment.md": (0, ""),
     "comment ab.json --repository o/n --pull-request 1": (2, "gh"),
@@ -79,7 +79,7 @@ LONG = {
     "profile order -- test_own.py": (2, PIP),
     "list --data .": (0, "spmm_sum"),
     "baseline record --processes 2 --reason why -- bench": (0, "recorded 2 benchmarks"),
-    f"ab {VARIANTS} --json a.json --budget 3 --total-budget 5 --effect 5% --time-all --no-results "
+    f"ab {VARIANTS} -v --json a.json --budget 3 --total-budget 5 --effect 5% --time-all --no-results "
     "--no-instructions --no-plan --strict --plant 5% --shard 1/1 --markdown ab.md -- bench": (3, "undecided"),
     f"affected {VARIANTS} --json a.json --explain order[1] --results --no-fail -- bench": (0, "order"),
     f"bisect git:HEAD~2 git:HEAD {VARIANTS.removeprefix('git:HEAD~1 .')} --json b.json --budget 3 "

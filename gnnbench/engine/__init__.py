@@ -32,7 +32,7 @@ PUBLIC = {
     "show": "bisect drawing page slides verdicts",
     "show.charts.common": "config Row Rows rows_of scale Spec verdict_fields verdict_marks",
     "show.composed": "environment_facts",
-    "show.document": "chosen Column Document Heading Note Table tables",
+    "show.document": "Column Document filled Heading Note Table tables",
     "show.markdown_text": "Markdown",
     "show.names": "clean labels_in LONGEST short",
     "show.pictures": "Picture",

@@ -10,7 +10,7 @@ from ..engine.cli.common import NOTHING_SLOWER, declare
 from ..engine.ground.errors import unknown_name
 from ..engine.ground.packages import missing
 from ..engine.show.document import Column, Document, Note, Shown, Table
-from ..engine.show.lines import folded
+from ..engine.show.lines import folded, line_width
 from .graphs.catalog import DATASETS
 from .graphs.locate import place
 from .limits import OF_PLATFORM
@@ -32,8 +32,6 @@ _GROUPS = (
     "threads",
 )
 """The order of the headings; others follow."""
-_WIDTH_IN_A_PIPE = 80
-"""Calls are shortened to this width where the output is not a terminal."""
 _SHORTEST_CALL = 10
 _PLATFORM_WIDTH = max(map(len, PLATFORMS))
 _DATA_SET_COLUMNS = (
@@ -53,7 +51,7 @@ _DATA_SETS = (
 )
 
 
-def document(data_root: Path | None, cache: Path, width: int | None) -> Document:
+def document(data_root: Path | None, cache: Path) -> Document:
     """Return all data sets and platforms, and a line for each operation."""
     reasons = {row.name: missing(row.packages) for row in PLATFORMS.values()}
     platforms = [(row.name, row.title, "no" if reasons[row.name] else "yes") for row in PLATFORMS.values()]
@@ -65,7 +63,7 @@ def document(data_root: Path | None, cache: Path, width: int | None) -> Document
         Note(_DATA_SETS),
         Table("Platforms (--gnn-platform)", titles, platforms),
         *(Note(f"{name}: {reason}") for name, reason in reasons.items() if reason),
-        Table("", columns, list(_operations(width or _WIDTH_IN_A_PIPE)), heading),
+        Table("", columns, list(_operations(line_width())), heading),
         Note("gnnbench list OPERATION shows the calls on all platforms, and why a platform has none."),
     ]
 
@@ -156,5 +154,5 @@ def _list(options: argparse.Namespace) -> int:
             streams.say(line, indent=" " * 9)
         return NOTHING_SLOWER
     folder, cache = data_folder(options.data), cache_folder()
-    streams.show(document(folder, cache, streams.width()))
+    streams.show(document(folder, cache))
     return NOTHING_SLOWER

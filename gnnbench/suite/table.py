@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..engine.ground import units
+from ..engine.show import measured
 from ..engine.show.document import Column, Shown, Table
-from ..engine.show.measured import TO_DO, half_width, remarks, times
-from ..engine.show.names import grouped
+from ..engine.show.measured import half_width, remarks, times
 from ..engine.store.parts import BenchmarkPart
 from .spec import Spec
 
@@ -119,7 +119,7 @@ def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[str
     return [_READING, confirm]
 
 
-def notes(rows: Sequence[TableRow], hint: str | None = "") -> list[str]:
-    """Return each note once, with the names or the number of its benchmarks; what one can do comes first."""
-    remarks = ((f"{row.spec.labels.subject} {row.spec.platform}", row.notes) for row in rows)
-    return sorted(grouped(remarks, len(rows), hint), key=lambda line: not line.startswith(TO_DO))
+def notes(rows: Sequence[TableRow], verbosity: int = 0) -> list[str]:
+    """Return the notes on rows."""
+    found = ((f"{row.spec.labels.subject} {row.spec.platform}", row.notes) for row in rows)
+    return measured.notes(found, len(rows), verbosity)

@@ -176,7 +176,7 @@ def test_shards_are_timed_apart_and_merged_into_the_whole(suite):
     (suite / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*old*"\neffect = 0.1\n')
     empty = 0
     for number in (1, 2, 3):
-        options = ("--strict", "--shard", f"{number}/3", "--json", f"{number}.json")
+        options = ("-v", "--strict", "--shard", f"{number}/3", "--json", f"{number}.json")
         result = ab(suite, ".", ".", *options, "--", ".")
         assert result.returncode == 0, result.stderr
         found = json.loads((suite / f"{number}.json").read_text())

@@ -164,20 +164,21 @@ def test_all_that_differs_is_explained(one, lines):
     assert text.splitlines() == ["a", *lines]
 
 
-def test_where_the_sides_part_is_named_beside_what_changed():
+def test_where_the_sides_part_is_named_beside_what_changed(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
     dot = "scipy.sparse._coo:_coo_base.dot"
     gone = tuple(f"scipy.sparse._compressed:_cs_matrix.part_{number}" for number in range(21))
     functions = (*gone, dot, "torch_geometric.transforms:AddLaplacianEigenvectorPE.forward")
     work = Work(Difference(functions, base_only=gone, head_only=(dot,)))
     found = AffectedResult(None, None, {"test_a.py::test_lap": Inspections(work)}, 1.0)
-    printed = " ".join(Terminal(None).write(report.document(found, None)).split())
+    printed = " ".join(Terminal(None).write(report.document(found)).split())
     assert "AddLaplacianEigenvectorPE.forward, _coo_base.dot (run only by head) and 21 more" in printed
 
 
 def test_what_cannot_be_compared_counts_as_affected():
     unseen = Inspections(Work(no_fingerprint="benchmark.pedantic fixes the calls"))
     found = AffectedResult(None, None, {"test_a.py::test_it": unseen}, 1.0)
-    printed = Terminal(None).write(report.document(found, None))
+    printed = Terminal(None).write(report.document(found))
     assert "not compared: benchmark.pedantic fixes the calls" in printed
     assert report.summary(found).endswith(
         "0 run the same code, 1 could not be compared and counts as affected"
@@ -187,15 +188,15 @@ def test_what_cannot_be_compared_counts_as_affected():
 def test_outputs_that_were_not_compared_are_named_together():
     work, nothing = Work(Difference(("first",))), not_compared("it returns nothing")
     rows = {f"test_a.py::test_{number}": Inspections(work, results=nothing) for number in range(5)}
-    printed = Terminal(None).write(report.document(AffectedResult(None, None, rows, 1.0), None))
+    printed = Terminal(None).write(report.document(AffectedResult(None, None, rows, 1.0)))
     names = ", ".join(list(rows)[:3])
-    assert f"{names} and 2 more: results not compared: it returns nothing" in " ".join(printed.split())
+    assert f"{names} and 2 more: outputs not compared: it returns nothing" in " ".join(printed.split())
 
 
 def test_what_costs_something_else_counts_as_changed():
     costly = Inspections(Work(Difference(), cost=1 / 12))
     found = AffectedResult(None, None, {"test_a.py::test_it": costly}, 1.0)
-    printed = Terminal(None).write(report.document(found, None))
+    printed = Terminal(None).write(report.document(found))
     assert "same code, but a call costs 12.0x less: time it" in printed
     assert report.summary(found).endswith("; 1 of the changed run the same code at another cost")
 

@@ -65,7 +65,7 @@ def test_what_a_file_says_does_not_control_the_terminal(tmp_path, base, compare)
     whole["benchmarks"][0]["fullname"] += ESCAPE
     folder = tmp_path / f"a{ESCAPE}"
     folder.mkdir()
-    for options in ((), ("--format", "markdown")):
+    for options in (("-v",), ("--format", "markdown")):
         status, out, err = compare(base, save(folder, whole), *options)
         assert status == 3
         assert "CPU" in out

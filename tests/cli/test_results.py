@@ -1,4 +1,4 @@
-"""Another result is named and fails, in `gnnbench ab`, in the gate, and until it is accepted."""
+"""A different output is named and fails, in `gnnbench ab`, in the gate, and until it is accepted."""
 
 import json
 import re
@@ -65,10 +65,10 @@ def test_eight_of_eight_cheats_are_named_and_fail(project, command):
     if command == "ab":
         words = ("git:base", ".", "--budget", "40", "--json", "saved.json", "--")
         found = gnnbench("ab", *words, *ids, cwd=project, **CLOCK)
-        assert "8 of 8 benchmarks have another result" in found.stdout
+        assert "8 of 8 benchmarks have a different output" in found.stdout
         refused = gnnbench("accept", "saved.json", "--result", "--reason", "all", cwd=project)
         assert refused.returncode == 2
-        assert "8 benchmarks have another result; name those that are meant to: " in refused.stderr
+        assert "8 benchmarks have a different output; name those that are meant to: " in refused.stderr
     else:
         words = ("--benchmark-compare=git:base", "--gnn-budget=320", "--benchmark-json=saved.json")
         found = run(*words, *ids, cwd=project, **CLOCK)
@@ -78,7 +78,7 @@ def test_eight_of_eight_cheats_are_named_and_fail(project, command):
     assert others(rows) == CHEATS
     for row in rows.values():
         assert row["verdict"] == "incomparable"
-        assert row["reason"].startswith(("another result: ", "faster only when repeated: "))
+        assert row["reason"].startswith(("a different output: ", "faster only when repeated: "))
 
 
 def test_another_result_fails_until_it_is_accepted_with_a_reason(project):
@@ -88,14 +88,14 @@ def test_another_result_fails_until_it_is_accepted_with_a_reason(project):
     assert found.returncode == 1, found.stdout
     (row,) = saved(project, "ab.json").values()
     assert row["verdict"] == "incomparable"
-    assert row["reason"].startswith("another result: differs by 2^13 units in the last place: ")
+    assert row["reason"].startswith("a different output: differs by 2^13 units in the last place: ")
     assert row["ratio"], "its times are shown still"
     refused = gnnbench("accept", "ab.json", "--reason", "it is enough", cwd=project)
     assert refused.returncode == 2
-    assert "1 benchmark with another result: --result" in refused.stderr
+    assert "; 1 with a different output: --result" in refused.stderr
     accepted = gnnbench("accept", "ab.json", "--result", "--reason", "it is enough", cwd=project)
     assert accepted.returncode == 0, accepted.stderr
-    assert "accepted another result from " in accepted.stdout
+    assert "accepted a different output from " in accepted.stdout
     again = gnnbench("ab", *words, cwd=project, **CLOCK)
     (row,) = saved(project, "ab.json").values()
     assert again.returncode in (0, 3), again.stdout
@@ -110,7 +110,7 @@ def test_a_rule_that_ignores_times_excuses_no_other_result_in_the_gate(project):
     assert found.returncode == 1, found.stdout
     assert f"FAILED {ID.format('lazy')} - incomparable" in found.stdout
     (row,) = saved(project, "run.json").values()
-    assert row["reason"].startswith("another result: output is a _Later in the head")
+    assert row["reason"].startswith("a different output: output is a _Later in the head")
 
 
 def test_results_are_left_out_if_the_user_says_so(project):
@@ -134,7 +134,7 @@ def test_an_assertion_that_fails_is_told_beside_the_other_result(project):
     found = gnnbench("ab", *words, cwd=project, **CLOCK)
     assert found.returncode == 1, found.stdout
     (row,) = saved(project, "ab.json").values()
-    assert row["reason"].startswith("another result: output is 1.5 instead of 1; ")
+    assert row["reason"].startswith("a different output: output is 1.5 instead of 1; ")
     assert row["reason"].endswith(
         "; the head fails, the base does not: raised: assert 1.5 == 1.0, test_checked.py:5"
     )

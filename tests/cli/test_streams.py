@@ -66,7 +66,7 @@ def test_what_is_closed_takes_all(monkeypatch):
     assert sys.stderr is None
 
 
-def test_a_message_is_broken_at_words_in_a_terminal_and_one_line_in_a_pipe(tmp_path, monkeypatch, capsys):
+def test_a_message_is_broken_at_words_and_is_one_line_where_lines_are_wide(tmp_path, monkeypatch, capsys):
     words = ("list", "--data", f"no-such-folder-{'of-a-long-name-' * 8}")
     script = str(Path(sys.executable).with_name("gnnbench"))
     result = terminal.run([script, *words], tmp_path, environment())

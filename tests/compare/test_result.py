@@ -46,7 +46,7 @@ def test_a_result_of_ab_is_read_as_it_was_shown_with_how_busy_the_machine_was(tm
     assert found.contention_share == 0.4
     assert found.all_notes() == ("this run could see a slowdown of 4.0%; control 1.00x (0.99-1.01)",)
     undecided = replace(written.rows[0], judgement=replace(SLOWER, verdict="undecided"))
-    _, note = replace(written, comparison=Comparison([undecided])).all_notes()
+    note, _ = replace(written, comparison=Comparison([undecided])).all_notes()
     assert "other programs used 40% of its CPU time" in note
 
 

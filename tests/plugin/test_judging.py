@@ -109,8 +109,7 @@ def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(star
     verdicts = {name: row.judgement.verdict for name, row in rows.items()}
     assert verdicts == {"slow": "slower", "kept": "same", "late": "undecided"}
     assert rows["slow"].seconds == pytest.approx(1e-3, rel=0.1), "the session's time, as turns have none"
-    timed, again, power = ours.lines
-    assert power.startswith("this run could see a slowdown of ")
+    timed, again = ours.lines
     assert timed == "2 benchmarks timed in turns with git:main: 1 decided, in 20.0 s"
     assert again.startswith("to time 1 benchmark for longer: pytest --gnn-device=cpu test_a.py ")
     assert again.endswith(" --benchmark-compare=. --gnn-budget=701")

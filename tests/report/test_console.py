@@ -38,7 +38,7 @@ def test_styles_and_the_consoles_own_control_are_kept():
 @pytest.mark.parametrize(
     ("width", "last"), [(None, [LINE]), (30, ["a line that is too long for a", "  narrow terminal"])]
 )
-def test_tables_and_lines_stay_in_order_and_lines_are_broken_in_a_terminal_only(width, last):
+def test_tables_and_lines_stay_in_order_and_long_lines_are_broken(width, last):
     table = Table("", [Column("left"), Column("right")], [("left", "right")], "heading")
     found = Terminal(width).write([Heading("first"), table, Note(""), Note(LINE)])
     blank, first, gap, heading, row, *rest = found.splitlines()

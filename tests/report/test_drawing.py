@@ -31,7 +31,7 @@ def test_a_page_has_a_chart_in_two_widths_in_which_a_hostile_name_is_text():
     assert "<script" not in drawing.inline_svg(times.platforms(shown, SLIDE), "")
     hidden = "a\x1b\u202e\ud800b"
     shown = [{"label": hidden, "platform": hidden, "relative": 1.0, "text": hidden}]
-    assert drawing.inline_svg(times.platforms(shown, SLIDE), hidden).count("a\ufffd\ufffd\ufffdb") == 4
+    assert drawing.inline_svg(times.platforms(shown, SLIDE), hidden).count("a???b") == 4
 
 
 @pytest.mark.parametrize(

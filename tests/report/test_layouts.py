@@ -1,9 +1,10 @@
 from xml.etree import ElementTree as ET
 
 import numpy as np
+import pytest
 
 from gnnbench.engine.show.charts import layouts
-from gnnbench.engine.show.numbers import thinned
+from gnnbench.engine.show.numbers import Numbers, bands, interval, of_sides, scale_of
 from gnnbench.engine.show.style import PAGE, SLIDE
 from gnnbench.engine.show.view import BenchmarkView
 from gnnbench.engine.store.benchmark import Benchmark
@@ -19,40 +20,37 @@ def benchmark(*counts, seconds=2e-3):
     return BenchmarkView("a", "a", "", timed=timed, before=tuple(before))
 
 
-def test_layouts_keep_their_order_and_a_thousandth_of_the_time():
+def test_layouts_keep_their_order():
     one = benchmark(30, 15)
-    found = thinned(one, 50)
-    middle = 1e3 * one.seconds
-    assert (found.unit, found.step, found.counts) == ("ms", float(f"{middle / 1000:.3g}"), (30, 15))
-    assert found.names() == ["older 1", "this run"]
-    for process, times in zip(one.processes, found.times, strict=True):
-        assert np.allclose(
-            np.array(times) * found.step, np.array(process.blocks_ns) / 1e6, atol=found.step / 2
-        )
-    older, newer = found.bands()
-    assert (len(older.times), newer.label, newer.is_newer) == (30, "this run", True)
-    assert [band.label for band in found.of_sides()] == ["older side, 1 process", "newer side, 1 process"]
-    low, time, high = (found.interval(one)[name] for name in ("low", "time", "high"))
-    assert low < time == middle < high
+    older, newer = found = bands(one, 50)
+    assert scale_of(one) == (1e6, "ms")
+    for process, band in zip(one.processes, found, strict=True):
+        assert np.allclose(band.times, np.array(process.blocks_ns) / 1e6)
+    assert (older.label, older.is_newer) == ("older 1", False)
+    assert (newer.label, newer.is_newer) == ("this run", True)
+    assert [band.label for band in of_sides(found)] == ["older side, 1 process", "newer side, 1 process"]
+    low, time, high = (interval(one)[name] for name in ("low", "time", "high"))
+    assert low < time < high
+    assert time == pytest.approx(1e3 * one.seconds)
     few = benchmark(3)
-    found = thinned(few, 50).interval(few)
-    assert {*found.values()} == {1e3 * few.seconds}, "no bounds are known"
+    assert [*interval(few).values()] == pytest.approx([1e3 * few.seconds] * 3), "no bounds are known"
 
 
 def test_of_many_some_are_kept_and_the_quantiles_are_of_all():
     one = benchmark(1000, 999)
-    found = thinned(one, 40)
-    assert [len(times) for times in found.times] == [40, 40]
-    for process, quantiles in zip(one.processes, found.quantiles, strict=True):
+    found = bands(one, 40)
+    assert [len(band.times) for band in found] == [40, 40]
+    assert found[0].times[0] == one.processes[0].blocks_ns[0] / 1e6
+    (row,) = Numbers((one,)).rows
+    for process, (_, count, *quantiles) in zip(one.processes, row["processes"], strict=True):
         expected = np.quantile(process.blocks_ns, (0, 0.1, 0.5, 0.9, 1)) / 1e6
-        assert np.allclose(np.array(quantiles) * found.step, expected, atol=found.step / 2)
-        assert found.times[0][0] == round(one.processes[0].blocks_ns[0] / 1e6 / found.step)
+        assert count == f"{len(process.blocks_ns):,}"
+        assert np.allclose([*map(float, quantiles)], expected, rtol=1e-3)
 
 
 def test_layouts_are_drawn_once_as_wide_as_their_place_or_as_a_slide():
     one = benchmark(30, 15)
-    found = thinned(one, 50)
-    page, slide = (layouts.svg(found.bands(), found.interval(one), "ms", style) for style in (PAGE, SLIDE))
+    page, slide = (layouts.svg(bands(one, 50), interval(one), "ms", style) for style in (PAGE, SLIDE))
     for text in (page, slide):
         root = ET.fromstring(text)
         places = [dot.get("cx") for dot in root.iter() if dot.tag.endswith("circle")]

@@ -3,9 +3,8 @@ import subprocess
 
 import pytest
 
-from gnnbench.engine.cli import main
 from gnnbench.engine.show import lines
-from gnnbench.engine.show.lines import folded, wrapped
+from gnnbench.engine.show.lines import IN_A_PIPE, folded, wrapped
 
 OURS = "benchmarks/test_spmm.py::test_spmm[spmm_sum-forward_backward-torch-float32-int64-cora-256-cpu]"
 
@@ -14,9 +13,12 @@ def joined(text):
     return " ".join(line.strip() for line in text.splitlines())
 
 
-def test_a_line_is_broken_at_words_in_a_terminal_and_whole_in_a_pipe():
+def test_a_line_is_broken_at_words_in_a_pipe_at_100_characters(monkeypatch):
     line = f"counters: {', '.join(f'+{number} aten::operator_{number}' for number in range(20))}: x"
-    assert wrapped(line, None) == line
+    monkeypatch.setattr(lines, "IN_A_PIPE", IN_A_PIPE)
+    assert wrapped(line) == wrapped(line, 100) != line
+    monkeypatch.setenv("COLUMNS", "2000")
+    assert wrapped(line) == line, "as a user asks for who searches the output"
     for width in (40, 60, 80):
         first, *rest = wrapped(line, width).splitlines()
         assert len(rest) > 2
@@ -96,8 +98,3 @@ def test_an_id_is_broken_at_its_separators():
     for width in range(10, 100):
         assert "".join(folded(OURS, width)) == OURS
         assert max(map(len, folded(OURS, width))) <= width
-
-
-def test_the_commands_are_those_of_the_parser():
-    (commands,) = (one for one in main._parser()._actions if one.choices)
-    assert set(lines._SUBCOMMANDS.split("|")) == set(commands.choices)

@@ -9,9 +9,10 @@ from gnnbench.suite.operations import OPERATIONS
 
 
 @pytest.fixture
-def render(tmp_path):
-    def render(data_root=None, cache=tmp_path / "cache", width=None):
-        return Terminal(width).write(listing.document(data_root, cache, width))
+def render(tmp_path, monkeypatch):
+    def render(data_root=None, cache=tmp_path / "cache", width=100):
+        monkeypatch.setenv("COLUMNS", str(width))
+        return Terminal().write(listing.document(data_root, cache))
 
     return render
 

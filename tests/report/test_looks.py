@@ -84,7 +84,7 @@ def test_no_text_lies_over_another_or_stands_one_letter_a_line(report, visit, sc
     for width in WIDTHS:
         shown.set_viewport_size({"width": width, "height": 900})
         texts = shown.evaluate(TEXTS)
-        assert {"memory", "results"} <= {one["text"] for one in texts}
+        assert {"memory", "outputs"} <= {one["text"] for one in texts}
         narrow = [one["text"] for one in texts if len(one["text"]) < FEWEST * (one["lines"] - 1)]
         assert narrow == [], width
         assert [one["text"] for one in texts if one["label"]] == [], "a label that lies over its text"

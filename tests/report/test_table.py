@@ -96,14 +96,14 @@ def test_notes_name_a_few_benchmarks_and_count_many():
     assert notes([*rows, of()]) == [f"{note}: spmm_sum fwd pyg, spmm_sum fwd dgl"]
     rows = [of(replace(SPEC, operation=f"own{number}"), changes_inputs=True) for number in range(9)]
     line = "changes its inputs, so each call sees other values: "
-    assert notes([*rows, of()], ", and so on") == [f"{line}9 benchmarks, and so on"]
-    assert notes([*rows, of()], None)[0].count("fwd pyg, own") == 8
+    assert notes([*rows, of()]) == [f"{line}9 benchmarks (-v names them)"]
+    assert notes([*rows, of()], 1)[0].count("fwd pyg, own") == 8
     assert notes(rows) == [f"{line}all benchmarks"]
     rows = [of(not_copied=["Thing"], rejected_rounds=2, high_ns=None)]
     assert notes([of(contention_share=0.04)]) == []
     (disturbed,) = notes([of(contention_share=0.4)])
     assert disturbed.startswith("other programs used more than 10% of the CPU time")
-    assert [line.partition(":")[0] for line in notes(rows)] == [
+    assert [line.partition(":")[0] for line in notes(rows, 1)] == [
         "no interval ('?'), too few measurements",
         "measurements without a positive time were left out, as if the clock was set",
         "inputs of this type stay in one place of memory",

@@ -6,7 +6,7 @@ from gnnbench.engine.judge.verdict import Judgement
 from gnnbench.engine.show import drawing
 from gnnbench.engine.show.charts import forest
 from gnnbench.engine.show.console import Terminal
-from gnnbench.engine.show.document import EVERYWHERE, Note
+from gnnbench.engine.show.document import Note
 from gnnbench.engine.show.verdicts import document, named, standing
 from gnnbench.engine.show.wording import sentence
 from gnnbench.suite.spec import Spec
@@ -61,16 +61,6 @@ def test_our_own_fit_80_columns_with_a_saved_spec_or_without():
     assert "new: not in the baseline: add_remaining_self_loops f+b sparse pubmed" in " ".join(text.split())
 
 
-def test_in_a_pipe_names_and_notes_are_whole():
-    name = f"test_a.py::test_{'long_' * 20}[1]"
-    note = f"counters: {', '.join(f'+1 aten::operator_{number}' for number in range(20))}"
-    lines = shown(row(SLOWER, name, notes=(note,)), row(SLOWER), width=None).splitlines()
-    short = name.removeprefix("test_a.py::")
-    assert lines[:2] == ["", "test_a.py::"], "what all names begin with is said once"
-    assert lines[3].startswith(f"{short} ")
-    assert f"{note}: {short}" in lines
-
-
 def test_a_bound_and_a_decided_ratio_never_read_as_1_and_only_undecided_ones_say_what_they_see():
     slight = replace(SLOWER, ratio=1.0031, low=1.0004, high=1.006, own_low=1.001, own_high=1.005)
     lines = shown(row(slight), row(replace(SLOWER, verdict="same"), "test_a.py::c")).splitlines()
@@ -102,9 +92,8 @@ def test_why_there_was_too_little_to_judge_by_stands_below_and_of_an_interval_it
 def test_a_ratio_without_an_interval_ends_in_a_question_mark_everywhere():
     few = row(Judgement("undecided", "1 pair, a verdict needs 4", ratio=1.22))
     assert " 1.22x? " in shown(few)
-    for output in EVERYWHERE:
-        (column,) = named(output, "ratio")
-        assert column.shown(column.of(few)).text == "1.22x?"
+    (column,) = named("ratio")
+    assert column.shown(column.of(few)).text == "1.22x?"
     assert standing(Decision(few.judgement, PairCounts(1, 0, 1, 5, 0.5)))[0] == "1.220x?"
     chart = drawing.for_page(lambda style: forest.chart([("b", few.judgement, None)], 0.03, style), "b")
     assert chart.count("1.22x? undecided") == chart.count("1.22x") > 0

@@ -242,7 +242,7 @@ def test_what_is_in_a_file_is_text(report, visit, payload):
         "[...document.querySelectorAll('*')].flatMap(one => [...one.attributes].map(each => each.name))"
     )
     assert [name for name in view.page.evaluate(attributes) if name.startswith("on")] == []
-    shown = payload.replace("\u202e\u0000", "\ufffd\ufffd")
+    shown = payload.replace("\u202e\u0000", "??")
     assert shown.strip() in view.page.inner_text("main")
 
 

@@ -10,7 +10,7 @@ import altair as alt
 
 from ...engine.show import drawing, page
 from ...engine.show.charts.common import Rows, Spec, rows_of, verdict_fields, verdict_marks
-from ...engine.show.document import chosen
+from ...engine.show.document import filled
 from ...engine.show.names import labels_in, short
 from ...engine.show.style import Style
 from . import shown
@@ -31,7 +31,7 @@ def html(state: State, feed: str) -> str:
         "watch.html",
         state=state,
         changes=changes,
-        columns=chosen(shown.COLUMNS, "page", pairs),
+        columns=filled(shown.COLUMNS, pairs),
         labels=labels,
         figure=drawing.for_page(partial(draw, state.neighbours, names, labels), words) if names else "",
         not_drawn=len(labels) - len(names),

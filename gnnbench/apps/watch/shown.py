@@ -15,14 +15,14 @@ from ...engine.show.wording import memory_notes, result_notes
 from .state import FORMAT_VERSION, TIMES, Change, State, Step, kinds
 
 _ATOM = "http://www.w3.org/2005/Atom"
-_RATIO, _INTERVAL, _MEMORY = verdicts.named("page", "ratio", "interval", "memory")
+_RATIO, _INTERVAL, _MEMORY = verdicts.named("ratio", "interval", "memory")
 COLUMNS = (
     Column("first run", "ratio", lambda pair: _RATIO.of(pair[0])),
     Column("interval", "interval", lambda pair: _INTERVAL.of(pair[0])),
     Column("second run", "ratio", lambda pair: _RATIO.of(pair[1])),
     Column("its interval", "interval", lambda pair: _INTERVAL.of(pair[1])),
     Column("memory", "memory", lambda pair: _MEMORY.of(pair[0]), seldom=True),
-    Column("results", "text", lambda pair: agreement(pair[0]), seldom=True),
+    Column("outputs", "text", lambda pair: agreement(pair[0]), seldom=True),
 )
 """Of both comparisons of a benchmark."""
 
@@ -99,7 +99,7 @@ def text(change: Change, watched: str) -> Document:
         Heading(title(change, watched)),
         Note(f"{versions(step)}: {count} changed ({', '.join(change.kinds)}){measured}."),
         Note(f"The cause is {cause(change)}." if change.causes else _unknown(step)),
-        Note(f"The results of both sides: {', '.join(sorted(names)) or 'not compared'}."),
+        Note(f"The outputs of both sides: {', '.join(sorted(names)) or 'not compared'}."),
         *tables(labels_in(change.pairs), COLUMNS, change.pairs),
         *map(Note, dict.fromkeys(notes)),
         Note(f"machine: {machine.get('cpu')}, {machine.get('cores')} cores, Python {machine.get('python')}"),

@@ -20,7 +20,7 @@ from .versions import Version
 FORMAT_VERSION = 1
 _REMEDY = "remove it, and the same command makes it again"
 TIMES = ("slower", "faster")
-KINDS = (*TIMES, "more memory", "less memory", "other result")
+KINDS = (*TIMES, "more memory", "less memory", "different output")
 """How a benchmark may change."""
 
 
@@ -91,7 +91,7 @@ def kinds(row: Compared) -> set[str]:
     if row.memory and row.memory.changed and not row.memory.excused:
         found.add(row.memory.verdict)
     if row.results and row.results.is_other:
-        found.add("other result")
+        found.add("different output")
     return found
 
 

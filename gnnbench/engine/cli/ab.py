@@ -22,6 +22,7 @@ from .common import (
     RESULTS,
     STRICT,
     add_variants,
+    add_verbose,
     both_sides,
     declare,
     exit_code,
@@ -71,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="make each timed round of HEAD so much longer, to see that this is found: ab . . --plant 5%%",
     )
+    add_verbose(parser)
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write a Markdown table to FILE")
     parser.set_defaults(run=run)
 
@@ -128,7 +130,8 @@ def run(options: argparse.Namespace) -> int:
     with saving(texts):
         told = causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None)
         further = [Note(*counting)] if (counting := found.counting()) else []
-        streams.show([*verdicts.document(comparison, told), *map(Note, found.all_notes()), *further])
+        document = verdicts.document(comparison, told, found.all_notes(), verbose=options.verbose)
+        streams.show([*document, *further])
         if found.interrupted:
             left = sum(not (row.counts and row.counts.decided) for row in found.rows)
             streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")

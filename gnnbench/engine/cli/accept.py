@@ -1,6 +1,6 @@
 """`gnnbench accept FILE [ID...] --reason TEXT`: writes down that a change is intended.
 
-What is accepted is a slowdown, more memory, or with `--result` another result.
+What is accepted is a slowdown, more memory, or with `--result` a different output.
 """
 
 import argparse
@@ -30,10 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="ID",
         help="the benchmarks to accept. Default: all that are slower or need more memory; with --result, "
-        "also the one with another result. Several of these must be named.",
+        "also the one with a different output. Several of these must be named.",
     )
     parser.add_argument(
-        "--result", action=argparse.BooleanOptionalAction, help="also accept that results are others"
+        "--result", action=argparse.BooleanOptionalAction, help="also accept that outputs differ"
     )
     parser.add_argument("--reason", required=True, metavar="TEXT", help="why they are intended; it is shown")
     parser.set_defaults(run=run)
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         ratio = units.ratio(one.ratio, changed=True)
         times = [f"{ratio} ({units.interval(one.low, one.high)})"] if one.slows else []
         memory = [f"{units.size(one.more_bytes)} more memory"] if one.more_bytes else []
-        results = ["another result"] if one.result else []
+        results = ["a different output"] if one.result else []
         what = " and ".join(times + memory + results)
         streams.say(f"accepted {what} from {one.base[:10]} to {one.head[:10]}: {one.benchmark}")
     instead = f", instead of {units.count(len(replaced), 'older one')}" if replaced else ""

@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
             for name, one in found.benchmarks.items():
                 print("\n".join(shown.explanation(name, one)))
         else:
-            streams.show(shown.document(found, streams.width()))
+            streams.show(shown.document(found))
         for note in found.notes:
             streams.say(note)
         if not found.benchmarks:

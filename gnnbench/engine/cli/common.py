@@ -112,6 +112,11 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
 
 
+def add_verbose(parser: argparse.ArgumentParser) -> None:
+    """Declare `--verbose`."""
+    parser.add_argument("-v", "--verbose", action="store_true", help="print all notes below the tables")
+
+
 @contextmanager
 def both_sides(
     options: argparse.Namespace, arguments: Sequence[str]

@@ -19,6 +19,7 @@ from .common import (
     NOTHING_SLOWER,
     STRICT,
     add_json,
+    add_verbose,
     declare,
     effect_of,
     exit_code,
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     declare(parser, (), (EFFECT, STRICT))
     add_json(parser)
+    add_verbose(parser)
     parser.add_argument(
         "--by",
         metavar="FIELD[=BASE]",
@@ -88,9 +90,8 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
         paths,
         result,
         lambda: [
-            *map(Note, changes),
-            *verdicts.document(found, causes.of_result(result)),
-            *map(Note, (*result.notes, wording.result(found))),
+            *verdicts.document(found, causes.of_result(result), noted.notes, verbose=options.verbose),
+            Note(wording.result(found)),
         ],
         markdown=lambda: markdown.write([noted]),
     )
@@ -113,13 +114,12 @@ def _along(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     runs = [run_file.read(path) for path in options.base]
     say_left_out((run.path, run.left_out) for run in runs)
     found = along.compare(runs, axis, thresholds)
-    shown = along_document.document(found)
     _give(
         options,
         paths,
         found,
-        lambda: shown,
-        markdown=lambda: markdown_text.Markdown().write(shown),
+        lambda: along_document.document(found, verbose=options.verbose),
+        markdown=lambda: markdown_text.Markdown().write(along_document.document(found)),
     )
     compared = [row for row in found.rows if row.judgement.ratio is not None]
     verdicts = {row.judgement.verdict for row in found.rows}

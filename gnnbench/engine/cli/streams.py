@@ -1,13 +1,12 @@
 """What a command prints, whatever the encoding; names from files cannot control the terminal.
 
-Long lines are broken at words in a terminal. A command whose output was closed ends without the
+Long lines are broken at words. A command whose output was closed ends without the
 interpreter's error message.
 """
 
 import codecs
 import io
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,23 +81,18 @@ def discard() -> None:
             os.close(nowhere)
 
 
-def width(stream: TextIO | None = None) -> int | None:
-    """Return the characters per line of a terminal; None: the stream is no terminal."""
-    return shutil.get_terminal_size((80, 24)).columns if (stream or sys.stdout).isatty() else None
-
-
 def say(line: str, stream: TextIO | None = None, *, indent: str = "  ") -> None:
-    """Print a line, in a terminal broken at words."""
+    """Print a line, broken at words."""
     from ..show.lines import wrapped
 
-    print(wrapped(line, width(stream), indent), file=stream)
+    print(wrapped(line, indent=indent), file=stream)
 
 
 def show(document: "Document") -> None:
     """Print a document."""
     from ..show.console import Terminal
 
-    write_rendered(Terminal(width(), sys.stdout.isatty()).write(document))
+    write_rendered(Terminal(colour=sys.stdout.isatty()).write(document))
 
 
 def _substitute(error: UnicodeError) -> tuple[str, int]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from ..ground import git, json_io, units
+from ..ground import git, json_io
 from ..ground.errors import UsageError, unknown_name
 from ..judge.accepted import Accepted, Entry
 from ..judge.allowed import Allowed
@@ -58,7 +58,7 @@ def entries(
     beyond it. It replaces an entry only if both have the same head.
 
     Args:
-        names: ids of benchmarks in it; empty: all that are worse, at most one of them by another result.
+        names: ids of benchmarks in it; empty: all that are worse, at most one of them by a different output.
     """
     rows = _read(path)
     for name in names:
@@ -66,13 +66,13 @@ def entries(
             raise UsageError(f"{path}: {unknown_name('benchmark', name, rows)}")
     others = [name for name, (row, _) in rows.items() if row.has_other_result]
     if results and not names and len(others) > 1:
-        what = f"{len(others)} benchmarks have another result; name those that are meant to"
+        what = f"{len(others)} benchmarks have a different output; name those that are meant to"
         raise UsageError(f"{path}: {what}: {', '.join(others)}")
     names = list(dict.fromkeys(names)) or [
         name for name, (row, _) in rows.items() if row.is_worse and (results or not row.has_other_result)
     ]
     if not names:
-        more = f"; {units.count(len(others), 'benchmark')} with another result: --result" if others else ""
+        more = f"; {len(others)} with a different output: --result" if others else ""
         raise UsageError(
             f"{path}: no benchmark is slower or needs more memory, so there is nothing to accept{more}"
         )

@@ -257,6 +257,8 @@ class _Run:
 
     def recheck(self) -> None:
         """Let pairs of two processes contradict what is slower or faster in one."""
+        if why := self._pairs.shared.why_apart:
+            self._notes.append(f"each side was timed in a process of its own: {why}")
         verdicts = {name: decision.judgement for name, decision in self.schedule.decisions().items()}
         if note := confirm.changes(self._terms, self._pairs, self.trials, verdicts):
             self._notes.append(note)

@@ -120,8 +120,8 @@ class Result:
         return replace(self, comparison=found, notes=(*self.notes, *lines))
 
     def all_notes(self) -> tuple[str, ...]:
-        """Return the notes, and those on what the run could see, and on how busy the machine was."""
-        return (*self.notes, *filter(None, (self._power(), self._busy())))
+        """Return how busy the machine was, the notes, and what the run could see."""
+        return tuple(filter(None, (self._busy(), *self.notes, self._power())))
 
     def _power(self) -> str:
         """Return which slowdowns the run could see, and what the base is against itself; empty if unknown."""

@@ -53,7 +53,7 @@ class Reason(Enum):
     SMALL_CHANGE = "a significant change, but smaller than {effect}"
     WIDE_INTERVAL = "the interval is too wide"
     TOO_FEW_BLOCKS = "too few blocks for an interval"
-    OTHER_RESULT = "another result"
+    OTHER_RESULT = "a different output"
     ONLY_REPEATED = "faster only when repeated"
     ONE_PROCESS = "one process: the interval covers variation within it only"
 

@@ -83,8 +83,7 @@ class Gate:
                 _, missing = self._base
             except UsageError as error:
                 stop(error, self._config)
-        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
-        return wrapped(f"gnnbench: {missing}", writing.width(reporter)) if missing else None
+        return wrapped(f"gnnbench: {missing}") if missing else None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -126,9 +125,11 @@ class Gate:
             if rows := judged.comparison.rows:
                 is_whole = not options_of(self._config).shard
                 told = causes.told(rows, judged.repeat, whole=is_whole, failures=True)
-                document = verdicts.document(judged.comparison, told)
-                width, colour = writing.width(terminalreporter), terminalreporter.hasmarkup
-                terminalreporter.write(console.Terminal(width, colour).write(document))
+                notes = judged.result.all_notes() if judged.result else ()
+                verbose = terminalreporter.verbosity > 0
+                document = verdicts.document(judged.comparison, told, notes, verbose=verbose)
+                writer = console.Terminal(colour=terminalreporter.hasmarkup)
+                terminalreporter.write(writer.write(document))
         for line in self._lines:
             writing.say(terminalreporter, line)
         for line in self._failures:
@@ -245,7 +246,6 @@ class Gate:
             seconds = max(2 * budget, math.ceil(result.needed_seconds))
             words = ["pytest", *arguments_without(self._config), compare, f"--gnn-budget={seconds:g}"]
             yield f"to time {units.count(count, 'benchmark')} for longer: {shlex.join(words)}"
-        yield from result.all_notes()
 
     def _say_so(self, session: pytest.Session, missing: str, verdicts: Mapping[str, str]) -> None:
         """Say that no benchmark was judged: a failure if that is for want of a record, or one has a test.

@@ -9,8 +9,8 @@ from ..ground import settings
 from ..ground.environment import WAIT_POLICY, let_idle_threads_sleep
 from ..ground.errors import UsageError
 from ..process.variants.collected import declares
+from ..show.lines import wrapped
 from ..store import baseline
-from . import writing
 
 _UNTIMED = (
     "collectonly",
@@ -61,7 +61,7 @@ def lines(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
     if is_set is None or not any(map(declares, items)):
         return []
     text = f"{WAIT_POLICY}=PASSIVE is set: idle OpenMP threads sleep" if is_set else disturbance()
-    return writing.lines(config, f"gnnbench: {text}") if text else []
+    return [wrapped(f"gnnbench: {text}")] if text else []
 
 
 def end(config: pytest.Config, items: Sequence[pytest.Item]) -> None:

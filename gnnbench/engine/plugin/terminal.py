@@ -7,8 +7,7 @@ import pytest
 
 from ..ground import json_io, units
 from ..show.lines import wrapped
-from ..show.measured import half_width, remarks, times
-from ..show.names import grouped
+from ..show.measured import half_width, notes, remarks, times
 from ..store.benchmark import part_of
 from . import pace, writing
 
@@ -45,15 +44,10 @@ def summarize(reporter: Any, records: Mapping[str, dict[str, Any]]) -> None:
     writing.say(reporter, "; ".join(filter(None, (headline, pace.disturbance()))))
     for name, entry in records.items():
         time = entry["time"]
-        reporter.write_line(wrapped(f"{time}{name}", writing.width(reporter), " " * len(time)))
+        reporter.write_line(wrapped(f"{time}{name}", indent=" " * len(time)))
     found = ((name, entry["remarks"]) for name, entry in records.items())
-    for line in grouped(found, len(records), hint(reporter)):
+    for line in notes(found, len(records), reporter.verbosity):
         writing.say(reporter, line)
-
-
-def hint(reporter: Any) -> str | None:
-    """Return what follows the number of benchmarks in a note; None: the note names them."""
-    return None if reporter.verbosity > 0 else " (-v names them)"
 
 
 def shorten_their_table(config: pytest.Config) -> None:

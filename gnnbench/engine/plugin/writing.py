@@ -1,6 +1,5 @@
-"""Long lines in pytest's output: broken at words in a terminal, whole in a pipe."""
+"""Long lines in pytest's output, broken at words."""
 
-import shutil
 import sys
 from typing import Any
 
@@ -10,42 +9,28 @@ from ..ground.errors import one_line
 from ..show.lines import wrapped
 
 
-def lines(config: pytest.Config, *texts: str) -> list[str]:
-    """Return lines for pytest's header, broken where they are longer than the terminal."""
-    columns = width(config.pluginmanager.get_plugin("terminalreporter"))
-    return [wrapped(text, columns) for text in texts]
-
-
-def width(reporter: Any) -> int | None:
-    """Return the characters per line of pytest's terminal reporter; None: there is none, or no terminal."""
-    return _columns(reporter._tw) if reporter else None  # noqa: SLF001
-
-
-def _columns(writer: Any) -> int | None:
-    return writer.fullwidth if writer._file.isatty() else None  # noqa: SLF001
-
-
 def say(reporter: Any, text: str, **markup: bool) -> None:
     """Write a line that begins with the project's name."""
     if reporter:
-        reporter.write_line(wrapped(f"gnnbench: {text}", width(reporter)), **markup)
+        reporter.write_line(wrapped(f"gnnbench: {text}"), **markup)
 
 
 def usage_error(text: str) -> pytest.UsageError:
     """Return the error for wrong usage; pytest writes `ERROR: ` and its text on standard error."""
-    columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-    return pytest.UsageError(wrapped(f"ERROR: gnnbench: {text}", columns).removeprefix("ERROR: "))
+    line = f"ERROR: gnnbench: {text}"
+    # A process that gnnbench starts has no terminal, and of its output the last line is read.
+    return pytest.UsageError((wrapped(line) if sys.stderr.isatty() else line).removeprefix("ERROR: "))
 
 
 class FailureText(str):
-    """Why a test has failed, a line for each reason: whole in files, broken at words in a terminal."""
+    """Why a test has failed, a line for each reason: whole in files."""
 
     __slots__ = ()
 
     def toterminal(self, writer: Any) -> None:
         """Write the lines."""
         for reason in self.split("\n"):
-            writer.line(wrapped(reason, _columns(writer)))
+            writer.line(wrapped(reason))
 
 
 def fail(report: pytest.TestReport, reason: str, *, first: bool = False) -> None:

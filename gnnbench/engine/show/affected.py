@@ -8,31 +8,30 @@ from ..ground import units
 from ..judge.visit import Inspections
 from ..measure.fingerprint.difference import Difference
 from .document import Column, Document, Note, Table, table
+from .lines import line_width
 from .names import groups, labels_in
 from .wording import memory_notes, result_notes
 
 _FEWEST_CHARACTERS = 24
 """Width of the column of functions, at least."""
-_WIDTH_IN_A_PIPE = 80
-"""Functions are listed up to this width where the output is not a terminal."""
 
 
-def document(found: AffectedResult, width: int | None) -> Document:
-    """Return a line for each affected benchmark, in a table for each heading, and for each other result."""
+def document(found: AffectedResult) -> Document:
+    """Return a table of the affected benchmarks for each heading, and a line for each different output."""
     shown = {name: one for name, one in found.benchmarks.items() if one.status != "same"}
     blocks: list[Table | Note] = []
     for names in groups(labels_in(shown)):
         widths = [max(map(len, column)) for column in zip(names.columns, *names.cells.values(), strict=True)]
-        left = max((width or _WIDTH_IN_A_PIPE) - sum(widths) - len(widths), _FEWEST_CHARACTERS)
+        left = max(line_width() - sum(widths) - len(widths), _FEWEST_CHARACTERS)
         blocks.append(table(names, [Column("changed", "text", partial(_changed, width=left))], shown))
     notes = (*_other_results(found), *_memory(found), *_partly_compared(found))
     return [*blocks, Note(""), *map(Note, notes)] if blocks else []
 
 
 def _other_results(found: AffectedResult) -> list[str]:
-    """Return a line for each benchmark with another result."""
+    """Return a line for each benchmark with a different output."""
     return [
-        f"another result: {name}: {results.reason}"
+        f"a different output: {name}: {results.reason}"
         for name, one in found.benchmarks.items()
         if (results := one.results) and results.is_other
     ]
@@ -83,7 +82,7 @@ def summary(found: AffectedResult) -> str:
     if costly := sum(one.work.cost is not None for one in found.benchmarks.values()):
         text += f"; {costly} of the changed run the same code at another cost"
     others = len(_other_results(found))
-    return f"{text}; {units.count(others, 'other result')}" if others else text
+    return f"{text}; {units.count(others, 'different output')}" if others else text
 
 
 def _run(count: int) -> str:
@@ -115,7 +114,7 @@ def explanation(name: str, one: Inspections) -> Iterator[str]:
         yield f"\n{note}"
     if results := one.results:
         reason = results.reason or results.reservation
-        yield f"\nresults: {results.status}{f', {reason}' if reason else ''}"
+        yield f"\noutputs: {results.status}{f', {reason}' if reason else ''}"
 
 
 def _functions(difference: Difference) -> Iterator[str]:

@@ -7,19 +7,19 @@ from ..drive.axis import Pair
 from ..ground import units
 from ..judge.verdict import Reason
 from .document import Column, Document, Note, Table
-from .names import grouped, shared_place
+from .names import brief, grouped, shared_place
 from .verdicts import named
 from .wording import ORDER, shrunk
 
 _NAMES = {"operation": "operation", "direction": "dir", "platform": "on"}
 """Labels that name a benchmark in a table, and their columns."""
-_NUMBERS = named("terminal", "time", "ratio", "interval")
+_NUMBERS = named("time", "ratio", "interval")
 _ENOUGH = 3
 """Processes from which on it is known how far the errors of different benchmarks are correlated."""
 MEANS = "geometric mean of the ratios, over the benchmarks that both have"
 
 
-def document(found: Along) -> Document:
+def document(found: Along, *, verbose: bool = True) -> Document:
     """Return a table for each combination of inputs, the means, and the notes."""
     blocks: dict[str, dict[str, list[Row]]] = {}
     for row in found.rows:
@@ -28,14 +28,14 @@ def document(found: Along) -> Document:
     if found.means:
         columns = (Column(""), *_NUMBERS[1:], Column("benchmarks", "text"))
         tables.append(Table("", columns, [_mean(found, mean) for mean in found.means], MEANS))
-    return [*tables, *map(Note, notes(found))]
+    return [*tables, *map(Note, brief(notes(found), verbose=verbose))]
 
 
 def _table(heading: str, groups: list[list[Row]], found: Along) -> Table:
     """Return the table of the benchmarks with the same inputs."""
     place = shared_place([rows[0].pair.function for rows in groups])
     names = (Column(name, once=True) for name in _columns(groups[0][0].pair))
-    shown = [*_NUMBERS, *(named("terminal", "verdict") if is_judged(found) else ())]
+    shown = [*_NUMBERS, *(named("verdict") if is_judged(found) else ())]
     columns = (*names, Column(found.field), *shown)
     table: list[tuple[object, ...]] = []
     for rows in groups:
@@ -73,9 +73,10 @@ def notes(found: Along) -> list[str]:
     if found.means:
         lines.append(f"each mean uses only the benchmarks in its row, with equal weights; interval: {own}")
     if found.processes == 1:
-        lines.append(
+        lines.insert(
+            0,
             "one process: the intervals cover variation within it only. Separate processes differ by more, "
-            "so no row has a verdict, and no mean an interval: give the files of several processes"
+            "so no row has a verdict, and no mean an interval: give the files of several processes",
         )
     elif found.processes:
         few = f"; rows need {_ENOUGH} for a narrow interval" if found.processes < _ENOUGH else ""

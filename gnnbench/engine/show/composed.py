@@ -118,18 +118,18 @@ def _benchmarks(
     cut = {one.fullname: str(one.error) for one in run.part.incomplete} if run else {}
     names = list(dict.fromkeys([*timed, *judged, *cut]))
     labels = {**labels_in(names), **{name: row.labels for name, row in timed.items() if row.labels}}
-    titled, common = titles(names, [labels[name] for name in names])
+    titled, common = titles({name: labels[name] for name in names})
     found = tuple(
         BenchmarkView(
             name,
-            *title,
+            *titled[name],
             labels[name],
             judged.get(name),
             timed.get(name),
             tuple(one.benchmarks[name] for one in base if name in one.benchmarks),
             cut.get(name, ""),
         )
-        for name, title in zip(names, titled, strict=True)
+        for name in names
     )
     return found, common
 

@@ -17,11 +17,9 @@ from rich.text import Text
 from ..ground.errors import printable
 from ..interfaces import Writer
 from .document import Column, Document, Heading, Note, Table
-from .lines import folded, wrapped
+from .lines import folded, line_width, wrapped
 from .names import clean
 
-UNLIMITED = 10_000
-"""Width of a console that is not a terminal: lines are not broken."""
 _STYLES = {
     "heading": "bold",
     "slower": "red",
@@ -88,14 +86,14 @@ class Folded:
 class Terminal(Writer):
     """Writes documents for a terminal, or for a pipe."""
 
-    width: int | None
-    """Characters per line. None: the output is not a terminal, and no line is broken."""
+    width: int | None = None
+    """Characters per line; None: those of `line_width`."""
     colour: bool = False
 
     def write(self, document: Document) -> str:
         """Return the text."""
         out = io.StringIO()
-        console = Console(file=out, width=self.width or UNLIMITED, force_terminal=self.colour)
+        console = Console(file=out, width=self.width or line_width(), force_terminal=self.colour)
         for block in document:
             match block:
                 case Table():

@@ -28,8 +28,6 @@ Kind = Literal[
     "memory",
     "shown",
 ]
-Output = Literal["terminal", "markdown", "page"]
-EVERYWHERE = ("terminal", "markdown", "page")
 _LARGEST_EFFECT = 10.0
 """Largest minimum detectable effect that is shown exactly, as a fraction."""
 
@@ -85,8 +83,6 @@ class Column:
     kind: Kind = "name"
     of: Callable[[Any], Any] = lambda row: row
     """Returns the value for a row; None: the cell is empty."""
-    outputs: Collection[str] = EVERYWHERE
-    """Of `Output`."""
     seldom: bool = False
     """Whether a table leaves it out if all its cells are empty."""
     once: bool = False
@@ -142,19 +138,15 @@ class Note:
 Document = Sequence[Table | Heading | Note]
 
 
-def chosen(columns: Sequence[Column], output: Output, rows: Collection[Any]) -> list[Column]:
-    """Return the columns of an output, without the seldom ones that are empty in all rows."""
-    there = [column for column in columns if output in column.outputs]
-    seldom = [column for column in there if column.seldom or output == "page"]
-    empty = [column for column in seldom if not any(column.shown(column.of(row)).text for row in rows)]
-    return [column for column in there if column not in empty]
+def filled(columns: Sequence[Column], rows: Collection[Any]) -> list[Column]:
+    """Return the columns that are not empty in all rows."""
+    return [column for column in columns if any(column.shown(column.of(row)).text for row in rows)]
 
 
-def table(
-    names: Names, columns: Sequence[Column], found: Mapping[str, Any], output: Output = "terminal"
-) -> Table:
+def table(names: Names, columns: Sequence[Column], found: Mapping[str, Any]) -> Table:
     """Return a table of benchmarks: their names, and the columns."""
-    shown = chosen(columns, output, [found[name] for name in names.cells])
+    there = filled(columns, [found[name] for name in names.cells])
+    shown = [column for column in columns if not column.seldom or column in there]
     rows = [(*cells, *(column.of(found[name]) for column in shown)) for name, cells in names.cells.items()]
     return Table(names.shared, (*map(Column, names.columns), *shown), rows)
 

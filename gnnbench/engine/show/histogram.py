@@ -135,14 +135,14 @@ def _findings(entries: Sequence[Entry], times: Sequence[_Timed]) -> str:
 def _named(entries: Sequence[Entry]) -> tuple[list[str], str]:
     """Return what distinguishes the benchmarks, and what they have in common."""
     labelled = [known for entry in entries if (known := _labels(entry))]
-    names = [entry["fullname"] for entry in entries]
-    found, shared = titles(names, [_labels(entry) for entry in entries])
-    labels = [" ".join(filter(None, one)) for one in found]
+    found, shared = titles({entry["fullname"]: _labels(entry) for entry in entries})
+    titled = [found[entry["fullname"]] for entry in entries]
+    labels = [" ".join(filter(None, one)) for one in titled]
     functions = {label.partition("[")[0] if label.endswith("]") else None for label in labels}
     if len(labelled) == len(entries) and len({known.operation for known in labelled}) == 1:
         labels = [label.removeprefix(f"{labelled[0].operation} ") for label in labels]
         if len({known.direction for known in labelled}) == 1:
-            labels = [context or known.platform for (_, context), known in zip(found, labelled, strict=True)]
+            labels = [context or title for title, context in titled]
             direction = labelled[0].fields.get("direction", "").replace("_", " and ")
             shared = f"{direction} · {shared}"
     elif len(functions) == 1 and (function := functions.pop()):

@@ -1,18 +1,18 @@
-"""Long lines: broken at words in a terminal, whole in a pipe, so that `grep` finds what it looks for."""
+"""Long lines, broken at words."""
 
 import re
+import shutil
 from collections.abc import Iterator
 
 from ..ground.errors import printable
 
 INDENT = "  "
+IN_A_PIPE = 100
+"""Characters per line where the output is no terminal, unless the variable COLUMNS says another number."""
 _NARROWEST = 10
 """Characters per line, at least."""
-_SUBCOMMANDS = (
-    "ab|accept|affected|baseline|bisect|comment|compare|doctor|init|list|merge|profile|regret|report|watch"
-)
 _COMMAND = re.compile(
-    rf"(?<=: )(?:gnnbench (?:{_SUBCOMMANDS})|pip install|git checkout|pytest (?=[^;]*--benchmark-compare))"
+    r"(?<=: )(?:gnnbench [a-z]+|pip install|git checkout|pytest (?=[^;]*--benchmark-compare))"
     r"(?:'[^']*'|[^;'])*"
     r"|(?<=: )for \w+ in .*"
 )
@@ -24,15 +24,22 @@ _SEPARATORS = (re.compile(r"(?<=::)|(?=\[)|(?<=[-/])"), re.compile(r"(?<=[_.,:=@
 """Where a name is broken; the second where the first are missing."""
 
 
-def wrapped(text: str, width: int | None, indent: str = INDENT) -> str:
+def line_width() -> int:
+    """Return the characters per line of what is printed."""
+    return shutil.get_terminal_size((IN_A_PIPE, 24)).columns
+
+
+def wrapped(text: str, width: int | None = None, indent: str = INDENT) -> str:
     """Replace unprintable characters, and break long lines at words.
 
     A word longer than a line, such as a test id, is broken at its natural separators. A command that does not
     fit begins a line of its own. If it is longer than a line, it is broken between its words by backslashes,
     as in a shell, so that it can be pasted; its words stay whole.
+
+    Args:
+        width: characters per line; None: those of `line_width`.
     """
-    lines = printable(text).split("\n")
-    return "\n".join(lines if width is None else (_broken(line, width, indent) for line in lines))
+    return "\n".join(_broken(line, width or line_width(), indent) for line in printable(text).split("\n"))
 
 
 def _broken(line: str, width: int, indent: str) -> str:

@@ -177,7 +177,7 @@ def _table(rows: Sequence[Compared], names: Names) -> list[str]:
         return []
     cells = {row.fullname: names.cells[row.fullname] for row in rows}
     found = {row.fullname: row for row in rows}
-    return table(document.table(replace(names, cells=cells), _COLUMNS, found, "markdown"))
+    return table(document.table(replace(names, cells=cells), _COLUMNS, found))
 
 
 def _name(names: Names, row: Compared) -> str:

@@ -1,5 +1,6 @@
 """What a measurement says: time, interval, facts and notes, as tables and pages show them."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,12 +12,13 @@ from ..measure import estimate
 from ..measure.measurement import Measurement
 from ..store.benchmark import Benchmark
 from .document import Shown
+from .names import brief, grouped
 
 Side = Literal["base", "head"]
 NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time or --gnn-time"
 _DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
 _CLOCK_SET = "measurements without a positive time were left out, as if the clock was set: run again"
-TO_DO = (_DISTURBED, NO_INTERVAL, _CLOCK_SET)
+_TO_DO = (_DISTURBED, NO_INTERVAL, _CLOCK_SET)
 """Notes about which a reader can do something; they come first."""
 
 
@@ -103,6 +105,13 @@ def half_width(middle: float, low: float | None, high: float | None) -> Shown:
         return Shown("?")
     width = max(high - middle, middle - low) / middle
     return Shown(units.fraction(width), width)
+
+
+def notes(found: Iterable[tuple[str, Sequence[str]]], benchmarks: int, verbosity: int) -> list[str]:
+    """Return the notes on the benchmarks of a session, each once, first those with something to do."""
+    hint = None if verbosity > 0 else " (-v names them)"
+    lines = sorted(grouped(found, benchmarks, hint), key=lambda line: not line.startswith(_TO_DO))
+    return brief(lines, verbose=verbosity > 0)
 
 
 def remarks(measured: Measurement) -> list[str]:

@@ -1,62 +1,43 @@
 """Names from files of unknown origin: made safe to show, and shortened to what differs."""
 
 import os
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, Self
 
 from ..ground import units
+from ..ground.errors import one_line
 from ..ground.labels import Labels
 from ..store import suite
+from .lines import wrapped
 
 if TYPE_CHECKING:  # both import SciPy, which collecting tests does not need
     from ..judge.comparison import Compared
     from ..store.benchmark import Benchmark
 
+_SPACES = str.maketrans("\n\t", "  ")
 _LONGEST = 300
 """Most characters of a name."""
 LONGEST = 2000
 """Most characters of a text or command in a page or comment."""
 _MOST_LINES = 3
 """Most lines of a wrapped name."""
-_PART = re.compile(r"[^/:_,.\-\[]*[/:_,.\-\[]*")
-"""A part of a long word, which may end a line."""
-_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-"""Unicode categories that control a terminal or the direction of text, or are no characters."""
+_MOST_NOTES = 2
+"""So many notes are printed without -v; of more, the first."""
 _NAMED = 4
 """A note names at most this many benchmarks; otherwise it has their number."""
 
 
 def clean(value: object, longest: int = _LONGEST) -> str:
-    """Return a text of at most `longest` characters, with invisible characters replaced."""
+    """Return a text on one line of at most `longest` characters, with unprintable characters replaced."""
     text = str(value)
-    if len(text) > longest:
-        text = f"{text[: longest - 1]}…"
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        " " if one in "\n\t" else "\ufffd" if unicodedata.category(one) in _HIDDEN else one for one in text
-    )
+    return one_line((text if len(text) <= longest else f"{text[: longest - 1]}…").translate(_SPACES))
 
 
 def in_lines(text: str, letters: int) -> list[str]:
-    """Return a name in lines: broken at spaces, within a long word at punctuation.
-
-    A name that is too long keeps its beginning and its end.
-    """
-    lines = [""]
-    for word in filter(None, text.split(" ")):
-        parts = [word] if len(word) <= letters else _PART.findall(word)
-        parts = [part[start : start + letters] for part in parts for start in range(0, len(part), letters)]
-        for number, part in enumerate(parts):
-            space = " " if lines[-1] and not number else ""
-            if lines[-1] and len(lines[-1] + space + part) > letters:
-                lines.append(part)
-            else:
-                lines[-1] += space + part
+    """Return a name in lines; one that is too long keeps its beginning and its end."""
+    lines = wrapped(text, letters, "").split("\n")
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], f"…{text[1 - letters :]}"]
     return [line.removesuffix(" ·") for line in lines]
@@ -66,25 +47,6 @@ def labels_in(ids: Iterable[str]) -> dict[str, Labels | None]:
     """Return the labels in each test id."""
     installed = suite.installed()
     return {name: installed.labels_in(name) for name in ids}
-
-
-def titles(names: Sequence[str], labels: Sequence[Labels | None]) -> tuple[list[tuple[str, str]], str]:
-    """Return title and context of each benchmark, and what all have in common."""
-    place = shared_place([name for name, known in zip(names, labels, strict=True) if not known])
-    shared, contexts = _divided([(known.platform, *known.inputs.values()) for known in labels if known])
-    context = iter(contexts)
-    titled = [
-        (clean(known.subject), clean(next(context))) if known else (clean(name.removeprefix(place)), "")
-        for name, known in zip(names, labels, strict=True)
-    ]
-    return titled, clean(" · ".join([*shared, *([place.rstrip(":/")] if place else [])]))
-
-
-def _divided(rows: Sequence[tuple[str, ...]]) -> tuple[list[str], list[str]]:
-    """Return the values that all rows have in common, and the others of each row as a text."""
-    differs = [len(set(values)) > 1 for values in zip(*rows, strict=True)]
-    shared = [value for value, own in zip(rows[0], differs, strict=True) if not own] if rows else []
-    return shared, [" · ".join(compress(row, differs)) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -101,14 +63,16 @@ class Names:
     def of(cls, labels: Mapping[str, Labels | None]) -> Self:
         """Choose the columns: ids if a benchmark has no labels, or if two differ in their ids only."""
         labelled = {name: known for name, known in labels.items() if known}
-        shared, others = _divided([tuple(known.inputs.values()) for known in labelled.values()])
+        inputs = [tuple(known.inputs.values()) for known in labelled.values()]
+        differs = [len(set(values)) > 1 for values in zip(*inputs, strict=True)]
+        others = [" · ".join(compress(values, differs)) for values in inputs]
         cells = {
             name: (known.operation, known.direction, known.platform, *filter(None, [other]))
             for (name, known), other in zip(labelled.items(), others, strict=True)
         }
         if cells and len(set(cells.values())) == len(labels):
             columns = ("operation", "dir", "on", *(("input",) if others[0] else ()))
-            return cls(columns, cells, " · ".join(shared))
+            return cls(columns, cells, " · ".join(compress(inputs[0], [not one for one in differs])))
         place = shared_place(list(labels))
         return cls(("benchmark",), {name: (name.removeprefix(place),) for name in labels}, place)
 
@@ -121,15 +85,22 @@ def groups(labels: Mapping[str, Labels | None]) -> list[Names]:
     return [Names.of(table) for table in tables.values()]
 
 
-def short(labels: Mapping[str, Labels | None]) -> dict[str, str]:
-    """Return the name of each benchmark in a sentence, by fullname: `spmm_sum f+b pyg`."""
+def titles(labels: Mapping[str, Labels | None]) -> tuple[dict[str, tuple[str, str]], str]:
+    """Return title and context of each benchmark, `spmm_sum f+b` and `pyg`, and what all have in common."""
     labelled = {name: known for name, known in labels.items() if known}
     others = {name: known for name, known in labels.items() if not known}
-    return {
-        name: clean(" ".join(cells))
-        for part in (labelled, others)
-        for name, cells in Names.of(part).cells.items()
+    parts = [Names.of(part) for part in (labelled, others) if part]
+    found = {
+        name: (clean(" ".join(cells[:2])), clean(" ".join(cells[2:])))
+        for names in parts
+        for name, cells in names.cells.items()
     }
+    return found, clean(" · ".join(filter(None, (names.shared.rstrip(":/") for names in parts))))
+
+
+def short(labels: Mapping[str, Labels | None]) -> dict[str, str]:
+    """Return the name of each benchmark in a sentence, by fullname: `spmm_sum f+b pyg`."""
+    return {name: " ".join(filter(None, title)) for name, title in titles(labels)[0].items()}
 
 
 def labels_of(benchmarks: "Iterable[Compared | Benchmark]") -> dict[str, Labels | None]:
@@ -152,6 +123,13 @@ def grouped(
         for note in notes:
             found.setdefault(note, []).append(name)
     return [f"{note}: {_subjects(names, benchmarks, hint)}" for note, names in found.items()]
+
+
+def brief(notes: Sequence[str], *, verbose: bool) -> list[str]:
+    """Return notes, the most important first; without `verbose`, at most that one and how many more."""
+    if verbose or len(notes) <= _MOST_NOTES:
+        return list(notes)
+    return [f"{notes[0]}; {len(notes) - 1} more notes: -v prints them"]
 
 
 def _subjects(names: Sequence[str], benchmarks: int | None, hint: str | None) -> str:

@@ -1,7 +1,6 @@
 """The data of a page's rows, which the browser shows when a row is opened: facts, counts, layouts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from ..measure.estimate import SHOWN_LEVEL
 from .charts import layouts
 from .charts.layouts import Band
 from .document import effect
-from .measured import Side
 from .names import LONGEST, clean
 from .style import PAGE
 from .view import BenchmarkView
@@ -26,8 +24,6 @@ _FEWEST = 5
 """At least this many layouts per process and operators per benchmark."""
 MOST_POINTS = 600
 """Most layouts of one benchmark that are drawn."""
-_DIGITS = 1000.0
-"""Times are rounded to 1 / this of the benchmark's time: 0.1 %."""
 _WORDS = {"base": "older", "head": "this"}
 
 
@@ -56,15 +52,14 @@ class Numbers:
             row["operators"] = [[clean(name, LONGEST), count] for name, count in shown]
             row["more"] = len(operators) - len(shown)
         if one.processes:
-            found = thinned(one, self.points)
+            unit_ns, unit = scale_of(one)
+            found = bands(one, self.points)
             row |= {
-                "unit": found.unit,
-                "svg": layouts.svg(found.bands(), found.interval(one), found.unit, PAGE),
+                "unit": unit,
+                "svg": layouts.svg(found, interval(one), unit, PAGE),
                 "processes": [
-                    [name, f"{count:,}", *(f"{steps * found.step:,.4g}" for steps in quantiles)]
-                    for name, count, quantiles in zip(
-                        found.names(), found.counts, found.quantiles, strict=True
-                    )
+                    [band.label, f"{len(process.blocks_ns):,}", *_quantiles(process.blocks_ns, unit_ns)]
+                    for band, process in zip(found, one.processes, strict=True)
                 ],
             }
         return row
@@ -73,7 +68,7 @@ class Numbers:
 def facts(one: BenchmarkView) -> list[tuple[str, str]]:
     """Return name and value of the facts shown in an opened row."""
     found = []
-    if judged := one.judgement:
+    if judged := one.row and one.row.judgement:
         found.append(("verdict", f"{judged.verdict}: {judged.reason}"))
         if judged.own_low is not None:
             found.append(("per-benchmark interval", units.interval(judged.own_low, judged.own_high, 3)))
@@ -81,8 +76,8 @@ def facts(one: BenchmarkView) -> list[tuple[str, str]]:
             found.append(("minimum detectable effect", effect(detectable)))
         if judged.base_processes or judged.head_processes:
             found.append(("processes", f"{judged.base_processes} older, {judged.head_processes} newer"))
-    if one.memory:
-        found.append(("verdict on memory", memory_sentence(one.memory)))
+    if one.row and one.row.memory:
+        found.append(("verdict on memory", memory_sentence(one.row.memory)))
     if measured := one.time:
         low, high = measured.low_seconds, measured.high_seconds
         if low is not None and high is not None:
@@ -116,7 +111,7 @@ def _operators(counters: Counters | None) -> list[tuple[str, int]]:
 
 def notes(one: BenchmarkView) -> list[str]:
     """Return the notes on a benchmark."""
-    found = [*one.notes]
+    found = [*(one.row.notes if one.row else ())]
     if one.error:
         found.insert(0, f"interrupted: {one.error}")
     if one.time:
@@ -130,94 +125,58 @@ def remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]:
     """Return the notes on each benchmark by label, without those that a table of changed ones shows."""
     found = []
     for one in benchmarks:
-        in_table = one.notes if one.is_changed else ()
+        in_table = one.row.notes if one.row and one.is_changed else ()
         shown = [f"interrupted: {one.error}", *in_table]
         further = [note for note in notes(one) if note not in shown]
-        found.append((one.label, [*(reasons(one.judgement) if one.judgement else ()), *further]))
+        found.append((one.label, [*(reasons(one.row.judgement) if one.row else ()), *further]))
     return found
 
 
-@dataclass(frozen=True)
-class Thinned:
-    """Times of layouts by process, as multiples of `step`."""
-
-    step: float
-    """Rounding step, in `unit`."""
-    unit: str
-    sides: tuple[Side, ...]
-    """Side of each process."""
-    counts: tuple[int, ...]
-    """Number of layouts that each process measured."""
-    quantiles: tuple[tuple[int, ...], ...]
-    """Minimum, p10, median, p90 and maximum over all layouts of each process."""
-    times: tuple[tuple[int, ...], ...]
-    """Times of each process in the order of measurement; if there are too many, evenly spaced ones."""
-
-    def names(self) -> list[str]:
-        """Return the labels of the processes: `older 1`, `older 2`, `this run`."""
-        found = []
-        for number, side in enumerate(self.sides):
-            several = self.sides.count(side) > 1
-            place = self.sides[: number + 1].count(side)
-            found.append(f"{_WORDS[side]} {place}" if several or side == "base" else "this run")
-        return found
-
-    def bands(self) -> list[Band]:
-        """Return a band of dots for each process."""
-        return [
-            Band(name, side == "head", [steps * self.step for steps in times])
-            for name, side, times in zip(self.names(), self.sides, self.times, strict=True)
-        ]
-
-    def of_sides(self) -> list[Band]:
-        """Return a band of dots for each side."""
-        found = []
-        for side, name in (("base", "older side"), ("head", "newer side")):
-            bands = [band for band in self.bands() if band.is_newer == (side == "head")]
-            if bands:
-                label = f"{name}, {units.count(len(bands), 'process')}"
-                found.append(Band(label, side == "head", [time for band in bands for time in band.times]))
-        return found
-
-    def interval(self, benchmark: BenchmarkView) -> dict[str, float] | None:
-        """Return the benchmark's time and the bounds of its interval, in `unit`; None: it is not known."""
-        found = benchmark.time
-        if found is None:
-            return None
-        divisor = units.scale(found.seconds)[0]
-        low, high = (
-            found.seconds if bound is None else bound for bound in (found.low_seconds, found.high_seconds)
-        )
-        return {"low": low / divisor, "high": high / divisor, "time": found.seconds / divisor}
+def scale_of(one: BenchmarkView) -> tuple[float, str]:
+    """Return the unit in which the layouts of a benchmark are shown: its nanoseconds, and its name."""
+    layouts_ns = np.concatenate([process.blocks_ns for process in one.processes])
+    divisor, unit = units.scale(one.seconds or float(np.median(layouts_ns)) / 1e9)
+    return 1e9 * divisor, unit
 
 
-def thinned(benchmark: BenchmarkView, most: int) -> Thinned:
-    """Return the layouts of a benchmark."""
-    blocks = [np.array(process.blocks_ns) / 1e9 for process in benchmark.processes]
-    middle = benchmark.seconds or float(np.median(np.concatenate(blocks)))
-    divisor, unit = units.scale(middle)
-    step = float(f"{middle / divisor / _DIGITS:.3g}")
-    return Thinned(
-        step,
-        unit,
-        tuple(process.side for process in benchmark.processes),
-        tuple(map(len, blocks)),
-        tuple(_whole(_quantiles(one), step * divisor) for one in blocks),
-        tuple(_whole(_spaced(one, most), step * divisor) for one in blocks),
-    )
+def bands(one: BenchmarkView, most: int) -> list[Band]:
+    """Return a band of dots for each process; of more than `most` layouts, evenly spaced ones."""
+    unit_ns, _ = scale_of(one)
+    sides = [process.side for process in one.processes]
+    found = []
+    for number, process in enumerate(one.processes):
+        side, times = process.side, np.array(process.blocks_ns) / unit_ns
+        several = side == "base" or sides.count(side) > 1
+        name = f"{_WORDS[side]} {sides[: number + 1].count(side) if several else 'run'}"
+        if len(times) > most:
+            times = times[np.linspace(0, len(times) - 1, max(most, 1)).astype(int)]
+        found.append(Band(name, side == "head", times.tolist()))
+    return found
 
 
-def _quantiles(values: "np.typing.NDArray[np.float64]") -> "np.typing.NDArray[np.float64]":
-    """Return `Thinned.quantiles`; ten times as fast as numpy.quantile."""
-    places = np.array((0, 0.1, 0.5, 0.9, 1)) * (len(values) - 1)
-    return np.interp(places, np.arange(len(values)), np.sort(values))
+def of_sides(found: Sequence[Band]) -> list[Band]:
+    """Return a band of dots for each side, of those of its processes."""
+    sides = []
+    for name, is_newer in (("older side", False), ("newer side", True)):
+        if of_side := [band for band in found if band.is_newer == is_newer]:
+            label = f"{name}, {units.count(len(of_side), 'process')}"
+            sides.append(Band(label, is_newer, [time for band in of_side for time in band.times]))
+    return sides
 
 
-def _spaced(values: "np.typing.NDArray[np.float64]", most: int) -> "np.typing.NDArray[np.float64]":
-    if len(values) <= most:
-        return values
-    return values[np.linspace(0, len(values) - 1, max(most, 1)).astype(int)]
+def interval(one: BenchmarkView) -> dict[str, float] | None:
+    """Return the benchmark's time and the bounds of its interval, in the unit; None if it is not known."""
+    found, (unit_ns, _) = one.time, scale_of(one)
+    if found is None:
+        return None
+    bounds = {"low": found.low_seconds, "high": found.high_seconds, "time": found.seconds}
+    return {
+        name: 1e9 * (found.seconds if bound is None else bound) / unit_ns for name, bound in bounds.items()
+    }
 
 
-def _whole(values: Sequence[float] | Any, step: float) -> tuple[int, ...]:
-    return tuple(np.rint(np.asarray(values) / step).astype(int).tolist())
+def _quantiles(blocks_ns: Sequence[float], unit_ns: float) -> list[str]:
+    """Write minimum, p10, median, p90 and maximum in a unit; ten times as fast as numpy.quantile."""
+    places = np.array((0, 0.1, 0.5, 0.9, 1)) * (len(blocks_ns) - 1)
+    found = np.interp(places, np.arange(len(blocks_ns)), np.sort(blocks_ns))
+    return [f"{time:,.4g}" for time in found / unit_ns]

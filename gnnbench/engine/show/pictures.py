@@ -43,9 +43,8 @@ class Picture:
 def pictures(view: View) -> Iterator[Picture]:
     """Yield the charts of a view, the most important first."""
     if view.judged:
-        with_ratio = [
-            one for one in view.benchmarks if (found := one.judgement) and found.ratio and not found.same_code
-        ]
+        judged = [(one, one.row.judgement) for one in view.benchmarks if one.row]
+        with_ratio = [one for one, found in judged if found.ratio and not found.same_code]
         if with_ratio:
             yield _forest(view, view.judged, with_ratio)
         for benchmark in [one for one in view.moved if one.processes][:_MOST_CHANGED]:
@@ -80,7 +79,7 @@ def _forest(view: View, judged: Verdicts, benchmarks: Sequence[BenchmarkView]) -
 
     def draw(style: Style) -> dict[str, Any]:
         shown = [*view.moved, *others][: style.most_rows]
-        rows = [(one.label, one.judgement, one.memory) for one in shown if one.judgement]
+        rows = [(one.label, one.row.judgement, one.row.memory) for one in shown if one.row]
         return forest.chart(rows, known.effect if known else None, style)
 
     same_code = f" {view.same_code}." if view.same_code else ""
@@ -91,8 +90,9 @@ def _forest(view: View, judged: Verdicts, benchmarks: Sequence[BenchmarkView]) -
 
 def _distribution(benchmark: BenchmarkView) -> Picture:
     def draw(style: Style) -> str:
-        found = numbers.thinned(benchmark, numbers.MOST_POINTS // max(len(benchmark.processes), 1))
-        return layouts.svg(found.of_sides(), found.interval(benchmark), found.unit, style)
+        found = numbers.bands(benchmark, numbers.MOST_POINTS // max(len(benchmark.processes), 1))
+        unit = numbers.scale_of(benchmark)[1]
+        return layouts.svg(numbers.of_sides(found), numbers.interval(benchmark), unit, style)
 
     note = "Each dot: the median of a layout. Dashed: the newer side's time, grey: its interval."
     sides = [process.side for process in benchmark.processes]

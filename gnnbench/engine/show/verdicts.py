@@ -1,25 +1,26 @@
 """Verdicts as documents; the columns of all tables of verdicts."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ..ground import units
 from ..judge.comparison import Compared, Comparison
 from ..judge.schedule import Decision
 from .causes import Told, notes_of
-from .document import Column, Document, Note, Output, Shown, tables
-from .measured import half_width
-from .names import grouped, labels_of, short
+from .document import Column, Document, Note, Shown, tables
+from .names import brief, grouped, labels_of, short
 from .wording import memory_notes, reasons, result_notes, sees, shrunk
 
+_Judged = TypeVar("_Judged", Compared, Decision)
 
-def divided(benchmarks: Iterable[Any]) -> tuple[list[Any], str]:
+
+def divided(benchmarks: Iterable[_Judged]) -> tuple[list[_Judged], str]:
     """Return the benchmarks that have rows, and one line on those that run the same code on both sides.
 
-    The line is `31 run the same code`; empty: there are none. Each benchmark has a `judgement`.
+    The line is `31 run the same code`; empty: there are none.
     """
     found = list(benchmarks)
-    shown = [one for one in found if not (one.judgement and one.judgement.same_code)]
+    shown = [one for one in found if not one.judgement.same_code]
     count = len(found) - len(shown)
     return shown, f"{count} {'runs' if count == 1 else 'run'} the same code" if count else ""
 
@@ -55,20 +56,15 @@ def standing(decision: Decision) -> tuple[str, str, str]:
 
 def _ratio(row: Any) -> tuple[float, bool | None] | None:
     found = row.judgement
-    return (found.ratio, found.changed) if found and found.ratio is not None else None
+    return None if found.ratio is None else (found.ratio, found.changed)
 
 
 def _interval(row: Any) -> tuple[float, float] | None:
     found = row.judgement
-    return (found.low, found.high) if found and found.low is not None else None
+    return None if found.low is None else (found.low, found.high)
 
 
-def _spread(row: Any) -> Shown | None:
-    found = row.time
-    return found and half_width(found.seconds, found.low_seconds, found.high_seconds)
-
-
-def _results(row: Any) -> Shown | None:
+def _results(row: Compared) -> Shown | None:
     """Return how the results agree; None: they are equal, or there is nothing to say."""
     found = row.results
     if found is None or (found.status == "equal" and not found.only_repeated and not found.reservation):
@@ -80,42 +76,53 @@ def _results(row: Any) -> Shown | None:
 
 COLUMNS = (
     Column("time", "time", lambda row: row.seconds),
-    Column("±", "fraction", _spread, ("page",), aside=True),
     Column("ratio", "ratio", _ratio),
     Column("interval", "interval", _interval, aside=True),
-    Column("verdict", "verdict", lambda row: row.judgement and row.judgement.verdict),
-    Column("sees", "effect", lambda row: sees(row.judgement), ("terminal", "markdown"), seldom=True),
+    Column("verdict", "verdict", lambda row: row.judgement.verdict),
+    Column("sees", "effect", lambda row: sees(row.judgement), seldom=True),
     Column("memory", "memory", lambda row: row.memory, seldom=True),
-    Column("results", "text", _results, seldom=True),
-    Column("limit", "fraction", lambda row: row.limit and row.limit.fraction, ("page",), aside=True),
-    Column("peak", "size", lambda row: row.peak_bytes, ("page",), aside=True),
-    Column("operators", "count", lambda row: row.counters and row.counters.operators, ("page",), aside=True),
+    Column("outputs", "text", _results, seldom=True),
 )
-"""What tables of verdicts say of a benchmark after its name, in this order.
-
-A row is `Compared`, or `BenchmarkView` on a page.
-"""
+"""What tables of verdicts say of a benchmark after its name, in this order; a row is `Compared`."""
 
 
-def named(output: Output, *titles: str) -> list[Column]:
-    """Return some of the columns that an output has."""
-    return [column for column in COLUMNS if output in column.outputs and column.title in titles]
+_OF_RUN = 2
 
 
-def document(found: Comparison, causes: Sequence[Told] = ()) -> Document:
-    """Return a table for each heading, the line on benchmarks that run the same code, notes, and causes."""
+def named(*titles: str) -> list[Column]:
+    """Return some of the columns."""
+    return [column for column in COLUMNS if column.title in titles]
+
+
+def document(
+    found: Comparison, causes: Sequence[Told] = (), notes: Iterable[str] = (), *, verbose: bool = True
+) -> Document:
+    """Return a table for each heading, the line on benchmarks that run the same code, notes, and causes.
+
+    Args:
+        notes: those on the whole run.
+        verbose: whether all notes are shown, see `brief`.
+    """
     shown, same_code = divided(found.rows)
     labels = labels_of(shown)
     noted = [row for row in found.rows if row.notes or row.fullname in labels]
     names = short(labels_of(noted))
-    remarks = [(names[row.fullname], _remarks(row, causes)) for row in noted]
-    lines = [same_code, *grouped(remarks), *shrunk((row.judgement for row in found.rows), "benchmark")]
-    lines += [line for one in causes for line in one.lines(names)]
+    noted.sort(key=_rank)
+    remarks = grouped((names[row.fullname], _remarks(row, causes)) for row in noted)
+    of_rows = [*remarks, *shrunk((row.judgement for row in found.rows), "benchmark")]
+    is_urgent = bool(noted) and _rank(noted[0]) < _OF_RUN
+    lines = brief([*of_rows, *notes] if is_urgent else [*notes, *of_rows], verbose=verbose)
+    lines = [same_code, *lines, *(line for one in causes for line in one.lines(names))]
     by_name = {row.fullname: row for row in shown}
     return [*tables(labels, COLUMNS, by_name), *map(Note, filter(None, lines))]
 
 
+def _rank(row: Compared) -> int:
+    """Return how early the notes on a benchmark come, those below `_OF_RUN` before the notes on the run."""
+    return 0 if row.is_worse else 1 if row.judgement.verdict == "incomparable" else _OF_RUN
+
+
 def _remarks(row: Compared, causes: Sequence[Told]) -> list[str]:
-    """Return why there is no verdict, and what else changed, without what the causes say."""
+    """Return what changed besides the time, and why there is no verdict, without what the causes say."""
     of_memory, of_results = memory_notes(row.memory), result_notes(row.results)
-    return [*reasons(row.judgement), *of_memory, *of_results, *notes_of(row, causes)]
+    return [*of_memory, *of_results, *reasons(row.judgement), *notes_of(row, causes)]

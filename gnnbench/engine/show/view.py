@@ -10,9 +10,8 @@ from typing import Literal
 from ..drive.result import Result, Side
 from ..ground import units
 from ..ground.labels import Labels, Limit
-from ..judge.comparison import Agreement, Compared
-from ..judge.memory import MemoryChange
-from ..judge.verdict import Judgement, Thresholds
+from ..judge.comparison import Compared
+from ..judge.verdict import Thresholds
 from ..measure.counter_changes import Counters
 from ..store.benchmark import Benchmark
 from . import wording
@@ -31,7 +30,7 @@ class BenchmarkView:
     title: str
     """Operation and direction, or the name of the test."""
     context: str
-    """The labels in which the benchmarks of the page differ."""
+    """The platform, and the inputs in which the benchmarks of the page differ."""
     labels: Labels | None = None
     row: Compared | None = None
     """Its verdict; None: it has none."""
@@ -53,28 +52,23 @@ class BenchmarkView:
         return fragment(self.fullname)
 
     @property
-    def judgement(self) -> Judgement | None:
-        """None: it has no verdict."""
-        return self.row.judgement if self.row else None
-
-    @property
     def verdict(self) -> str:
         """Empty: it has none."""
-        return self.judgement.verdict if self.judgement else ""
+        return self.row.judgement.verdict if self.row else ""
 
     @property
     def ratio(self) -> float:
         """1: it has none."""
-        return (self.judgement and self.judgement.ratio) or 1.0
+        return (self.row and self.row.judgement.ratio) or 1.0
 
     @property
     def is_changed(self) -> bool:
-        """Whether its time, its memory or its result changed."""
-        return wording.is_changed(self)
+        """Whether its time, its memory or its output changed."""
+        return self.row is not None and wording.is_changed(self.row)
 
     @property
     def failed(self) -> bool:
-        """Whether it is slower, needs more memory, has another result or was interrupted."""
+        """Whether it is slower, needs more memory, has a different output or was interrupted."""
         return bool(self.error or (self.row and self.row.is_worse))
 
     @property
@@ -100,21 +94,6 @@ class BenchmarkView:
             changed = wording.times(self.verdict, self.ratio)
         return f"{self.subject} is {changed}{self.where}"
 
-    @property
-    def memory(self) -> MemoryChange | None:
-        """None: there is no verdict on its memory."""
-        return self.row.memory if self.row else None
-
-    @property
-    def results(self) -> Agreement | None:
-        """None: results were not compared."""
-        return self.row.results if self.row else None
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Changed code and counters, changed share of slow layouts."""
-        return self.row.notes if self.row else ()
-
     @cached_property
     def time(self) -> Measured | None:
         """Its time in a run; None: it was not measured there."""
@@ -130,11 +109,6 @@ class BenchmarkView:
     def counters(self) -> Counters | None:
         """None: they were not counted."""
         return self.timed.part.counters if self.timed else None
-
-    @property
-    def peak_bytes(self) -> int | None:
-        """None: it is nondeterministic, or was not measured."""
-        return self.counters.memory.get("peak_bytes") if self.counters else None
 
     @property
     def limit(self) -> Limit | None:
@@ -179,7 +153,7 @@ class View:
     def rows(self) -> tuple[BenchmarkView, ...]:
         """The benchmarks with a row: those that this file has measured, or whose verdict needed times."""
         return tuple(
-            one for one in self.benchmarks if one.time or not (one.judgement and one.judgement.same_code)
+            one for one in self.benchmarks if one.time or not (one.row and one.row.judgement.same_code)
         )
 
     @property
@@ -197,9 +171,9 @@ class View:
     def weighed(self) -> list[BenchmarkView]:
         """The benchmarks whose memory changed, those that need most more first."""
         added = [
-            (one.memory.head_bytes - one.memory.base_bytes, one)
+            (memory.head_bytes - memory.base_bytes, one)
             for one in self.benchmarks
-            if one.memory and one.memory.changed
+            if one.row and (memory := one.row.memory) and memory.changed
         ]
         return [one for _, one in sorted(added, key=lambda pair: -pair[0])]
 
@@ -219,31 +193,31 @@ class View:
     @cached_property
     def same_code(self) -> str:
         """One line on the benchmarks that run the same code on both sides; empty: there are none."""
-        return divided(self.benchmarks)[1]
+        return divided([one.row for one in self.benchmarks if one.row])[1]
 
     @property
     def headline(self) -> str:
         """The main result, on one line."""
         if not self.benchmarks:
             return "This file has no benchmarks"
-        others = [one for one in self.benchmarks if one.judgement or not one.error]
+        others = [one for one in self.benchmarks if one.row or not one.error]
         cut = len(self.benchmarks) - len(others)
         if all(one.error for one in self.benchmarks):
             return f"{wording.every(len(self.benchmarks), 'is', 'are')} interrupted"
         if self.judged:
-            text = self._verdicts(others, self.judged)
+            text = self._verdicts([one.row for one in others if one.row], self.judged)
         else:
             text = f"{units.count(len(others), 'benchmark')}, not compared with a baseline"
         return f"{text}; {cut} interrupted" if cut else text
 
-    def _verdicts(self, benchmarks: Sequence[BenchmarkView], judged: Verdicts) -> str:
+    def _verdicts(self, rows: Sequence[Compared], judged: Verdicts) -> str:
         """Return the main result; of what is slower, the largest change."""
         effect = judged.thresholds.effect if judged.thresholds else None
-        found = wording.headline(benchmarks, effect, busy=judged.result.is_busy)
+        found = wording.headline(rows, effect, busy=judged.result.is_busy)
         slower = sum(one.verdict == "slower" for one in self.moved)
         if not slower:
             return found.whole
-        alone = slower == 1 and not any(one.memory and one.memory.fails for one in benchmarks)
+        alone = slower == 1 and not any(row.needs_more_memory for row in rows)
         return f"{found.said}{':' if alone else ';'} {self.moved[0].change}"
 
 

@@ -5,6 +5,8 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -12,7 +14,8 @@ from markupsafe import Markup
 from ..ground import units
 from . import drawing, page, wording
 from .causes import BENCHMARKS, Told
-from .document import Column, Shown, Table, chosen
+from .document import Column, Shown, Table, filled
+from .measured import half_width
 from .names import LONGEST, grouped
 from .numbers import Numbers, remarks
 from .pictures import Picture
@@ -51,7 +54,7 @@ def html(view: View, pictures: Iterable[Picture]) -> str:
         caption=lambda one: one.caption(PAGE),
         remarks=grouped(remarks(rows)),
         incomplete=[one for one in view.benchmarks if one.error],
-        columns=chosen(COLUMNS, "page", view.rows),
+        columns=filled(_COLUMNS, view.rows),
         platforms=_platforms(view),
         choices=_choices(rows),
         numbers=numbers,
@@ -60,22 +63,52 @@ def html(view: View, pictures: Iterable[Picture]) -> str:
     )
 
 
+def _spread(one: BenchmarkView) -> Shown | None:
+    found = one.time
+    return half_width(found.seconds, found.low_seconds, found.high_seconds) if found else None
+
+
+def _peak(one: BenchmarkView) -> int | None:
+    return one.counters.memory.get("peak_bytes") if one.counters else None
+
+
+def _of_row(column: Column, one: BenchmarkView) -> Any:
+    return one.row and column.of(one.row)
+
+
+_COLUMNS = (
+    Column("time", "time", lambda one: one.seconds),
+    Column("±", "fraction", _spread, aside=True),
+    *(replace(one, of=partial(_of_row, one)) for one in COLUMNS[1:] if one.title != "sees"),
+    Column("limit", "fraction", lambda one: one.limit and one.limit.fraction, aside=True),
+    Column("peak", "size", _peak, aside=True),
+    Column("operators", "count", lambda one: one.counters and one.counters.operators, aside=True),
+)
 _WHAT_ELSE = "counters are equal, or were not recorded"
 
 
 def _weighed_too(one: BenchmarkView) -> str:
     """Return why more memory is excused, and what else changed, unless the table of times has it."""
-    excused = [one.memory.excused] if one.memory and one.memory.excused else []
-    else_changed = "see above" if one.verdict in CHANGED else "; ".join(one.notes) or _WHAT_ELSE
-    return "; ".join((*excused, else_changed))
+    row = one.row
+    excused = [row.memory.excused] if row and row.memory and row.memory.excused else []
+    return "; ".join((*excused, "see above" if one.verdict in CHANGED else _what_else(one)))
+
+
+def _interval(one: BenchmarkView) -> str:
+    assert one.row
+    return units.interval(one.row.judgement.low, one.row.judgement.high)
+
+
+def _what_else(one: BenchmarkView) -> str:
+    return "; ".join(one.row.notes if one.row else ()) or _WHAT_ELSE
 
 
 _WEIGHED = (
-    Column("change", "memory", lambda one: one.memory),
+    Column("change", "memory", lambda one: one.row.memory),
     Column(
         "peak",
         "number",
-        lambda one: " → ".join(map(units.size, (one.memory.base_bytes, one.memory.head_bytes))),
+        lambda one: " → ".join(map(units.size, (one.row.memory.base_bytes, one.row.memory.head_bytes))),
     ),
     Column("what else changed", "text", _weighed_too),
 )
@@ -92,10 +125,10 @@ def _moved_columns(view: View) -> list[Column]:
         return f"{units.seconds(now / one.ratio)} → {units.seconds(now)}" if now else ""
 
     return [
-        Column("change", "shown", lambda one: Shown(change(one.judgement), style=one.verdict)),
-        Column(f"{level}interval", "text", lambda one: units.interval(one.judgement.low, one.judgement.high)),
+        Column("change", "shown", lambda one: Shown(change(one.row.judgement), style=one.verdict)),
+        Column(f"{level}interval", "text", _interval),
         Column("time", "number", time),
-        Column("what else changed", "text", lambda one: "; ".join(one.notes) or _WHAT_ELSE),
+        Column("what else changed", "text", _what_else),
     ]
 
 
@@ -132,7 +165,8 @@ def _figures(pictures: Iterable[Picture]) -> dict[str, list[Picture]]:
 
 
 def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
-    counts = Counter(row.verdict for row in benchmarks if not (row.judgement and row.judgement.same_code))
+    judged = (one.row.judgement for one in benchmarks if one.row)
+    counts: Counter[str] = Counter(found.verdict for found in judged if not found.same_code)
     return [(verdict, counts[verdict]) for verdict in ORDER if verdict in counts]
 
 

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from ..ground import units
 from ..judge.comparison import Agreement, Compared, Comparison
@@ -25,33 +24,17 @@ _ALL = {"same code": ("runs the same code", "run the same code"), "ignored": ("i
 """What is said if nothing else is."""
 
 
-class Judged(Protocol):
-    """A benchmark, as `Compared` or in a page."""
-
-    @property
-    def judgement(self) -> Judgement | None:
-        """None: it has no verdict, and is not counted."""
-
-    @property
-    def memory(self) -> MemoryChange | None:
-        """None: there is no verdict on its memory."""
-
-    @property
-    def results(self) -> Agreement | None:
-        """None: results were not compared, because both sides run the same code or nobody asked."""
-
-
-def word(judgement: Judgement, results: Agreement | None) -> str:
+def word(row: Compared) -> str:
     """Return a verdict as it is counted: a faster one apart, if its output was only partly compared."""
-    is_partly = judgement.verdict == "faster" and results is not None and results.reservation
-    return _PARTLY if is_partly else judgement.verdict
+    is_partly = row.judgement.verdict == "faster" and row.results is not None and row.results.reservation
+    return _PARTLY if is_partly else row.judgement.verdict
 
 
-def is_changed(row: Judged) -> bool:
-    """Return whether the time, the memory or the result changed, also where that is accepted."""
-    found, memory, results = row.judgement, row.memory, row.results
-    by_time = found is not None and found.verdict in CHANGED
-    return by_time or (memory is not None and memory.changed) or (results is not None and results.is_other)
+def is_changed(row: Compared) -> bool:
+    """Return whether the time, the memory or the output changed, also where that is accepted."""
+    memory, results = row.memory, row.results
+    is_other = (memory is not None and memory.changed) or (results is not None and results.is_other)
+    return is_other or row.judgement.verdict in CHANGED
 
 
 @dataclass(frozen=True)
@@ -69,19 +52,18 @@ class Headline:
         return f"{self.said}: {self.others}" if self.others else self.said
 
 
-def headline(rows: Sequence[Judged], effect: float | None = None, *, busy: bool = False) -> Headline:
+def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: bool = False) -> Headline:
     """Return the main result: what fails; or else what is not decided; or that there is no slowdown.
 
     Args:
         busy: whether other programs used much CPU time, so that benchmarks may be undecided for that.
     """
-    judged = ((row.judgement, row.results) for row in rows)
-    words = ["same code" if one.same_code else word(one, results) for one, results in judged if one]
+    words = ["same code" if row.judgement.same_code else word(row) for row in rows]
     if not words:
         return Headline("No benchmark in the result", "")
     counts: Counter[str] = Counter(words)
-    more = sum(one.memory is not None and one.memory.fails for one in rows)
-    other = sum(one.results is not None and one.results.fails for one in rows)
+    more = sum(row.needs_more_memory for row in rows)
+    other = sum(row.has_other_result for row in rows)
     said = _failed(len(words), counts["slower"], more, other)
     unknown = {} if said else {word: counts[word] for word in _UNKNOWN if counts[word]}
     if unknown:
@@ -118,13 +100,13 @@ def shrunk(judgements: Iterable[Judgement], noun: str) -> list[str]:
 
 
 def _failed(total: int, slower: int, more: int, other: int) -> str:
-    """Say how many are slower, need more memory, or have another result; empty: none."""
+    """Say how many are slower, need more memory, or have a different output; empty: none."""
     found = [
         f"{count} {one if count == 1 else several}"
         for count, one, several in (
             (slower, "is slower", "are slower"),
             (more, "needs more memory", "need more memory"),
-            (other, "has another result", "have another result"),
+            (other, "has a different output", "have a different output"),
         )
         if count
     ]
@@ -145,10 +127,10 @@ def _unknown(total: int, counts: Mapping[str, int], *, busy: bool) -> str:
     return f"{count} of {total:,} benchmarks {verb} {first}{why}{others}"
 
 
-def _excused(rows: Iterable[Judged]) -> list[str]:
+def _excused(rows: Sequence[Compared]) -> list[str]:
     """Count changes of memory and outputs that do not fail."""
     memory = Counter(row.memory.verdict for row in rows if row.memory and row.memory.changed)
-    failing = sum(row.memory is not None and row.memory.fails for row in rows)
+    failing = sum(row.needs_more_memory for row in rows)
     found = {
         "more memory, excused": memory["more memory"] - failing,
         "less memory": memory["less memory"],
@@ -193,11 +175,11 @@ def result_notes(found: Agreement | None) -> tuple[str, ...]:
     if found is None:
         return ()
     if found.excused:
-        return (f"another result, {found.excused}: {found.reason}",)
+        return (f"a different output, {found.excused}: {found.reason}",)
     if found.reservation:
         return (f"outputs partly compared: {found.reservation}",)
     if found.status == "not compared":
-        return (f"results not compared: {found.reason}",)
+        return (f"outputs not compared: {found.reason}",)
     return (f"outputs {found.reason}",) if found.reason and not found.is_other else ()
 
 
@@ -225,7 +207,7 @@ def effects(thresholds: Thresholds, names: Iterable[str]) -> str:
 
 def count(rows: Sequence[Compared]) -> str:
     """Count the verdicts: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable; 2 more memory`."""
-    found = Counter(word(row.judgement, row.results) for row in rows)
+    found = Counter(map(word, rows))
     times = ", ".join(
         f"{found[verdict]} {verdict}" for verdict in _COUNTED if found[verdict] or verdict not in _SELDOM
     )
@@ -234,7 +216,7 @@ def count(rows: Sequence[Compared]) -> str:
         f"{words.count(word)} {word}" for word in ("more memory", "less memory") if word in words
     )
     other = sum(row.has_other_result for row in rows)
-    results = units.count(other, "other result") if other else ""
+    results = units.count(other, "different output") if other else ""
     return "; ".join(filter(None, (times, memory, results)))
 
 
@@ -249,7 +231,7 @@ def result(found: Comparison, *, busy: bool = False) -> str:
 def sentence(row: Compared, *, in_turns: bool = False) -> str:
     """Write a benchmark's verdict and its reason on one line."""
     found = row.judgement
-    text = word(found, row.results)
+    text = word(row)
     if found.low is not None and found.ratio is not None:
         ratio = units.ratio(found.ratio, "less", 3, changed=found.changed)
         text += f": {ratio} the baseline's time ({units.interval(found.low, found.high, 3)})"

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from ...engine.ground import units
-from ...engine.plugin import writing
 from ...engine.plugin.selection import CHOICE
 from ...engine.plugin.session import options_of, places, untimed_by
+from ...engine.show.lines import wrapped
 from ..cells import is_default
 from ..operations import OPERATIONS
 from .session import Run, owns, run_of, spec_of
@@ -72,7 +72,7 @@ class Choice:
             text = f"{units.count(to_time, 'benchmark')} {takes} about {units.duration(seconds)}"
         else:
             return []
-        return writing.lines(config, f"gnnbench: {text}")
+        return [wrapped(f"gnnbench: {text}")]
 
     def _is_timed(self) -> bool:
         theirs: Any = getattr(self._config, "_benchmarksession", None)

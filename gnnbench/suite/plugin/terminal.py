@@ -9,18 +9,15 @@ import pytest
 from ...engine.ground import environment, units
 from ...engine.plugin import writing
 from ...engine.plugin.session import OUT_OF_MEMORY, arguments_without, options_of, ours_of, seconds_of
-from ...engine.plugin.terminal import hint
 from ...engine.show import console
 from ...engine.show.document import Note
+from ...engine.show.lines import wrapped
 from ...engine.store.benchmark import part_of
 from .. import counter_baseline
 from ..spec import Spec
 from ..table import TableRow, document, notes, reading
 from .choice import choice_of
 from .session import COUNTED, run_of, spec_of
-
-_NOTES = 5
-"""Lines below the tables, at most; with `-v` all."""
 
 
 def header(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
@@ -36,7 +33,7 @@ def header(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
     libraries = ", ".join(f"{name} {version}" for name, version in here.libraries)
     machine = f"gnnbench: {device}, {processor}, {here.threads} threads on {here.cores} cores, {policy}"
     versions = f"python {here.python}, {libraries}"
-    return [*writing.lines(config, machine, versions, *run.notices), *choice_of(config).lines(items)]
+    return [*map(wrapped, (machine, versions, *run.notices)), *choice_of(config).lines(items)]
 
 
 def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
@@ -75,12 +72,10 @@ def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
         for line in header(reporter.config, ()):
             reporter.write_line(line)
     rows = [entry["row"] for entry in records if entry["row"]]
-    below = [*reading(rows, arguments_without(reporter.config)), *notes(rows, hint(reporter))]
-    if len(below) > _NOTES and reporter.verbosity <= 0:
-        below[_NOTES - 1 :] = [f"{len(below) - _NOTES + 1} more notes: -v shows them"]
+    below = [*reading(rows, arguments_without(reporter.config)), *notes(rows, reporter.verbosity)]
     tables, colour = document(rows), reporter.hasmarkup
     reporter.ensure_newline()
-    reporter.write(console.Terminal(writing.width(reporter), colour).write([*tables, *map(Note, below)]))
+    reporter.write(console.Terminal(colour=colour).write([*tables, *map(Note, below)]))
     counted = [entry for entry in records if entry["counted"]]
     if counted:
         lines = _counted(counted, reporter.config)

@@ -9,7 +9,7 @@ from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.show import drawing
 from gnnbench.engine.show.style import SLIDE
 from tests.apps.regret.results import CALL, OTHER, PLACE, SORTED, grid, line, point, regrets
-from tests.svg import LEGIBLE, smallest, text
+from tests.svg import smallest, text
 
 HOSTILE = "a\x1b[2J\u202e</svg><script>alert(1)</script>\ud800" + "x" * 1000
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -47,7 +47,7 @@ def test_a_slide_of_each_call_is_written(tmp_path):
         if path.suffix == ".png":
             assert path.read_bytes().startswith(PNG)
     path = tmp_path / "new/maps/scatter-max-on-pyg-forward.svg"
-    assert smallest(path) >= LEGIBLE
+    assert smallest(path) >= 16, "in many cells"
     shown = text(path)
     assert "the time of the fastest way in the median, at least 3.86x at the worst point" in shown
     for word in (f"A {SORTED}", f"B {CALL}", "hub:12", "uniform:12", "mean degree", "width", "A 2.5x"):

@@ -98,7 +98,7 @@ def test_a_head_is_accused_only_if_it_fails_alone_and_the_base_does_not(given, m
     assert {name for name, row in rows.items() if row.is_worse} == {"broken"}
     reasons = {name: row.judgement.reason for name, row in rows.items()}
     assert reasons["port"].startswith(f"{ONE_PLACE}: {TAKEN}".format("head"))
-    assert reasons["broken"].startswith(f"another result: {BROKEN}")
+    assert reasons["broken"].startswith(f"a different output: {BROKEN}")
     assert reasons["broken"].endswith(", thing.py:7")
     assert reasons["broken"].count("TypeError") == 1
     assert rows["ends"].judgement.verdict == "incomparable"

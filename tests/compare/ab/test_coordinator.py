@@ -150,6 +150,7 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     assert rows["test_suite.py::test_skips_later"].counts.pairs == 1
     several = "of several benchmarks in one test only the first counts; give each a test of its own: "
     assert found.notes == (
+        "each side was timed in a process of its own: the sides differ in $FAULT",
         "skipped on both sides, and left out: 1 benchmark (not here)",
         f"{several}test_suite.py::test_more",
     )

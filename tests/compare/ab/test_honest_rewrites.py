@@ -1,4 +1,4 @@
-"""Honest rewrites of made-up functions: none is accused of another result that has none."""
+"""Honest rewrites of made-up functions: none is accused of a different output that has none."""
 
 import math
 import random

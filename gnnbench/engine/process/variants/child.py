@@ -146,7 +146,8 @@ class Process(ABC):
             if self.status(0.0) is not None:
                 raise self._died()
             if left <= 0:
-                raise DiedError(self._side, f"did not answer for {timeout_seconds:.3g} s while {self._doing}")
+                limit = f"for {timeout_seconds:.3g} s" if timeout_seconds > 0 else "in the time of the run"
+                raise DiedError(self._side, f"did not answer {limit} while {self._doing}")
 
     def quit(self) -> None:
         """Tell it to tear down and end; do not wait."""
