@@ -33,3 +33,11 @@ def test_both_sides_are_built(folder):
     assert "built the working tree in " in result.stderr
     assert "_k." in changed["test_work"]["libraries"][0]
     assert not list((folder / "fastk").glob("*.so"))
+
+
+def test_a_comment_changes_nothing_and_a_function_that_differs_is_named(folder):
+    result, changed = affected(folder, "git:v1", "git:v2")
+    assert "0 of 2 benchmarks run changed code, 2 run the same code" in result.stdout
+    result, changed = affected(folder, "git:v2", "git:v3")
+    assert changed["test_work"]["libraries"] == ["work in _k.so"]
+    assert "built git:v2" not in result.stderr, "it is kept"

@@ -3,6 +3,7 @@
 import decimal
 import gc
 import hashlib
+import json
 import os
 import re
 import sys
@@ -17,9 +18,11 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
 from ...ground.files import cache_folder, write_whole
-from . import digest
+from . import digest, machine_code
 
 NATIVE = re.compile(r"\.(so(\.\d+)*|dylib|pyd|dll)$")
+BUILDS = "builds"
+"""Folder of the cache with what gnnbench has built."""
 _MAPPED = Path("/proc/self/maps")
 PREFIXES = (
     *("OMP_", "MKL_", "KMP_", "GOMP_", "OPENBLAS_", "ATEN_", "TORCH", "PYTORCH_", "CUDA_", "TRITON_", "DGL"),
@@ -107,15 +110,32 @@ def kept_hashes() -> Path:
     return cache_folder() / "libraries"
 
 
+def identity(file: Path) -> str:
+    """Return a hash of a library's content, or of its machine code if it is part of a build of gnnbench's."""
+    return _examined(file)[0]
+
+
+def functions_differing(base: str, head: str) -> list[str]:
+    """Return the functions that differ between two libraries with these hashes; empty if it is not known."""
+    with suppress(OSError, ValueError):
+        tables = (json.loads((kept_hashes() / f"{each}.json").read_bytes()) for each in (base, head))
+        return machine_code.differing(*tables)
+    return []
+
+
 @cache
 def _kept(file: Path, state: tuple[str | int, ...]) -> tuple[str, list[str]]:
-    kept = kept_hashes() / digest.short(repr(state))
+    kept = kept_hashes() / digest.short(repr((*state, machine_code.VERSION)))
     try:
         content, *needed = kept.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
         with file.open("rb") as opened:
             content = hashlib.file_digest(opened, "sha256").hexdigest()[: digest.LENGTH]
         needed = _needed(file)
+        if file.is_relative_to(cache_folder() / BUILDS) and (table := machine_code.functions(file)):
+            content = digest.combined(f"{name} {value}" for name, value in table.items())
+            with suppress(OSError):
+                write_whole(kept_hashes() / f"{digest.combined(('', content))}.json", json.dumps(table))
         with suppress(OSError):  # without a cache the next process hashes the file again
             write_whole(kept, "\n".join((content, *needed)))
     return content, needed

@@ -25,11 +25,11 @@ from ...ground import git, units
 from ...ground.cpu import RealTime
 from ...ground.errors import one_line
 from ...ground.files import hold, locked
+from ...measure.fingerprint.libraries import BUILDS
 from .command import Listener, UnbuildableError, call
 from .preparation import import_roots
 from .worktree import Repository
 
-FOLDER = "builds"
 MOST_BYTES = 10 * 2**30
 """Size of all builds, at most; those that are in use are never removed."""
 _TREE, _ENVIRONMENT, _BYTES = "tree", "environment", "bytes"
@@ -46,6 +46,8 @@ _VARIABLES = re.compile(
 """Environment variables that builds read."""
 _ELSEWHERE = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON")
 """Those by which a command would install into another folder, or import from it."""
+_DATE = "315532800"
+"""The first that archives can have."""
 _LINES = 3
 """Lines of a failed command's output in the message."""
 _ERROR = re.compile(r"\b(fatal |\w*)error\b(?!s?\.[ch])", re.IGNORECASE)
@@ -90,7 +92,7 @@ def built(
         UnbuildableError: the command or a submodule fails.
         OSError: the cache is full.
     """
-    builds = cache / FOLDER
+    builds = cache / BUILDS
     folder = builds / source.key(command)
     size = folder / _BYTES
     with ExitStack() as use:
@@ -157,7 +159,8 @@ def _environment(folder: Path, top: Path) -> dict[str, str]:
     pip.chmod(0o755)
     paths = [str(folder / "bin"), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
     given = {name: value for name, value in git.variables().items() if name not in _ELSEWHERE}
-    return {**given, "VIRTUAL_ENV": str(folder), "PATH": os.pathsep.join(paths)}
+    # Two builds of the same source have the same dates in them.
+    return {"SOURCE_DATE_EPOCH": _DATE, **given, "VIRTUAL_ENV": str(folder), "PATH": os.pathsep.join(paths)}
 
 
 def _is_installed(place: str) -> bool:
