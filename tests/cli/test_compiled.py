@@ -1,6 +1,9 @@
 """Commands that build both sides of a package with an extension module."""
 
 import json
+import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -41,3 +44,36 @@ def test_a_comment_changes_nothing_and_a_function_that_differs_is_named(folder):
     result, changed = affected(folder, "git:v2", "git:v3")
     assert changed["test_work"]["libraries"] == ["work in _k.so"]
     assert "built git:v2" not in result.stderr, "it is kept"
+
+
+def install(folder, how):
+    """Put the extension of the working tree where a user has it, and return the variables that find it."""
+    subprocess.run([sys.executable, *compiled.IN_PLACE.split()[1:]], cwd=folder, check=True)
+    (module,) = (folder / "fastk").glob("*.so")
+    if how == "in place":
+        return {}
+    site = folder.parent / "site-packages"
+    (site / "fastk-1.0.dist-info").mkdir(parents=True)
+    (site / "fastk-1.0.dist-info" / "METADATA").write_text("Name: fastk\nVersion: 1.0\n")
+    (site / "fastk-1.0.dist-info" / "RECORD").write_text(f"fastk/__init__.py,,\n{module.name},,\n")
+    (site / "fastk").mkdir()
+    shutil.copy(folder / "fastk" / "__init__.py", site / "fastk")
+    module.rename(site / module.name)
+    return {"PYTHONPATH": str(site)}
+
+
+@pytest.mark.parametrize("how", ["in place", "wheel"])
+def test_the_extension_of_another_commit_is_not_timed(folder, how):
+    (folder / "gnnbench.toml").unlink()
+    source = "from {} import work\ndef plain(): return 3\n".format("_k" if how == "wheel" else "._k")
+    (folder / "fastk" / "__init__.py").write_text(source)
+    git(folder, "commit", "-qam", "v4", "--allow-empty")
+    git(folder, "tag", "v4")
+    variables = install(folder, how)
+    arguments = ("affected", "git:v4", ".")
+    (folder / "fastk" / "k.c").write_text(f"{compiled.SOURCE}\n")
+    result = gnnbench(*arguments, cwd=folder, GNNBENCH_CACHE=str(folder / ".cache"), **variables)
+    assert "is not built, and has another fastk/k.c" in result.stderr
+    assert "add --build 'pip install .'" in result.stderr
+    assert result.stdout.count("not compared: base: ") == 2, result.stdout
+    assert "is not known to be built from this side's files: give --build CMD" in result.stdout

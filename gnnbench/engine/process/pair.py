@@ -95,7 +95,7 @@ class Pair(Processes):
         found = self._with_turns(trial, Turns.inspect)
         collected = {side: answer["used"] for side, answer in self.collected.items() if "used" in answer}
         crossed = {side: used["crossed"] for side, used in (collected | self.used).items() if used}
-        if why := why_incomparable(crossed, self._differing):
+        if why := why_incomparable(crossed, self._differing, self.shared.plan.build):
             trial.inspections = None
             return NotTimed("incomparable", why, SIDES)
         if isinstance(found, NotTimed):

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import tracemalloc
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -42,7 +42,8 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
     found = {"python": digest.short(sys.version, interpreter)}
     linked = {path.name: path for path in loaded(len(sys.modules))}
     unnamed = (path for path in linked.values() if not NATIVE.search(path.name))
-    waiting = sorted({*unnamed, *(file for package in packages for file in _files(package))})
+    of_packages = (file for package in packages for file in (*_files(package), *_elsewhere(package)))
+    waiting = sorted({*unnamed, *of_packages})
     seen = set(waiting)
     while waiting:
         file = waiting.pop()
@@ -90,6 +91,19 @@ def _files(package: str) -> tuple[Path, ...]:
         for name in names
         if NATIVE.search(name)
     )
+
+
+def _elsewhere(package: str) -> Iterator[Path]:
+    """Yield the files of a package's extension modules, which may be outside of its folder."""
+    for module, file in _extensions(len(sys.modules)):
+        if module.partition(".")[0] == package:
+            yield file
+
+
+@cache
+def _extensions(_modules: int) -> list[tuple[str, Path]]:
+    files = ((name, str(getattr(module, "__file__", ""))) for name, module in list(sys.modules.items()))
+    return [(name, Path(file)) for name, file in files if NATIVE.search(file)]
 
 
 def _examined(file: Path) -> tuple[str, list[str]]:

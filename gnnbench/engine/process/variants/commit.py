@@ -10,7 +10,7 @@ from ...ground import git
 from ...ground.errors import UsageError, one_line
 from ...ground.files import project
 from ...interfaces import VariantPart
-from . import places
+from . import extensions, places
 from .builds import Source, built
 from .command import PATHS, UnbuildableError
 from .import_roots import LEFT
@@ -94,8 +94,11 @@ class Commit(VariantPart):
                 preparation.listener.step(f"checking out {name}")
                 checkout = worktree(repository, commit, preparation.cache, preparation.listener)
                 tree = preparation.stack.enter_context(checkout)
-        place = places.of_commit(home, commit, tree, is_built=bool(preparation.build))
+        is_built, in_use = bool(preparation.build), extensions.in_use(home)
+        place = places.of_commit(home, commit, tree, is_built=is_built, in_use=in_use)
         preparation.places.append(place)
+        if not is_built and (amiss := extensions.note(home, place)):
+            preparation.listener.say(f"{one_line(str(self))} {amiss}")
         folder = tree / repository.prefix
         if not folder.is_dir():
             raise UnbuildableError(
