@@ -58,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
         seed=secrets.randbits(32),
         dependencies=options.dependencies,
         build=options.build or "",
+        options=("--build", options.build) if options.build else (),
     )
     environment.let_idle_threads_sleep()
     ends = options.good, options.bad, plan

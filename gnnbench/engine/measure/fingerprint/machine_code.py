@@ -44,6 +44,12 @@ _NUMBER = re.compile(r"\.(llvm\.)?\d+")
 """Part of symbols that depends on the order of functions."""
 _FOLDERS = re.compile(rb"((?<=/builds/)[0-9a-f]{24}|(?<=/pip-build-env-)\w{8}|(?<=/tmp/tmp)\w{8})(?=/)")
 """Random parts of the names of folders in which libraries are built."""
+_AT_IMPORT = re.compile(r"^PyInit_|pymod_exec|pyx_pymod|^_GLOBAL__sub_I")
+"""Functions that are executed once."""
+_OF_COMPILER = frozenset(
+    {"_init", "_fini", "frame_dummy", "register_tm_clones", "deregister_tm_clones", "__do_global_dtors_aux"}
+)
+"""Functions that are in each library, and are executed when it is loaded and unloaded."""
 _UNLIKELY = ".cold"
 """End of the name of a part of a function that is seldom executed."""
 _LAID_OUT = re.compile(r"\.(plt|got|rela|note|eh_frame|gnu\.hash|gnu\.version|hash|dyn)")
@@ -62,9 +68,17 @@ def functions(file: Path) -> Mapping[str, str]:
 
 
 def differing(base: Mapping[str, str], head: Mapping[str, str]) -> list[str]:
-    """Return the names that differ, those of functions that both have first."""
+    """Return the names that differ, the likeliest cause first: functions that both have."""
     names = [name for name in {**head, **base} if base.get(name) != head.get(name)]
-    return sorted(names, key=lambda name: (name in (CONSTANTS, IMPORTS), not (name in base and name in head)))
+
+    def rank(name: str) -> tuple[bool, ...]:
+        return (
+            name in (CONSTANTS, IMPORTS),
+            bool(_AT_IMPORT.search(name)),
+            name not in base or name not in head,
+        )
+
+    return sorted(names, key=rank)
 
 
 @dataclass(frozen=True)
@@ -131,7 +145,7 @@ class _Library:
         self._at = cache(self._described)
         self._data = {part["sh_addr"]: part.data() for part in self._sections if not _is_zero(part)}
         self._pointers = dict(self._relocations())
-        self._code = code
+        self._code = [each for each in code if each.name not in _OF_COMPILER]
         self._shared = Counter(_plain(each.name) for each in code)
         named = (
             int(match[2], 16) for each in code for line in each.lines if (match := _RELATIVE.search(line))

@@ -11,7 +11,6 @@ from ...ground.files import real_path
 from ...measure.fingerprint.libraries import NATIVE
 from .import_roots import Place
 from .places import COMPILED, is_compiled
-from .preparation import import_roots
 
 _SAYS = ("pyproject.toml", "setup.py", "setup.cfg")
 _COMPILES = re.compile(
@@ -19,15 +18,22 @@ _COMPILES = re.compile(
     r"|scikit.build|skbuild|mypycify|pybind11|nanobind|cpp_extension"
 )
 """How these files say that something is compiled."""
+_NAME = re.compile(r"\bname\s*=\s*[\"']?([\w.-]+)")
+"""What may be the name of the project in them."""
 _NOT_ISOLATED = re.compile(r"cpp_extension|import (torch|numpy)")
 
 
-def advice(home: Path) -> str:
-    """Return what to type so that a project's compiled modules are built; empty if it has none."""
+def _settings(home: Path) -> str:
     text = ""
     for name in _SAYS:
         with suppress(OSError):
             text += (home / name).read_text(encoding="utf-8", errors="replace")
+    return text
+
+
+def advice(home: Path) -> str:
+    """Return what to type so that a project's compiled modules are built; empty if it has none."""
+    text = _settings(home)
     if not _COMPILES.search(text):
         return ""
     isolated = ("--no-build-isolation",) if _NOT_ISOLATED.search(text) else ()
@@ -35,17 +41,14 @@ def advice(home: Path) -> str:
 
 
 def in_use(home: Path) -> frozenset[str]:
-    """Return the compiled modules that are installed here of a project's packages."""
-    if not advice(home):
-        return frozenset()
-    names = {entry.name.partition(".")[0] for root in import_roots(home) for entry in root.iterdir()}
-    owners = importlib.metadata.packages_distributions()
-    files = (
-        file
-        for owner in {each for name in names for each in owners.get(name, ())}
-        for file in importlib.metadata.files(owner) or ()
-    )
-    return frozenset(str(real_path(Path(str(file.locate())))) for file in files if NATIVE.search(file.name))
+    """Return the compiled modules that are installed here of a project."""
+    modules: set[str] = set()
+    for name in set(_NAME.findall(_settings(home))):
+        with suppress(importlib.metadata.PackageNotFoundError, ValueError):
+            files = importlib.metadata.files(name) or ()
+            natives = (file for file in files if NATIVE.search(file.name))
+            modules |= {str(real_path(Path(str(file.locate())))) for file in natives}
+    return frozenset(modules)
 
 
 def note(home: Path, place: Place) -> str:
