@@ -80,14 +80,20 @@ LONG = {
     "list --data .": (0, "spmm_sum"),
     "baseline record --processes 2 --reason why -- bench": (0, "recorded 2 benchmarks"),
     f"ab {VARIANTS} -v --json a.json --budget 3 --total-budget 5 --effect 5% --time-all --no-results "
-    "--no-instructions --no-plan --strict --plant 5% --shard 1/1 --markdown ab.md -- bench": (3, "undecided"),
-    f"affected {VARIANTS} --json a.json --explain order[1] --results --no-fail -- bench": (0, "order"),
+    "--no-instructions --no-plan --build true --strict --plant 5% --shard 1/1 --markdown ab.md -- bench": (
+        3,
+        "undecided",
+    ),
+    f"affected {VARIANTS} --json a.json --explain order[1] --results --build true --no-fail -- bench": (
+        0,
+        "order",
+    ),
     f"bisect git:HEAD~2 git:HEAD {VARIANTS.removeprefix('git:HEAD~1 .')} --json b.json --budget 3 "
-    "--total-budget 5 --effect 5% --skip HEAD~1 --build true --build-cache 1GiB "
-    "--no-hunks --markdown b.md --fresh -- bench": (0, "the ends do not differ"),
+    "--total-budget 5 --effect 5% --build true --markdown b.md -- bench": (0, "the ends do not differ"),
     "bisect git:HEAD~2 git:HEAD --outputs -- bench": (0, "no other output of 2 benchmarks"),
     "watch git:HEAD --state s --since HEAD~2 --until HEAD~1 --anchor 0 --clone . --timeout 60 "
-    "--no-dependencies --budget 30 --total-budget 60 --search-budget 5 --effect 5% --no-results -- bench": (
+    "--no-dependencies --budget 30 --total-budget 60 --search-budget 5 --effect 5% --no-results "
+    "--build true -- bench": (
         0,
         "2 same code",
     ),
@@ -98,7 +104,7 @@ LONG = {
 OPTIONS = {
     f"{OF_GRAPHS.format('gnn-')} --gnn-all --gnn-shard 1/1 --gnn-layouts sample --gnn-precision 50% "
     "--gnn-l2 keep --gnn-time 1m --gnn-effect 5% --gnn-turns never --gnn-budget 9 --gnn-confirm 1 "
-    "--no-gnn-results "
+    "--no-gnn-results --gnn-build true "
     "--gnn-strict": (0, "2 passed"),
     "--gnn-counters=check": (4, "with gnnbench's own benchmarks only"),
     "--benchmark-histogram=p": (4, "pip install 'gnnbench[report]'"),

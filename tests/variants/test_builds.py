@@ -1,9 +1,12 @@
 """Commits that are checked out with submodules, built, and kept."""
 
+import subprocess
+import sys
+
 import pytest
 
 from gnnbench.engine.process.variants import builds as module
-from gnnbench.engine.process.variants.builds import Build
+from tests.variants import compiled
 from tests.variants.repositories import commit, git, version
 
 COPY = "cp thing/__init__.py made.py && echo done"
@@ -13,8 +16,16 @@ def kept(prepare):
     return sorted(one.name for one in (prepare.cache / "builds").iterdir() if one.is_dir())
 
 
+def imported(made, code):
+    """Return what an expression is in a process that imports a build's packages."""
+    paths = f"import sys; sys.path[:0] = {[*map(str, made.trees)]}"
+    python = (sys.executable, "-P", "-c", f"{paths}; import fastk; print({code})")
+    answer = subprocess.run(python, check=False, capture_output=True, text=True)
+    return answer.stdout.strip() or answer.stderr
+
+
 def test_a_commit_is_built_once(repository, prepare):
-    build = Build(f"{COPY} && echo x >> {repository}/ran")
+    build = f"{COPY} && echo x >> {repository}/ran"
     for _ in range(2):
         with prepare("git:v1", repository, build=build) as made:
             assert version(made) == 1
@@ -38,12 +49,13 @@ def test_submodules_are_checked_out(repository, prepare, tmp_path, monkeypatch):
     commit(part, 7)
     git(repository, "submodule", "--quiet", "add", str(part), "part")
     git(repository, "commit", "-qm", "with a part")
-    with prepare("git:main", repository, build=Build("cp part/thing/__init__.py made.py")) as made:
+    with prepare("git:main", repository, build="cp part/thing/__init__.py made.py") as made:
         assert (made.trees[0] / "made.py").read_text() == "VERSION = 7\n"
 
 
 def test_the_build_that_was_used_longest_ago_is_removed_first(repository, prepare, monkeypatch):
-    build = Build("head -c 10000 /dev/zero > big", most_bytes=35_000)
+    build = "head -c 100000 /dev/zero > big"
+    monkeypatch.setattr(module, "MOST_BYTES", 350_000)
     clock = iter(range(1, 100))
     real = module.os.utime
     monkeypatch.setattr(module.os, "utime", lambda path: real(path, (next(clock),) * 2))
@@ -61,9 +73,9 @@ def test_the_build_that_was_used_longest_ago_is_removed_first(repository, prepar
 
 
 def test_a_build_that_fails_is_the_commit_s_fault_unless_the_disk_is_full(repository, prepare, monkeypatch):
-    build = Build("echo no compiler >&2; exit 3")
+    build = "echo no compiler >&2; exit 3"
     with (
-        pytest.raises(module.UnbuildableError, match=r"git:v1 cannot be built: .*: no compiler"),
+        pytest.raises(module.UnbuildableError, match=r"git:v1 .* cannot be built: .*: no compiler"),
         prepare("git:v1", repository, build=build),
     ):
         pass
@@ -71,5 +83,41 @@ def test_a_build_that_fails_is_the_commit_s_fault_unless_the_disk_is_full(reposi
     full = "the cache folder .* cannot be written .No space left on device"
     prepare.fails("git:v1", repository, full, build=build)
     monkeypatch.undo()
-    with prepare("git:v1", repository, build=Build(COPY)):
+    with prepare("git:v1", repository, build=COPY):
         assert len(kept(prepare)) == 1, "what was left unfinished is removed"
+
+
+@pytest.mark.parametrize("command", [compiled.IN_PLACE, compiled.INSTALLED, compiled.EDITABLE])
+def test_an_extension_is_built_in_a_folder_of_its_own(prepare, tmp_path, command):
+    folder = compiled.create(tmp_path / "fastk")
+    before = module._installed()
+    with prepare("git:v1", folder, build=command) as made:
+        assert imported(made, "fastk.work(2)") == "1.75"
+        assert imported(made, "fastk._k.__file__").startswith(f"{made.trees[0]}/fastk/_k.")
+    assert not list(folder.rglob("*.so"))
+    assert module._installed() == before
+
+
+def test_the_working_tree_is_built_with_what_differs_from_the_commit(prepare, tmp_path):
+    folder = compiled.create(tmp_path / "fastk")
+    (folder / "fastk" / "extra.py").write_text("NUMBER = 5\n")
+    (folder / "fastk" / "k.c").write_text(compiled.SOURCE.replace("0.5", "0.25"))
+    (folder / "benchmarks" / "test_k.py").unlink()
+    build = {"build": compiled.IN_PLACE, "is_built": True}
+    with prepare(".", folder, **build) as made, prepare("git:HEAD", folder, **build) as committed:
+        assert made.dirty
+        assert imported(made, "fastk.work(2)") == "1.3125"
+        assert imported(committed, "fastk.work(2)") == "1.75"
+        assert (made.trees[0] / "fastk" / "extra.py").exists()
+        assert not (made.trees[0] / "benchmarks" / "test_k.py").exists()
+    git(folder, "stash", "-qu")
+    with prepare(".", folder, **build) as made, prepare("git:HEAD", folder, **build) as committed:
+        assert made.trees == committed.trees, "what has the same content is built once"
+        assert len(kept(prepare)) == 2
+
+
+def test_what_a_compiler_says_is_in_the_message(prepare, tmp_path):
+    folder = compiled.create(tmp_path / "fastk")
+    (folder / "fastk" / "k.c").write_text(compiled.SOURCE.replace("0.5", "half"))
+    said = r"the working tree cannot be built: .*: fastk/k.c:5:\d+: error: .*half.*; error: command .* failed"
+    prepare.fails(".", folder, said, build=compiled.IN_PLACE, is_built=True)

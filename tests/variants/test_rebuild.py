@@ -111,7 +111,11 @@ UNKNOWN = "this project was not in git, so its commit is unknown"
     ("saved", "here", "reason"),
     [
         (SAVED, replace(SAVED, python="3.12"), "it ran on Python 3.11, and this is Python 3.12"),
-        (own(compiled=True), own(commit=C), "this project changed since aaaaaaa, and has compiled parts"),
+        (
+            own(compiled=True),
+            own(commit=C),
+            "this project changed since aaaaaaa, and has compiled parts: give --gnn-build",
+        ),
         (LOOSE, with_trees(OWN), "../pyg was not in git, so its commit is unknown"),
         (own(commit=None), own(commit=None), UNKNOWN),
         (LOCAL, SAVED, "thing 1.0 was installed from a local file or folder"),
@@ -152,3 +156,7 @@ def test_a_real_repository_is_rebuilt(repository, prepare, monkeypatch):
     assert text == f"git:{first}"
     with prepare(text, repository) as made:
         assert repositories.version(made) == 3
+
+
+def test_compiled_parts_are_built_by_a_command():
+    assert variant(own(compiled=True), own(commit=C), is_built=True) == f"git:{OWN.commit}"

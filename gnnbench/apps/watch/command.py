@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...engine.cli import streams
 from ...engine.cli.common import (
+    BUILD,
     EFFECT,
     INTERRUPTED,
     NOT_JUDGED,
@@ -67,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--since", metavar="VERSION", help="begin after this version or commit. Default: the last but one."
     )
     parser.add_argument("--until", metavar="VERSION", help="end with this one. Default: the newest.")
-    declare(parser, _OWN, (EFFECT, RESULTS))
+    declare(parser, _OWN, (EFFECT, RESULTS, BUILD))
     parser.add_argument(
         "--page",
         type=Path,
@@ -145,7 +146,11 @@ def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], b
         timeout_seconds=options.timeout,
         seed=0,
         dependencies=options.dependencies,
-        options=() if options.effect is None else ("--effect", options.effect),
+        build=options.build or "",
+        options=(
+            *(() if options.effect is None else ("--effect", options.effect)),
+            *(("--build", options.build) if options.build else ()),
+        ),
         since=options.since,
         until=options.until,
         anchor=options.anchor,

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from ...engine.drive import coordinator
@@ -123,7 +124,8 @@ class Watch:
             seconds = self._seconds_each(only, plan.total_seconds)
             plan = replace(plan, only=only, per_benchmark_seconds=seconds)
         base, head = (variant.parse(one.variant) for one in (step.base, step.head))
-        with both(base, head, plan.folder, self._watcher, dependencies=plan.dependencies) as sides:
+        sides_of = partial(both, dependencies=plan.dependencies, build=plan.build)
+        with sides_of(base, head, plan.folder, self._watcher) as sides:
             if self._watched.is_package and not plan.dependencies and _same_files(step, *sides):
                 return {"same_files": True}
             found = coordinator.run(*sides, plan, self._watcher).settled()

@@ -15,6 +15,7 @@ from ..ground.options import OPTIONS, Option, seconds
 from ..ground.shard import Shard
 from . import streams
 from .common import (
+    BUILD,
     EFFECT,
     INTERRUPTED,
     NOTHING_SLOWER,
@@ -65,7 +66,7 @@ _SHARD = OPTIONS["shard"].described("time only part I of N, with 1/N of the fami
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_variants(parser)
-    declare(parser, _OWN, (EFFECT, RESULTS, STRICT, _SHARD))
+    declare(parser, _OWN, (EFFECT, RESULTS, BUILD, STRICT, _SHARD))
     parser.add_argument(
         "--plant",
         type=_planted,
@@ -96,7 +97,8 @@ def run(options: argparse.Namespace) -> int:
         )
     planted = options.plant and f"{100 * options.plant:g}%"
     effect = () if options.effect is None else ("--effect", options.effect)
-    again = (*effect, *(("--dependencies",) if options.dependencies else ()))
+    build = ("--build", options.build) if options.build else ()
+    again = (*effect, *build, *(("--dependencies",) if options.dependencies else ()))
     plan = Plan(
         arguments=suite(options.rest, "gnnbench ab BASE HEAD"),
         folder=Path.cwd(),
@@ -109,6 +111,7 @@ def run(options: argparse.Namespace) -> int:
         per_benchmark_seconds=options.budget,
         total_seconds=math.inf if options.total_budget is None else options.total_budget,
         shard=shard,
+        build=options.build or "",
         options=(*again, *(("--plant", planted) if planted else ())),
     )
     _check(options)

@@ -9,6 +9,7 @@ from ..ground.files import cache_folder, check_writable
 from ..ground.options import Option
 from . import streams
 from .common import (
+    BUILD,
     NOT_JUDGED,
     PROCESSES,
     RESULTS,
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="show everything that differs for one benchmark: its test id, or a part that no other id has",
     )
-    declare(parser, (*PROCESSES, _FAIL), (RESULTS,))
+    declare(parser, (*PROCESSES, _FAIL), (RESULTS, BUILD))
     parser.set_defaults(run=run, effect=None)
 
 
@@ -60,6 +61,7 @@ def run(options: argparse.Namespace) -> int:
         timeout_seconds=options.timeout,
         results=results_of(options),
         cache=cache_folder(),
+        build=options.build or "",
     )
     with both_sides(options, arguments) as (base, head, progress):
         found = affected.run(base, head, plan, progress, options.explain)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..ground.codec import as_text
 from ..ground.files import check_writable
-from ..ground.options import Option, seconds
+from ..ground.options import seconds
 from ..store.option_defaults import passed_on
 from . import common, streams
 from .common import INTERRUPTED, NOT_JUDGED, NOTHING_SLOWER, SLOWER
@@ -17,12 +17,6 @@ TOTAL_SECONDS = 1800.0
 _OWN = (
     seconds("budget", BUDGET_SECONDS, "average seconds per benchmark to find out whether the ends differ"),
     seconds("total-budget", TOTAL_SECONDS, "seconds for everything together"),
-    Option(
-        "build",
-        "CMD",
-        None,
-        help="build each commit by this shell command, in its folder, with its submodules. Builds are kept",
-    ),
     *common.PROCESSES,
 )
 
@@ -32,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ends = "git:REF, git:DIR@REF or pip:NAME==VERSION"
     parser.add_argument("good", metavar="GOOD", help=f"the older end: {ends}")
     parser.add_argument("bad", metavar="BAD", help="the newer end, of the same kind")
-    common.declare(parser, _OWN, (common.EFFECT,))
+    common.declare(parser, _OWN, (common.EFFECT, common.BUILD))
     common.add_json(parser)
     text = "find what changed outputs, and time nothing"
     parser.add_argument("--outputs", action="store_true", help=text)
@@ -47,7 +41,6 @@ def run(options: argparse.Namespace) -> int:
     from ..ground import environment
     from ..ground.files import cache_folder
     from ..process.plan import Plan
-    from ..process.variants.builds import Build
     from ..show import bisect as shown
     from ..show.markdown_text import Markdown
 
@@ -64,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
         timeout_seconds=options.timeout,
         seed=secrets.randbits(32),
         dependencies=options.dependencies,
-        build=options.build and Build(options.build),
+        build=options.build or "",
+        options=("--build", options.build) if options.build else (),
     )
     environment.let_idle_threads_sleep()
     ends = options.good, options.bad, plan

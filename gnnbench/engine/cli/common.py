@@ -65,6 +65,9 @@ PROCESSES = (
 """Options of processes that run variants."""
 
 
+BUILD = OPTIONS["build"]
+
+
 def declare(
     parser: argparse.ArgumentParser, own: Sequence[Option] = (), shared: Sequence[Option] = ()
 ) -> None:
@@ -131,7 +134,9 @@ def both_sides(
     with (
         passed_on(options.settings, arguments),
         Progress() as progress,
-        both(base, head, Path.cwd(), progress, dependencies=options.dependencies) as sides,
+        both(
+            *(base, head, Path.cwd(), progress), dependencies=options.dependencies, build=options.build or ""
+        ) as sides,
     ):
         yield *sides, progress
 

@@ -112,6 +112,8 @@ class Judging:
     """In how many new processes a slowdown since another session must be confirmed."""
     turns: bool = True
     """Whether the base is built to time it in turns."""
+    build: str = ""
+    """The command that builds both sides. Empty: nothing does."""
     missing: Collection[str] = ()
     """Benchmarks of the record that the session should have timed, but did not."""
     names: Sequence[str] = ()
@@ -211,11 +213,12 @@ class Judging:
         thresholds = replace(self.thresholds, family_level=level)
         plan = replace(plan, only=self.names, thresholds=thresholds)
         try:
+            head = variant.parse(variant.WORKING_TREE)
             with (
                 signals.as_ctrl_c(),
-                both(self.base.variant, variant.parse(variant.WORKING_TREE), root, watcher) as (base, head),
+                both(self.base.variant, head, root, watcher, build=self.build) as sides,
             ):
-                self.take(coordinator.run(base, head, plan, watcher))
+                self.take(coordinator.run(*sides, plan, watcher))
         except UsageError as error:
             self.take_failure(str(error))
         except OSError as error:
@@ -314,7 +317,7 @@ class Judging:
         ranked = sorted(rows, key=lambda row: row.judgement.ratio or 0.0, reverse=True)
         names, why = [row.fullname for row in ranked], "" if self.turns else "--gnn-turns never"
         try:
-            text = "" if why else rebuild.variant(saved, here)
+            text = "" if why else rebuild.variant(saved, here, is_built=bool(self.build))
             why = why or (_UNCHANGED if text == variant.WORKING_TREE else "")
         except UsageError as error:
             why = str(error)

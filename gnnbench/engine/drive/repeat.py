@@ -63,8 +63,9 @@ class Repeat:
         """
         words, count = self._selected(names, known)
         ab = ["gnnbench", "ab", self.base, self.head, *self.options, "--", *words]
-        bisect = shlex.join(["gnnbench", "bisect", *self.ends, "--", *words]) if self.ends else None
-        return Commands(shlex.join(ab), bisect, count)
+        at = self.options.index("--build") if "--build" in self.options else len(self.options)
+        bisect = ["gnnbench", "bisect", *(self.ends or ()), *self.options[at : at + 2], "--", *words]
+        return Commands(shlex.join(ab), shlex.join(bisect) if self.ends else None, count)
 
     def arguments(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the arguments of pytest that select benchmarks."""

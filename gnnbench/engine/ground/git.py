@@ -126,6 +126,23 @@ def ignored(folder: Path) -> list[str]:
     return _ask(folder, *listing).split("\0")[:-1]
 
 
+def tree(folder: Path, commit: str) -> str:
+    """Return the hash of all files of a commit."""
+    return _ask(folder, "rev-parse", f"{commit}^{{tree}}").strip()
+
+
+def changes(folder: Path) -> frozenset[str]:
+    """Return the paths, from a repository's top, of files that may differ from the commit, also new ones."""
+    listing = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
+    names = {line[3:] for line in _ask(folder, *listing).split("\0")[:-1]}
+    inner = {name for name in names if (folder / name).is_dir()}
+    for name in inner:
+        place = folder / name
+        files = () if name.endswith("/") else tracked_files(place) | changes(place)
+        names |= {f"{name}/{file}" for file in files}
+    return frozenset(names - inner)
+
+
 def submodules(folder: Path, commit: str) -> dict[str, tuple[Path, str]]:
     """Return the repository and the commit of each submodule of a commit, by its path from the top.
 

@@ -199,6 +199,11 @@ class Options:
         "number of new processes in which --benchmark-compare times a benchmark again if it looks slower, "
         "before its test fails. Default: 3.",
     )
+    build: str | None = described(
+        Option("build", "CMD", None, compares=True),
+        "build both versions by this shell command, each in a copy of its own, as in 'pip install .'; builds "
+        "are kept. Default: nothing is built.",
+    )
     shard: Shard | None = described(
         Option("shard", "I/N", None, Shard.parse, one_run=True),
         "run only part I of N, as in 1/4. Each test belongs to exactly one part, by a hash of its id.",

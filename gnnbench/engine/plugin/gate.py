@@ -198,13 +198,14 @@ class Gate:
             if name in asked or (labels := untimed[name]) is None or installed().selects(config, labels)
         ]
         head = records.live(config, timed)
-        return Judging(head, base, thresholds, chosen.confirm, chosen.turns, missing)
+        return Judging(head, base, thresholds, chosen.confirm, chosen.turns, chosen.build or "", missing)
 
     def _judge(self, judged: Judging, failed: set[str]) -> None:
         """Judge the session's benchmarks, all but the tests that failed."""
         config, chosen, settings = self._config, options_of(self._config), settings_of(self._config)
         is_usual = chosen.effect == EFFECT and settings.file is None
         by_rules = any(rule.effect for rule in settings.rules)
+        effect = () if is_usual or by_rules else ("--effect", f"{chosen.effect:g}")
         plan = Plan(
             arguments=arguments_without(config, "time", "shard"),
             folder=config.invocation_params.dir,
@@ -216,7 +217,8 @@ class Gate:
             total_option="--gnn-budget",
             results=chosen.results,
             cache=cache_folder(),
-            options=() if is_usual or by_rules else ("--effect", f"{chosen.effect:g}"),
+            build=judged.build,
+            options=(*effect, *(("--build", judged.build) if judged.build else ())),
         )
         layouts = f"--gnn-layouts={chosen.layouts or 'sample'}"
         again = [*arguments_without(config, "time", "shard", "layouts"), layouts]

@@ -2,7 +2,8 @@
 
 import math
 import random
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -12,6 +13,7 @@ from ..ground.errors import UsageError
 from ..ground.files import check_room
 from ..judge.trial import Trial
 from ..judge.visit import Inspections, NotTimed, Visit
+from ..measure.fingerprint.libraries import functions_differing
 from ..measure.instructions.counting import Instructions
 from .parents import Parents, Shared
 from .processes import Processes, Terms
@@ -24,6 +26,8 @@ from .variants.places import differing
 _QUIT_SECONDS = 20.0
 """How long both may tear down."""
 
+_TAG = re.compile(r"\.(cpython|pypy|abi)[^.]*(?=\.)")
+"""Part of the name of an extension module that says for which Python it is."""
 _Found = TypeVar("_Found")
 
 
@@ -88,7 +92,7 @@ class Pair(Processes):
         found = self._with_turns(trial, Turns.inspect)
         collected = {side: answer["used"] for side, answer in self.collected.items() if "used" in answer}
         crossed = {side: used["crossed"] for side, used in (collected | self.used).items() if used}
-        if why := why_incomparable(crossed, self._differing):
+        if why := why_incomparable(crossed, self._differing, self.shared.plan.build):
             trial.inspections = None
             return NotTimed("incomparable", why, SIDES)
         if isinstance(found, NotTimed):
@@ -97,6 +101,8 @@ class Pair(Processes):
         changed, files = found.work.changed, data_read(read, self._differing)
         if changed is not None and files:
             changed = replace(changed, values=(*files, *changed.values))
+        if changed is not None and changed.libraries:
+            changed = replace(changed, libraries=tuple(_functions(changed.libraries, found.sides)))
         notes = tuple(notes_on(crossed, self._differing, trial.name))
         found = replace(found, work=replace(found.work, changed=changed), notes=notes)
         trial.inspections = found
@@ -149,3 +155,11 @@ class Pair(Processes):
         self.broken, self.broken_side = str(error), error.side
         self.stop(0.0)
         check_room(self.shared.logs)
+
+
+def _functions(libraries: Iterable[str], sides: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the functions that differ in libraries, `NAME in LIBRARY`; or else the libraries."""
+    for name in libraries:
+        hashes = [side["fingerprint"]["libraries"].get(name, "") for side in sides]
+        short = _TAG.sub("", name)
+        yield from [f"{each} in {short}" for each in functions_differing(*hashes)] or [name]

@@ -8,7 +8,6 @@ from pathlib import Path
 from ..ground.options import EFFECT
 from ..ground.shard import Shard
 from ..judge.verdict import Thresholds
-from .variants.builds import Build
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +30,8 @@ class Plan:
     """The cache folder, in which is kept what benchmarks use. None: it is not kept."""
     dependencies: bool = False
     """Whether each side has its own dependencies."""
-    build: Build | None = None
-    """What builds each side. None: nothing does."""
+    build: str = ""
+    """The command that builds each side. Empty: nothing does."""
     thresholds: Thresholds = field(default_factory=lambda: Thresholds(EFFECT))
     per_benchmark_seconds: float = math.inf
     """Average time of a benchmark; the limit is that of all together."""

@@ -3,11 +3,12 @@
 import decimal
 import gc
 import hashlib
+import json
 import os
 import re
 import sys
 import tracemalloc
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -17,9 +18,11 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
 from ...ground.files import cache_folder, write_whole
-from . import digest
+from . import digest, machine_code
 
 NATIVE = re.compile(r"\.(so(\.\d+)*|dylib|pyd|dll)$")
+BUILDS = "builds"
+"""Folder of the cache with what gnnbench has built."""
 _MAPPED = Path("/proc/self/maps")
 PREFIXES = (
     *("OMP_", "MKL_", "KMP_", "GOMP_", "OPENBLAS_", "ATEN_", "TORCH", "PYTORCH_", "CUDA_", "TRITON_", "DGL"),
@@ -39,7 +42,8 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
     found = {"python": digest.short(sys.version, interpreter)}
     linked = {path.name: path for path in loaded(len(sys.modules))}
     unnamed = (path for path in linked.values() if not NATIVE.search(path.name))
-    waiting = sorted({*unnamed, *(file for package in packages for file in _files(package))})
+    of_packages = (file for package in packages for file in (*_files(package), *_elsewhere(package)))
+    waiting = sorted({*unnamed, *of_packages})
     seen = set(waiting)
     while waiting:
         file = waiting.pop()
@@ -89,6 +93,19 @@ def _files(package: str) -> tuple[Path, ...]:
     )
 
 
+def _elsewhere(package: str) -> Iterator[Path]:
+    """Yield the files of a package's extension modules, which may be outside of its folder."""
+    for module, file in _extensions(len(sys.modules)):
+        if module.partition(".")[0] == package:
+            yield file
+
+
+@cache
+def _extensions(_modules: int) -> list[tuple[str, Path]]:
+    files = ((name, str(getattr(module, "__file__", ""))) for name, module in list(sys.modules.items()))
+    return [(name, Path(file)) for name, file in files if NATIVE.search(file)]
+
+
 def _examined(file: Path) -> tuple[str, list[str]]:
     """Return a hash of a file's content, and the names of the libraries that it links to.
 
@@ -107,15 +124,32 @@ def kept_hashes() -> Path:
     return cache_folder() / "libraries"
 
 
+def identity(file: Path) -> str:
+    """Return a hash of a library's content, or of its machine code if it is part of a build of gnnbench's."""
+    return _examined(file)[0]
+
+
+def functions_differing(base: str, head: str) -> list[str]:
+    """Return the functions that differ between two libraries with these hashes; empty if it is not known."""
+    with suppress(OSError, ValueError):
+        tables = (json.loads((kept_hashes() / f"{each}.json").read_bytes()) for each in (base, head))
+        return machine_code.differing(*tables)
+    return []
+
+
 @cache
 def _kept(file: Path, state: tuple[str | int, ...]) -> tuple[str, list[str]]:
-    kept = kept_hashes() / digest.short(repr(state))
+    kept = kept_hashes() / digest.short(repr((*state, machine_code.VERSION)))
     try:
         content, *needed = kept.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
         with file.open("rb") as opened:
             content = hashlib.file_digest(opened, "sha256").hexdigest()[: digest.LENGTH]
         needed = _needed(file)
+        if file.is_relative_to(cache_folder() / BUILDS) and (table := machine_code.functions(file)):
+            content = digest.combined(f"{name} {value}" for name, value in table.items())
+            with suppress(OSError):
+                write_whole(kept_hashes() / f"{digest.combined(('', content))}.json", json.dumps(table))
         with suppress(OSError):  # without a cache the next process hashes the file again
             write_whole(kept, "\n".join((content, *needed)))
     return content, needed

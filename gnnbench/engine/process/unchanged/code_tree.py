@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ...ground.files import cache_folder, project, real_path
-from ...measure.fingerprint.libraries import NATIVE
+from ...measure.fingerprint.libraries import NATIVE, identity
 from ..variants.import_roots import LEFT, SUFFIXES, TestFiles, below
 from ..variants.preparation import import_roots
 from ..variants.prepare import Prepared
@@ -143,7 +143,7 @@ class CodeTree:
                 folders.sort()
                 for name in sorted(filter(NATIVE.search, names)):
                     path = Path(parent, name)
-                    found.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
+                    found.update(f"{path.relative_to(root)}\0{identity(path)}\0".encode())
         return self._natives.setdefault(package, found.hexdigest())
 
     @cached_property

@@ -118,16 +118,14 @@ def _opened() -> list[str]:
     return [os.readlink(link) for link in links if os.path.lexists(link)]
 
 
-def why_incomparable(crossed: Mapping[str, Mapping[str, Any]], differing: Collection[str]) -> str:
+def why_incomparable(crossed: Mapping[str, Mapping[str, Any]], differing: Collection[str], build: str) -> str:
     """Return why the sides cannot be compared, in one line; empty if they can."""
     for side, files in crossed.items():
         if paths := [path for path in files["foreign"] if path in differing]:
             return f"{side}: it uses {_named(paths)} of the caller's tree, which differs between the sides"
         if paths := [*files["withheld"], *files["built"]]:
-            return (
-                f"{side}: git ignores {_named(paths)}, and files from which it may be built differ between "
-                "the sides: give path:DIR of a build"
-            )
+            advice = f"{build} does not make it" if build else "give --build CMD, or path:DIR of a build"
+            return f"{side}: {_named(paths)} is not known to be built from this side's files: {advice}"
         if files["unreached"]:
             return f"{side}: not compared: starts a process without its side's imports: {files['unreached']}"
     return ""

@@ -1,119 +1,251 @@
-"""Checkouts that a command has built, kept in the cache by commit."""
+"""Checkouts that a command has built, kept in the cache by their content.
+
+Each build has a virtual environment of its own, which comes first in the command's PATH: what the command
+installs lands there, and it finds what is installed here.
+"""
 
 import errno
+import fcntl
 import hashlib
+import importlib.metadata
 import os
+import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+import sysconfig
+import venv
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-from ...ground import git
-from ...ground.files import hold
-from .command import Listener, UnbuildableError, call, last_line
+from ...ground import git, units
+from ...ground.cpu import RealTime
+from ...ground.errors import one_line
+from ...ground.files import hold, locked
+from ...measure.fingerprint.libraries import BUILDS
+from .command import Listener, UnbuildableError, call
+from .preparation import import_roots
 from .worktree import Repository
 
 MOST_BYTES = 10 * 2**30
 """Size of all builds, at most; those that are in use are never removed."""
-_TREE, _USED, _BYTES = "tree", "used", "bytes"
+_TREE, _ENVIRONMENT, _BYTES = "tree", "environment", "bytes"
 _FREE_BYTES = 2**26
 """A build that fails with less free space than this is not blamed on the commit."""
+_PARENT = "_gnnbench.pth"
+"""File by which a build finds what is installed here."""
+_COMPILERS = {"CC": "cc", "CXX": "c++", "CUDACXX": "nvcc", "RUSTC": "rustc", "FC": "gfortran"}
+"""Compilers, by the variables that name others."""
+_VARIABLES = re.compile(
+    r"(CC|CXX|LD|AR|.*FLAGS|C(PLUS_INCLUDE|_INCLUDE)?_?PATH|LIBRARY_PATH|MACOSX_\w+)$"
+    r"|(PIP|CMAKE|SKBUILD|MESON|CARGO|RUST|CUDA|TORCH|SETUPTOOLS|FORCE|WITH|WITHOUT|USE|BUILD)_"
+)
+"""Environment variables that builds read."""
+_ELSEWHERE = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON")
+"""Those by which a command would install into another folder, or import from it."""
+_DATE = "315532800"
+"""The first that archives can have."""
+_LINES = 3
+"""Lines of a failed command's output in the message."""
+_ERROR = re.compile(r"\b(fatal |\w*)error\b(?!s?\.[ch])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Build:
-    """How to build a checkout."""
+class Source:
+    """What is built: a commit, and the files of the working tree that differ from it."""
 
-    command: str
-    """For the shell; it runs in the folder that has the package."""
-    most_bytes: int = MOST_BYTES
+    repository: Repository
+    commit: str
+    name: str
+    """For messages."""
+    changed: Collection[str] = ()
+    """Paths from the repository's top, new and removed files included."""
 
-    def key(self, repository: Repository, commit: str) -> str:
+    @property
+    def top(self) -> Path:
+        """The repository's top."""
+        return self.repository.root.joinpath(*[".."] * len(self.repository.prefix.parts))
+
+    def key(self, command: str) -> str:
         """Return the name of a build: a hash of all that decides what is built."""
-        what = (self.command, str(repository.shared), str(repository.prefix), commit, sys.version, sys.prefix)
-        return hashlib.sha256(repr(what).encode()).hexdigest()[:24]
+        changed = [(name, _digest(self.top / name)) for name in sorted(self.changed)]
+        tree = git.tree(self.repository.root, self.commit)
+        variables = sorted(item for item in os.environ.items() if _VARIABLES.match(item[0]))
+        python = (sys.version, sys.prefix, *_installed())
+        what = (command, str(self.repository.prefix), tree, changed, python, variables, _compilers())
+        return hashlib.sha256(repr(what).encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
 @contextmanager
 def built(
-    repository: Repository, commit: str, build: Build, cache: Path, listener: Listener
-) -> Iterator[Path]:
-    """Return the folder of a commit that is checked out with its submodules, and built.
+    source: Source, command: str, cache: Path, listener: Listener
+) -> Iterator[tuple[Path, tuple[Path, ...]]]:
+    """Return a checkout with its submodules that a shell command has built, in the package's folder.
 
+    After it come further folders from which what was built is imported.
     Builds are kept without git's own files; those that were used longest ago are removed first.
 
     Raises:
         UnbuildableError: the command or a submodule fails.
         OSError: the cache is full.
     """
-    builds = cache / "builds"
-    folder = builds / build.key(repository, commit)
-    tree, size = folder / _TREE, folder / _BYTES
-    with hold(builds / ".lock", cache):
-        folder.mkdir(exist_ok=True)
-        used = FileLock(folder / _USED, thread_local=False).acquire()
-    with used:
-        if not size.exists():
-            shutil.rmtree(tree, ignore_errors=True)  # of a run that was killed
-            listener.step(f"building {commit[:10]}: {build.command}")
-            _make(tree, repository, commit, build.command)
-            size.write_text(str(sum(file.lstat().st_size for file in tree.rglob("*"))))
+    builds = cache / BUILDS
+    folder = builds / source.key(command)
+    size = folder / _BYTES
+    with ExitStack() as use:
+        with hold(builds / ".lock", cache):
+            folder.mkdir(exist_ok=True)
+            use.enter_context(locked(folder, fcntl.LOCK_SH))
+        with hold(builds / f".{folder.name}.lock", cache):
+            if not size.exists():
+                for name in (_TREE, _ENVIRONMENT):
+                    shutil.rmtree(folder / name, ignore_errors=True)  # of a run that was killed
+                listener.step(f"building {source.name}: {command}")
+                start = RealTime.seconds()
+                _make(folder, source, command)
+                took = units.duration(RealTime.seconds() - start)
+                size.write_text(str(sum(file.lstat().st_size for file in folder.rglob("*"))))
+                listener.say(f"built {source.name} in {took}, which counts towards no budget")
         os.utime(size)
         with hold(builds / ".lock", cache):
-            _clear(builds, build.most_bytes, listener)
-        yield tree
+            _clear(builds, listener)
+        yield folder / _TREE, _roots(folder / _ENVIRONMENT)
 
 
-def _make(tree: Path, repository: Repository, commit: str, command: str) -> None:
-    """Check a commit out, fetch its submodules, and run the command."""
+def _make(folder: Path, source: Source, command: str) -> None:
+    """Check a commit out, fetch its submodules, copy what differs from it, and run the command."""
+    repository, tree = source.repository, folder / _TREE
     clone = ("clone", "--quiet", "--shared", "--no-checkout", "--template=", "--")
-    _run(_git(*clone, str(repository.shared), str(tree)), tree.parent, repository, "its checkout")
+    checkout = f"{source.name} cannot be built: its checkout"
+    _run(_git(*clone, str(repository.shared), str(tree)), tree.parent, checkout)
     address = call(
         _git("config", "--get", "remote.origin.url"), repository.root, git.variables()
     ).stdout.strip()
     if address and "://" in address:  # relative addresses of submodules begin there
-        _run(_git("remote", "set-url", "origin", address), tree, repository, "its checkout")
-    _run(_git("checkout", "--quiet", "--detach", commit), tree, repository, "its checkout")
+        _run(_git("remote", "set-url", "origin", address), tree, checkout)
+    _run(_git("checkout", "--quiet", "--detach", source.commit), tree, checkout)
     fetch = ("submodule", "update", "--init", "--recursive", "--quiet")
-    _run(_git(*fetch), tree, repository, "its submodules")
+    _run(_git(*fetch), tree, f"{source.name} cannot be built: its submodules")
+    for name in source.changed:
+        _copy(source.top / name, tree / name)
     where = tree / repository.prefix
     if where.is_dir():  # else `prepare` says so
-        _run(["sh", "-c", command], where, repository, shlex.quote(command))
+        environment = _environment(folder / _ENVIRONMENT, source.top)
+        shell = ["sh", "-c", f"exec 2>&1\n{command}"]
+        _run(shell, where, f"{source.name} cannot be built: {shlex.quote(command)}", environment)
+        _complete(where, folder / _ENVIRONMENT)
     shutil.rmtree(tree / ".git")
 
 
-def _run(command: Sequence[str], where: Path, repository: Repository, what: str) -> None:
-    answer = call(command, where, git.variables())
+def _copy(file: Path, copy: Path) -> None:
+    """Copy a file; remove the copy of one that is gone."""
+    copy.unlink(missing_ok=True)
+    if os.path.lexists(file):
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, copy, follow_symlinks=False)
+
+
+def _environment(folder: Path, top: Path) -> dict[str, str]:
+    """Make a virtual environment, and return the variables to run a command with it."""
+    venv.EnvBuilder(symlinks=True).create(folder)
+    # Plain lines, which pip can leave out where it isolates a build.
+    here = [place for place in sys.path if _is_installed(place) and not Path(place).is_relative_to(top)]
+    (_site(folder) / _PARENT).write_text("\n".join(here))
+    pip = folder / "bin" / "pip"
+    pip.write_text(f'#!/bin/sh\nexec {shlex.quote(str(folder))}/bin/python -m pip "$@"\n')
+    pip.chmod(0o755)
+    paths = [str(folder / "bin"), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
+    given = {name: value for name, value in git.variables().items() if name not in _ELSEWHERE}
+    # Two builds of the same source have the same dates in them.
+    return {"SOURCE_DATE_EPOCH": _DATE, **given, "VIRTUAL_ENV": str(folder), "PATH": os.pathsep.join(paths)}
+
+
+def _is_installed(place: str) -> bool:
+    """Whether a folder of `sys.path` is there and has no part of Python's standard library."""
+    library = sysconfig.get_path("stdlib")
+    inside = Path(place).is_relative_to(library) and not place.endswith("-packages")
+    return os.path.isdir(place) and not inside  # noqa: PTH112
+
+
+def _site(environment: Path) -> Path:
+    """Return the folder in which an environment has its packages."""
+    return Path(sysconfig.get_path("purelib", "venv", {"base": str(environment)}))
+
+
+def _complete(folder: Path, environment: Path) -> None:
+    """Link the files that were installed, as compiled modules are, into their packages in the checkout."""
+    for distribution in importlib.metadata.distributions(path=[str(_site(environment))]):
+        for file in distribution.files or ():
+            for root in import_roots(folder):
+                place = root / file
+                if ".." not in file.parts and (root / file.parts[0]).is_dir() and not place.exists():
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    os.link(str(file.locate()), place)
+
+
+def _roots(environment: Path) -> tuple[Path, ...]:
+    """Return the folders that were installed as editable, and that of packages."""
+    site = _site(environment)
+    lines = [
+        line for file in site.glob("*.pth") if file.name != _PARENT for line in file.read_text().split("\n")
+    ]
+    return (*(Path(line) for line in lines if line.startswith(os.sep) and Path(line).is_dir()), site)
+
+
+def _run(
+    command: Sequence[str], where: Path, what: str, environment: Mapping[str, str] | None = None
+) -> None:
+    answer = call(command, where, environment or git.variables())
     if answer.returncode:
         if shutil.disk_usage(where).free < _FREE_BYTES:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(where))
-        reason = last_line(answer.stderr) or last_line(answer.stdout) or f"exit status {answer.returncode}"
-        raise UnbuildableError(f"{repository.part} cannot be built: {what}: {reason}")
+        lines = [*filter(None, map(str.strip, (answer.stdout + answer.stderr).splitlines()))]
+        telling = list(dict.fromkeys(filter(_ERROR.search, lines)))[:_LINES]
+        reason = "; ".join(map(one_line, telling or lines[-_LINES:])) or f"exit status {answer.returncode}"
+        raise UnbuildableError(f"{what}: {reason}")
 
 
 def _git(*arguments: str) -> list[str]:
     return ["git", *git.QUIET, *arguments]
 
 
-def _clear(builds: Path, most_bytes: int, listener: Listener) -> None:
+def _digest(file: Path) -> str:
+    """Return a hash of a file's content, or where a link leads."""
+    if file.is_symlink():
+        return str(file.readlink())
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+
+
+@cache
+def _compilers() -> tuple[str, ...]:
+    """Return the versions of the compilers that are here."""
+    names = [shlex.split(os.environ.get(variable, usual)) for variable, usual in _COMPILERS.items()]
+    there = [words for words in names if words and shutil.which(words[0])]
+    return tuple(call([*words, "--version"], Path.cwd(), os.environ).stdout for words in there)
+
+
+def _installed() -> list[str]:
+    """Return the names and versions of all that is installed here."""
+    places = (Path(place).glob("*-info") for place in sys.path if _is_installed(place))
+    return sorted(info.name for infos in places for info in infos)
+
+
+def _clear(builds: Path, listener: Listener) -> None:
     """Remove unfinished builds and those that were used longest ago; the caller holds the lock."""
-    found = []
-    for folder in builds.iterdir():
-        if folder.is_dir():
-            found.append((-1.0, 0, folder))
-            with suppress(OSError, ValueError):
-                size = folder / _BYTES
-                found[-1] = (size.stat().st_mtime, int(size.read_text()), folder)
+    known = []
+    for folder in builds.glob("[!.]*/"):
+        known.append((-1.0, 0, folder))
+        with suppress(OSError, ValueError):
+            size = folder / _BYTES
+            known[-1] = (size.stat().st_mtime, int(size.read_text()), folder)
     total = 0
-    for used_at, size_bytes, folder in sorted(found, reverse=True):
+    for used_at, size_bytes, folder in sorted(known, reverse=True):
         total += size_bytes
-        if total > most_bytes or used_at < 0:
-            with suppress(Timeout), FileLock(folder / _USED, timeout=0):
+        if total > MOST_BYTES or used_at < 0:
+            with suppress(BlockingIOError), locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
                 total -= size_bytes
                 try:
                     (folder / _BYTES).unlink(missing_ok=True)

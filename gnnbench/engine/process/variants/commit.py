@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import ClassVar, Self
 
+from ...ground import git
 from ...ground.errors import UsageError, one_line
 from ...ground.files import project
 from ...interfaces import VariantPart
-from . import places
-from .builds import built
+from . import extensions, places
+from .builds import Source, built
 from .command import PATHS, UnbuildableError
 from .import_roots import LEFT
 from .preparation import Preparation, existing_folder, import_roots
@@ -22,8 +23,8 @@ class Commit(VariantPart):
     """A commit of the caller's repository, whose code replaces that tree, or of another repository.
 
     No hook runs; index, branches and stash do not change. If a run is killed, the next run removes its
-    worktree, in any repository. Submodules are checked out from what is on this machine. Without a build,
-    nothing is built: for a package with compiled parts, use `pip:`, or `path:` to a folder where it is built.
+    worktree, in any repository. Submodules are checked out from what is on this machine. Without a
+    command that builds, nothing is built.
     """
 
     kind: ClassVar[str] = "git"
@@ -33,6 +34,8 @@ class Commit(VariantPart):
     """Any name of a commit."""
     folder: str | None = None
     """A folder of another repository, absolute or relative to the caller's. None: the caller's repository."""
+    is_working_tree: bool = False
+    """Whether what differs from the commit in the working tree belongs to it."""
 
     def __str__(self) -> str:
         """Return it as it is typed."""
@@ -68,33 +71,47 @@ class Commit(VariantPart):
         for part in sorted(parts, key=lambda part: part.folder is not None):
             part._check_out(preparation)  # noqa: SLF001
 
+    @classmethod
+    def prepare_working_tree(cls, preparation: Preparation) -> None:
+        """Build the caller's tree, in a copy."""
+        cls("HEAD", is_working_tree=True)._check_out(preparation)  # noqa: SLF001
+
     def _check_out(self, preparation: Preparation) -> None:
         root = preparation.root
         home = self._folder(root)
         repository = self._repository(home)
-        commit, build = repository.commit(self.ref), preparation.build
+        commit = repository.commit(self.ref)
         name = commit[:10] if self.ref == commit else f"{one_line(str(self))[4:]} ({commit[:10]})"
-        preparation.listener.step(f"checking out {name}")
+        roots: tuple[Path, ...] = ()
         with preparation.writing():
-            tree = preparation.stack.enter_context(
-                worktree(repository, commit, preparation.cache, preparation.listener)
-                if build is None
-                else built(repository, commit, build, preparation.cache, preparation.listener)
-            )
-        preparation.places.append(places.of_commit(home, commit, tree, is_built=build is not None))
+            if preparation.build:
+                source = Source(repository, commit, f"git:{name}")
+                if self.is_working_tree:
+                    source = replace(source, name="the working tree", changed=git.changes(source.top))
+                build = built(source, preparation.build, preparation.cache, preparation.listener)
+                tree, roots = preparation.stack.enter_context(build)
+            else:
+                preparation.listener.step(f"checking out {name}")
+                checkout = worktree(repository, commit, preparation.cache, preparation.listener)
+                tree = preparation.stack.enter_context(checkout)
+        is_built, in_use = bool(preparation.build), extensions.in_use(home)
+        place = places.of_commit(home, commit, tree, is_built=is_built, in_use=in_use)
+        preparation.places.append(place)
+        if not is_built and (amiss := extensions.note(home, place)):
+            preparation.listener.say(f"{one_line(str(self))} {amiss}")
         folder = tree / repository.prefix
         if not folder.is_dir():
             raise UnbuildableError(
                 f"{one_line(str(self))} has no folder {repository.prefix}: "
                 "start in, or give, a folder that it has"
             )
-        roots = import_roots(folder)
+        trees = import_roots(folder)
         if self.folder is None:
-            preparation.state = commit, False
-            roots = _with_callers_folder(home, root, roots)
+            preparation.state = commit, self.is_working_tree and git.state(home)[1]
+            trees = _with_callers_folder(home, root, trees)
         else:
             preparation.checkouts[self.folder] = commit
-        preparation.trees += roots
+        preparation.trees += (*trees, *roots)
 
     def _folder(self, root: Path) -> Path:
         if self.folder is None:

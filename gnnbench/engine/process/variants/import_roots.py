@@ -98,6 +98,7 @@ class Place:
         tracked: names of the files that git tracks, in the commit of either; without git, those in `tree`.
         ignored: names of modules that git ignores in the caller's folder, which a build may have made; the
             names of folders end with a slash.
+        foreign: paths of compiled modules that are not this side's.
         changed: names of the tracked files that differ between both folders; empty in other processes.
         borrows: whether ignored files serve the side too: nothing that is compiled differs from the caller's.
     """
@@ -108,6 +109,7 @@ class Place:
         tree: str,
         tracked: Iterable[str],
         ignored: Iterable[str] = (),
+        foreign: Iterable[str] = (),
         *,
         changed: Iterable[str] = (),
         borrows: bool = False,
@@ -115,6 +117,7 @@ class Place:
         self.source, self.tree, self.borrows = source, tree, borrows
         self.changed = frozenset(changed)
         self.tracked, self.ignored = frozenset(tracked), frozenset(ignored)
+        self.foreign = frozenset(foreign)
         self._folders = {""}
         for name in self.tracked:
             folder = os.path.dirname(name)
@@ -177,7 +180,9 @@ class Trees:
 
     def save(self, file: str) -> None:
         """Write all that another process needs to import the same."""
-        places = [(one.source, one.tree, one.tracked, one.ignored, one.borrows) for one in self._places]
+        places = [
+            (one.source, one.tree, one.tracked, one.ignored, one.foreign, one.borrows) for one in self._places
+        ]
         tests = self._left, self.tests._folders, self.tests.collected  # noqa: SLF001
         temporary = f"{file}.new"
         with open(temporary, "wb") as opened:
@@ -337,9 +342,11 @@ class Trees:
         return None
 
     def built(self, path: str) -> str | None:
-        """Return the caller's file that a path is, if git ignores it and this side cannot borrow it."""
+        """Return the caller's file that a path is, if a build made it and this side cannot borrow it."""
         real = self._real(path)
         for place in self._places:
+            if real in place.foreign:
+                return real
             name = below(real, place.source)
             if not name or place.borrows or "site-packages" in real:
                 continue

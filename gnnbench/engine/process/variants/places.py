@@ -9,7 +9,7 @@ from ...ground import git
 from ...ground.files import real_path
 from .import_roots import SUFFIXES, Place
 
-_COMPILED = (
+COMPILED = (
     *(
         ".c",
         ".cc",
@@ -40,14 +40,21 @@ _ENVIRONMENT = "pyvenv.cfg"
 _SKIPPED = ("build", "dist", "node_modules", "__pycache__")
 
 
-def of_commit(folder: Path, commit: str, tree: Path, *, is_built: bool) -> Place:
-    """Return the place of a repository whose commit is checked out; if that was built, it borrows nothing."""
+def of_commit(folder: Path, commit: str, tree: Path, *, is_built: bool, in_use: Iterable[str]) -> Place:
+    """Return the place of a repository whose commit is checked out; if that was built, it borrows nothing.
+
+    Args:
+        in_use: paths of the compiled modules that are installed.
+    """
     top = real_path(git.top(folder))
     tracked = git.tracked_files(top) | git.files_of(top, commit) | _submodules(top, commit)
     changed = frozenset(_changed(top, tree, tracked))
-    borrows = not any(map(_is_compiled, changed))
-    ignored = () if is_built else (name for name in git.ignored(top) if name.endswith((*SUFFIXES, "/")))
-    return Place(str(top), str(tree), tracked, ignored, changed=changed, borrows=borrows)
+    borrows = not is_built and not any(map(is_compiled, changed))
+    ignored = [name for name in git.ignored(top) if name.endswith((*SUFFIXES, "/"))]
+    foreign = () if borrows else (*in_use, *(str(top / name) for name in ignored if is_built))
+    return Place(
+        str(top), str(tree), tracked, () if is_built else ignored, foreign, changed=changed, borrows=borrows
+    )
 
 
 def of_folder(source: Path, tree: Path) -> Place:
@@ -91,9 +98,9 @@ def _changed(source: Path, tree: Path, names: Iterable[str]) -> Iterator[str]:
             yield name
 
 
-def _is_compiled(name: str) -> bool:
+def is_compiled(name: str) -> bool:
     """Whether a build may depend on a file."""
-    return os.path.basename(name) in _BUILD or name.endswith(_COMPILED)
+    return os.path.basename(name) in _BUILD or name.endswith(COMPILED)
 
 
 def _files(folder: Path) -> Iterator[str]:

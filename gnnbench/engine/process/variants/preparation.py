@@ -7,7 +7,6 @@ from pathlib import Path
 
 from ...ground.errors import UsageError
 from ...ground.files import CACHE_VARIABLE
-from .builds import Build
 from .command import Listener
 from .import_roots import Place
 from .overlay import local_path
@@ -25,8 +24,8 @@ class Preparation:
     """Whether pip installs the dependencies of requirements, too."""
     apart: bool
     """Whether each requirement gets an overlay of its own, which other variants may share."""
-    build: Build | None
-    """How a checkout is built; None: it is not."""
+    build: str
+    """The command that builds a checkout; empty: nothing does."""
     stack: ExitStack
     """Its end removes what was prepared."""
     trees: list[Path] = field(default_factory=list)

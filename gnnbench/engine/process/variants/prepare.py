@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from ...ground.files import cache_folder, real_path
 from ...ground.git import state
 from . import places
-from .builds import Build
 from .command import Listener
+from .commit import Commit
 from .import_roots import HIDDEN, Place
 from .preparation import Preparation
 from .requirement import Requirement
@@ -49,7 +50,8 @@ def prepared(
     cache: Path,
     dependencies: bool = False,
     apart: bool = False,
-    build: Build | None = None,
+    build: str = "",
+    is_built: bool = False,
     hidden: Sequence[str] = (),
 ) -> Iterator[Prepared]:
     """Prepare a variant's code and settings, and clean up when the context ends.
@@ -61,6 +63,7 @@ def prepared(
 
     Args:
         apart: whether each requirement gets an overlay of its own, which other variants may share.
+        is_built: whether the caller's tree is built, too, if the variant has it.
         hidden: installed packages that cannot be imported, see `not_usable`.
     """
     root, cache = root.resolve(), real_path(cache)
@@ -68,6 +71,8 @@ def prepared(
         preparation = Preparation(root, listener, cache, dependencies, apart, build, stack)
         for kind in KINDS.values():
             kind.prepare(variant.of(kind), preparation)
+        if is_built and preparation.state is None:
+            Commit.prepare_working_tree(preparation)
         commit, dirty = preparation.state or state(root)
         yield Prepared(
             variant.text,
@@ -84,16 +89,22 @@ def prepared(
 
 @contextmanager
 def both(
-    base: Variant, head: Variant, root: Path, listener: Listener, *, dependencies: bool = False
+    base: Variant,
+    head: Variant,
+    root: Path,
+    listener: Listener,
+    *,
+    dependencies: bool = False,
+    build: str = "",
 ) -> Iterator[tuple[Prepared, Prepared]]:
     """Prepare two sides, see `prepared`; what can be kept is in gnnbench's cache folder."""
     requirements = [[part.text for part in side.of(Requirement)] for side in (base, head)]
     cache, hidden = cache_folder(), not_usable(requirements)
+    is_built = any(part.folder is None for side in (base, head) for part in side.of(Commit))
+    prepare = partial(prepared, dependencies=dependencies, build=build, is_built=is_built and bool(build))
     with ExitStack() as stack:
         first, second = (
-            stack.enter_context(
-                prepared(side, root, listener, cache=cache, dependencies=dependencies, hidden=hidden)
-            )
+            stack.enter_context(prepare(side, root, listener, cache=cache, hidden=hidden))
             for side in (base, head)
         )
         if note := other_builds(first.versions, second.versions):

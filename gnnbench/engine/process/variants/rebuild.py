@@ -22,14 +22,15 @@ class NotRebuiltError(UsageError):
         super().__init__(f"the saved code cannot be built again: {reason}")
 
 
-def variant(saved: Sources, here: Sources) -> str:
+def variant(saved: Sources, here: Sources, *, is_built: bool = False) -> str:
     """Return the variant that builds the saved code beside today's, as text for `variant.parse`.
 
-    Its paths are relative to the rootdir. It is `.` if today's code is the saved code.
+    Its paths are relative to the rootdir. It is `.` if today's code is the saved code. Compiled parts need a
+    command that builds them.
     """
     if saved.python != here.python:
         raise NotRebuiltError(f"it ran on Python {saved.python}, and this is Python {here.python}")
-    return shlex.join([*_trees(saved, here), *_packages(saved, here)]) or CALLERS_TREE
+    return shlex.join([*_trees(saved, here, is_built), *_packages(saved, here)]) or CALLERS_TREE
 
 
 def differences(saved: Sources, here: Sources) -> list[str]:
@@ -67,7 +68,7 @@ def _text(package: Package) -> str:
     return f"{package.version} from {package.origin}" if package.origin else package.version
 
 
-def _trees(saved: Sources, here: Sources) -> Iterator[str]:
+def _trees(saved: Sources, here: Sources, is_built: bool) -> Iterator[str]:
     """Yield the variant's parts for trees."""
     today = {tree.path: tree for tree in here.trees}
     for tree in filter(lambda tree: tree.packages, saved.trees):
@@ -76,8 +77,10 @@ def _trees(saved: Sources, here: Sources) -> Iterator[str]:
             continue
         if tree.commit is None:
             raise NotRebuiltError(f"{tree.name} was not in git, so its commit is unknown")
-        if tree.compiled:
-            raise NotRebuiltError(f"{tree.name} changed since {_short(tree)}, and has compiled parts")
+        if tree.compiled and not is_built:
+            raise NotRebuiltError(
+                f"{tree.name} changed since {_short(tree)}, and has compiled parts: give --gnn-build"
+            )
         folder = tree.path if tree.path.startswith((".", "/")) else f"./{tree.path}"
         yield f"git:{tree.commit}" if tree.path == CALLERS_TREE else f"git:{folder}@{tree.commit}"
 

@@ -1,0 +1,294 @@
+"""What a native library computes: hashes of its functions and constants that builds of the same code share.
+
+The code is disassembled, and each address in it is replaced by what is there: a function's name, or the
+content of a constant. So neither the place of a function, nor build ids, times, debugging information and
+the folder of the build count.
+"""
+
+import os
+import re
+import subprocess
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+
+from . import digest
+
+VERSION = 1
+"""Of the hashes."""
+CONSTANTS, IMPORTS = "constants", "imports"
+"""Names of what is beside functions."""
+_MOST_BYTES = 1 << 26
+"""Larger files are not disassembled."""
+_WRITABLE, _ALLOCATED, _EXECUTABLE, _OF_THREADS = 1, 2, 4, 0x400
+"""Flags of sections."""
+_WORD, _JUMP = 8, 4
+"""Bytes of a pointer, and of an entry in a table of jumps."""
+_LABEL = re.compile(r"([0-9a-f]+) <(.+)>:$")
+_LINE = re.compile(r" *[0-9a-f]+:\t(.*)$")
+_RELATIVE = re.compile(r"-?(?:0x)?[0-9a-f]+(\(%[re]ip\).*?) *# ([0-9a-f]+)(?: <.*>)?$")
+_TARGET = re.compile(r"\b([0-9a-f]+) <([^>+]+)(?:\+0x([0-9a-f]+))?>")
+_PADDING = re.compile(r"(data16 |cs )*(nop\w?|xchg +%ax,%ax|int3)\b")
+_STUBS = "Disassembly of section .plt"
+_HASH = re.compile(r"(?<=17h)[0-9a-f]{16}(?=E)")
+"""Part of Rust's symbols that depends on the folder."""
+_NUMBER = re.compile(r"\.(llvm\.)?\d+")
+"""Part of symbols that depends on the order of functions."""
+_FOLDERS = re.compile(rb"((?<=/builds/)[0-9a-f]{24}|(?<=/pip-build-env-)\w{8}|(?<=/tmp/tmp)\w{8})(?=/)")
+"""Random parts of the names of folders in which libraries are built."""
+_AT_IMPORT = re.compile(r"^PyInit_|pymod_exec|pyx_pymod|^_GLOBAL__sub_I")
+"""Functions that are executed once."""
+_OF_COMPILER = frozenset(
+    {"_init", "_fini", "frame_dummy", "register_tm_clones", "deregister_tm_clones", "__do_global_dtors_aux"}
+)
+"""Functions that are in each library, and are executed when it is loaded and unloaded."""
+_UNLIKELY = ".cold"
+"""End of the name of a part of a function that is seldom executed."""
+_LAID_OUT = re.compile(r"\.(plt|got|rela|note|eh_frame|gnu\.hash|gnu\.version|hash|dyn)")
+"""Sections that follow from the others."""
+
+
+def functions(file: Path) -> Mapping[str, str]:
+    """Return the hash of each function, of CONSTANTS and of IMPORTS; empty if the file has other code."""
+    command = ["objdump", "-d", "-w", "--no-show-raw-insn", str(file)]
+    with suppress(OSError, ELFError, subprocess.CalledProcessError), file.open("rb") as opened:
+        if file.stat().st_size <= _MOST_BYTES:
+            given = {**os.environ, "LC_ALL": "C"}
+            answer = subprocess.run(command, check=True, capture_output=True, text=True, env=given)  # noqa: S603
+            return _Library(ELFFile(opened), [*_functions(answer.stdout)]).hashes()
+    return {}
+
+
+def differing(base: Mapping[str, str], head: Mapping[str, str]) -> list[str]:
+    """Return the names that differ, the likeliest cause first: functions that both have."""
+    names = [name for name in {**head, **base} if base.get(name) != head.get(name)]
+
+    def rank(name: str) -> tuple[bool, ...]:
+        return (
+            name in (CONSTANTS, IMPORTS),
+            bool(_AT_IMPORT.search(name)),
+            name not in base or name not in head,
+        )
+
+    return sorted(names, key=rank)
+
+
+@dataclass(frozen=True)
+class _Function:
+    address: int
+    name: str
+    lines: Sequence[str]
+    """Its instructions, without those that fill the space to the next function."""
+
+
+def _functions(listing: str) -> Iterator[_Function]:
+    """Yield the functions of a disassembly, but for the stubs that call other libraries."""
+    address, name, lines, is_stub = 0, "", list[str](), False
+    for line in (*listing.splitlines(), _STUBS):
+        if instruction := _LINE.match(line):
+            lines.append(instruction[1].rstrip())
+            continue
+        label = _LABEL.match(line)
+        if not (label or line.startswith("Disassembly")):
+            continue
+        while len(lines) > 1 and _PADDING.match(lines[-1]):
+            lines.pop()
+        if lines and not is_stub:
+            yield _Function(address, name, lines)
+        lines = []
+        if label:
+            address, name = int(label[1], 16), label[2]
+        else:
+            is_stub = line.startswith(_STUBS)
+
+
+class _Symbols:
+    """The functions, or the variables, of a file."""
+
+    def __init__(self, tables: Sequence[Any], kind: str) -> None:
+        symbols = [
+            each for table in tables for each in table.iter_symbols() if each["st_info"]["type"] == kind
+        ]
+        defined = {one["st_value"]: one for one in symbols if one["st_shndx"] != "SHN_UNDEF"}
+        self.addresses = sorted(defined)
+        self.ends = [address + defined[address]["st_size"] for address in self.addresses]
+        self._names = [defined[address].name for address in self.addresses]
+
+    def before(self, address: int) -> tuple[int, int, str]:
+        """Return start, end and name of the last symbol up to an address; nothing if there is none."""
+        at = bisect_right(self.addresses, address) - 1
+        return (self.addresses[at], self.ends[at], self._names[at]) if at >= 0 else (address, address, "")
+
+
+class _Library:
+    """The sections, symbols and code of a file."""
+
+    def __init__(self, elf: ELFFile, code: Sequence[_Function]) -> None:
+        allocated = [part for part in elf.iter_sections() if part["sh_flags"] & _ALLOCATED]
+        # Those of threads that begin with zeros have no addresses of their own.
+        self._sections = [
+            part for part in allocated if not (part["sh_flags"] & _OF_THREADS and _is_zero(part))
+        ]
+        tables: list[Any] = [elf.get_section_by_name(name) for name in (".symtab", ".dynsym")]
+        self._tables = [table for table in tables if table]
+        self._functions, self._variables = (
+            _Symbols(self._tables, f"STT_{kind}") for kind in ("FUNC", "OBJECT")
+        )
+        self._at = cache(self._described)
+        self._data = {part["sh_addr"]: part.data() for part in self._sections if not _is_zero(part)}
+        self._pointers = dict(self._relocations())
+        self._code = [each for each in code if each.name not in _OF_COMPILER]
+        self._shared = Counter(_plain(each.name) for each in code)
+        named = (
+            int(match[2], 16) for each in code for line in each.lines if (match := _RELATIVE.search(line))
+        )
+        addends = (addend for name, _, addend in self._pointers.values() if not name)
+        places = (*named, *addends, *self._variables.addresses, *self._variables.ends)
+        self._starts = sorted({*places, *(part["sh_addr"] for part in self._sections)})
+        self._bodies = {each.address: digest.short(*map(self._shallow, each.lines)) for each in code}
+
+    def hashes(self) -> dict[str, str]:
+        """Return the hashes of functions, constants and imports."""
+        bodies = defaultdict(list)
+        for each in self._code:
+            bodies[_plain(each.name).removesuffix(_UNLIKELY)].append(
+                digest.short(*map(self._deep, each.lines))
+            )
+        hashes = {name: digest.combined(texts) for name, texts in bodies.items()}
+        symbols = [each for table in self._tables for each in table.iter_symbols()]
+        imports = {each.name for each in symbols if each["st_shndx"] == "SHN_UNDEF"}
+        return {**hashes, CONSTANTS: digest.combined(self._pieces()), IMPORTS: digest.combined(imports)}
+
+    def _pieces(self) -> Iterator[str]:
+        """Yield all constants and variables."""
+        for part in self._sections:
+            if _is_zero(part):
+                yield f"{part.name} {part['sh_size']}"
+            elif not part["sh_flags"] & _EXECUTABLE and not _LAID_OUT.match(part.name):
+                at, end = part["sh_addr"], part["sh_addr"] + part["sh_size"]
+                while at < end:
+                    # Of variables the place counts, too.
+                    place = self._at(at) if part["sh_flags"] & _WRITABLE else self._name(at)
+                    yield f"{part.name} {place} {self._content(at, self._end(at))}"
+                    at = self._end(at)
+
+    def _name(self, address: int) -> str:
+        """Return the name of the constant that begins at an address; empty if none does."""
+        start, _, name = self._variables.before(address)
+        return _plain(name) if start == address else ""
+
+    def _relocations(self) -> Iterator[tuple[int, tuple[str, int, int]]]:
+        """Yield the addresses that the loader writes: a symbol or nothing, the kind, and what is added."""
+        for part in self._sections:
+            if part["sh_type"] in ("SHT_RELR", "SHT_REL"):
+                raise ELFError("the file has other relocations")
+            for each in part.iter_relocations() if part["sh_type"] == "SHT_RELA" else ():  # type: ignore[attr-defined]
+                symbol = self._tables[-1].get_symbol(each["r_info_sym"]) if each["r_info_sym"] else None
+                yield each["r_offset"], (symbol.name if symbol else "", each["r_info_type"], each["r_addend"])
+
+    def _function(self, address: int, name: str) -> str:
+        """Return a function's name; with its code, where several have that name."""
+        plain = _plain(name)
+        return f"{plain} {self._bodies.get(address)}" if self._shared[plain] > 1 else plain
+
+    def _shallow(self, line: str) -> str:
+        """Return an instruction with the bytes at each address, and the names of functions."""
+        line = _RELATIVE.sub(lambda match: match[1] + self._bytes(int(match[2], 16)), line)
+        return _TARGET.sub(lambda match: f"{_plain(match[2])}+{match[3]}", line)
+
+    def _bytes(self, address: int) -> str:
+        part = self._section(address)
+        if part is None or _is_zero(part) or part["sh_flags"] & _EXECUTABLE or part.name.startswith(".got"):
+            return ""
+        inside = slice(address - part["sh_addr"], self._end(address) - part["sh_addr"])
+        return digest.of_bytes(_FOLDERS.sub(b"", self._data[part["sh_addr"]][inside]).rstrip(b"\0"))
+
+    def _deep(self, line: str) -> str:
+        """Return an instruction with what is at each address in place of it."""
+        line = _RELATIVE.sub(lambda match: match[1] + self._at(int(match[2], 16)), line)
+        return _TARGET.sub(self._target, line)
+
+    def _target(self, match: re.Match[str]) -> str:
+        distance = int(match[3] or "0", 16)
+        return f"{self._function(int(match[1], 16) - distance, match[2])}+{distance}"
+
+    def _described(self, address: int, deep: bool = True) -> str:
+        """Return what is at an address; `deep`: with what pointers there lead to."""
+        part = self._section(address)
+        if part is None:
+            return str(address)
+        if part.name.startswith(".got"):
+            return self._pointer(address, deep=deep)
+        if part["sh_flags"] & _EXECUTABLE:
+            start, _, name = self._functions.before(address)
+            return f"{self._function(start, name)}+{address - start}"
+        start, end, name = self._variables.before(address)
+        if part["sh_flags"] & _WRITABLE:
+            # Two variables with the same content are two all the same.
+            name, start = (_HASH.sub("", name), start) if address < end else ("", part["sh_addr"])
+            return f"{part.name} {name}+{address - start}"
+        if address >= end:
+            start, end, name = address, self._end(address), ""
+        return f"{part.name} {_plain(name)}+{address - start} {self._content(start, end, deep)}"
+
+    def _pointer(self, address: int, *, deep: bool) -> str:
+        """Return what the loader writes at an address."""
+        name, kind, addend = self._pointers.get(address, ("", 0, 0))
+        if name:
+            return f"{kind} {_plain(name)}+{addend}"
+        part = self._section(addend)
+        leads = deep or (part is not None and part["sh_flags"] & _EXECUTABLE)
+        return f"{kind} {self._at(addend, False) if leads else ''}"
+
+    def _section(self, address: int) -> Any:
+        around = (part for part in self._sections if 0 <= address - part["sh_addr"] < part["sh_size"])
+        return next(around, None)
+
+    def _end(self, address: int) -> int:
+        """Return where the next piece begins."""
+        part, at = self._section(address), bisect_right(self._starts, address)
+        end: int = part["sh_addr"] + part["sh_size"]
+        return min(end, self._starts[at]) if at < len(self._starts) else end
+
+    def _content(self, start: int, end: int, deep: bool = True) -> str:
+        """Return a hash of bytes, with what the loader writes there."""
+        part = self._section(start)
+        content = bytearray(self._data[part["sh_addr"]][start - part["sh_addr"] : end - part["sh_addr"]])
+        written = []
+        for address in range(-(-start // _WORD) * _WORD, end, _WORD) if part["sh_flags"] & _WRITABLE else ():
+            if address in self._pointers:
+                content[address - start : address - start + _WORD] = bytes(_WORD)
+                written.append(f"{address - start} {self._pointer(address, deep=deep)}")
+        # The zeros after a constant depend on what follows.
+        text = _FOLDERS.sub(b"", bytes(content)).rstrip(b"\0")
+        jumps = [] if part["sh_flags"] & _WRITABLE else self._jumps(start, text)
+        return digest.short(*jumps) if jumps else digest.short(digest.of_bytes(text), *written)
+
+    def _jumps(self, start: int, content: bytes) -> list[str]:
+        """Return the targets of a table of jumps, which has distances from its start; empty for others."""
+        places = range(0, len(content), _JUMP)
+        distances = (int.from_bytes(content[at : at + _JUMP], "little", signed=True) for at in places)
+        targets = []
+        for distance in distances:
+            part = self._section(start + distance)
+            if part is None or not part["sh_flags"] & _EXECUTABLE:
+                return []
+            targets.append(self._at(start + distance))
+        return targets
+
+
+def _plain(name: str) -> str:
+    return _NUMBER.sub("", _HASH.sub("", name))
+
+
+def _is_zero(part: Any) -> bool:
+    """Whether a section has no bytes in the file."""
+    return bool(part["sh_type"] == "SHT_NOBITS")

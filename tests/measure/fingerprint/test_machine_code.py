@@ -1,0 +1,164 @@
+"""Libraries that a C compiler makes of a source and of changed ones."""
+
+import subprocess
+
+import pytest
+
+from gnnbench.engine.measure.fingerprint.machine_code import differing, functions
+
+SOURCE = """
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+static const double first[] = {1.5, 2.5, 3.5, 0.0}, second[] = {4.5, 5.5, 6.5, 7.5};
+static int counter = 3, limit = 3;
+const char *names[] = {"low", "high"};
+double shared[] = {1, 2}, other[] = {3, 4};
+
+__attribute__((noinline)) static double weigh(double value, long steps) {
+    for (long step = 0; step < steps; step++) value = value * 0.5 + first[step & 3];
+    return value;
+}
+
+__attribute__((noinline)) static double again(double value, long steps) {
+    for (long step = 0; step < steps; step++) value = value * 0.75 + second[step & 3];
+    return value;
+}
+
+double work(double value, long steps) { counter++; return weigh(value, steps) + limit; }
+
+double more(double value, long steps) {
+    static long calls = 0, hits = 0;
+    calls++;
+    return again(value, steps) + (calls > 3 ? ++hits : 0) + shared[0];
+}
+
+int say(char *text, int kind) {
+    switch (kind) {
+        case 0: return sprintf(text, "zero");
+        case 1: return sprintf(text, "%s one", names[0]);
+        case 2: return puts(text);
+        case 3: return strlen(text) > 5 ? puts("long") : 7;
+        case 4: return (int)cos(text[3]);
+        case 5: return snprintf(text, 9, "five %d", kind);
+    }
+    return -1;
+}
+"""
+HELPERS = """
+#define HELPER(name, factor, term) \\
+    __attribute__((noinline)) static double helper(double x) { return x * factor + term; } \\
+    double name(double x) { return helper(helper(x)); }
+"""
+ONE, TWO = f"{HELPERS}HELPER(one, 3, 1)", f"{HELPERS}HELPER(two, 5, 2)"
+WORK = SOURCE[SOURCE.index("double work") : SOURCE.index("double more")]
+
+
+@pytest.fixture
+def compiled(tmp_path):
+    def compiled(*sources, flags="-O2 -g", folder="a"):
+        place = tmp_path / "builds" / (folder * 24)
+        place.mkdir(parents=True, exist_ok=True)
+        names = [f"{number}.c" for number, _ in enumerate(sources)]
+        for name, source in zip(names, sources, strict=True):
+            (place / name).write_text(source)
+        command = ["cc", "-shared", "-fPIC", *flags.split(), *(str(place / name) for name in names)]
+        subprocess.run([*command, "-lm", "-o", str(place / "lib.so")], check=True)
+        return functions(place / "lib.so")
+
+    return compiled
+
+
+@pytest.mark.parametrize(
+    ("change", "flags"),
+    [
+        ((), "-O2"),
+        (("/*", "*/"), "-O2 -g"),
+        (("static int", "\n\n/* A comment. */\nstatic int"), "-O2 -g3"),
+        (("value = value * 0.5 + first[step & 3]", "{ value *= 0.5; value += first[step & 3]; }"), "-O2 -g"),
+        (
+            (
+                "double weigh(double value,",
+                "double weigh(double v,",
+                "value = value * 0.5",
+                "v = v * 0.5",
+                "return value;",
+                "return v;",
+            ),
+            "-O2 -g",
+        ),
+        ((WORK, "", "int say", f"{WORK}int say"), "-O2 -g"),
+        (("int say", "int say(char *, int);\nint say"), "-O2 -g -Wl,--build-id=uuid"),
+    ],
+)
+def test_what_compiles_to_the_same_is_the_same(compiled, change, flags):
+    source = SOURCE
+    for old, new in zip(change[::2], change[1::2], strict=True):
+        source = source.replace(old, new, 1)
+    before = compiled(SOURCE, "const char *file(void) { return __FILE__; }")
+    assert {"work", "weigh", "say", "constants", "imports"} < before.keys()
+    after = compiled(source, "const char *file(void) { return __FILE__; }", flags=flags, folder="b")
+    assert differing(before, after) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ("* 0.5", "* 0.625", ["weigh"]),
+        (
+            "step < steps; step++) value = value * 0.75",
+            "step <= steps; step++) value = value * 0.75",
+            ["again"],
+        ),
+        (
+            "{1.5, 2.5, 3.5, 0.0}, second[] = {4.5,",
+            "{4.5, 2.5, 3.5, 0.0}, second[] = {1.5,",
+            ["again", "weigh", "constants"],
+        ),
+        ("2.5, 3.5, 0.0}", "2.5, 3.5, 0.25}", ["weigh", "constants"]),
+        ("+ first[", "+ second[", ["weigh", "constants"]),
+        ("counter = 3", "counter = 4", ["constants"]),
+        ("counter++", "limit++", ["work"]),
+        ("weigh(value, steps) +", "again(value, steps) +", ["weigh", "work", "constants"]),
+        ("++hits", "++calls", ["more"]),
+        ("shared[] = {1, 2}, other[] = {3, 4}", "shared[] = {3, 4}, other[] = {1, 2}", ["constants"]),
+        ('{"low", "high"}', '{"high", "low"}', ["constants"]),
+        ('"%s one"', '"%s won"', ["say", "constants"]),
+        ("names[0]", "names[1]", ["say"]),
+        ("puts(text)", "(int)strlen(text)", ["say"]),
+        ("cos(text", "sin(text", ["say", "imports"]),
+        (
+            "case 2: return puts(text);\n        case 3:",
+            "case 3: return puts(text);\n        case 2:",
+            ["say"],
+        ),
+    ],
+)
+def test_what_differs_is_named(compiled, old, new, names):
+    assert old in SOURCE
+    before, after = compiled(SOURCE), compiled(SOURCE.replace(old, new, 1))
+    assert set(names) <= set(differing(before, after))
+    assert len(differing(before, after)) <= len(names) + 1
+
+
+def test_functions_of_one_name_are_told_apart(compiled):
+    other = [
+        source.replace("3, 1)", "5, 2)") if "one" in source else source.replace("5, 2)", "3, 1)")
+        for source in (ONE, TWO)
+    ]
+    assert differing(compiled(ONE, TWO), compiled(*other)) == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    "flags", ["-O1", "-O2 -ffast-math", "-O2 -march=x86-64-v3", "-O2 -DNDEBUG=1 -fno-inline"]
+)
+def test_flags_count_where_they_change_code(compiled, flags):
+    texts = [str(compiled(SOURCE)), str(compiled(SOURCE, flags=flags))]
+    assert (texts[0] == texts[1]) == flags.endswith("-fno-inline")
+
+
+def test_what_is_no_library_has_no_functions(tmp_path, monkeypatch):
+    (tmp_path / "text.so").write_text("text")
+    assert functions(tmp_path / "text.so") == {}
+    monkeypatch.setenv("PATH", "")
+    assert functions(tmp_path / "text.so") == {}
