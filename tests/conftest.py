@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from gnnbench.engine.process.unchanged import known
 from gnnbench.engine.process.variants import child, command
-from tests.forked_children import INSTEAD
+from tests.forked_children import INSTEAD, look_up_once
 from tests.suite import BARE
 
 HAS_TORCH = find_spec("torch") is not None
@@ -72,6 +72,7 @@ def _started_processes_load_little() -> Iterator[None]:
         for module in (child, command):
             patch.setattr(module, "subprocess", INSTEAD)
         patch.setenv("PYTEST_ADDOPTS", BARE)
+        look_up_once()
         # pytest does not shorten lines where the first two are set.
         for name in ("CI", "BUILD_NUMBER", "PYTEST_XDIST_WORKER"):
             patch.delenv(name, raising=False)

@@ -22,8 +22,11 @@ import tempfile
 import traceback
 from contextlib import redirect_stdout, suppress
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+
+import cpuinfo
 
 ADDRESS = "TESTS_FORKED_CHILDREN"
 """Variable with the folder of the sockets where forks are asked for."""
@@ -31,10 +34,21 @@ _PYTHON = sys.executable  # some tests replace it
 _PLAIN, _TORCH = "plain", "torch"
 _USUAL = {"OMP_WAIT_POLICY": "PASSIVE"}
 _ALIAS = "gnnbench_coordinator"
-_MODULES = ("worker", "together", "variants.startup", "variants.child_plugins", "variants.outcome")
+_MODULES = (
+    *("process.worker", "process.together", "process.variants.startup", "process.variants.child_plugins"),
+    *("process.variants.outcome", "measure.returned.calls"),
+)
+WITH_TORCH = ("torch.profiler", "torch.fx.experimental.symbolic_shapes")
+"""The second is imported where a call's gradients are first computed, with all of sympy."""
 _DIGITS = 10
 _HIGH = 500
 """Above all descriptors that a coordinator has opened."""
+
+
+def start_variables() -> dict[str, str]:
+    """Return the variables of a process that is forked: whichever test starts it, it loads all plugins."""
+    usual = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return {**usual, **_USUAL, "PYTEST_ADDOPTS": "-p no:hypothesispytest", "PYTHONHASHSEED": "random"}
 
 
 @cache
@@ -45,7 +59,7 @@ def address() -> str:
         subprocess.Popen(
             [sys.executable, "-m", __name__, folder],
             cwd=Path(__file__).parents[1],
-            env={**os.environ, **_USUAL, "PYTHONHASHSEED": "random"},
+            env=start_variables(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -180,6 +194,31 @@ def _become(descriptors, words, folder, environment, numbers):
     exec(compile(code, "<string>", "exec"), vars(main))
 
 
+def look_up_once():
+    """Keep what each pytest looks up: the CPU, in two processes, and to whom each module belongs."""
+    whole, places = metadata.packages_distributions, {*sys.path}
+    owners, cpu = cache(whole), cache(cpuinfo.get_cpu_info)
+
+    def packages_distributions():
+        others = (file for place in {*sys.path} - places for file in Path(place).glob("*.dist-info"))
+        return whole() if any(others) else owners()
+
+    metadata.packages_distributions = packages_distributions
+    cpuinfo.get_cpu_info = lambda: {**cpu()}
+
+
+def look_up():
+    """Look that up for all forks of this process."""
+    look_up_once()
+    metadata.packages_distributions()
+    cpuinfo.get_cpu_info()
+
+
+def _load(*names):
+    for name in names:
+        importlib.import_module(name)
+
+
 def _serve(folder):
     import pytest
 
@@ -187,12 +226,12 @@ def _serve(folder):
 
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
         pytest.main(["--version", "--version", "--noconftest"])  # imports plugins as pytest does
+        look_up()
     init = f"{_PACKAGE.parent}/./{_PACKAGE.name}/__init__.py"
     load = _BOOT.replace("MODULE", "engine.process.worker").partition("from ")[0]
     sys.argv = ["-c", init]
     exec(load, {})
-    for name in _MODULES:
-        importlib.import_module(f"{_ALIAS}.engine.process.{name}")
+    _load(*(f"{_ALIAS}.engine.{name}" for name in _MODULES))
     for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
         del sys.modules[name]
     listeners = {name: socket.socket(socket.AF_UNIX) for name in (_PLAIN, _TORCH)}
@@ -212,7 +251,7 @@ def _serve(folder):
             # A fork serves what uses torch.
             torch = listeners.pop(_TORCH)
             if not os.fork():
-                importlib.import_module("torch.profiler")
+                _load(*WITH_TORCH)
                 listeners[_PLAIN].close()
                 gc.collect()
                 gc.freeze()

@@ -13,12 +13,11 @@ import signal
 import subprocess
 import sys
 from contextlib import redirect_stdout
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import cpuinfo
 import pytest
 
 from tests import forked_children
@@ -30,7 +29,12 @@ _COMMANDS = (
 )
 _KNOWN = "gnnbench.engine.process.unchanged.known"
 _VARIANTS = "gnnbench.engine.process.variants"
-_LIBRARIES = ("torch_geometric.nn", "gnnbench.suite.verify", "gnnbench.suite.training")
+_LIBRARIES = (
+    "torch_geometric.nn",
+    "gnnbench.suite.verify",
+    "gnnbench.suite.training",
+    *forked_children.WITH_TORCH,
+)
 ASLEEP = {"OMP_WAIT_POLICY": "PASSIVE"}
 """What the suite's conftest sets before it imports torch, which is too late in a fork."""
 
@@ -41,7 +45,7 @@ def _server(*modules: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "tests.forks", *modules],
         cwd=Path(__file__).parents[1],
-        env=os.environ | ASLEEP | {"PYTHONHASHSEED": "random"},
+        env=forked_children.start_variables(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -98,7 +102,7 @@ def _serve(modules: list[str]) -> None:
         pytest.main(["--version", "--version", "--noconftest"])  # imports plugins as pytest does
         for name in modules:
             import_module(name)
-        cpuinfo.get_cpu_info = partial(dict, cpuinfo.get_cpu_info())  # two processes for each saved run
+        forked_children.look_up()
         import_module(_KNOWN).environment_folders = tuple  # as in this process, see conftest.py
         for name in ("child", "command"):
             import_module(f"{_VARIANTS}.{name}").subprocess = forked_children.INSTEAD
