@@ -1,5 +1,6 @@
 import gc
 import importlib
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from hypothesis import settings
 
 from gnnbench.engine.process.unchanged import known
 from gnnbench.engine.process.variants import child, command
-from tests.forked_children import INSTEAD, look_up_once
+from tests.forked_children import ADDRESS, INSTEAD, address, look_up_once
 from tests.suite import BARE
 
 HAS_TORCH = find_spec("torch") is not None
@@ -31,6 +32,8 @@ settings.register_profile("many", deadline=None, max_examples=200)
 def pytest_configure(config: pytest.Config) -> None:
     """Try few examples of each property, and many with the nightly tests."""
     settings.load_profile("many" if "nightly" in config.option.markexpr else "few")
+    if config.getoption("numprocesses", None):  # all workers share the process that is forked
+        os.environ[ADDRESS] = address()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

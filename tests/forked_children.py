@@ -31,7 +31,7 @@ import cpuinfo
 ADDRESS = "TESTS_FORKED_CHILDREN"
 """Variable with the folder of the sockets where forks are asked for."""
 _PYTHON = sys.executable  # some tests replace it
-_PLAIN, _TORCH = "plain", "torch"
+_PLAIN, _TORCH, _PIP = "plain", "torch", "pip"
 _USUAL = {"OMP_WAIT_POLICY": "PASSIVE"}
 _ALIAS = "gnnbench_coordinator"
 _MODULES = (
@@ -40,6 +40,8 @@ _MODULES = (
 )
 WITH_TORCH = ("torch.profiler", "torch.fx.experimental.symbolic_shapes")
 """The second is imported where a call's gradients are first computed, with all of sympy."""
+_MORE = {_TORCH: WITH_TORCH, _PIP: ("pip._internal.cli.main", "pip._internal.commands.install")}
+"""What a fork imports that serves those who use it."""
 _DIGITS = 10
 _HIGH = 500
 """Above all descriptors that a coordinator has opened."""
@@ -53,7 +55,12 @@ def start_variables() -> dict[str, str]:
 
 @cache
 def address() -> str:
-    """Start the process that is forked; it ends when this one does. Return the folder of its sockets."""
+    """Start the process that is forked, unless the controller of xdist has; it ends when this one does.
+
+    Return the folder of its sockets.
+    """
+    if ADDRESS in os.environ:
+        return os.environ[ADDRESS]
     folder = tempfile.mkdtemp(prefix="gnnbench-forked-")
     _started.append(
         subprocess.Popen(
@@ -77,10 +84,11 @@ def _popen(command, *, cwd, env, stdout, stderr, pass_fds=(), **options):
     special = {name: value for name, value in env.items() if name.startswith(names)}
     for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONHASHSEED"):
         special.pop(name, None)
-    is_known = command[1] == "-c" or command[1:3] == ["-m", "pytest"]
+    runs_pip = [*command[1:4]] == ["-P", "-m", "pip"]
+    is_known = (command[1] == "-c" or command[1:3] == ["-m", "pytest"]) and stderr == subprocess.STDOUT
     is_usual = special in (_USUAL, {}) and not Path(cwd, "gnnbench").exists()
-    if command[0] == _PYTHON and is_known and is_usual and stderr == subprocess.STDOUT:
-        return _Forked(command[1:], cwd, env, stdout, pass_fds)
+    if command[0] == _PYTHON and (is_known or runs_pip) and is_usual:
+        return _Forked([*command[1 + runs_pip :]], cwd, env, stdout, stderr, pass_fds)
     more = {"stdout": stdout, "stderr": stderr, "pass_fds": pass_fds}
     return subprocess.Popen(command, cwd=cwd, env=env, **more, **options)
 
@@ -92,18 +100,25 @@ INSTEAD = SimpleNamespace(**{**vars(subprocess), "Popen": _popen})
 class _Forked:
     """What is used of `subprocess.Popen`."""
 
-    def __init__(self, words, folder, environment, output, descriptors):
+    def __init__(self, words, folder, environment, output, errors, descriptors):
         uses_torch = any("import torch" in file.read_text() for file in Path(folder).glob("*.py"))
+        kind = _PIP if errors == subprocess.PIPE else _TORCH if uses_torch else _PLAIN
         self._link = socket.socket(socket.AF_UNIX)
-        self._link.connect(f"{os.environ.get(ADDRESS) or address()}/{_TORCH if uses_torch else _PLAIN}")
-        read, write = os.pipe()
-        self.stdout = (
-            os.fdopen(read, errors="surrogateescape") if output == subprocess.PIPE else os.close(read)
-        )
-        given = [write if self.stdout else output.fileno(), *descriptors]
-        socket.send_fds(self._link, [b"f"], given)
-        os.close(write)
-        self._link.sendall(json.dumps([words, str(folder), {**environment}, [1, *given[1:]]]).encode())
+        self._link.connect(f"{address()}/{kind}")
+        given, ends, pipes = {}, [], []
+        for number, where in ((1, output), (2, errors)):
+            if where == subprocess.PIPE:
+                read, given[number] = os.pipe()
+                ends.append(given[number])
+                pipes.append(os.fdopen(read, errors="surrogateescape"))
+            elif where != subprocess.STDOUT:
+                given[number] = where.fileno()
+        self.stdout, self.stderr, *_ = *pipes, None, None
+        given |= {number: number for number in descriptors}
+        socket.send_fds(self._link, [b"f"], [*given.values()])
+        for end in ends:
+            os.close(end)
+        self._link.sendall(json.dumps([words, str(folder), {**environment}, [*given]]).encode())
         self._link.shutdown(socket.SHUT_WR)
         self.returncode = None
         self.pid = self._answer()
@@ -121,6 +136,12 @@ class _Forked:
             self.returncode = self._answer()
             self._link.close()
         return self.returncode
+
+    def communicate(self):
+        """Return what it wrote; a pipe holds what pip says of errors."""
+        output = self.stdout.read(), self.stderr.read()
+        self.wait()
+        return output
 
     def poll(self):
         with suppress(subprocess.TimeoutExpired):
@@ -175,7 +196,8 @@ def _become(descriptors, words, folder, environment, numbers):
     opened = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, _HIGH) for descriptor in descriptors]
     for one, number in zip(opened, numbers, strict=True):
         os.dup2(one, number)
-    os.dup2(1, 2)
+    if 2 not in numbers:
+        os.dup2(1, 2)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.closerange(_HIGH, _HIGH + 20)
     for descriptor in set(descriptors) - {0, 1, 2, *numbers}:
@@ -220,6 +242,11 @@ def _load(*names):
 
 
 def _serve(folder):
+    listeners = {name: socket.socket(socket.AF_UNIX) for name in (_PLAIN, *_MORE)}
+    for name, listener in listeners.items():
+        listener.bind(f"{folder}/{name}")
+        listener.listen(50)
+    os.write(1, b"\n")
     import pytest
 
     from gnnbench.engine.process.variants.child import _BOOT, _PACKAGE
@@ -234,11 +261,6 @@ def _serve(folder):
     _load(*(f"{_ALIAS}.engine.{name}" for name in _MODULES))
     for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
         del sys.modules[name]
-    listeners = {name: socket.socket(socket.AF_UNIX) for name in (_PLAIN, _TORCH)}
-    for name, listener in listeners.items():
-        listener.bind(f"{folder}/{name}")
-        listener.listen(50)
-    os.write(1, b"\n")
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -247,17 +269,18 @@ def _serve(folder):
         if 0 in ready:  # what started this has ended
             shutil.rmtree(folder, ignore_errors=True)
             return
-        if listeners.get(_TORCH) in ready and len(listeners) > 1:
-            # A fork serves what uses torch.
-            torch = listeners.pop(_TORCH)
+        name = next(name for name, one in listeners.items() if one in ready)
+        if name in _MORE and len(listeners) > 1:
+            listener = listeners.pop(name)
             if not os.fork():
-                _load(*WITH_TORCH)
-                listeners[_PLAIN].close()
+                _load(*_MORE[name])
+                for one in listeners.values():
+                    one.close()
                 gc.collect()
                 gc.freeze()
-                listeners = {_TORCH: torch}
+                listeners = {name: listener}
             continue
-        link, _ = next(one for one in listeners.values() if one in ready).accept()
+        link, _ = listeners[name].accept()
         if not os.fork():
             for one in listeners.values():
                 one.close()
