@@ -2,7 +2,7 @@
 
 Each is a process of its own, which leads its session, as a fresh one does. With the fixture `fresh_children`
 they are fresh, for tests of what a new interpreter does; and all are where Python's or OpenMP's variables
-are not the usual ones, and where the folder has a gnnbench of its own.
+are not the usual ones, and where the folder has another gnnbench.
 """
 
 import atexit
@@ -30,6 +30,7 @@ import cpuinfo
 
 ADDRESS = "TESTS_FORKED_CHILDREN"
 """Variable with the folder of the sockets where forks are asked for."""
+_ROOT = Path(__file__).parents[1]
 _PYTHON = sys.executable  # some tests replace it
 _PLAIN, _TORCH, _PIP = "plain", "torch", "pip"
 _USUAL = {"OMP_WAIT_POLICY": "PASSIVE"}
@@ -65,7 +66,7 @@ def address() -> str:
     _started.append(
         subprocess.Popen(
             [sys.executable, "-m", __name__, folder],
-            cwd=Path(__file__).parents[1],
+            cwd=_ROOT,
             env=start_variables(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -86,7 +87,7 @@ def _popen(command, *, cwd, env, stdout, stderr, pass_fds=(), **options):
         special.pop(name, None)
     runs_pip = [*command[1:4]] == ["-P", "-m", "pip"]
     is_known = (command[1] == "-c" or command[1:3] == ["-m", "pytest"]) and stderr == subprocess.STDOUT
-    is_usual = special in (_USUAL, {}) and not Path(cwd, "gnnbench").exists()
+    is_usual = special in (_USUAL, {}) and (Path(cwd) == _ROOT or not Path(cwd, "gnnbench").exists())
     if command[0] == _PYTHON and (is_known or runs_pip) and is_usual:
         return _Forked([*command[1 + runs_pip :]], cwd, env, stdout, stderr, pass_fds)
     more = {"stdout": stdout, "stderr": stderr, "pass_fds": pass_fds}
@@ -101,7 +102,8 @@ class _Forked:
     """What is used of `subprocess.Popen`."""
 
     def __init__(self, words, folder, environment, output, errors, descriptors):
-        uses_torch = any("import torch" in file.read_text() for file in Path(folder).glob("*.py"))
+        files = Path(folder).glob("*.py")
+        uses_torch = Path(folder) == _ROOT or any("import torch" in file.read_text() for file in files)
         kind = _PIP if errors == subprocess.PIPE else _TORCH if uses_torch else _PLAIN
         self._link = socket.socket(socket.AF_UNIX)
         self._link.connect(f"{address()}/{kind}")

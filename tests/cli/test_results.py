@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.saved import flat, rows
-from tests.suite import gnnbench, run
+from tests.suite import gnnbench, run_kernels
 from tests.variants.repositories import commit_all, git
 
 DATA = Path(__file__).parents[1] / "data/cheats"
@@ -71,7 +71,7 @@ def test_eight_of_eight_cheats_are_named_and_fail(project, command):
         assert "8 benchmarks have another result; name those that are meant to: " in refused.stderr
     else:
         words = ("--benchmark-compare=git:base", "--gnn-budget=320", "--benchmark-json=saved.json")
-        found = run(*words, *ids, cwd=project, **CLOCK)
+        found = run_kernels(*words, *ids, cwd=project, **CLOCK)
         assert found.stdout.count("FAILED ") == len(CHEATS)
     assert found.returncode == 1, found.stdout
     rows = saved(project, "saved.json")
@@ -106,7 +106,7 @@ def test_another_result_fails_until_it_is_accepted_with_a_reason(project):
 def test_a_rule_that_ignores_times_excuses_no_other_result_in_the_gate(project):
     (project / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*lazy"\nignore = "known"\n')
     words = (ID.format("lazy"), "--benchmark-compare=git:base", "--gnn-budget=5")
-    found = run(*words, "--benchmark-json=run.json", cwd=project, **CLOCK)
+    found = run_kernels(*words, "--benchmark-json=run.json", cwd=project, **CLOCK)
     assert found.returncode == 1, found.stdout
     assert f"FAILED {ID.format('lazy')} - incomparable" in found.stdout
     (row,) = saved(project, "run.json").values()
