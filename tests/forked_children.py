@@ -1,4 +1,6 @@
-"""Children of gnnbench as forks of a process that has imported what they need: quicker than fresh ones.
+"""Children of gnnbench, commands and pip as forks of a process that has imported what they need.
+
+They are quicker than fresh ones.
 
 Each is a process of its own, which leads its session, as a fresh one does. With the fixture `fresh_children`
 they are fresh, for tests of what a new interpreter does; and all are where Python's or OpenMP's variables
@@ -41,7 +43,17 @@ _MODULES = (
 )
 WITH_TORCH = ("torch.profiler", "torch.fx.experimental.symbolic_shapes")
 """The second is imported where a call's gradients are first computed, with all of sympy."""
-_MORE = {_TORCH: WITH_TORCH, _PIP: ("pip._internal.cli.main", "pip._internal.commands.install")}
+COMMANDS, LIBRARIES = "commands", "libraries"
+_OF_COMMANDS = (
+    *("gnnbench.engine.cli.main", "gnnbench.engine.plugin.gate", "gnnbench.engine.plugin.terminal"),
+    *("msgspec", "rich.table", "scipy.stats", "tests.forks"),
+)
+_MORE = {
+    _TORCH: WITH_TORCH,
+    _PIP: ("pip._internal.cli.main", "pip._internal.commands.install"),
+    COMMANDS: _OF_COMMANDS,
+    LIBRARIES: (*_OF_COMMANDS, *WITH_TORCH, "torch_geometric.nn", "gnnbench.suite.verify"),
+}
 """What a fork imports that serves those who use it."""
 _DIGITS = 10
 _HIGH = 500
@@ -89,7 +101,10 @@ def _popen(command, *, cwd, env, stdout, stderr, pass_fds=(), **options):
     is_known = (command[1] == "-c" or command[1:3] == ["-m", "pytest"]) and stderr == subprocess.STDOUT
     is_usual = special in (_USUAL, {}) and (Path(cwd) == _ROOT or not Path(cwd, "gnnbench").exists())
     if command[0] == _PYTHON and (is_known or runs_pip) and is_usual:
-        return _Forked([*command[1 + runs_pip :]], cwd, env, stdout, stderr, pass_fds)
+        files = Path(cwd).glob("*.py")
+        uses_torch = cwd == _ROOT or any("import torch" in file.read_text() for file in files)
+        kind = _PIP if runs_pip else _TORCH if uses_torch else _PLAIN
+        return Forked(kind, [*command[1 + runs_pip :]], cwd, env, stdout, stderr, pass_fds)
     more = {"stdout": stdout, "stderr": stderr, "pass_fds": pass_fds}
     return subprocess.Popen(command, cwd=cwd, env=env, **more, **options)
 
@@ -98,13 +113,10 @@ INSTEAD = SimpleNamespace(**{**vars(subprocess), "Popen": _popen})
 """Stands for the module `subprocess` where children are started."""
 
 
-class _Forked:
+class Forked:
     """What is used of `subprocess.Popen`."""
 
-    def __init__(self, words, folder, environment, output, errors, descriptors):
-        files = Path(folder).glob("*.py")
-        uses_torch = Path(folder) == _ROOT or any("import torch" in file.read_text() for file in files)
-        kind = _PIP if errors == subprocess.PIPE else _TORCH if uses_torch else _PLAIN
+    def __init__(self, kind, words, folder, environment, output, errors, descriptors=()):
         self._link = socket.socket(socket.AF_UNIX)
         self._link.connect(f"{address()}/{kind}")
         given, ends, pipes = {}, [], []
@@ -167,7 +179,8 @@ def _watch(link):
         except SystemExit as end:
             atexit._run_exitfuncs()
             sys.stdout.flush()
-            os._exit(end.code if isinstance(end.code, int) else 1)
+            sys.stderr.flush()
+            os._exit(end.code if isinstance(end.code, int) else bool(end.code))
         except BaseException:  # noqa: BLE001
             traceback.print_exc()
         finally:
@@ -205,11 +218,15 @@ def _become(descriptors, words, folder, environment, numbers):
     for descriptor in set(descriptors) - {0, 1, 2, *numbers}:
         os.close(descriptor)
     sys.dont_write_bytecode = bool(environment.get("PYTHONDONTWRITEBYTECODE"))
-    if words[0] == "-m":
+    if words[0] != "-c":
         for name in [name for name in sys.modules if name.partition(".")[0] == _ALIAS]:
             del sys.modules[name]  # it would count as code that is measured
-        sys.path[0], sys.argv = folder, words[1:]
-        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        if words[0] == "-m":
+            sys.path[0], sys.argv = folder, words[1:]
+            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        else:
+            sys.path[0], sys.argv = str(Path(words[0]).parent), words
+            runpy.run_path(words[0], run_name="__main__")
         raise SystemExit(0)
     code, init, terms, *arguments = words[1], words[2], json.loads(words[3]), *words[4:]
     terms["coordinator"] = os.getppid()
@@ -231,16 +248,16 @@ def look_up_once():
     cpuinfo.get_cpu_info = lambda: {**cpu()}
 
 
-def look_up():
-    """Look that up for all forks of this process."""
-    look_up_once()
-    metadata.packages_distributions()
-    cpuinfo.get_cpu_info()
-
-
 def _load(*names):
+    """Import modules for all forks of this process."""
     for name in names:
         importlib.import_module(name)
+    if "tests.forks" in sys.modules:
+        sys.modules["tests.forks"].prepare(INSTEAD, libraries="torch" in sys.modules)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
+        del sys.modules[name]
+    gc.collect()
+    gc.freeze()  # what is imported is never searched again for what can be freed
 
 
 def _serve(folder):
@@ -255,16 +272,14 @@ def _serve(folder):
 
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
         pytest.main(["--version", "--version", "--noconftest"])  # imports plugins as pytest does
-        look_up()
+        look_up_once()
+        metadata.packages_distributions()
+        cpuinfo.get_cpu_info()
     init = f"{_PACKAGE.parent}/./{_PACKAGE.name}/__init__.py"
     load = _BOOT.replace("MODULE", "engine.process.worker").partition("from ")[0]
     sys.argv = ["-c", init]
     exec(load, {})
     _load(*(f"{_ALIAS}.engine.{name}" for name in _MODULES))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
-        del sys.modules[name]
-    gc.collect()
-    gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         ready = select.select([0, *listeners.values()], [], [])[0]
@@ -278,8 +293,6 @@ def _serve(folder):
                 _load(*_MORE[name])
                 for one in listeners.values():
                     one.close()
-                gc.collect()
-                gc.freeze()
                 listeners = {name: listener}
             continue
         link, _ = listeners[name].accept()
