@@ -41,7 +41,7 @@ _MODULES = (
     *("process.worker", "process.together", "process.variants.startup", "process.variants.child_plugins"),
     *("process.variants.outcome", "measure.returned.calls"),
 )
-WITH_TORCH = ("torch.profiler", "torch.fx.experimental.symbolic_shapes")
+_WITH_TORCH = ("torch.profiler", "torch.fx.experimental.symbolic_shapes")
 """The second is imported where a call's gradients are first computed, with all of sympy."""
 COMMANDS, LIBRARIES = "commands", "libraries"
 _OF_COMMANDS = (
@@ -49,10 +49,10 @@ _OF_COMMANDS = (
     *("msgspec", "rich.table", "scipy.stats", "tests.forks"),
 )
 _MORE = {
-    _TORCH: WITH_TORCH,
+    _TORCH: _WITH_TORCH,
     _PIP: ("pip._internal.cli.main", "pip._internal.commands.install"),
     COMMANDS: _OF_COMMANDS,
-    LIBRARIES: (*_OF_COMMANDS, *WITH_TORCH, "torch_geometric.nn", "gnnbench.suite.verify"),
+    LIBRARIES: (*_OF_COMMANDS, *_WITH_TORCH, "torch_geometric.nn", "gnnbench.suite.verify"),
 }
 """What a fork imports that serves those who use it."""
 _DIGITS = 10
