@@ -20,7 +20,7 @@ ASLEEP = {"OMP_WAIT_POLICY": "PASSIVE"}
 def run(
     words: list[str], folder: Path, environment: dict[str, str], *, libraries: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Run a Python script, or `python -m MODULE`; `libraries`: where torch and the platforms' are imported."""
+    """Run a script, or `python -m MODULE`; `libraries`: where torch and the platforms' are imported."""
     kind = forked_children.LIBRARIES if libraries else forked_children.COMMANDS
     given = words[1:] if words[1:2] == ["-m"] else words
     variables = {forked_children.ADDRESS: forked_children.address(), **environment}
