@@ -1,5 +1,6 @@
 import gc
 import importlib
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from hypothesis import settings
 from gnnbench.engine.process.unchanged import known
 from gnnbench.engine.process.variants import child, command
 from gnnbench.engine.show import lines
-from tests.forked_children import INSTEAD
+from tests.forked_children import ADDRESS, INSTEAD, address, look_up_once
 from tests.suite import BARE, WIDE
 
 HAS_TORCH = find_spec("torch") is not None
@@ -32,6 +33,8 @@ settings.register_profile("many", deadline=None, max_examples=200)
 def pytest_configure(config: pytest.Config) -> None:
     """Try few examples of each property, and many with the nightly tests."""
     settings.load_profile("many" if "nightly" in config.option.markexpr else "few")
+    if config.getoption("numprocesses", None):  # all workers share the process that is forked
+        os.environ[ADDRESS] = address()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -74,6 +77,7 @@ def _started_processes_load_little() -> Iterator[None]:
             patch.setattr(module, "subprocess", INSTEAD)
         patch.setenv("PYTEST_ADDOPTS", BARE)
         patch.setattr(lines, "IN_A_PIPE", int(WIDE))
+        look_up_once()
         # pytest does not shorten lines where the first two are set.
         for name in ("CI", "BUILD_NUMBER", "PYTEST_XDIST_WORKER", "COLUMNS"):
             patch.delenv(name, raising=False)

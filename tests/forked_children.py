@@ -1,8 +1,10 @@
-"""Children of gnnbench as forks of a process that has imported what they need: quicker than fresh ones.
+"""Children of gnnbench, commands and pip as forks of a process that has imported what they need.
+
+They are quicker than fresh ones.
 
 Each is a process of its own, which leads its session, as a fresh one does. With the fixture `fresh_children`
 they are fresh, for tests of what a new interpreter does; and all are where Python's or OpenMP's variables
-are not the usual ones, and where the folder has a gnnbench of its own.
+are not the usual ones, and where the folder has another gnnbench.
 """
 
 import atexit
@@ -22,30 +24,62 @@ import tempfile
 import traceback
 from contextlib import redirect_stdout, suppress
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
+import cpuinfo
+
 ADDRESS = "TESTS_FORKED_CHILDREN"
 """Variable with the folder of the sockets where forks are asked for."""
+_ROOT = Path(__file__).parents[1]
 _PYTHON = sys.executable  # some tests replace it
-_PLAIN, _TORCH = "plain", "torch"
+_PLAIN, _TORCH, _PIP = "plain", "torch", "pip"
 _USUAL = {"OMP_WAIT_POLICY": "PASSIVE"}
 _ALIAS = "gnnbench_coordinator"
-_MODULES = ("worker", "together", "variants.startup", "variants.child_plugins", "variants.outcome")
+_MODULES = (
+    *("process.worker", "process.together", "process.variants.startup", "process.variants.child_plugins"),
+    *("process.variants.outcome", "measure.returned.calls"),
+)
+_WITH_TORCH = ("torch.profiler", "torch.fx.experimental.symbolic_shapes")
+"""The second is imported where a call's gradients are first computed, with all of sympy."""
+COMMANDS, LIBRARIES = "commands", "libraries"
+_OF_COMMANDS = (
+    *("gnnbench.engine.cli.main", "gnnbench.engine.plugin.gate", "gnnbench.engine.plugin.terminal"),
+    *("msgspec", "rich.table", "scipy.stats", "tests.forks"),
+)
+_MORE = {
+    _TORCH: _WITH_TORCH,
+    _PIP: ("pip._internal.cli.main", "pip._internal.commands.install"),
+    COMMANDS: _OF_COMMANDS,
+    LIBRARIES: (*_OF_COMMANDS, *_WITH_TORCH, "torch_geometric.nn", "gnnbench.suite.verify"),
+}
+"""What a fork imports that serves those who use it."""
 _DIGITS = 10
 _HIGH = 500
 """Above all descriptors that a coordinator has opened."""
 
 
+def start_variables() -> dict[str, str]:
+    """Return the variables of a process that is forked: whichever test starts it, it loads all plugins."""
+    usual = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return {**usual, **_USUAL, "PYTEST_ADDOPTS": "-p no:hypothesispytest", "PYTHONHASHSEED": "random"}
+
+
 @cache
 def address() -> str:
-    """Start the process that is forked; it ends when this one does. Return the folder of its sockets."""
+    """Start the process that is forked, unless the controller of xdist has; it ends when this one does.
+
+    Return the folder of its sockets.
+    """
+    if ADDRESS in os.environ:
+        return os.environ[ADDRESS]
     folder = tempfile.mkdtemp(prefix="gnnbench-forked-")
     _started.append(
         subprocess.Popen(
             [sys.executable, "-m", __name__, folder],
-            cwd=Path(__file__).parents[1],
-            env={**os.environ, **_USUAL, "PYTHONHASHSEED": "random"},
+            cwd=_ROOT,
+            env=start_variables(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -63,10 +97,14 @@ def _popen(command, *, cwd, env, stdout, stderr, pass_fds=(), **options):
     special = {name: value for name, value in env.items() if name.startswith(names)}
     for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONHASHSEED"):
         special.pop(name, None)
-    is_known = command[1] == "-c" or command[1:3] == ["-m", "pytest"]
-    is_usual = special in (_USUAL, {}) and not Path(cwd, "gnnbench").exists()
-    if command[0] == _PYTHON and is_known and is_usual and stderr == subprocess.STDOUT:
-        return _Forked(command[1:], cwd, env, stdout, pass_fds)
+    runs_pip = [*command[1:4]] == ["-P", "-m", "pip"]
+    is_known = (command[1] == "-c" or command[1:3] == ["-m", "pytest"]) and stderr == subprocess.STDOUT
+    is_usual = special in (_USUAL, {}) and (Path(cwd) == _ROOT or not Path(cwd, "gnnbench").exists())
+    if command[0] == _PYTHON and (is_known or runs_pip) and is_usual:
+        files = Path(cwd).glob("*.py")
+        uses_torch = cwd == _ROOT or any("import torch" in file.read_text() for file in files)
+        kind = _PIP if runs_pip else _TORCH if uses_torch else _PLAIN
+        return Forked(kind, [*command[1 + runs_pip :]], cwd, env, stdout, stderr, pass_fds)
     more = {"stdout": stdout, "stderr": stderr, "pass_fds": pass_fds}
     return subprocess.Popen(command, cwd=cwd, env=env, **more, **options)
 
@@ -75,21 +113,26 @@ INSTEAD = SimpleNamespace(**{**vars(subprocess), "Popen": _popen})
 """Stands for the module `subprocess` where children are started."""
 
 
-class _Forked:
+class Forked:
     """What is used of `subprocess.Popen`."""
 
-    def __init__(self, words, folder, environment, output, descriptors):
-        uses_torch = any("import torch" in file.read_text() for file in Path(folder).glob("*.py"))
+    def __init__(self, kind, words, folder, environment, output, errors, descriptors=()):
         self._link = socket.socket(socket.AF_UNIX)
-        self._link.connect(f"{os.environ.get(ADDRESS) or address()}/{_TORCH if uses_torch else _PLAIN}")
-        read, write = os.pipe()
-        self.stdout = (
-            os.fdopen(read, errors="surrogateescape") if output == subprocess.PIPE else os.close(read)
-        )
-        given = [write if self.stdout else output.fileno(), *descriptors]
-        socket.send_fds(self._link, [b"f"], given)
-        os.close(write)
-        self._link.sendall(json.dumps([words, str(folder), {**environment}, [1, *given[1:]]]).encode())
+        self._link.connect(f"{address()}/{kind}")
+        given, ends, pipes = {}, [], []
+        for number, where in ((1, output), (2, errors)):
+            if where == subprocess.PIPE:
+                read, given[number] = os.pipe()
+                ends.append(given[number])
+                pipes.append(os.fdopen(read, errors="surrogateescape"))
+            elif where != subprocess.STDOUT:
+                given[number] = where.fileno()
+        self.stdout, self.stderr, *_ = *pipes, None, None
+        given |= {number: number for number in descriptors}
+        socket.send_fds(self._link, [b"f"], [*given.values()])
+        for end in ends:
+            os.close(end)
+        self._link.sendall(json.dumps([words, str(folder), {**environment}, [*given]]).encode())
         self._link.shutdown(socket.SHUT_WR)
         self.returncode = None
         self.pid = self._answer()
@@ -107,6 +150,12 @@ class _Forked:
             self.returncode = self._answer()
             self._link.close()
         return self.returncode
+
+    def communicate(self):
+        """Return what it wrote; a pipe holds what pip says of errors."""
+        output = self.stdout.read(), self.stderr.read()
+        self.wait()
+        return output
 
     def poll(self):
         with suppress(subprocess.TimeoutExpired):
@@ -130,7 +179,8 @@ def _watch(link):
         except SystemExit as end:
             atexit._run_exitfuncs()
             sys.stdout.flush()
-            os._exit(end.code if isinstance(end.code, int) else 1)
+            sys.stderr.flush()
+            os._exit(end.code if isinstance(end.code, int) else bool(end.code))
         except BaseException:  # noqa: BLE001
             traceback.print_exc()
         finally:
@@ -161,17 +211,22 @@ def _become(descriptors, words, folder, environment, numbers):
     opened = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, _HIGH) for descriptor in descriptors]
     for one, number in zip(opened, numbers, strict=True):
         os.dup2(one, number)
-    os.dup2(1, 2)
+    if 2 not in numbers:
+        os.dup2(1, 2)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.closerange(_HIGH, _HIGH + 20)
     for descriptor in set(descriptors) - {0, 1, 2, *numbers}:
         os.close(descriptor)
     sys.dont_write_bytecode = bool(environment.get("PYTHONDONTWRITEBYTECODE"))
-    if words[0] == "-m":
+    if words[0] != "-c":
         for name in [name for name in sys.modules if name.partition(".")[0] == _ALIAS]:
             del sys.modules[name]  # it would count as code that is measured
-        sys.path[0], sys.argv = folder, words[1:]
-        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        if words[0] == "-m":
+            sys.path[0], sys.argv = folder, words[1:]
+            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        else:
+            sys.path[0], sys.argv = str(Path(words[0]).parent), words
+            runpy.run_path(words[0], run_name="__main__")
         raise SystemExit(0)
     code, init, terms, *arguments = words[1], words[2], json.loads(words[3]), *words[4:]
     terms["coordinator"] = os.getppid()
@@ -180,45 +235,67 @@ def _become(descriptors, words, folder, environment, numbers):
     exec(compile(code, "<string>", "exec"), vars(main))
 
 
+def look_up_once():
+    """Keep what each pytest looks up: the CPU, in two processes, and to whom each module belongs."""
+    whole, places = metadata.packages_distributions, {*sys.path}
+    owners, cpu = cache(whole), cache(cpuinfo.get_cpu_info)
+
+    def packages_distributions():
+        others = (file for place in {*sys.path} - places for file in Path(place).glob("*.dist-info"))
+        return whole() if any(others) else owners()
+
+    metadata.packages_distributions = packages_distributions
+    cpuinfo.get_cpu_info = lambda: {**cpu()}
+
+
+def _load(*names):
+    """Import modules for all forks of this process."""
+    for name in names:
+        importlib.import_module(name)
+    if "tests.forks" in sys.modules:
+        sys.modules["tests.forks"].prepare(INSTEAD, libraries="torch" in sys.modules)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
+        del sys.modules[name]
+    gc.collect()
+    gc.freeze()  # what is imported is never searched again for what can be freed
+
+
 def _serve(folder):
+    listeners = {name: socket.socket(socket.AF_UNIX) for name in (_PLAIN, *_MORE)}
+    for name, listener in listeners.items():
+        listener.bind(f"{folder}/{name}")
+        listener.listen(50)
+    os.write(1, b"\n")
     import pytest
 
     from gnnbench.engine.process.variants.child import _BOOT, _PACKAGE
 
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
         pytest.main(["--version", "--version", "--noconftest"])  # imports plugins as pytest does
+        look_up_once()
+        metadata.packages_distributions()
+        cpuinfo.get_cpu_info()
     init = f"{_PACKAGE.parent}/./{_PACKAGE.name}/__init__.py"
     load = _BOOT.replace("MODULE", "engine.process.worker").partition("from ")[0]
     sys.argv = ["-c", init]
     exec(load, {})
-    for name in _MODULES:
-        importlib.import_module(f"{_ALIAS}.engine.process.{name}")
-    for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
-        del sys.modules[name]
-    listeners = {name: socket.socket(socket.AF_UNIX) for name in (_PLAIN, _TORCH)}
-    for name, listener in listeners.items():
-        listener.bind(f"{folder}/{name}")
-        listener.listen(50)
-    os.write(1, b"\n")
-    gc.collect()
-    gc.freeze()
+    _load(*(f"{_ALIAS}.engine.{name}" for name in _MODULES))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         ready = select.select([0, *listeners.values()], [], [])[0]
         if 0 in ready:  # what started this has ended
             shutil.rmtree(folder, ignore_errors=True)
             return
-        if listeners.get(_TORCH) in ready and len(listeners) > 1:
-            # A fork serves what uses torch.
-            torch = listeners.pop(_TORCH)
+        name = next(name for name, one in listeners.items() if one in ready)
+        if name in _MORE and len(listeners) > 1:
+            listener = listeners.pop(name)
             if not os.fork():
-                importlib.import_module("torch.profiler")
-                listeners[_PLAIN].close()
-                gc.collect()
-                gc.freeze()
-                listeners = {_TORCH: torch}
+                _load(*_MORE[name])
+                for one in listeners.values():
+                    one.close()
+                listeners = {name: listener}
             continue
-        link, _ = next(one for one in listeners.values() if one in ready).accept()
+        link, _ = listeners[name].accept()
         if not os.fork():
             for one in listeners.values():
                 one.close()

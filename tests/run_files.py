@@ -124,11 +124,3 @@ def save(folder, *contents):
         paths.append(folder / f"run-{len(list(folder.glob('run-*')))}.json")
         paths[-1].write_text(json.dumps(one))
     return paths
-
-
-def of_operation(name, *, seed=0):
-    """Return the run file of one benchmark of gnnbench's own, of an operation of this name."""
-    spec = {"operation": name, "direction": "forward", "platform": "pyg", "dtype": "float32"}
-    spec |= {"index_dtype": "int64", "dataset": "cora", "hidden": 256, "device": "cpu"}
-    test = f"test_self_loops[{'-'.join(map(str, spec.values()))}]"
-    return content(entry(test, seed=seed, spec=spec, graph={"content_hash": "1"}, code_hash="2"))

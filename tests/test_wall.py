@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import nightly
 from tests.suite import ROOT, environment
 
 PLANTED = {
@@ -28,10 +29,13 @@ PLANTED = {
 }
 """Imports that are forbidden, in each direction one: of the second module in the first."""
 PARTS = (
-    *("compare/test_allowed.py", "compare/test_causes.py", "compare/test_groups.py", "compare/test_runs.py"),
-    *("compare/test_result.py", "compare/test_settle.py", "compare/test_shrinkage.py", "compare/bisect"),
-    *("compare/test_verdict.py", "results/test_accepted.py", "results/test_baseline.py", "test_codec.py"),
-    *("results/test_run_file.py", "report/test_markdown.py", "report/test_wording.py", "test_units.py"),
+    *("compare/test_allowed.py", "compare/test_causes.py", "compare/test_result.py", "test_units.py"),
+    *("compare/test_shrinkage.py", "compare/test_verdict.py", "results/test_accepted.py", "test_codec.py"),
+    *("results/test_run_file.py", "report/test_wording.py"),
+)
+LONG = (
+    *("compare/bisect", "compare/test_groups.py", "compare/test_runs.py", "compare/test_settle.py"),
+    *("results/test_baseline.py", "report/test_markdown.py"),
 )
 LIBRARY = """
 def total(n=300):
@@ -92,8 +96,9 @@ def test_an_import_in_a_forbidden_direction_breaks_a_contract(tmp_path):
         assert f"gnnbench.{module} -> gnnbench.{target}" in broken
 
 
-def test_the_engine_s_tests_pass_without_torch_and_without_a_suite(alone):
-    files = [f"tests/{part}" for part in PARTS]
+@pytest.mark.parametrize("parts", [PARTS, nightly(pytest.param(LONG))], ids=["short", "long"])
+def test_the_engine_s_tests_pass_without_torch_and_without_a_suite(alone, parts):
+    files = [f"tests/{part}" for part in parts]
     result = run(["pytest", "-q", "-p", "no:cacheprovider", *files], alone, alone)
     assert result.returncode == 0, result.stdout
 

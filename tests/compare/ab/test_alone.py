@@ -12,6 +12,7 @@ from gnnbench.engine.process.pairs import Pairs
 from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.processes import Terms
 from tests.compare.ab.workers import Watcher, prepared, write
+from tests.sampling import nightly
 
 PACKAGE = """
 def work():
@@ -107,7 +108,7 @@ def test_a_head_is_accused_only_if_it_fails_alone_and_the_base_does_not(given, m
     assert steps[0].startswith("running ")
 
 
-@pytest.mark.parametrize("late", ["base", "head"])
+@pytest.mark.parametrize("late", ["base", nightly(pytest.param("head"))])
 def test_so_it_is_where_nothing_is_timed(given, monkeypatch, late):
     monkeypatch.setenv("LATE", late)
     found = affected.run(*given)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.compare.ab.rewrites import rewritten
 
-EXAMPLES = int(os.environ.get("GNNBENCH_REWRITES", "15"))
+EXAMPLES = int(os.environ.get("GNNBENCH_REWRITES", "8"))
 Tensor = torch.Tensor
 
 

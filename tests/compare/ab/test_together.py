@@ -16,6 +16,7 @@ from gnnbench.engine.process.parents import Shared
 from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.processes import Terms
 from tests.compare.ab.workers import Watcher, machine, prepared, write
+from tests.sampling import nightly
 
 SUITE = """
 import os
@@ -203,7 +204,9 @@ def __getattr__(name):
 
 
 @pytest.mark.parametrize(
-    ("condition", "verdict"), [("True", "slower"), ("sys.sides > 1", "undecided")], ids=["always", "together"]
+    ("condition", "verdict"),
+    [nightly(pytest.param("True", "slower", id="always")), ("sys.sides > 1", "undecided")],
+    ids=[None, "together"],
 )
 def test_what_is_slower_in_one_process_alone_is_not_slower(run, monkeypatch, condition, verdict):
     terms, shared = run(CROWDED.format(condition))

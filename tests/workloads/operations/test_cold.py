@@ -12,6 +12,7 @@ from gnnbench.engine.measure import compilation
 from gnnbench.suite import platforms
 from gnnbench.suite.operations import OPERATIONS, cold
 from gnnbench.suite.operations import compiled as sizes
+from tests.sampling import nightly
 from tests.workloads.cells import workload_of
 
 
@@ -90,7 +91,9 @@ def of_all_sizes(make_case, operation):
 
 
 @pytest.mark.usefixtures("without_back_end")
-@pytest.mark.parametrize("operation", ["conv_compiled_sizes", "gat_conv_compiled_sizes"])
+@pytest.mark.parametrize(
+    "operation", ["conv_compiled_sizes", nightly(pytest.param("gat_conv_compiled_sizes"))]
+)
 def test_two_compilations_serve_all_sizes_and_are_right(of_all_sizes):
     assert len(of_all_sizes.timed().verify()) == sum(sizes.counts(60))
     assert compilation.counts() == {"graphs": 2, "recompilations": 1}
