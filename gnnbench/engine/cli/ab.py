@@ -132,9 +132,8 @@ def run(options: argparse.Namespace) -> int:
     texts = {options.json: as_text(found), options.markdown: markdown.write([found])}
     with saving(texts):
         told = causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None)
-        further = [Note(*counting)] if (counting := found.counting()) else []
-        document = verdicts.document(comparison, told, found.all_notes(), verbose=options.verbose)
-        streams.show([*document, *further])
+        document = verdicts.document(comparison, told, found.first_notes(), verbose=options.verbose)
+        streams.show([*document, *(Note(*note) for note in found.last_notes())])
         if found.interrupted:
             left = sum(not (row.counts and row.counts.decided) for row in found.rows)
             streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")

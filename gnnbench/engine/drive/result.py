@@ -121,7 +121,16 @@ class Result:
 
     def all_notes(self) -> tuple[str, ...]:
         """Return how busy the machine was, the notes, and what the run could see."""
-        return tuple(filter(None, (self._busy(), *self.notes, self._power())))
+        return tuple(filter(None, (*self.first_notes(), self._power())))
+
+    def first_notes(self) -> tuple[str, ...]:
+        """Return how busy the machine was, and the notes."""
+        return tuple(filter(None, (self._busy(), *self.notes)))
+
+    def last_notes(self) -> list[tuple[str, str]]:
+        """Return what the run could see, and what tells more with its command; a terminal always has them."""
+        power = self._power()
+        return [*([(power, "")] if power else []), *filter(None, (self.counting(),))]
 
     def _power(self) -> str:
         """Return which slowdowns the run could see, and what the base is against itself; empty if unknown."""

@@ -172,7 +172,7 @@ def _accepting_results(found: Agreement | None, entries: Sequence[Entry]) -> Agr
 
 
 def _refusing(row: Compared) -> Compared:
-    """Return a benchmark without a verdict on its time if it has another result; no rule excuses that.
+    """Return a benchmark without a verdict on its time if it has a different output; no rule excuses that.
 
     Why it could not be timed, for example as its test fails, is told too.
     """

@@ -21,7 +21,7 @@ Text = Annotated[str, Meta(pattern=r"\S")]
 
 @dataclass(frozen=True)
 class Entry:
-    """What is intended of one benchmark: a slowdown, more memory, another result, or several of these."""
+    """What is intended of one benchmark: a slowdown, more memory, a different output, or several of these."""
 
     benchmark: Text
     """The id of its test."""

@@ -34,7 +34,7 @@ class Agreement:
     reservation: str = ""
     """What was not compared of an output that is equal or close, or is another, as a type; empty: nothing."""
     excused: str | None = None
-    """Why another result does not fail: it is accepted; None: nothing excuses it."""
+    """Why a different output does not fail: it is accepted; None: nothing excuses it."""
 
     @property
     def is_other(self) -> bool:
@@ -137,7 +137,7 @@ class Compared:
 
     @property
     def is_worse(self) -> bool:
-        """Whether it is slower, needs more memory or has another result, and nothing excuses that."""
+        """Whether it is slower, needs more memory or has a different output, and nothing excuses that."""
         return self.judgement.verdict == "slower" or self.needs_more_memory or self.has_other_result
 
 

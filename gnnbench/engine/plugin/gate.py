@@ -25,6 +25,7 @@ from ..process.plan import Plan
 from ..process.variants.collected import declares
 from ..process.variants.variant import Variant
 from ..show import causes, console, verdicts, wording
+from ..show.document import Note
 from ..show.lines import wrapped
 from ..store import accepted
 from ..store.option_defaults import passed_on
@@ -125,11 +126,12 @@ class Gate:
             if rows := judged.comparison.rows:
                 is_whole = not options_of(self._config).shard
                 told = causes.told(rows, judged.repeat, whole=is_whole, failures=True)
-                notes = judged.result.all_notes() if judged.result else ()
+                notes = judged.result.first_notes() if judged.result else ()
                 verbose = terminalreporter.verbosity > 0
                 document = verdicts.document(judged.comparison, told, notes, verbose=verbose)
+                last = judged.result.last_notes() if judged.result else ()
                 writer = console.Terminal(colour=terminalreporter.hasmarkup)
-                terminalreporter.write(writer.write(document))
+                terminalreporter.write(writer.write([*document, *(Note(*note) for note in last)]))
         for line in self._lines:
             writing.say(terminalreporter, line)
         for line in self._failures:

@@ -292,7 +292,7 @@ class _Comparing:
                 yield call, units_in_place, other
 
     def _known(self, number: int, place: str) -> str:
-        """Return what explains that a call with new values has another result; empty: nothing does."""
+        """Return what explains that a call with new values has a different output; empty: nothing does."""
         if number == GIVEN:
             return ""
         given, other = (calls[GIVEN]["parts"].get(place) for calls in self._calls)
