@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gnnbench.engine.ground import codec
-from gnnbench.engine.measure.sources import Package, Sources, Tree, installed
+from gnnbench.engine.measure.sources import Package, Sources, Tree
 from tests import forks
 from tests.suite import environment
 from tests.variants import repositories
@@ -150,9 +150,3 @@ def test_installed_packages_have_version_and_origin_and_what_only_measures_is_le
     assert {"scipy", "torch"} <= found.keys()
     assert not {"gnnbench", "pytest", "pytest_benchmark", "pluggy", "rich"} & found.keys()
     assert [(tree.path, tree.packages) for tree in sources.trees] == [(".", ())]
-
-
-def test_an_editable_checkout_is_not_an_installed_package():
-    assert installed("gnnbench") is None
-    assert installed("no-such-package") is None
-    assert installed("numpy") == installed("NumPy")

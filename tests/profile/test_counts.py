@@ -45,13 +45,6 @@ def test_the_caller_of_dgls_reads_is_not_its_name_for_a_function_of_torch(make_c
     assert total(rows) == 2
 
 
-def test_reads_of_what_is_not_on_the_device_are_none():
-    x = torch.ones(())
-    section = counts.counts(subject_of(x.item, "meta", 1))
-    assert section["host_reads"] == []
-    assert total(section["operators"]) == 1
-
-
 def test_sorts_are_named_with_their_caller():
     """If a function of torch is benchmarked itself, the benchmark calls it."""
     matrix = torch.sparse_coo_tensor(edge_index(), torch.ones(EDGES)).coalesce()

@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.profile import trace
 from tests.profile.subjects import event, subject_of, table, widest
 
@@ -54,11 +53,6 @@ def test_events_are_added_up_by_name_without_the_wait_that_ends_a_step():
         "Sums over 1 profiled calls.",
         "The first call, 5.00 ms, was not profiled.",
     ]
-
-
-def test_without_a_gpu_one_line_says_what_it_needs(tmp_path):
-    with pytest.raises(UsageError, match=r"^profile kind 'kernels' needs CUDA: .+$"):
-        trace.kernels(subject_of(lambda: None, "cpu", 1), tmp_path)
 
 
 @pytest.mark.cuda

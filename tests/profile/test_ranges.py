@@ -182,43 +182,6 @@ def test_compiled_code_opens_no_range(library):
         assert calls(ranges) == {"inner": 1}
 
 
-class Layer(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.eye(3))
-        self.bias = torch.nn.Parameter(torch.ones(3))
-
-    def forward(self, x):
-        x = (torch.eye(3).to_sparse_csr() @ x @ self.weight) * 2 + x
-        return self.helper(x) + self.bias
-
-    def helper(self, x):
-        return x * 3
-
-
-def test_functions_in_the_body_of_an_inline_target_are_ranges(library):
-    library.Layer = Layer
-    forward = {CLASS: "small_library:Layer.forward"}
-    layer, x = Layer(), torch.ones(3, 3, requires_grad=True)
-    expected = layer(x)
-    with ticking("Layer.helper", **forward) as ranges:
-        found = layer(x)
-        _ = x * 5  # outside
-        times = ranges.times()
-    assert [("/".join(path), row[0]) for path, row in times.items()] == [
-        ("Layer", 1),
-        ("Layer/spmm", 1),
-        ("Layer/x·W", 1),
-        ("Layer/mul", 1),
-        ("Layer/Layer.helper", 1),
-        ("Layer/bias", 1),
-    ]
-    assert sum(row[2] for row in times.values()) == times["Layer",][1]
-    assert torch.equal(found, expected)
-    gradients = [torch.autograd.grad(one.sum(), x)[0] for one in (found, expected)]
-    assert torch.equal(*gradients)
-
-
 @pytest.mark.cuda
 def test_ranges_on_a_gpu_are_timed_to_the_end_of_their_work_and_nvtx_takes_them(library):
     x = torch.ones(4096, 4096, device="cuda")

@@ -55,12 +55,6 @@ def own(**change):
         (SAVED, SAVED, ".", []),
         (SAVED, own(commit=C), COMMIT, ["this project aaaaaaa → ccccccc"]),
         (SAVED, own(changed_files=1), COMMIT, [f"this project {OLDER} → {OLDER} and 1 changed file"]),
-        (
-            SAVED,
-            own(commit=C, changed_files=3),
-            COMMIT,
-            ["this project aaaaaaa → ccccccc and 3 changed files"],
-        ),
         (SAVED, own(commit=None), COMMIT, ["this project aaaaaaa → no commit"]),
         # A project of which nothing is imported needs no commit.
         (own(packages=()), own(packages=(), commit=C), ".", ["this project aaaaaaa → ccccccc"]),

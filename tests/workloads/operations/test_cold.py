@@ -34,11 +34,9 @@ def here(monkeypatch):
 
 
 @pytest.mark.usefixtures("here")
-@pytest.mark.parametrize(
-    ("operation", "platform"), [("cold_import", one) for one in OPERATIONS["cold_import"].calls]
-)
-def test_what_a_fresh_interpreter_runs_is_right(make_case, operation, platform):
-    workload_of(make_case(operation, platform)).verify()
+@pytest.mark.parametrize("platform", OPERATIONS["cold_import"].calls)
+def test_what_a_fresh_interpreter_runs_is_right(make_case, platform):
+    workload_of(make_case("cold_import", platform)).verify()
 
 
 def test_another_file_than_this_process_imported_is_found(make_case, monkeypatch):
