@@ -2,8 +2,8 @@
 
 PUBLIC = {
     "cli": "common streams",
-    "cli.common": "BUILD declare EFFECT INTERRUPTED NOT_JUDGED NOTHING_SLOWER PROCESSES RESULTS results_of "
-    "SLOWER suite thresholds_of",
+    "cli.common": "BUILD declare EFFECT INTERRUPTED NOT_JUDGED NOTHING_SLOWER PROCESSES repeated RESULTS "
+    "results_of SLOWER suite thresholds_of",
     "cli.progress": "Progress",
     "drive": "coordinator",
     "drive.bisect": "bisection line",

@@ -191,7 +191,6 @@ def test_a_gpu_s_settings_are_shown_and_noted(monkeypatch, examine):
         ("GPU clocks", "up to 1980 MHz", "nvidia-smi -lgc"),
         ("GPU power", "capped at 600 W; the default is 700 W", "nvidia-smi -pl 700"),
         ("GPU load", "process 12", "stop"),
-        ("persistence", "off", "nvidia-smi -pm 1"),
         ("compute mode", "needs two", "nvidia-smi -c DEFAULT"),
         ("MIG", "slices", "idle"),
     ):

@@ -62,8 +62,7 @@ def measure(
 ) -> Point:
     """Check and time all ways.
 
-    Args:
-        seconds: for all of it, as far as each way was timed in a few blocks.
+    It takes about `seconds`, as far as each way was timed in a few blocks.
     """
     clock = clock_of([place.device])
     end_seconds = clock.now() + seconds

@@ -134,9 +134,7 @@ def ratio_in(blocks: Sequence[Mapping[int, float]], way: int, base: int, between
 def ratio_of(logs: Sequence[float], between: float = 0.0) -> Ratio:
     """Return the mean log ratio of blocks.
 
-    Args:
-        logs: log ratio of each block.
-        between: standard deviation between processes, which is added to the error of the blocks.
+    `between` is the standard deviation between processes, which is added to the error of the blocks.
     """
     count = len(logs)
     if count < 2:  # noqa: PLR2004 - no variance

@@ -149,8 +149,7 @@ class Regrets:
     def regrets(self, *, same_structure: bool) -> list[Regret]:
         """Return the regret of each call at each point, the largest lower bound of the interval first.
 
-        Args:
-            same_structure: whether only ways that take the same structure as the call count.
+        With `same_structure`, only ways that take the same structure as the call count.
         """
         name = "regret_same_structure" if same_structure else "regret"
         found = [

@@ -62,8 +62,7 @@ def measure(
 ) -> Iterator[Point]:
     """Yield each point when it is measured.
 
-    Args:
-        seconds: for all of them. Each gets an equal part of what is left, and its fewest blocks in any case.
+    Each gets an equal part of what is left of `seconds`, and its fewest blocks in any case.
     """
     places = grid.places()
     end_seconds = RealTime.seconds() + seconds

@@ -159,9 +159,8 @@ def _release(name: str, text: str, known: Sequence[Release]) -> Release:
 def anchor(text: str | None, looked_at: Sequence[Version], watched: Watched) -> Version | None:
     """Return the version that the newest one is compared with, too; None: there is none.
 
-    Args:
-        text: how many versions before it, a version, or another variant; None: 30 nightly builds or commits
-            before it, or 5 line.
+    `text`: how many versions before it, a version, or another variant; None: 30 nightly builds or commits
+    before it, or 5 line.
     """
     is_number = text is None or text.isdigit()
     if not is_number:

@@ -27,6 +27,7 @@ from .common import (
     both_sides,
     declare,
     exit_code,
+    repeated,
     results_of,
     saving,
     suite,
@@ -96,9 +97,6 @@ def run(options: argparse.Namespace) -> int:
             "--gnn-shard does not divide the error rate; give gnnbench ab its own --shard, before --"
         )
     planted = options.plant and f"{100 * options.plant:g}%"
-    effect = () if options.effect is None else ("--effect", options.effect)
-    build = ("--build", options.build) if options.build else ()
-    again = (*effect, *build, *(("--dependencies",) if options.dependencies else ()))
     plan = Plan(
         arguments=suite(options.rest, "gnnbench ab BASE HEAD"),
         folder=Path.cwd(),
@@ -112,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
         total_seconds=math.inf if options.total_budget is None else options.total_budget,
         shard=shard,
         build=options.build or "",
-        options=(*again, *(("--plant", planted) if planted else ())),
+        options=(*repeated(options), *(("--plant", planted) if planted else ())),
     )
     _check(options)
     with both_sides(options, plan.arguments) as (*sides, progress):

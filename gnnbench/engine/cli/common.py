@@ -63,8 +63,6 @@ PROCESSES = (
     Option("dependencies", "", False, help="also install the dependencies of pip: requirements"),
 )
 """Options of processes that run variants."""
-
-
 BUILD = OPTIONS["build"]
 
 
@@ -80,6 +78,13 @@ def declare(
 def results_of(options: argparse.Namespace) -> bool:
     """Return whether results are compared."""
     return bool(OPTIONS["results"].value(options.results))
+
+
+def repeated(options: argparse.Namespace) -> tuple[str, ...]:
+    """Return the options that a command which compares again must have, too."""
+    values = {"--effect": options.effect, "--build": options.build}
+    words = [word for pair in values.items() if pair[1] for word in pair]
+    return (*words, *(("--dependencies",) if options.dependencies else ()))
 
 
 def effect_of(options: argparse.Namespace) -> float:

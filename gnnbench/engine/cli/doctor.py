@@ -155,8 +155,6 @@ def _system_disturbances(here: Environment) -> Iterator[Diagnosis]:
         yield _note("load", f"{load:.1f} on {here.cores} cores in the last minute", "stop other programs")
     if " hypervisor" in (environment.read("proc/cpuinfo") or ""):
         yield _note("virtual machine", "other machines on the host change its speed", "use gnnbench ab")
-    if psutil.swap_memory().used > 2**28:
-        yield _note("swap", "in use: memory is short", "free memory before measuring")
     if here.huge_pages == "always":
         yield _note(
             "huge pages",
@@ -173,7 +171,6 @@ def _gpu_disturbances(gpu: Gpu) -> Iterator[Diagnosis]:
         top_mhz = ask("MaxClockInfo", pynvml.NVML_CLOCK_GRAPHICS)
         reasons = ask("CurrentClocksEventReasons")
         cap_milliwatts = ask("PowerManagementDefaultLimit")
-        persistent = ask("PersistenceMode")
         mode = ask("ComputeMode")
         # A desktop uses it as well.
         kinds = (ask("ComputeRunningProcesses"), ask("GraphicsRunningProcesses"))
@@ -198,12 +195,6 @@ def _gpu_disturbances(gpu: Gpu) -> Iterator[Diagnosis]:
             "compute mode",
             "only one process may use the GPU at a time; gnnbench ab needs two",
             "sudo nvidia-smi -c DEFAULT",
-        )
-    if persistent == pynvml.NVML_FEATURE_DISABLED:
-        yield _note(
-            "persistence",
-            "off: the driver unloads between runs, and the GPU's settings are lost",
-            "sudo nvidia-smi -pm 1",
         )
     if gpu.mig:
         yield _note(

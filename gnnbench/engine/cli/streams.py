@@ -1,10 +1,9 @@
 """What a command prints, whatever the encoding; names from files cannot control the terminal.
 
-Long lines are broken at words. A command whose output was closed ends without the
-interpreter's error message.
+Long lines are broken at words. A command whose output was closed ends without the interpreter's error
+message.
 """
 
-import codecs
 import io
 import os
 import sys
@@ -16,19 +15,6 @@ from ..ground.errors import printable
 
 if TYPE_CHECKING:
     from ..show.document import Document
-
-_SUBSTITUTE = "gnnbench.substitute"
-_PLAIN = {
-    "±": "+-",
-    "µ": "u",
-    "×": "x",
-    "·": ".",
-    "–": "-",
-    "→": "->",
-    "…": "...",
-    "\N{NON-BREAKING HYPHEN}": "-",
-    "\N{NO-BREAK SPACE}": " ",
-}
 
 
 class _PrintableStream:
@@ -55,7 +41,7 @@ def prepared() -> Iterator[None]:
     streams = sys.stdout, sys.stderr
     for name, stream in zip(("stdout", "stderr"), streams, strict=True):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=_SUBSTITUTE)
+            stream.reconfigure(errors="replace")
         # Open to the end of the process.
         nowhere = open(os.devnull, "w", encoding="utf-8") if stream is None else stream  # noqa: SIM115, PTH123
         setattr(sys, name, _PrintableStream(nowhere))
@@ -93,12 +79,3 @@ def show(document: "Document") -> None:
     from ..show.console import Terminal
 
     write_rendered(Terminal(colour=sys.stdout.isatty()).write(document))
-
-
-def _substitute(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeEncodeError)
-    missing = error.object[error.start : error.end]
-    return "".join(_PLAIN.get(character, "?") for character in missing), error.end
-
-
-codecs.register_error(_SUBSTITUTE, _substitute)

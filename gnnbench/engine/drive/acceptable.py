@@ -57,8 +57,7 @@ def entries(
     If something was accepted before that is in force for the same base and head, a new entry has what is
     beyond it. It replaces an entry only if both have the same head.
 
-    Args:
-        names: ids of benchmarks in it; empty: all that are worse, at most one of them by a different output.
+    `names`: ids of benchmarks in it; empty: all that are worse, at most one of them by a different output.
     """
     rows = _read(path)
     for name in names:

@@ -96,9 +96,8 @@ class Adoption:
 def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
     """Return what to write; files that exist are kept.
 
-    Args:
-        action: gnnbench's repository and commit, `OWNER/NAME@REF`, or the folder of a clone on a runner;
-            None: the owner writes it later.
+    `action`: gnnbench's repository and commit, `OWNER/NAME@REF`, or the folder of a clone on a runner;
+    None: the owner writes it later.
     """
     if action and not re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+|/.+", action, re.ASCII):
         raise UsageError(

@@ -63,8 +63,7 @@ def run(
 
     If a side dies, the remaining benchmarks are inspected in a new pair.
 
-    Args:
-        only: ids; or one id, or a part of it that no other has, for all that differs; None: inspect all.
+    `only`: ids; or one id, or a part of it that no other has, for all that differs; None: inspect all.
     """
     start = RealTime.seconds()
     if isinstance(only, str):

@@ -110,8 +110,7 @@ def fields_of(benchmark: Benchmark, axis: str = "") -> tuple[str, dict[str, str]
 
     The function is an empty text if the benchmark has labels.
 
-    Args:
-        axis: THREADS also divides the names of operations; else they stay as they are.
+    `axis`: THREADS also divides the names of operations; else they stay as they are.
     """
     params = dict(benchmark.params)
     if benchmark.labels is None:

@@ -194,8 +194,7 @@ class Judging:
     ) -> None:
         """Time what has to be, and judge.
 
-        Args:
-            again: pytest's arguments in processes that time suspects again, if their tests passed.
+        `again`: pytest's arguments in processes that time suspects again, if their tests passed.
         """
         if self.names:
             count, limit = units.count(len(self.names), "benchmark"), units.seconds(plan.total_seconds)

@@ -35,8 +35,7 @@ class Inspecting:
 
     What it knows so far is there after an interruption, too.
 
-    Args:
-        choose: says which benchmarks of a suite are inspected, the most important first.
+    `choose`: says which benchmarks of a suite are inspected, the most important first.
     """
 
     def __init__(
@@ -64,8 +63,7 @@ class Inspecting:
 
         If a side dies, the remaining benchmarks are inspected in a new pair.
 
-        Args:
-            at_most_seconds: after this time those that remain are not inspected; one is always.
+        `at_most_seconds`: after this time those that remain are not inspected; one is always.
         """
         end = RealTime.seconds() + at_most_seconds
         self.take_known()

@@ -58,8 +58,7 @@ class Repeat:
     def commands(self, names: Sequence[str], known: Collection[str] = ()) -> Commands:
         """Return the commands for benchmarks.
 
-        Args:
-            known: ids of all benchmarks that pytest's arguments select; empty: they are not known.
+        `known`: ids of all benchmarks that pytest's arguments select; empty: they are not known.
         """
         words, count = self._selected(names, known)
         ab = ["gnnbench", "ab", self.base, self.head, *self.options, "--", *words]
@@ -113,8 +112,7 @@ def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | N
 
     The kinds are commits of the caller's repository, commits of another one, and releases of a package.
 
-    Args:
-        clean: whether the working tree is as committed, or is not known not to be.
+    `clean`: whether the working tree is as committed, or is not known not to be.
     """
     here = head.text == WORKING_TREE
     older, newer = (_only(side, Commit) for side in (base, head))

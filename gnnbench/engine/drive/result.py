@@ -177,11 +177,7 @@ def of_runs(
     thresholds: Thresholds,
     options: tuple[str, ...] = (),
 ) -> Result:
-    """Compare the processes of two runs.
-
-    Args:
-        options: those that a command which compares again must have too.
-    """
+    """Compare the processes of two runs."""
     judged, again = runs.compare(base, head, thresholds), repeat.of_runs(base[0], head[0], options)
     sides = Side.of_runs(base), Side.of_runs(head)
     return Result("compare", *sides, judged, thresholds, repeat=again).settled()

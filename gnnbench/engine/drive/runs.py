@@ -38,9 +38,8 @@ def compare(
     If both sides of a benchmark run the same code, it is *same*, whatever the environment, unless times in
     one environment are far apart. The simultaneous interval covers the other benchmarks.
 
-    Args:
-        vanished: benchmarks of the base that the head should have too; None: all of its shard that it did not
-            leave out as not default.
+    `vanished`: benchmarks of the base that the head should have too; None: all of its shard that it did not
+    leave out as not default.
     """
     here = list(dict.fromkeys(name for run in head for name in run.benchmarks))
     there = list(dict.fromkeys(name for run in base for name in run.benchmarks))

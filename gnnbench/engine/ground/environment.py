@@ -105,8 +105,7 @@ def collect(root: Path | None = None, *, device: str = "cuda", gpu: int | None =
 
     Call it after importing torch when the result is saved: only torch knows its thread count.
 
-    Args:
-        device: `cpu` leaves the GPU out, so that timings on the CPU stay comparable across GPU drivers.
+    `device`: `cpu` leaves the GPU out, so that timings on the CPU stay comparable across GPU drivers.
     """
     count = len(cores()) or os.cpu_count() or 1
     torch = sys.modules.get("torch")

@@ -199,8 +199,7 @@ def author(folder: Path) -> str | None:
 def changed_together(folder: Path, after: str, commit: str, text: str, pattern: str) -> bool:
     """Tell whether a commit wrote `text` into a file together with a change of another file.
 
-    Args:
-        after: a commit whose history does not count.
+    `after`: a commit whose history does not count.
     """
     place = f":(top,glob){pattern}"
     found = _ask(folder, "log", "--format=%H", f"-S{text}", f"{after}..{commit}", "--", place).split()

@@ -108,8 +108,7 @@ class Choosing:
 
         Those that are likely slower come first, while this takes no verdict from the others.
 
-        Args:
-            half: what they leave of the budget, in seconds.
+        `half`: what they leave of the budget, in seconds.
         """
         likely = [name for name in self.undecided if self.benchmarks[name].is_likely]
         first = [name for name in likely if self._lacks_pairs(name)]

@@ -97,9 +97,8 @@ def judged(
 ) -> Judgement:
     """Judge a benchmark by its estimate.
 
-    Args:
-        tails: tail probability of the simultaneous and of the per-benchmark interval at this interim
-            analysis. None: those of a sample of fixed size, which is analysed once.
+    `tails`: tail probability of the simultaneous and of the per-benchmark interval at this interim
+    analysis. None: those of a sample of fixed size, which is analysed once.
     """
     excluded = estimate.outliers.text
     if not estimate.pairs:

@@ -127,8 +127,7 @@ SAME_CODE = Judgement("same", "runs the same code", same_code=True)
 def confirmed(judgement: Judgement, fresh: int) -> Judgement:
     """Change slower to undecided if too few processes without contention confirmed it.
 
-    Args:
-        fresh: number of processes that should confirm it; two must have done so (one if `fresh` is 1).
+    `fresh`: number of processes that should confirm it; two must have done so (one if `fresh` is 1).
     """
     if judgement.verdict == "slower" and judgement.head_processes < 1 + min(fresh, 2):
         reason = "too few processes without contention confirmed it"
@@ -146,9 +145,8 @@ def judge_ratio(
 ) -> Judgement:
     """Judge a log ratio by its standard error.
 
-    Args:
-        least: the caller accepts slower or faster only above this log ratio; it raises the minimum
-            detectable effect.
+    `least`: the caller accepts slower or faster only above this log ratio; it raises the minimum
+    detectable effect.
     """
     own = _own(error, degrees_of_freedom, thresholds)
     wide = error * _quantile((1 - thresholds.family_level) / 2 / family, degrees_of_freedom)

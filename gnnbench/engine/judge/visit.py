@@ -42,9 +42,8 @@ class Size(NamedTuple):
     def of(cls, iterations: int, round_seconds: Iterable[float]) -> Self:
         """Return the size of a block of about `_BLOCK_SECONDS`.
 
-        Args:
-            round_seconds: length of a round of each side. Their geometric mean counts: one of the two
-                processes may happen to be many times slower than usual.
+        `round_seconds`: length of a round of each side. Their geometric mean counts: one of the two
+        processes may happen to be many times slower than usual.
         """
         rounds = round(_BLOCK_SECONDS / geometric_mean(round_seconds))
         return cls(iterations, min(max(rounds, 1), _MOST_ROUNDS))

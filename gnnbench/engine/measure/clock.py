@@ -160,8 +160,7 @@ def calibrated_iterations(
 def alternate(turn: Callable[[], None], now: Callable[[], float], seconds: float, end_seconds: float) -> None:
     """Repeat a turn for some seconds, at least once, and as often as the noise needs if that ends in time.
 
-    Args:
-        end_seconds: the time of `now` at which too few turns are enough.
+    `end_seconds`: the time of `now` at which too few turns are enough.
     """
     start, passed, turns = now(), 0.0, 0
     while (

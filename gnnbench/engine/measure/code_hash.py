@@ -54,8 +54,7 @@ class _Walk:
     def describe(self, value: Any, assigned: str = "") -> str:
         """Return a text that is equal for equal code.
 
-        Args:
-            assigned: source of the object's assignment, for objects that cannot be described otherwise.
+        `assigned`: source of the object's assignment, for objects that cannot be described otherwise.
         """
         if type(value) in _PLAIN:
             return repr(value)

@@ -72,8 +72,7 @@ class Cost:
 
         It is the largest ratio of those that are beyond their limits.
 
-        Args:
-            is_strict: whether the limit of the CPU times is its square root: both can be measured again.
+        `is_strict`: whether the limit of the CPU times is its square root: both can be measured again.
         """
         names = self.counts.keys() & head.counts.keys()
         ratios = [_ratio(self.counts[name], head.counts[name], _COUNT_LIMIT, _COUNT_SLACK) for name in names]

@@ -38,8 +38,7 @@ class CudaClock(Clock):
     def __init__(self, *, flush: bool, inputs_there: bool = True) -> None:
         """Allocate a buffer if the L2 cache is flushed.
 
-        Args:
-            inputs_there: whether the inputs are on the GPU, so that a call must run kernels on it.
+        `inputs_there`: whether the inputs are on the GPU, so that a call must run kernels on it.
         """
         self._inputs_there = inputs_there
         size = 2 * torch.cuda.get_device_properties("cuda").L2_cache_size

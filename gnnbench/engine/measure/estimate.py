@@ -74,8 +74,7 @@ def estimate(values: NDArray[np.float64], level: float = SHOWN_LEVEL) -> Estimat
     bound lies below the smallest value by a multiple of the distance from there to the median, both as
     logarithms: the multiple that gives the level if the logarithms are normal.
 
-    Args:
-        values: float64 [n], positive, n at least 1, in the order in which they were measured.
+    `values`: float64 [n], positive, n at least 1, in the order in which they were measured.
     """
     ordered = np.sort(values)
     location, effective = _location(values)

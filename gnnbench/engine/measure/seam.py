@@ -104,8 +104,7 @@ class Pedantic:
 def replaced(choose: Callable[[Any], Instrument | None]) -> Iterator[None]:
     """Let instruments measure within the context. May be nested.
 
-    Args:
-        choose: returns the instrument, given the fixture; None: what measured before does so.
+    `choose`: returns the instrument, given the fixture; None: what measured before does so.
     """
     from pytest_benchmark.fixture import BenchmarkFixture as Fixture
 

@@ -86,8 +86,7 @@ def collect(root: Path, suite: Collection[str] = ()) -> Sources:
     these require, except NumPy, SciPy and environment.LIBRARIES. A checkout of gnnbench is listed only if it
     is the caller's tree.
 
-    Args:
-        suite: the top-level names, and the first folders below `root`, that contain the benchmarks.
+    `suite`: the top-level names, and the first folders below `root`, that contain the benchmarks.
     """
     root = root.resolve()
     distributions, tools, tracked = metadata.packages_distributions(), _tools(), cache(git.tracked)

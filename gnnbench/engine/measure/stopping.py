@@ -53,8 +53,7 @@ def rounds_per_block(
     The variance of the mean at a given cost is smallest with sqrt(v_rounds / v_layouts * c_layout / c_round)
     rounds on each layout (Cochran, Sampling Techniques, 10.6).
 
-    Args:
-        max_seconds: budget, which must suffice for enough blocks.
+    `max_seconds`: budget, which must suffice for enough blocks.
     """
     between, within = variance_components(pilot)
     if between:

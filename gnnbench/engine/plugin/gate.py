@@ -254,8 +254,7 @@ class Gate:
     def _say_so(self, session: pytest.Session, missing: str, verdicts: Mapping[str, str]) -> None:
         """Say that no benchmark was judged: a failure if that is for want of a record, or one has a test.
 
-        Args:
-            missing: why there is no record of this machine; empty if there is one.
+        `missing`: why there is no record of this machine; empty if there is one.
         """
         option, known = session.config.option, ""
         ignored = {name for name, verdict in verdicts.items() if verdict == "ignored"}

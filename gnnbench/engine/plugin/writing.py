@@ -36,8 +36,7 @@ class FailureText(str):
 def fail(report: pytest.TestReport, reason: str, *, first: bool = False) -> None:
     """Mark the report of a test's call as failed.
 
-    Args:
-        first: whether it stands before other reasons: pytest's last lines have the first one only.
+    `first`: whether it stands before other reasons: pytest's last lines have the first one only.
     """
     lines = [one_line(reason)]
     if report.failed:

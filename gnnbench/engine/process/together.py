@@ -112,11 +112,7 @@ class Together:
         return Worker({**self._terms, "side": side, "session": self.active}, self._link, trees, self)
 
     def goes_on(self, collected: Mapping[str, Any], root: str) -> Mapping[str, Any] | None:
-        """Run the next session, when one has collected the suite; return the first answer of the last one.
-
-        Args:
-            root: folder of the caller's own modules.
-        """
+        """Run the next session, when one has collected the suite; return the first answer of the last one."""
         number = self.active
         if number == 0:
             try:

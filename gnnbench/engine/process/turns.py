@@ -64,8 +64,7 @@ class Turns:
     def visit(self, seconds: float, at_most_seconds: float) -> Visit | NotTimed:
         """Set up, time turns for some seconds, and enough of them to estimate their noise, and tear down.
 
-        Args:
-            at_most_seconds: for set-up and turns; fewer turns are enough if more do not end in this time.
+        `at_most_seconds`: for set-up and turns; fewer turns are enough if more do not end in this time.
         """
         start = self._shared.now()
         found = self._holding(lambda: self._visited(seconds, start + at_most_seconds))
@@ -90,8 +89,7 @@ class Turns:
     ) -> _Found | NotTimed:
         """Run the test, and `do` something while both sides are inside `benchmark`.
 
-        Args:
-            only_inspected: whether the test is left then, if its call would run for nothing.
+        `only_inspected`: whether the test is left then, if its call would run for nothing.
         """
         found: _Found | NotTimed | None = None
         order = self._processes.order()
@@ -210,8 +208,7 @@ class Turns:
     def costs(self, number: int) -> list[dict[str, Any]]:
         """Let both sides find out what a call costs: first at once, then one after the other on one core.
 
-        Args:
-            number: how often they were asked before; each further time is on another core.
+        `number`: how often they were asked before; each further time is on another core.
         """
         if not number:
             for side in SIDES:

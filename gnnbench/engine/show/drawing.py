@@ -60,11 +60,7 @@ def scale_of(chart: str, width: float, height: float) -> float:
 def framed(
     chart: str, above: Sequence[Line], below: Sequence[Line], area: tuple[int, int, int], paper: str
 ) -> str:
-    """Return an SVG of a fixed size: lines of text, a chart as large as it fits, and more lines.
-
-    Args:
-        area: width, height and margin.
-    """
+    """Return an SVG of a fixed size: lines of text, a chart as large as it fits, and more lines."""
     width, height, margin = area
     ET.register_namespace("", _SVG)
     size = {"width": str(width), "height": str(height), "viewBox": f"0 0 {width} {height}"}

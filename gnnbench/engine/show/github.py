@@ -40,8 +40,7 @@ class PullRequest:
     def publish(self, body: str, marker: str) -> tuple[str, bool]:
         """Create a comment, or update the one that this account made before.
 
-        Args:
-            marker: last line of the comment; this account's comment with the same marker is updated.
+        `marker`: last line of the comment; this account's comment with the same marker is updated.
 
         Returns:
             The comment's URL, and whether it was updated.

@@ -64,8 +64,7 @@ def pictures(
 
     Groups of one benchmark share a picture; if there is one such group among others, it has none.
 
-    Args:
-        by_operation: whether gnnbench's own benchmarks are grouped by operation and graph instead.
+    `by_operation`: whether gnnbench's own benchmarks are grouped by operation and graph instead.
     """
     found: dict[tuple[str, str], list[Entry]] = {}
     for group, entries in groups:

@@ -36,8 +36,7 @@ def wrapped(text: str, width: int | None = None, indent: str = INDENT) -> str:
     fit begins a line of its own. If it is longer than a line, it is broken between its words by backslashes,
     as in a shell, so that it can be pasted; its words stay whole.
 
-    Args:
-        width: characters per line; None: those of `line_width`.
+    `width`: characters per line; None: those of `line_width`.
     """
     return "\n".join(_broken(line, width or line_width(), indent) for line in printable(text).split("\n"))
 
@@ -81,8 +80,7 @@ def _words(line: str) -> Iterator[str]:
 def folded(name: str, width: int, first: int | None = None) -> list[str]:
     """Break a name, such as a test id, at its natural separators: `::`, `[`, `-` and `/`.
 
-    Args:
-        first: characters of the first line, which is empty if no part of the name fits; None: `width`.
+    `first`: characters of the first line, which is empty if no part of the name fits; None: `width`.
     """
     lines: list[str] = []
     width = max(width, _NARROWEST)

@@ -34,8 +34,7 @@ def write(
 ) -> str:
     """Write results: a summary, a table that begins with the changed benchmarks, and folded details.
 
-    Args:
-        most: most characters; what does not fit is left out, with a line that says how much.
+    `most`: most characters; what does not fit is left out, with a line that says how much.
     """
     parts = list(map(_excerpt, results))
 

@@ -43,11 +43,7 @@ def write(pictures: Iterable[Picture], last: str, folder: Path) -> list[Path]:
 
 
 def save(picture: Picture, last: str, path: Path, mark: str = "") -> tuple[Path, Path]:
-    """Write a chart as SVG and PNG; return the files.
-
-    Args:
-        path: the files' path without the suffix.
-    """
+    """Write a chart as SVG and PNG; return the files."""
     text = slide(picture, last)
     svg, png = (path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png"))
     write_whole(svg, f"{text}\n{mark}")

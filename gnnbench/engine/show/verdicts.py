@@ -28,8 +28,7 @@ def divided(benchmarks: Iterable[_Judged]) -> tuple[list[_Judged], str]:
 def newly_decided(decisions: Mapping[str, Decision], told: set[str]) -> list[str]:
     """Return a line for each benchmark that was decided meanwhile, and one for those that run the same code.
 
-    Args:
-        told: the benchmarks that were decided at the last call; becomes those that are decided now.
+    `told`: the benchmarks that were decided at the last call; becomes those that are decided now.
     """
     decided = {name: one for name, one in decisions.items() if one.counts.decided}
     new = {name: one for name, one in decided.items() if name not in told}

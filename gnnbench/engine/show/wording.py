@@ -55,8 +55,7 @@ class Headline:
 def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: bool = False) -> Headline:
     """Return the main result: what fails; or else what is not decided; or that there is no slowdown.
 
-    Args:
-        busy: whether other programs used much CPU time, so that benchmarks may be undecided for that.
+    `busy`: whether other programs used much CPU time, so that benchmarks may be undecided for that.
     """
     words = ["same code" if row.judgement.same_code else word(row) for row in rows]
     if not words:

@@ -23,8 +23,7 @@ _AGAIN = "or remove the entry and accept again"
 def find(start: Path) -> Accepted:
     """Read the accepted slowdowns of a project: of the nearest folder, up to the top of the repository.
 
-    Args:
-        start: the folder to begin with; the file belongs there if there is none.
+    `start`: the folder to begin with; the file belongs there if there is none.
     """
     for folder in above(start):
         if (folder / FILE).is_file():

@@ -40,8 +40,7 @@ def _by_key() -> dict[str, Option]:
 def from_settings(settings: Settings, typed: Collection[str] = ()) -> dict[str, Any]:
     """Return the defaults that a project's settings give the plugin's options, as if they were typed, by key.
 
-    Args:
-        typed: options that the command line sets. Whether their device or folder exists here does not matter.
+    `typed`: options that the command line sets. Whether their device or folder exists here does not matter.
     """
     top = {}
     for key, value in settings.defaults.items():
@@ -106,8 +105,7 @@ def passed_on(settings: Settings, arguments: Sequence[str] = ()) -> Iterator[Non
     Both sides of a comparison then run with the caller's, even if a side brings another gnnbench, which may
     know other keys.
 
-    Args:
-        arguments: pytest's. A device or folder of data that they name is used instead of the settings'.
+    `arguments`: pytest's. A device or folder of data that they name is used instead of the settings'.
     """
     named = {word.partition("=")[0] for word in arguments}
     typed = [key for key in _OF_THIS_MACHINE if f"--gnn-{key}" in named]

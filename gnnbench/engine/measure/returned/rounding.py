@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from .reachable import shares_memory
+
 _EXACT = re.compile(
     r"(?!aten::)|aten::(_to_copy|abs|cat|clamp|clone|constant_pad|copy|detach|fill|flip|gather|index$"
     r"|index_put|index_select|masked_|max|min|amax|amin|neg|relu|repeat|roll|select|slice|sort|stack"
     r"|threshold|topk|where)"
 )
 """Operators that round nothing. What they return may be compared with where it comes from."""
-_SELECTIONS = ("amax", "amin")
-"""Arguments of those that reduce without rounding."""
 
 
 def rounding(units: int) -> AbstractContextManager[object]:
@@ -28,11 +28,11 @@ def rounding(units: int) -> AbstractContextManager[object]:
     from ..counters import OperatorMode
 
     def move(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-        if _EXACT.match(name) or any(isinstance(value, str) and value in _SELECTIONS for value in args):
-            return
-        given = set(map(_address, _strided((*args, *kwargs.values()))))
+        if _EXACT.match(name) or any(value in ("amax", "amin") for value in args if isinstance(value, str)):
+            return  # amax and amin, as a reduction's argument, round nothing either
+        inputs = list(_strided((*args, *kwargs.values())))
         for tensor in _strided(result):
-            if name.endswith("_") or _address(tensor) not in given:  # no view of an input
+            if name.endswith("_") or not shares_memory(tensor, inputs):  # no view
                 _move(tensor, units)
 
     return OperatorMode(move)
@@ -62,8 +62,3 @@ def _strided(value: Any) -> Iterator[Any]:
         and not value.is_meta
     ):
         yield value
-
-
-def _address(tensor: Any) -> int:
-    address: int = tensor.untyped_storage().data_ptr()
-    return address

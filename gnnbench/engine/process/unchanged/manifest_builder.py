@@ -16,8 +16,7 @@ SUITE = ("names", "declared", "left_out", "notes", "excluded", "refused", "place
 class ManifestBuilder:
     """Makes the manifest of one side from what its processes say.
 
-    Args:
-        start: the time of a file that was written when the process began, in seconds since the epoch.
+    `start`: the time of a file that was written when the process began, in seconds since the epoch.
     """
 
     def __init__(
@@ -41,8 +40,7 @@ class ManifestBuilder:
     def add(self, name: str, used: Mapping[str, Any], seconds: float, skipped: str = "") -> None:
         """Note what was used until the end of a benchmark.
 
-        Args:
-            name: its id; empty: it is of none, or cannot be known without a process.
+        `name`: its id; empty: it is of none, or cannot be known without a process.
         """
         tree = self._tree
         paths = {path for kind in ("once", "every", "read", "native", "listed") for path in used[kind]}

@@ -122,8 +122,7 @@ class Process(ABC):
     def answer(self, timeout_seconds: float, number: int | None = None) -> dict[str, Any]:
         """Wait for an answer without using CPU. The first needs no command: it comes after collection.
 
-        Args:
-            number: that of the command; answers to others are kept until they are asked for. None: the next.
+        `number`: that of the command; answers to others are kept until they are asked for. None: the next.
         """
         if number in self._early:
             return self._early.pop(number)

@@ -105,8 +105,7 @@ def whole_folders(config: Any) -> list[str] | None:
 def unmatched(settings: Settings, names: Collection[str], folders: Collection[str]) -> list[str]:
     """Return a line for each rule that applies and matches none of the benchmarks, as after a rename.
 
-    Args:
-        folders: these, relative to rootdir. Rules whose pattern names another folder are left out.
+    `folders`: these, relative to rootdir. Rules whose pattern names another folder are left out.
     """
     return [
         f"{settings.place(one)} ({one.benchmarks}) matches no benchmark here: {_REMEDY}"
@@ -162,8 +161,7 @@ class Suite:
 
         Files that a side cannot collect are among them.
 
-        Args:
-            all_named: whether the benchmarks were named, so that no line says that only default ones run.
+        `all_named`: whether the benchmarks were named, so that no line says that only default ones run.
         """
         own = [line for one in self._sides.values() for line in (*one["notes"], *one["excluded"])]
         more = "pytest's argument --gnn-all adds the others"

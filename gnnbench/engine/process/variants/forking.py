@@ -50,8 +50,7 @@ def _module(thread: threading.Thread) -> str:
 def fork(forking: socket, token: str) -> tuple[int, Link | None]:
     """Fork this process; the fork leads a group of its own.
 
-    Args:
-        forking: brings the two ends of the pipes that the fork reads from and writes to.
+    `forking`: brings the two ends of the pipes that the fork reads from and writes to.
 
     Returns:
         In this process, the process id of the fork, and None; in the fork, 0 and its link to the coordinator.

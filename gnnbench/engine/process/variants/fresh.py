@@ -51,8 +51,7 @@ def run(
 def collect(arguments: Sequence[str], folder: Path, modules: Collection[Path] | None = None) -> Ending:
     """Let pytest collect in a new process, and return what it found.
 
-    Args:
-        modules: of the files in folders that are named, these alone are read.
+    `modules`: of the files in folders that are named, these alone are read.
     """
     words = ["--collect-only", *arguments]
     with scratch() as files:

@@ -403,8 +403,7 @@ class Trees:
 class _Mapped:
     """Another finder, whose modules of the caller's tree are taken from the side's.
 
-    Args:
-        packages: top-level names that it does not get; what is added later counts, too.
+    `packages`: top-level names that it does not get; what is added later counts, too.
     """
 
     def __init__(self, finder: Any, trees: Trees, packages: Collection[str]) -> None:

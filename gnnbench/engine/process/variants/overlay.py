@@ -39,8 +39,7 @@ def overlay(
 ) -> Path:
     """Return a folder with the installed requirements; install them if needed.
 
-    Args:
-        requirements: requirements, archives and folders; torch stands alone, and gets what it needs.
+    `requirements`: requirements, archives and folders; torch stands alone, and gets what it needs.
     """
     is_torch = torch_release.is_torch(requirements[0])
     dependencies = bool(dependencies) and not is_torch

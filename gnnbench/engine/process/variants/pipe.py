@@ -30,11 +30,7 @@ class Link:
     """
 
     def __init__(self, read: int, write: int, token: str) -> None:
-        """Take over two file descriptors.
-
-        Args:
-            token: the text that begins each message at both ends.
-        """
+        """Take over two file descriptors."""
         for descriptor in (read, write):
             os.set_inheritable(descriptor, False)  # the suite's child processes must not keep the pipes open
         self._read, self._write = read, write

@@ -41,11 +41,7 @@ _SKIPPED = ("build", "dist", "node_modules", "__pycache__")
 
 
 def of_commit(folder: Path, commit: str, tree: Path, *, is_built: bool, in_use: Iterable[str]) -> Place:
-    """Return the place of a repository whose commit is checked out; if that was built, it borrows nothing.
-
-    Args:
-        in_use: paths of the compiled modules that are installed.
-    """
+    """Return the place of a repository whose commit is checked out; if that was built, it borrows nothing."""
     top = real_path(git.top(folder))
     tracked = git.tracked_files(top) | git.files_of(top, commit) | _submodules(top, commit)
     changed = frozenset(_changed(top, tree, tracked))

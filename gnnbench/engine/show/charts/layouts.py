@@ -23,8 +23,7 @@ class Band:
 def svg(bands: Sequence[Band], interval: Mapping[str, float] | None, unit: str, style: Style) -> str:
     """Return the chart; on a page it is as wide as its place, because all places are in percent.
 
-    Args:
-        interval: `low`, `high` and `time` of the newer side.
+    `interval`: `low`, `high` and `time` of the newer side.
     """
     values = [time for band in bands for time in band.times] + [*(interval or {}).values()]
     margin = (max(values) - min(values) or max(values)) / 30

@@ -18,9 +18,8 @@ _LINE = 1.1
 def chart(times: Sequence[Row], style: Style) -> Spec:
     """Return the chart: times with their intervals.
 
-    Args:
-        times: rows with `label`, `time`, `low` and `high` in milliseconds, the time as `text`, and `sure`: 1,
-            or 0 for a time without an interval.
+    `times`: rows with `label`, `time`, `low` and `high` in milliseconds, the time as `text`, and `sure`: 1,
+    or 0 for a time without an interval.
     """
     rows = Rows([row["label"] for row in times], [row["text"] for row in times], style)
     base = rows_of({**row, **rows.row(number)} for number, row in enumerate(times)).encode(y=rows.y())
@@ -37,9 +36,8 @@ def chart(times: Sequence[Row], style: Style) -> Spec:
 def spread(rows: Sequence[Row], unit: str, lines: int, style: Style) -> Spec:
     """Return the chart: a dot for each time, with a thick and a thin line around it.
 
-    Args:
-        rows: `label`, which may have several lines; `time`; `low` and `high`, the ends of the thick line, or
-            None; `least` and `most`, those of the thin line; the time as `text`. The labels are distinct.
+    `rows`: `label`, which may have several lines; `time`; `low` and `high`, the ends of the thick line, or
+    None; `least` and `most`, those of the thin line; the time as `text`. The labels are distinct.
     """
     values = [row[name] for row in rows for name in ("least", "time", "most")]
     log = min(values) > 0 and max(values) > _FARTHEST * min(values)
@@ -71,8 +69,7 @@ def spread(rows: Sequence[Row], unit: str, lines: int, style: Style) -> Spec:
 def platforms(times: Sequence[Row], style: Style) -> Spec:
     """Return the chart: times of each operation's platforms, relative to the fastest.
 
-    Args:
-        times: rows with `label` of the operation, `platform`, `relative` time, and `text` of the fastest.
+    `times`: rows with `label` of the operation, `platform`, `relative` time, and `text` of the fastest.
     """
     found = dict.fromkeys(row["platform"] for row in times)
     there = sorted(found, key=lambda name: PLATFORMS.index(name) if name in PLATFORMS else len(PLATFORMS))
