@@ -26,10 +26,6 @@ def sequential(x):
     return np.cumsum(x, axis=0)[-1]
 
 
-def halves(x):
-    return x[::2].sum(axis=0) + x[1::2].sum(axis=0)
-
-
 def softmax(x):
     e = np.exp(x - x.max(axis=0))
     return e / e.sum(axis=0)
@@ -48,16 +44,6 @@ def product_by_terms(x):
     return np.cumsum(x[:, :, None] * x[:, None, :], axis=0)[-1]
 
 
-def scattered(x):
-    found = np.zeros((7, x.shape[1]), x.dtype)
-    np.add.at(found, np.arange(len(x)) % 7, x)
-    return found
-
-
-def gathered(x):
-    return np.stack([x[start::7].sum(axis=0) for start in range(7)])
-
-
 def in_one_thread(x):
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -69,10 +55,8 @@ def in_one_thread(x):
 
 PAIRS = [
     (pairwise, sequential),
-    (sequential, halves),
     (softmax, softmax_of_scaled),
     (product, product_by_terms),
-    (scattered, gathered),
     (product, in_one_thread),
     (lambda x: (x - x.mean()) / x.std(), lambda x: (x / x.std()) - x.mean() / x.std()),
     (lambda x: x * 3 + 1, lambda x: (x + 1) + (x + x)),

@@ -1,16 +1,12 @@
 """Real pairs of processes on a small suite, whose package differs between the sides."""
 
-import json
-from collections import Counter
 from functools import reduce
 
 import pytest
 
 from gnnbench.engine.drive import affected
-from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.process.plan import Plan
-from tests.compare.ab.workers import Watcher, prepared, write
+from tests.compare.ab.workers import Watcher, plan, prepared, write
 
 OLD = """
 SIDE = "base"
@@ -95,8 +91,7 @@ def run(tmp_path):
     watcher = Watcher()
 
     def inspect():
-        setting = Plan(arguments=("test_suite.py",), folder=tmp_path, timeout_seconds=60)
-        return affected.run(base, head, setting, watcher), watcher.said
+        return affected.run(base, head, plan(tmp_path), watcher), watcher.said
 
     return inspect
 
@@ -133,12 +128,6 @@ def test_every_benchmark_is_changed_or_the_same_or_unknown_with_its_reason(run):
     assert several.endswith("only the first counts; give each a test of its own: test_suite.py::test_last")
     (restart,) = lines
     assert restart.endswith("restarting both sides"), "only where a side died"
-    saved = json.loads(codec.as_text(found))
-    statuses = Counter(one["status"] for one in saved["benchmarks"].values())
-    assert statuses == {"changed": 3, "same": 2, "unknown": 5}
-    calls = next(one for name, one in saved["benchmarks"].items() if "calls" in name)
-    assert calls["status"] == "changed"
-    assert calls["work"]["changed"]["head_only"] == ["thing:added", "thing.added defaults"]
 
 
 def test_one_benchmark_is_chosen_by_a_part_of_its_id():
@@ -154,11 +143,10 @@ def test_one_benchmark_is_chosen_by_a_part_of_its_id():
 def test_a_variable_that_the_variants_set_to_other_values_counts_whoever_reads_it(tmp_path, monkeypatch):
     write(tmp_path, "def test_good(benchmark):\n    benchmark(sum, [1])\n")
     monkeypatch.setenv("ALIKE", "1")
-    setting = Plan(arguments=("test_suite.py",), folder=tmp_path, timeout_seconds=60)
     for base, head, differing in (
         ({"ALIKE": "1", "X": "1"}, {"X": "1"}, ()),
         ({"X": "1"}, {"X": "2", "Y": "1"}, ("$X", "$Y")),
     ):
-        found = affected.run(prepared("base", **base), prepared("head", **head), setting, Watcher())
+        found = affected.run(prepared("base", **base), prepared("head", **head), plan(tmp_path), Watcher())
         ((_, one),) = found.named("changed" if differing else "same").items()
         assert one.work.changed.settings == differing

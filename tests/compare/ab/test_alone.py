@@ -6,12 +6,10 @@ import pytest
 
 from gnnbench.engine.drive import affected, confirm, coordinator
 from gnnbench.engine.judge.trial import Trial
-from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.judge.visit import NotTimed
 from gnnbench.engine.process.pairs import Pairs
-from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.processes import Terms
-from tests.compare.ab.workers import Watcher, prepared, write
+from tests.compare.ab.workers import Watcher, plan, prepared, write
 from tests.sampling import nightly
 
 PACKAGE = """
@@ -76,20 +74,9 @@ def given(tmp_path):
         (tmp_path / side).mkdir()
         (tmp_path / side / "thing.py").write_text(text)
     write(tmp_path, SUITE.replace("PORT", str(port)))
-    setting = Plan(
-        arguments=["test_suite.py"],
-        folder=tmp_path,
-        timeout_seconds=60.0,
-        seed=1,
-        thresholds=Thresholds(0.03),
-        per_benchmark_seconds=0.1,
-        results=True,
-    )
-    return (
-        *(prepared(f"path:{side}", tmp_path / side, SIDE=side) for side in ("base", "head")),
-        setting,
-        Watcher(),
-    )
+    setting = plan(tmp_path, seed=1, per_benchmark_seconds=0.1, results=True)
+    sides = (prepared(f"path:{side}", tmp_path / side, SIDE=side) for side in ("base", "head"))
+    return *sides, setting, Watcher()
 
 
 def test_a_head_is_accused_only_if_it_fails_alone_and_the_base_does_not(given, monkeypatch):

@@ -7,10 +7,9 @@ import pytest
 
 from gnnbench.engine.drive import coordinator
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.judge.verdict import SAME_CODE, Thresholds
-from gnnbench.engine.process.plan import Plan
+from gnnbench.engine.judge.verdict import SAME_CODE
 from tests.compare.ab.answers import answering, inspected
-from tests.compare.ab.workers import Watcher, machine, prepared, write
+from tests.compare.ab.workers import Watcher, machine, plan, prepared, write
 
 SUITE = """
 import os
@@ -47,17 +46,8 @@ def watcher():
 
 
 def judge(sides, watcher, seconds, total=math.inf, **options):
-    setting = Plan(
-        arguments=["test_suite.py"],
-        folder=Path.cwd(),
-        timeout_seconds=60.0,
-        seed=1,
-        thresholds=Thresholds(0.03),
-        per_benchmark_seconds=seconds,
-        total_seconds=total,
-        **options,
-    )
-    return coordinator.run(*sides, setting, watcher)
+    limits = {"per_benchmark_seconds": seconds, "total_seconds": total}
+    return coordinator.run(*sides, plan(Path.cwd(), seed=1, **limits, **options), watcher)
 
 
 @pytest.fixture

@@ -1,15 +1,12 @@
 """Sides with the same fingerprint, of which one costs more."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from gnnbench.engine.drive import affected, coordinator
-from gnnbench.engine.judge.verdict import Thresholds
-from gnnbench.engine.process.plan import Plan
 from tests.compare.ab.answers import answering, costing, inspected
-from tests.compare.ab.workers import Watcher, prepared, write
+from tests.compare.ab.workers import Watcher, plan, prepared, write
 
 THING = """
 import json
@@ -31,22 +28,6 @@ def read():
     return sum(json.loads(FILE.read_text()))
 
 
-class Table:
-    def __init__(self):
-        self.rows = 0
-
-    def rebuild(self):
-        add_all()
-
-    def insert(self):
-        self.rows += 1
-        if self.rows % 64 == 0:
-            self.rebuild()
-
-
-insert = Table().insert
-
-
 def numbers(size):
     while True:
         total = 0
@@ -65,7 +46,7 @@ SUITE = """
 import pytest
 import thing
 
-@pytest.mark.parametrize("name", ["add_all", "read", "insert", "following", "unchanged"])
+@pytest.mark.parametrize("name", ["add_all", "read", "following", "unchanged"])
 def test_it(benchmark, name):
     benchmark(getattr(thing, name))
 """
@@ -82,15 +63,14 @@ def side(folder, name, size):
 def test_what_costs_ten_times_as_much_is_not_the_same_and_each_side_is_the_same_as_itself(tmp_path):
     write(tmp_path, SUITE)
     base, head = side(tmp_path, "base", 1000), side(tmp_path, "head", 20_000)
-    setting = Plan(arguments=("test_suite.py",), folder=tmp_path, timeout_seconds=60)
 
     def statuses(*sides):
-        found = affected.run(*sides, setting, Watcher()).benchmarks
+        found = affected.run(*sides, plan(tmp_path), Watcher()).benchmarks
         return {name.partition("[")[2][:-1]: one for name, one in found.items()}
 
     found = statuses(base, head)
     assert found.pop("unchanged").same_code
-    for name in ("add_all", "insert", "following"):
+    for name in ("add_all", "following"):
         assert found[name].status == "changed", name
         assert found[name].work.cost is None or found[name].work.cost > 5, name
     assert found["read"].status == "changed"
@@ -112,14 +92,7 @@ def judged(tmp_path, monkeypatch):
             base={**answers, "cost": base},
             head={**answers, "cost": head},
         )
-        setting = Plan(
-            arguments=["test_a.py"],
-            folder=Path(tmp_path),
-            timeout_seconds=60.0,
-            thresholds=Thresholds(0.03),
-            per_benchmark_seconds=1.0,
-            **options,
-        )
+        setting = plan(tmp_path, arguments=["test_a.py"], per_benchmark_seconds=1.0, **options)
         watcher = Watcher()
         (row,) = coordinator.run(prepared("."), prepared("path:other"), setting, watcher).rows
         return row, [text for text, _ in watcher.steps]

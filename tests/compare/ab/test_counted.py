@@ -12,11 +12,10 @@ from gnnbench.engine.judge.comparison import Compared, Comparison
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
 from gnnbench.engine.process.pairs import Pairs
-from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.processes import Terms
 from gnnbench.engine.process.turns import no_benchmark
 from tests.compare.ab.answers import answering, done, valgrind
-from tests.compare.ab.workers import Watcher, is_gone, prepared
+from tests.compare.ab.workers import Watcher, is_gone, plan, prepared
 
 FRAMES = {"answer": "frames", "names": ["a:f", None], "numbers": [100, 900]}
 COUNTED = {"answer": "counted", "totals": [2000, 2000], "capability": "avx2"}
@@ -31,10 +30,6 @@ def sides(tmp_path, monkeypatch):
     valgrind(monkeypatch, tmp_path)
     yield lambda names, base, head: answering(monkeypatch, tmp_path, names, base=base, head=head)
     assert not list(files.iterdir())
-
-
-def setting(folder):
-    return Plan(arguments=["test_a.py"], folder=folder, timeout_seconds=60)
 
 
 def test_a_benchmark_is_counted_and_why_another_is_not(sides, tmp_path):
@@ -52,7 +47,7 @@ def test_a_benchmark_is_counted_and_why_another_is_not(sides, tmp_path):
     names = [key.partition(" ")[2] for key in answers]
     sides(names, answers, {"count twice": COUNTED, "frames twice": FRAMES})
     with (
-        Pairs(setting(tmp_path), Watcher()) as pairs,
+        Pairs(plan(tmp_path, arguments=["test_a.py"]), Watcher()) as pairs,
         pairs.started(Terms(prepared("."), prepared("."), counter="callgrind 3")) as workers,
     ):
         groups = [one.pid for one in workers.children.values()]
@@ -79,7 +74,7 @@ def count(folder, names, *trees):
     rows = [Compared(name, Judgement("undecided", "a reason"), None, notes=("a note",)) for name in names]
     repeat = Repeat("path:old", "path:new", options=("--effect", "1%"))
     found = Result("ab", Side.of(base), Side.of(head), Comparison(rows), Thresholds(0.03), repeat=repeat)
-    return counted(found, base, head, setting(folder), watcher), watcher.steps
+    return counted(found, base, head, plan(folder, arguments=["test_a.py"]), watcher), watcher.steps
 
 
 def test_both_sides_are_counted_until_one_dies(sides, tmp_path):

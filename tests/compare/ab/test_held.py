@@ -203,14 +203,15 @@ def test_arguments_of_rounds_are_renewed_and_iterations_are_an_author_s():
 
 def test_a_single_round_is_its_authors_calls_and_no_others():
     calls, clock = [], CallClock()
-    asked = Pedantic(lambda: calls.append("call") or len(calls), (), {}, setup=lambda: calls.append("set-up"))
+    set_up, call = (lambda: calls.append("set-up")), (lambda: calls.append("call") or len(calls))
+    asked = Pedantic(call, (), {}, setup=set_up, warmup_rounds=1)
     timed = repeated(asked, clock, Once)
     fixture, (ready, answer) = serve(timed, block(1, 1))
     assert (ready["once"], answer["rounds"], len(fixture.rounds)) == (True, 1, 1)
-    assert calls == ["set-up", "call"]
-    assert timed.result() == 2
+    assert calls == ["set-up", "call"] * 2, "warm-up, and the round"
+    assert timed.result() == 4
     calls.clear()
     unasked = repeated(asked, clock, Once)
-    serve(unasked)
-    assert unasked.result() == 2
-    assert calls == ["set-up", "call"]
+    fixture, _ = serve(unasked)
+    assert (unasked.result(), len(fixture.rounds)) == (4, 1)
+    assert calls == ["set-up", "call"] * 2

@@ -277,18 +277,11 @@ def test_more_or_fewer_digits_are_said_as_such(tmp_path, head):
     assert re.match(r"differs by 2\^1\d units in the last place: output\[", found.reason)
 
 
-def test_a_first_warning_is_no_cache_and_one_by_content_is(tmp_path):
-    kept = {}
-
+def test_a_first_warning_is_no_cache(tmp_path):
     def warns(x):
         if x.max() < 0.98:
             warnings.warn("small", stacklevel=1)
         return x.sum()
-
-    def keeps(x):
-        if x.tobytes() not in kept:
-            kept[x.tobytes()] = x.sum()
-        return kept[x.tobytes()]
 
     def inputs():
         return np.append(0.99, np.random.default_rng(0).random(50) * 0.9)
@@ -297,7 +290,6 @@ def test_a_first_warning_is_no_cache_and_one_by_content_is(tmp_path):
         warnings.simplefilter("default")
         found = rewritten(tmp_path, np.sum, warns, inputs)
     assert (found.status, found.only_repeated) == ("equal", False)
-    assert rewritten(tmp_path, np.sum, keeps, inputs).only_repeated
 
 
 @pytest.mark.parametrize(
@@ -348,10 +340,6 @@ class Stats:
         return self
 
 
-def scattered(x, index):
-    return torch.zeros(7, x.shape[1]).scatter_add_(0, index[:, None].expand_as(x), x)
-
-
 def softmax(x):
     e = (x - x.max(1, keepdim=True).values).exp()
     return e / e.sum(1, keepdim=True)
@@ -390,14 +378,6 @@ def sevenfold(x):
 REWRITES = {
     "order of a sum": (np.sum, lambda x: np.cumsum(x[::-1])[-1], normal(3000)),
     "sum in float64": (lambda x: x.sum(0), lambda x: x.double().sum(0).float(), rand(5000, 3)),
-    "einsum": (torch.matmul, partial(torch.einsum, "ij,jk->ik"), leaf(60, 40), leaf(40, 20)),
-    "scatter or index_add": (
-        scattered,
-        lambda x, i: torch.zeros(7, x.shape[1]).index_add(0, i, x),
-        leaf(900, 4),
-        index(900, 7),
-    ),
-    "softmax": (partial(torch.softmax, dim=1), softmax, leaf(50, 20)),
     "softmax of -inf": (
         partial(torch.softmax, dim=1),
         softmax,
@@ -405,7 +385,6 @@ REWRITES = {
     ),
     "in place": (lambda x: (x * 3 + 1).relu(), in_place, leaf(40)),
     "convolution": (functional.conv2d, unfolded, leaf(2, 3, 9, 9), leaf(4, 3, 3, 3)),
-    "variance": (lambda x: x.var(0), lambda x: ((x - x.mean(0)) ** 2).sum(0) / (len(x) - 1), leaf(500, 4)),
     "contiguous": (lambda x: x.t().contiguous(), lambda x: x.t(), rand(6, 4)),
     "layout": (lambda x: x.to_sparse_csr(), lambda x: x.to_sparse_coo(), lambda: torch.eye(6) * 0.3),
     "coalesced": (
@@ -548,12 +527,6 @@ OTHERS = {
         lambda x: 0 / x,
         np.zeros_like,
         lambda: np.array([0.0, 1.5]),
-    ),
-    "no overflow": (
-        "differ: output is 1000 instead of inf",
-        lambda x: x.exp().sum().log(),
-        lambda x: x.logsumexp(0),
-        lambda: torch.tensor([1000.0, 0.3]),
     ),
     "state": (
         "differ: the base changes argument 1.num_batches_tracked",

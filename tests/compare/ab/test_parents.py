@@ -1,16 +1,13 @@
 """Pairs of processes that are forked from those which have collected the suite."""
 
-import random
-
 import pytest
 
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import NotTimed, Visit
 from gnnbench.engine.process.pair import Pair
-from gnnbench.engine.process.parents import PAIRS_OF_PARENTS, Shared
-from gnnbench.engine.process.plan import Plan
+from gnnbench.engine.process.parents import PAIRS_OF_PARENTS
 from gnnbench.engine.process.processes import Terms
-from tests.compare.ab.workers import is_gone, prepared, write
+from tests.compare.ab.workers import common, is_gone, lines, prepared, write
 
 SUITE = """
 import os
@@ -46,17 +43,10 @@ TERMS = Terms(SIDE, SIDE)
 TRIALS = {name: Trial(f"test_suite.py::test_{name}") for name in ("state", "dies")}
 
 
-def lines(folder, name):
-    return [line.split() for line in (folder / name).read_text().splitlines()]
-
-
 @pytest.fixture
 def shared(tmp_path):
     """What the pairs of a run share."""
-    folder = write(tmp_path, SUITE)
-    (folder / "logs").mkdir()
-    setting = Plan(arguments=("test_suite.py",), folder=folder, timeout_seconds=60, time_all=True)
-    shared = Shared(setting, folder / "logs", random.Random(0), why_apart="asked")
+    shared = common(write(tmp_path, SUITE), time_all=True, why_apart="asked")
     yield shared
     shared.end_parents()
 

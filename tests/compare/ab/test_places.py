@@ -109,16 +109,6 @@ def variable(project, monkeypatch):
     return "lib"
 
 
-def conftest(project, _monkeypatch):
-    project.put("bench/conftest.py", CONFTEST.format(".parent / 'code'"))
-    return "code"
-
-
-def in_the_test(project, _monkeypatch):
-    project.put("bench/test_suite.py", CONFTEST.format(".parent / 'code'") + SUITE)
-    return "code"
-
-
 def sibling(project, _monkeypatch):
     project.put("packages/b/pyproject.toml", '[project]\nname = "mylib"\n')
     project.put("packages/a/pyproject.toml", '[project]\nname = "a"\n')
@@ -153,7 +143,7 @@ def submodule(project, _monkeypatch):
 nightly = pytest.mark.nightly
 LAYOUTS = (
     *(pythonpath, sibling, editable),
-    *(pytest.param(layout, marks=nightly) for layout in (variable, conftest, in_the_test, submodule)),
+    *(pytest.param(layout, marks=nightly) for layout in (variable, submodule)),
 )
 
 

@@ -1,6 +1,5 @@
 """Results of both sides, of kernels that cheat and of honest changes, in real processes."""
 
-import random
 import shutil
 from pathlib import Path
 
@@ -8,13 +7,10 @@ import pytest
 
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.trial import Trial
-from gnnbench.engine.process.pair import Pair
-from gnnbench.engine.process.parents import Shared
-from gnnbench.engine.process.plan import Plan
-from gnnbench.engine.process.processes import Terms
-from tests.compare.ab.workers import clean, prepared, write
+from tests.compare.ab.workers import clean, prepared, workers, write
 
 DATA = Path(__file__).parents[2] / "data/cheats"
+INSPECTED = {"results": True, "time_all": False, "why_apart": ""}
 INI = "[pytest]\naddopts = -p pytest_benchmark.plugin\nmarkers =\n    whole_call\n    fixed_inputs\n"
 EARLIER = "for new inputs, output is the result of an earlier call with others"
 ONE = "output is right only for the values that the benchmark uses"
@@ -42,16 +38,12 @@ def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cheats")
     shutil.copy(DATA / "suite.py", folder / "test_kernels.py")
     (folder / "pytest.ini").write_text(INI)
-    (folder / "logs").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         clean(patch)
-        setting = Plan(arguments=["test_kernels.py"], folder=folder, timeout_seconds=60, results=True)
-        shared = Shared(setting, folder / "logs", random.Random(0))
         sides = (prepared(side, DATA / side) for side in ("base", "head"))
-        with Pair(Terms(*sides), shared) as workers:
+        with workers(folder, *sides, arguments=["test_kernels.py"], **INSPECTED) as pair:
             found = {
-                name.partition("::test_")[2]: workers.inspect(Trial(name)).results
-                for name in workers.suite.names
+                name.partition("::test_")[2]: pair.inspect(Trial(name)).results for name in pair.suite.names
             }
     assert not [one for one in (folder / "logs").iterdir() if one.is_dir()], "what was exchanged is left"
     return found
@@ -83,16 +75,14 @@ def test_checked(benchmark):
 def inspected(folder, monkeypatch, text, *codes):
     clean(monkeypatch)
     write(folder, text)
-    (folder / "logs").mkdir()
-    setting = Plan(arguments=["test_suite.py"], folder=folder, timeout_seconds=60, results=True)
     sides = []
     for side, code in zip(("base", "head"), codes, strict=True):
         (folder / side).mkdir()
         (folder / side / "thing.py").write_text(f"def scaled(x):\n    return x * {code}\n")
         sides.append(prepared(side, folder / side))
-    with Pair(Terms(*sides), Shared(setting, folder / "logs", random.Random(0))) as workers:
-        (name,) = workers.suite.names
-        return workers.inspect(Trial(name)).results
+    with workers(folder, *sides, **INSPECTED) as pair:
+        (name,) = pair.suite.names
+        return pair.inspect(Trial(name)).results
 
 
 def test_results_that_do_not_fit_into_the_temporary_folder_accuse_nobody(tmp_path, monkeypatch):

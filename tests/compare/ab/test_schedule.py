@@ -138,13 +138,6 @@ def test_what_is_likely_slower_is_measured_alone_until_it_is_decided_or_has_six_
     assert [len(plan.seconds) for plan in plans[:7]] == [8, *[1] * 5, 8]
 
 
-def test_what_is_likely_slower_leaves_a_small_budget_to_the_others():
-    one = schedule(likely=["b2"], total_seconds=120.0)
-    plans = run(one, Bench(ratios={"b2": 1.02}, sd=0.03, noise=0.5))
-    assert sum(plan.seconds["b2"] for plan in plans[:6]) < 2 * 120 / len(NAMES)
-    assert min(found.counts.pairs for found in one.decisions().values()) >= 4
-
-
 class Limited(Bench):
     """Leaves out what a pair has no time for, as the coordinator does."""
 

@@ -1,19 +1,14 @@
 """What two processes of the base return differently is no difference of the head, in real processes."""
 
-import random
 import subprocess
 
 import numpy as np
 import pytest
 
 from gnnbench.engine.judge.trial import Trial
-from gnnbench.engine.process.pair import Pair
-from gnnbench.engine.process.parents import Shared
-from gnnbench.engine.process.plan import Plan
-from gnnbench.engine.process.processes import Terms
 from gnnbench.engine.process.unsteady import unsteady_places
 from gnnbench.engine.process.variants import child
-from tests.compare.ab.workers import clean, prepared, write
+from tests.compare.ab.workers import clean, prepared, workers, write
 
 PACKAGE = """
 import os
@@ -72,19 +67,15 @@ def found(request, tmp_path_factory):
         changed = text.replace("return", "done = True\n    return") if side == "head" else text
         (folder / side / "thing.py").write_text(changed)
     write(folder, SUITE)
-    (folder / "logs").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         clean(patch)
         patch.setattr(child, "subprocess", subprocess)  # in forks, addresses are the same
-        setting = Plan(arguments=["test_suite.py"], folder=folder, timeout_seconds=60, results=True)
         sides = (prepared(side, folder / side) for side in ("base", "head"))
-        with Pair(
-            Terms(*sides), Shared(setting, folder / "logs", random.Random(0), why_apart="asked")
-        ) as workers:
+        with workers(folder, *sides, results=True, time_all=False) as pair:
             results = {}
-            for name in workers.suite.names:
-                results[name.rpartition("[")[2].strip("]")] = workers.inspect(Trial(name)).results
-            processes = len(workers.children)
+            for name in pair.suite.names:
+                results[name.rpartition("[")[2].strip("]")] = pair.inspect(Trial(name)).results
+            processes = len(pair.children)
     assert processes == 3, "one process of the base more, for all benchmarks"
     return request.param == "n + 1", results
 

@@ -148,16 +148,6 @@ class TestForeign:
 def test_pedantic(benchmark):
     assert benchmark.pedantic(sorted, setup=lambda: (([2, 1],), {}), rounds=3, warmup_rounds=1) == [1, 2]
     assert benchmark.stats.stats.rounds >= 3
-
-CALLS = []
-
-def test_once(benchmark):
-    assert benchmark.pedantic(CALLS.append, (1,), warmup_rounds=1) is None
-    assert CALLS == [1, 1]
-
-def test_once_unasked(benchmark):
-    assert benchmark.pedantic(len, ([1],)) == 1
-    assert benchmark.stats.stats.rounds == 1
 """
 
 TORCH = """
@@ -227,9 +217,9 @@ class Suite:
         self.worker = worker
         self.collected = worker.answer(60)
 
-    def run(self, name, blocks=3):
+    def run(self, name):
         answers = []
-        for command in visits(name, blocks=blocks):
+        for command in visits(name, blocks=3):
             answers.append(self.worker.ask(command, 60))
             if answers[-1]["answer"] == "done":
                 break
@@ -279,13 +269,6 @@ def test_benchmarks_can_be_run_again(suite):
         assert [one["answer"] for one in answers] == ["ready", *["block"] * blocks], name
         assert (last["failure"], last["held"]) == (None, True), name
         assert all(one["ns"] > 0 for one in answers[1:])
-
-
-def test_a_single_round_is_strict_and_none_is_enough(suite):
-    ready, block, done = suite.run("test_once", 1)
-    assert (ready["once"], block["rounds"], done["failure"]) == (True, 1, None)
-    for name in ("test_once_unasked", "test_decorated"):
-        assert suite.run(name, 0)[-1]["failure"] is None
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
+from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.process.pair import Pair
 from gnnbench.engine.process.parents import Shared
 from gnnbench.engine.process.plan import Plan
@@ -54,13 +55,24 @@ def write(folder, text, name="test_suite.py"):
     return folder
 
 
-def workers(folder, base, head, *, arguments=("test_suite.py",), **options):
+def plan(folder, **changes):
+    usual = {"arguments": ("test_suite.py",), "timeout_seconds": 60, "thresholds": Thresholds(0.03)}
+    return Plan(folder=folder, **{**usual, **changes})
+
+
+def common(folder, *, number=0, rng=None, why_apart="", **changes):
+    """Return what all pairs of a run of the suite in a folder have in common."""
     logs = folder / "logs"
     logs.mkdir(exist_ok=True)
-    setting = Plan(arguments=arguments, folder=folder, timeout_seconds=60, time_all=True)
-    return Pair(
-        Terms(base, head), Shared(setting, logs, **{"rng": random.Random(0), "why_apart": "asked", **options})
-    )
+    return Shared(plan(folder, **changes), logs, rng or random.Random(0), number, why_apart=why_apart)
+
+
+def workers(folder, base, head, **options):
+    return Pair(Terms(base, head), common(folder, **{"time_all": True, "why_apart": "asked", **options}))
+
+
+def lines(folder, name):
+    return [line.split() for line in (folder / name).read_text().splitlines()]
 
 
 class Asked(Child):

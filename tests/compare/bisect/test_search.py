@@ -74,13 +74,6 @@ def test_no_other_commit_is_named_and_few_pairs_are_used(seeds):
     assert np.mean(pairs) < 15
 
 
-def test_a_change_in_a_stretch_that_cannot_be_measured_is_a_range():
-    line = Line([(30, 1.1)], seed=3)
-    line.run(broken=range(27, 33))
-    (change,) = line.search.changes()
-    assert (change.low, change.high) == (26, 33)
-
-
 def test_candidates_with_the_same_code_are_not_told_apart_by_time():
     line = Line([(40, 1.1)], seed=5)
     line.search.same.append((0, 32))

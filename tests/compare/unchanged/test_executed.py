@@ -35,13 +35,6 @@ CASES = {
     "a function that raises": ("try: around(None)\nexcept TypeError: pass\nprint(names())", "{'around'}"),
     "a function that has not ended": ("around(lambda: print(names()))", "{'around'}"),
     "a generator that goes on": ("g = yields(); next(g); names(); next(g); print(names())", "{'yields'}"),
-    "a function of a thread that ended": (
-        (
-            "thread = threading.Thread(target=around, args=(one,)); thread.start(); thread.join()\n"
-            "print(sorted(names()))"
-        ),
-        "['around', 'one']",
-    ),
     "a function of a thread that goes on": (
         (
             "event, ran = threading.Event(), threading.Event()\n"
