@@ -9,13 +9,7 @@ from _pytest.mark import ParameterSet
 
 
 def sampled(cases: Iterable[Any], count: int, seed: int = 0) -> list[ParameterSet]:
-    """Return all cases, in order, of which all but a seeded sample have the marker `nightly`.
-
-    Args:
-        cases: values of one parameter, or `pytest.param(...)` of several.
-        count: how many cases have no marker.
-        seed: of the sample.
-    """
+    """Return all cases, in order, of which all but a seeded sample of so many have the marker `nightly`."""
     given = [case if isinstance(case, ParameterSet) else pytest.param(case) for case in cases]
     kept = set(Random(seed).sample(range(len(given)), min(count, len(given))))
     return [case if index in kept else nightly(case) for index, case in enumerate(given)]

@@ -56,11 +56,8 @@ class Job:
     """A job whose steps are the action's, without its set-up."""
 
     def __init__(self, folder, known=None, *, steps=ACTION["runs"]["steps"][1:], **inputs):
-        self.steps, self.folder, self.temporary = (
-            steps,
-            folder,
-            folder.parent / f"job-{len(list(folder.parent.iterdir()))}",
-        )
+        self.steps, self.folder = steps, folder
+        self.temporary = folder.parent / f"job-{len(list(folder.parent.iterdir()))}"
         self.temporary.mkdir()
         self.summary = self.temporary / "summary.md"
         self.inputs = {name: one.get("default", "") for name, one in ACTION["inputs"].items()}

@@ -114,7 +114,6 @@ def test_reads_the_system_s_files_and_what_they_do_not_say_is_empty(system):
     [
         ("boost", {"no_turbo": "0", "boost": "0"}, True),
         ("boost", {"no_turbo": "1"}, False),
-        ("boost", {"boost": "1"}, True),
         ("boost", {"boost": "0"}, False),
         # A control group limits what is below it.
         ("quota_cores", {"group": "0::/a/b", "quota": "150000 100000"}, 1.5),

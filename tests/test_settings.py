@@ -82,7 +82,6 @@ def test_other_tools_settings_are_none_of_ours(tmp_path):
     for text in ("[tool.ruff]\nline-length = 80\n", "tool = 3\n"):
         (tmp_path / "pyproject.toml").write_text(text)
         assert find(tmp_path) == NONE
-    assert codec.encode(NONE)["name"] == ""
 
 
 def test_both_files_are_refused(tmp_path):
@@ -106,12 +105,6 @@ def test_the_nearest_folder_up_to_the_top_of_the_repository(tmp_path):
     (inner.parent / "pyproject.toml").write_text("[tool.gnnbench]\neffect = 0.03")
     assert find(inner).defaults == {"effect": 0.03}
     assert find(inner.parents[1]).defaults == {"effect": 0.02}
-
-
-def test_units_of_rules():
-    found = settings(f'{RULE}max_time = "5 ms"\neffect = "3%"\nuntil = 2027-01-31')
-    rule = found.rules[0]
-    assert (rule.max_time_seconds, rule.effect, rule.until) == (0.005, 0.03, dt.date(2027, 1, 31))
 
 
 ID = "benchmarks/test_spmm.py::test_spmm_sum[spmm_sum-forward-torch-float32-int64-cora-256-cpu]"

@@ -70,49 +70,37 @@ def test_what_is_ignored_stays_ignored():
         signal.signal(signal.SIGHUP, kept)
 
 
-class Project:
-    """A repository with a suite whose processes block, and what is left of a command in it."""
+def end(folder: Path, number: int, *words: str) -> tuple[int, str]:
+    """Start a command, send it a signal when a child of it blocks, and return its status and output.
 
-    def __init__(self, folder: Path, suite: str) -> None:
-        self.folder = folder
-        self._temporary = folder / "tmp"
-        self._temporary.mkdir()
-        (folder / "pytest.ini").write_text(f"[pytest]\naddopts = {PLUGINS}\n")
-        (folder / "test_a.py").write_text(suite)
-
-    @property
-    def variables(self) -> dict[str, str]:
-        return {
-            "TMPDIR": str(self._temporary),
-            "GNNBENCH_CACHE": str(self.folder / "cache"),
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-            "PYTEST_ADDOPTS": "-p no:cacheprovider",
-        }
-
-    def end(self, number: int, *command: str) -> tuple[int, str]:
-        """Start a command, send it a signal when a child of it blocks, and return its status and output.
-
-        Nothing of it may be left.
-        """
-        words = [str(Path(sys.executable).with_name(command[0])), *command[1:]]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        variables = environment(**self.variables)
-        process = subprocess.Popen(words, cwd=self.folder, env=variables, **pipes)
-        deadline = time.monotonic() + 60
-        while not (self.folder / "started").exists() and process.poll() is None:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        children = psutil.Process(process.pid).children(recursive=True)
-        process.send_signal(number)
-        output, _ = process.communicate(timeout=60)
-        assert len(children) >= 2, output
-        left = [one for one in children if is_alive(one.pid)]
-        for one in left:
-            one.kill()
-        assert not left
-        assert not list(self._temporary.iterdir())
-        assert not list((self.folder / "cache").glob("worktrees/gnnbench-*"))
-        return process.returncode, output
+    Nothing of it may be left.
+    """
+    temporary, cache = folder / "tmp", folder / "cache"
+    temporary.mkdir()
+    variables = environment(
+        TMPDIR=str(temporary),
+        GNNBENCH_CACHE=str(cache),
+        PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
+        PYTEST_ADDOPTS="-p no:cacheprovider",
+    )
+    command = [str(Path(sys.executable).with_name("gnnbench")), *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    process = subprocess.Popen(command, cwd=folder, env=variables, **pipes)
+    deadline = time.monotonic() + 60
+    while not (folder / "started").exists() and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    children = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=60)
+    assert len(children) >= 2, output
+    remaining = [one for one in children if is_alive(one.pid)]
+    for one in remaining:
+        one.kill()
+    assert not remaining
+    assert not list(temporary.iterdir())
+    assert not list(cache.glob("worktrees/gnnbench-*"))
+    return process.returncode, output
 
 
 @pytest.mark.parametrize(
@@ -123,9 +111,10 @@ class Project:
     ],
 )
 def test_a_command_leaves_nothing(tmp_path, number, command, told):
-    project = Project(tmp_path, f"{BLOCKED}\nblock()\n")
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = {PLUGINS}\n")
+    (tmp_path / "test_a.py").write_text(f"{BLOCKED}\nblock()\n")
     commit_all(tmp_path, "first")
-    status, output = project.end(number, "gnnbench", *command.split())
+    status, output = end(tmp_path, number, *command.split())
     assert status == 128 + number, output
     assert told in output
     assert not list((tmp_path / FOLDER).rglob("*.*"))

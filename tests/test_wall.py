@@ -10,6 +10,7 @@ import pytest
 
 from tests.sampling import nightly
 from tests.suite import ROOT, environment
+from tests.variants.repositories import commit_all
 
 PLANTED = {
     "engine.ground.units": "engine.measure.clock",
@@ -108,12 +109,9 @@ def test_a_stranger_s_suite_is_compared_by_the_engine_alone(alone, tmp_path):
     (tmp_path / "bench").mkdir()
     (tmp_path / "bench/test_total.py").write_text(SUITE)
     (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
-    git = ("git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=n@x.org")
-    subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
-    for factor in (1, 1, 9):
-        (tmp_path / "library.py").write_text(LIBRARY.replace("(n)", f"(n * {factor})") + f"# {factor}\n")
-        subprocess.run([*git, "add", "-A"], check=True)
-        subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", f"times {factor}"], check=True)
+    for number, factor in enumerate((1, 1, 9)):
+        (tmp_path / "library.py").write_text(LIBRARY.replace("(n)", f"(n * {factor})") + f"# {number}\n")
+        commit_all(tmp_path, f"times {factor}")
 
     def gnnbench(code, *words):
         result = run(["gnnbench", *words], tmp_path, alone)

@@ -3,7 +3,6 @@
 import argparse
 import shlex
 import shutil
-import subprocess
 
 import pytest
 
@@ -14,6 +13,7 @@ from tests import forks
 from tests.cli import saved
 from tests.run_files import save, suite
 from tests.suite import SHORT, environment
+from tests.variants.repositories import commit_all
 
 PYG = ("torch", "torch_geometric", "torch_scatter", "torch_sparse", "ogb", "dgl")
 EXTRAS = ("altair", "jinja2", "vl_convert")
@@ -157,12 +157,9 @@ def original(tmp_path_factory):
         "pytest.ini": "[pytest]\npythonpath = .\n",
     }.items():
         (made / name).write_text(text)
-    git = ("git", "-C", str(made), "-c", "user.name=n", "-c", "user.email=n@x.org")
-    subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
     for number in range(3):
         (made / "number.txt").write_text(f"{number}")
-        subprocess.run([*git, "add", "-A"], check=True)
-        subprocess.run([*git, "commit", "-q", "-m", f"{number}"], check=True)
+        commit_all(made, f"{number}")
     contents = [suite(seed) for seed in range(3)]
     save(made, *contents)
     RecordStore(made / FOLDER).save(contents, "Linux-CPython-3.11-64bit", "name", "a reason")

@@ -69,6 +69,19 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture
+def run(folder, tmp_path_factory):
+    """Return a function that runs a command on both sides, in a cache of the test."""
+    cache = {"GNNBENCH_CACHE": str(tmp_path_factory.mktemp("cache")), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+    def run(*words):
+        done = gnnbench(*words, "git:main", ".", "--", "test_suite.py", cwd=folder, **cache)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    return run
+
+
 def affected(folder, *words, base="git:main", head="."):
     words = (*words, "--", "test_suite.py") if "--" not in words else words
     return gnnbench("affected", base, head, *words, cwd=folder, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
@@ -128,7 +141,7 @@ def test_more_memory_fails_unless_the_settings_allow_it(rules):
     sides = Side("git:base"), Side("git:head")
     found = AffectedResult(*sides, {name: Inspections(memory=memory)}, 1.0)
     assert found.worse(Thresholds(0.03, rules=Settings(rules=rules))) == [name] * (not rules)
-    assert "a.py::test_it: more memory" in str(report.document(found, None))
+    assert "a.py::test_it: more memory" in str(report.document(found))
 
 
 @pytest.mark.parametrize(
@@ -204,21 +217,14 @@ def test_what_costs_something_else_counts_as_changed():
     assert report.summary(found).endswith("; 1 of the changed run the same code at another cost")
 
 
-def test_what_costs_something_else_is_never_known_from_files(folder, tmp_path_factory):
+def test_what_costs_something_else_is_never_known_from_files(folder, run):
     """What runs in each 64th call counts for what is known from files, too."""
-    cache = {"GNNBENCH_CACHE": str(tmp_path_factory.mktemp("cache")), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     (folder / "thing.py").write_text(f"{THING}\n{RARE}")
     commit_all(folder, "a rare rebuild")
-
-    def run():
-        done = gnnbench("affected", "git:main", ".", "--", "test_suite.py", cwd=folder, **cache)
-        assert done.returncode == 0, done.stderr
-        return " ".join(done.stdout.split())
-
-    assert "0 of 3 benchmarks run changed code" in run()
+    assert "0 of 3 benchmarks run changed code" in run("affected").stdout
     (folder / "thing.py").write_text(f"{THING}\n{RARE.replace('range(10)', 'range(10_000)')}")
     for _ in range(2):
-        found = run()
+        found = " ".join(run("affected").stdout.split())
         assert "1 of 3 benchmarks runs changed code, 2 run the same code" in found
         assert "test_thing[first] same code, but a call costs" in found
 
@@ -235,14 +241,7 @@ def test_where_every_benchmark_is_skipped_a_line_says_why(in_process, tmp_path, 
     ]
 
 
-def test_what_is_known_from_files_starts_no_process_and_ab_plans_the_rest(folder, tmp_path_factory):
-    cache = {"GNNBENCH_CACHE": str(tmp_path_factory.mktemp("cache")), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-
-    def run(*words):
-        done = gnnbench(*words, "git:main", ".", "--", "test_suite.py", cwd=folder, **cache)
-        assert done.returncode == 0, done.stderr
-        return done
-
+def test_what_is_known_from_files_starts_no_process_and_ab_plans_the_rest(folder, run):
     assert "to inspect: all benchmarks\nwhy: no earlier run used" in run("ab", "--plan").stdout
     first, again = run("affected"), run("affected")
     assert "known from" not in first.stdout

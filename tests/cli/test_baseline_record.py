@@ -2,11 +2,11 @@
 
 import json
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from gnnbench.engine.cli import main
 from gnnbench.engine.store import baseline
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests.cli.started import start
@@ -55,17 +55,11 @@ def project(tmp_path):
 
 
 @pytest.fixture
-def record(project, monkeypatch, capsys):
+def record(project, monkeypatch, call):
     """Return a function that records in this process, and returns exit code, output and messages."""
     monkeypatch.chdir(project.folder)
     as_a_user(monkeypatch, **project.variables)
-
-    def record():
-        status = main.main(list(RECORD))
-        shown = capsys.readouterr()
-        return status, shown.out, shown.err
-
-    return record
+    return partial(call, *RECORD)
 
 
 def test_a_record_without_a_commit_says_why(project, record, monkeypatch):

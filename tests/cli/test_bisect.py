@@ -10,8 +10,6 @@ import pytest
 from gnnbench.engine.drive.bisect import bisection
 from gnnbench.engine.drive.bisect import line as lines
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.show import bisect as shown
-from gnnbench.engine.show.console import Terminal
 from tests.cli.started import start
 from tests.compare.ab.workers import write
 from tests.compare.bisect.histories import ALONE, content, create, hash_of
@@ -37,10 +35,6 @@ def saved(folder):
 @pytest.fixture
 def history(tmp_path, monkeypatch):
     return lambda commits: create(tmp_path, commits, monkeypatch)
-
-
-def text_of(found):
-    return Terminal(None).write(shown.document(found))
 
 
 def between(folder, good="git:good", bad="git:main"):

@@ -13,8 +13,9 @@ class _NoGarbage:
 
 
 @pytest.fixture
-def pytester(pytester):
+def pytester(pytester, monkeypatch):
     """Let configurations end without a slow search for garbage in all that was imported before."""
+    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which collecting would set
     pytester.plugins.append(_NoGarbage())
     return pytester
 

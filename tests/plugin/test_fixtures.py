@@ -3,8 +3,7 @@ import re
 import pytest
 
 
-def test_what_does_not_fit_in_memory_is_skipped_before_its_graph_is_made(pytester, monkeypatch):
-    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which collecting would set
+def test_what_does_not_fit_in_memory_is_skipped_before_its_graph_is_made(pytester):
     suite = "import pytest\n@pytest.mark.operations('spmm_sum')\ndef test_spmm(case): pass\n"
     pytester.makepyfile(suite)
     options = ("--gnn-device=cpu", "--gnn-dataset", "rmat:30", "--gnn-hidden", "32", "--gnn-all", "-rs")
@@ -17,8 +16,7 @@ def test_what_does_not_fit_in_memory_is_skipped_before_its_graph_is_made(pyteste
         assert re.search(needs, text)
 
 
-def test_a_graph_that_cannot_be_read_ends_the_session_in_a_line(pytester, monkeypatch):
-    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which collecting would set
+def test_a_graph_that_cannot_be_read_ends_the_session_in_a_line(pytester):
     pytester.makepyfile("import pytest\n@pytest.mark.operations('spmm_sum')\ndef test_spmm(case): pass\n")
     file = pytester.makefile(".mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n")
     options = ("--gnn-device=cpu", "--gnn-platform=torch", f"--gnn-dataset={file}")

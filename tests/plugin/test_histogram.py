@@ -31,16 +31,6 @@ def test_sum(benchmark, size):
 def test_without_benchmark():
     pass
 """
-FAILING = """
-def test_wrong(benchmark):
-    assert benchmark(sum, [1]) == 2
-
-def test_raises(benchmark):
-    benchmark(sum, None)
-
-def test_right(benchmark):
-    assert benchmark(sum, [1]) == 1
-"""
 
 
 @pytest.fixture

@@ -125,8 +125,7 @@ def test_defaults_of_the_file_or_of_the_process_that_started_this_one_and_the_co
     assert pytester.parseconfigure("--no-gnn-strict").getoption("gnn_strict") is False
 
 
-def test_the_table_of_pyproject_chooses_the_graphs_of_gnnbench_s_own_benchmarks(pytester, monkeypatch):
-    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which collecting would set
+def test_the_table_of_pyproject_chooses_the_graphs_of_gnnbench_s_own_benchmarks(pytester):
     table = "[tool.gnnbench]\ndataset = ['rmat:5']\nhidden = 8\nplatform = 'torch'\n"
     pytester.makepyprojecttoml(f"[tool.pytest.ini_options]\n{table}")
     suite = "import pytest\n@pytest.mark.operations('spmm_sum')\ndef test_one(case):\n    pass\n"

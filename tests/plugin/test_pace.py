@@ -49,6 +49,8 @@ def session(tmp_path):
         ({"pyproject.toml": "[tool.gnnbench]\n"}, ()),
         ({"baselines/timings": ""}, ()),
         ({}, ["--gnn-layouts=sample"]),
+        ({}, ["--gnn-strict"]),
+        ({}, ["--benchmark-compare"]),
         (SETTINGS, ["--benchmark-disable", "--benchmark-enable"]),
     ],
 )
@@ -61,7 +63,7 @@ def test_in_a_project_of_gnnbench_and_with_an_option_they_sleep_and_a_line_says_
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        ({}, ()),
+        ({}, ["--benchmark-json=run.json"]),
         (SETTINGS, ["--benchmark-disable"]),
         (SETTINGS, ["--collect-only"]),
         ({**SETTINGS, "test_suite.py": OTHER}, ()),

@@ -1,5 +1,4 @@
 import json
-import os
 import re
 import subprocess
 import sys
@@ -7,7 +6,6 @@ from importlib.util import find_spec
 
 import pytest
 
-from gnnbench.engine import plugin
 from gnnbench.engine.ground import codec
 from gnnbench.engine.store.parts import BenchmarkPart, RunPart
 from gnnbench.suite.cells import not_installed
@@ -159,7 +157,6 @@ def test_collecting_is_light_and_core_is_a_few_dozen():
             ["--gnn-counters", "benchmarks"],
             "unknown value of --gnn-counters 'benchmarks': known: check, update",
         ),
-        (["--gnn-hidden", "0"], "hidden width '0' must be a whole number"),
         (["--gnn-dataset", "citeseer", "--gnn-real"], "citeseer is not in the data folder"),
         (
             ["--benchmark-compare", "--benchmark-compare-fail=mean:5%"],
@@ -182,28 +179,7 @@ def test_wrong_usage_is_one_line(pytester, monkeypatch, arguments, message):
         pytester.parseconfigure(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("word", "policy"),
-    [
-        ("--benchmark-compare", "PASSIVE"),
-        ("--gnn-layouts=sample", "PASSIVE"),
-        ("--gnn-strict", "PASSIVE"),
-        ("--benchmark-json=run.json", ""),
-        ("-q", ""),
-    ],
-)
-def test_idle_threads_sleep_wherever_an_option_lets_gnnbench_time(pytester, monkeypatch, word, policy):
-    """Whatever is collected."""
-    config = pytester.parseconfig(word)
-    monkeypatch.setenv("OMP_WAIT_POLICY", "")
-    monkeypatch.delenv("OMP_WAIT_POLICY")
-    monkeypatch.delitem(sys.modules, "torch")
-    plugin.pytest_load_initial_conftests(config)
-    assert os.environ.get("OMP_WAIT_POLICY", "") == policy
-
-
 def test_a_platform_that_is_not_installed_is_a_skip_with_the_command(pytester, monkeypatch):
-    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which collecting would set
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "dgl" else find_spec(name))
     pytester.makepyfile("import pytest\n@pytest.mark.operations('spmm_sum')\ndef test(case):\n    pass\n")
     result = pytester.runpytest_inprocess("-rs", "--gnn-device=cpu", "--gnn-platform=dgl", *SMALL)

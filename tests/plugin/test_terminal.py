@@ -140,8 +140,7 @@ def reporting(config):
     return TerminalReporter(config, file=screen), screen
 
 
-def test_a_terminal_of_80_columns_sees_what_runs_in_lines_that_fit(pytester, monkeypatch):
-    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which collecting would set
+def test_a_terminal_of_80_columns_sees_what_runs_in_lines_that_fit(pytester):
     options = ("--gnn-device=cpu", "--gnn-platform=pyg", "--gnn-all", *SMALL)
     items = collected(pytester, f"import pytest\n{OURS}", *options, "--benchmark-compare=.")
     reporter, screen = reporting(items[0].config)

@@ -26,15 +26,6 @@ def test_no_text_controls_the_terminal():
     assert shown(table) == f"{SHOWN}\n{SHOWN}\n"
 
 
-def test_styles_and_the_consoles_own_control_are_kept():
-    text = io.StringIO()
-    console = Console(file=text, force_terminal=True, width=80, color_system="standard")
-    console.print("[red]slower[/red]")
-    assert "\x1b[31mslower\x1b[0m" in text.getvalue()
-    console.show_cursor(show=False)
-    assert text.getvalue().endswith("\x1b[?25l")
-
-
 @pytest.mark.parametrize(
     ("width", "last"), [(None, [LINE]), (30, ["a line that is too long for a", "  narrow terminal"])]
 )

@@ -1,13 +1,5 @@
-import pytest
-
 from gnnbench.engine.store import fitness, run_file
 from tests.run_files import content, entry, plain, save, suite
-
-MACHINE = "Linux-CPython-3.11-64bit"
-
-
-def contents(count=3, **changes):
-    return [suite(seed, **changes) for seed in range(count)]
 
 
 def with_checkout(**changes):
@@ -56,23 +48,17 @@ def unwatched(file):
     return file
 
 
-@pytest.fixture
-def runs(tmp_path):
-    """Return a function that makes a run for each argument: the numbers of its benchmarks with contention."""
-
-    def make(*disturbed):
-        files = contents(len(disturbed))
+def test_times_that_other_programs_disturbed_are_marked_and_counted(tmp_path):
+    def runs(*disturbed):
+        """Return a run for each argument: the numbers of its benchmarks with contention."""
+        files = [suite(seed) for seed in range(len(disturbed))]
         for file, numbers in zip(files, disturbed, strict=True):
             for number in numbers:
                 measurement = file["benchmarks"][number]["extra_info"]["gnnbench"]["measurement"]
                 measurement["contention_share"] = 0.4
         return [run_file.read(path) for path in save(tmp_path, *files)]
 
-    return make
-
-
-def test_times_that_other_programs_disturbed_are_marked_and_counted(runs, tmp_path):
-    unknown = [run_file.read(path) for path in save(tmp_path, *map(unwatched, contents()))]
+    unknown = [run_file.read(path) for path in save(tmp_path, *map(unwatched, map(suite, range(3))))]
     said = "of the CPU time: the times of"
     assert fitness.disturbed(runs([], [])) is None
     assert (

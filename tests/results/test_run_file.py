@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from gnnbench.engine.ground import codec, files
+from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.measure.sources import Package, Sources, Tree
 from gnnbench.engine.store import run_file
@@ -81,11 +81,6 @@ def test_files_of_pytest_benchmark_alone_are_read(tmp_path):
 )
 def test_what_is_no_run_file_is_refused_with_place_and_reason(tmp_path, text, message):
     assert message in refused(tmp_path, text)
-
-
-def test_gigantic_files_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MAX_BYTES", 100)
-    assert "it has more than 100 bytes" in refused(tmp_path, json.dumps(suite(1)))
 
 
 def test_an_environment_of_another_form_is_refused(tmp_path):
