@@ -164,7 +164,7 @@ def parts(content):
 
 
 def test_any_benchmark_is_timed_on_sampled_layouts_where_that_is_asked_for(tmp_path, fake):
-    options = ("--gnn-layouts", "sample", "--gnn-precision", "2%")
+    options = ("-v", "--gnn-layouts", "sample", "--gnn-precision", "2%")
     result, content = measure(tmp_path, SUITE, *options, **fake(SUITE))
     assert result.returncode == 0, result.stdout + result.stderr
     entries = {entry["name"].removeprefix("test_"): entry for entry in content["benchmarks"]}
