@@ -217,8 +217,6 @@ class _Run:
         several = [trial.name for trial in self.trials.values() if trial.has_several_calls]
         is_slow = self._pairs.shared.why_no_forks == THREAD
         starts = [f"each pair was started anew: {THREAD}"] if is_slow else []
-        if self._visits and (why := self._pairs.shared.why_apart):
-            starts.append(f"each side was timed in a process of its own: {why}")
         return [*self._notes, *starts, *outcome.skips(skipped, outcome.BOTH_SKIP), *left_out.several(several)]
 
     def _chosen(self, suite: Suite) -> Sequence[str]:
@@ -258,7 +256,9 @@ class _Run:
                 self._take(self.trials[trial.name], trial.not_timed)
 
     def recheck(self) -> None:
-        """Let pairs of two processes contradict what is slower or faster in one."""
+        """Let pairs of two processes, apart on purpose, contradict what is slower or faster in one."""
+        if why := self._pairs.shared.why_apart:
+            self._notes.append(f"each side was timed in a process of its own: {why}")
         verdicts = {name: decision.judgement for name, decision in self.schedule.decisions().items()}
         if note := confirm.changes(self._terms, self._pairs, self.trials, verdicts):
             self._notes.append(note)
