@@ -1,6 +1,6 @@
 """How many benchmarks does a commit of torch_geometric leave untouched, and how soon is that known?
 
-    python experiments/same_code/history.py FOLDER REPOSITORY [--commits 100]    # continues an interrupted run
+    python experiments/same_code/history.py FOLDER REPOSITORY [--commits 100]    # continues a run
 
 `gnnbench ab` compares each of the last commits of REPOSITORY (a clone of torch_geometric) that touch
 `torch_geometric/` with the one before it, the oldest first, as for one pull request after the other, with
