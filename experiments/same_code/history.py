@@ -55,9 +55,8 @@ def main() -> None:
         untouched += same == len(rows)
         seconds.append(result["seconds"])
         print(f"{head[:10]} {result['seconds']:6.1f} s: {same} of {len(rows)} same code", flush=True)
-    print(
-        f"{untouched} of {len(seconds)} commits change no benchmark; {statistics.median(seconds):.1f} s (median)"
-    )
+    median = statistics.median(seconds)
+    print(f"{untouched} of {len(seconds)} commits change no benchmark; {median:.1f} s (median)")
 
 
 if __name__ == "__main__":
