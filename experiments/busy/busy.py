@@ -31,7 +31,7 @@ LOADS = {
     "memory": (_MEMORY,),
     "bursts": (_BURSTS, _BURSTS),
 }
-_CORE = ("benchmarks", "-m", "core", "--gnn-platform", "pyg,torch", "--gnn-dataset", "cora:synthetic")
+_CORE = ("benchmarks", "-m", "core", "--gnn-platform", "pyg,torch,dgl", "--gnn-dataset", "cora:synthetic")
 SUITES = {
     "core": (240, _CORE),
     "PyG": (96, (str(HERE / "kernels"),)),
