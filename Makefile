@@ -83,12 +83,12 @@ $(site): pyproject.toml constraints.txt
 	@touch $@
 
 test: $(develop)
-	$(say) "tests, two at a time"
-	@$(python) -m pytest -n 2 --dist worksteal $(ARGS)
+	$(say) "tests, three at a time, as they wait for a third of their time"
+	@$(python) -m pytest -n 3 --dist worksteal $(ARGS)
 
 test-all: $(develop)
-	$(say) "all tests, two at a time"
-	@$(python) -m pytest -n 2 --dist worksteal -m 'nightly or not nightly' -o testpaths='tests examples/mhaug/tests' $(ARGS)
+	$(say) "all tests, three at a time"
+	@$(python) -m pytest -n 3 --dist worksteal -m 'nightly or not nightly' -o testpaths='tests examples/mhaug/tests' $(ARGS)
 
 bench: $(base)
 	$(say) "benchmarks: the default ones, about four minutes, one line each; ARGS=--gnn-all runs all; results also in .benchmarks/latest.json"

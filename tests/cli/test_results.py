@@ -71,6 +71,7 @@ def test_another_result_fails_until_it_is_accepted_with_a_reason(project):
     assert row["results"]["excused"] == "accepted: it is enough"
 
 
+@pytest.mark.nightly
 def test_a_rule_that_ignores_times_excuses_no_other_result_in_the_gate(project):
     (project / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*lazy"\nignore = "known"\n')
     words = (ID.format("lazy"), "--benchmark-compare=git:base", "--gnn-budget=5")
@@ -81,6 +82,7 @@ def test_a_rule_that_ignores_times_excuses_no_other_result_in_the_gate(project):
     assert row["reason"].startswith("a different output: output is a _Later in the head")
 
 
+@pytest.mark.nightly
 def test_results_are_left_out_if_the_user_says_so(project):
     words = ("git:base", ".", "--budget", "1", "--no-results", "--json", "ab.json")
     found = gnnbench("ab", *words, "--", ID.format("in_place"), cwd=project, **CLOCK)
@@ -89,6 +91,7 @@ def test_results_are_left_out_if_the_user_says_so(project):
     assert row["results"] is None
 
 
+@pytest.mark.nightly
 def test_an_assertion_that_fails_is_told_beside_the_other_result(project):
     (project / "test_checked.py").write_text(
         "from checked import value\n\n\ndef test_value(benchmark):\n    assert benchmark(value) == 1.0\n"
