@@ -8,9 +8,9 @@ each, is that of experiments/ab/simulate.py; the schedule, the decision rule, `g
 the rules that say when they hold are the real ones. All benchmarks are timed: none runs the same code.
 
 In each window two slowdowns are intended. They land as a merge, a squash, a squash of a branch that went on
-after it was accepted, a rebase, or directly. After the last two they are accepted, or accepted again, when
-the gate has found them. Of the twelve of a year, three are undone after ten commits, and their entry is
-removed two commits later, as the output suggests. The others stay until the next record contains them.
+after it was accepted, a rebase, or directly. What lands directly is accepted when the gate has found it. Of
+the twelve of a year, three are undone after ten commits, and their entry is removed two commits later, as the
+output suggests. The others stay until the next record contains them.
 
 In each window two slowdowns are not intended; they are mended after four commits. One may be on top of an
 accepted one, or come where one was undone, as large as that.
@@ -240,7 +240,6 @@ class Year:
             git("rebase", "-q", "main")
             git("checkout", "-q", "main")
             git("merge", "-q", "--ff-only", "branch")
-            one.accepted_at = None
         else:
             git("merge", "-q", "--squash", "branch")
             commit("squash")

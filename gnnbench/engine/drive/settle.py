@@ -1,21 +1,20 @@
 """The one place where verdicts are excused: by accepted slowdowns, and by rules that ignore a benchmark."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 from ..ground import git, units
 from ..ground.settings import Settings
-from ..judge.accepted import FILE, PATTERN, Accepted, Entry
+from ..judge.accepted import FILE, Accepted, Entry
 from ..judge.allowed import Allowed
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.memory import LEAST_BYTES, MOST_SHARE, MemoryChange, differs
 from ..judge.verdict import Reason, Thresholds
 from ..measure.sources import CALLERS_TREE
 from ..process.variants.prepare import Prepared
+from ..store.accepted import entries_at
 from ..store.run_file import RunFile
 
 
@@ -48,19 +47,16 @@ class Revision:
 
 
 Sides = tuple[Revision, Revision]
-_State = Literal["in force", "elsewhere", "ended", "unknown"]
 _FILE = FILE.as_posix()
 _NAMED = 3
 """Most entries that a line names."""
 _ACCEPTED = "accepted: "
 _FAILING = ("slower", "undecided", "incomparable")
 """What fails a benchmark, with --strict or without."""
-_LINES: dict[_State, str] = {
+_LINES = {
     "ended": "ended, because the base already contains what was accepted: {entries}",
-    "elsewhere": "not accepted, because the head's history does not have the accepted commit: {entries}; "
-    "after a rebase, accept it again",
-    "unknown": "not accepted, because it is unknown whether base and head contain it: {entries}; "
-    "results must name their commits, and git must have their history (git fetch --unshallow)",
+    "unknown": "not accepted, because it is unknown whether the base contains it: {entries}; "
+    "results must name their commits, and git must have the base's (git fetch --unshallow)",
 }
 
 
@@ -72,46 +68,46 @@ def settle(found: Comparison, thresholds: Thresholds, sides: Sides) -> tuple[Com
     """
     rows: list[Compared] = []
     lines: list[str] = []
-    noticed: dict[_State, list[Entry]] = defaultdict(list)
-    accepted = thresholds.accepted
+    states = _by_state(thresholds.accepted, *sides)
     for raw in found.rows:
         own = thresholds.of(raw.fullname)
-        states = {
-            entry: _state(entry, accepted, *sides)
-            for entry in accepted.entries
-            if entry.benchmark == raw.fullname
-        }
-        entries = [entry for entry, state in states.items() if state == "in force"]
+        entries = [entry for entry in states["in force"] if entry.benchmark == raw.fullname]
         row = _refusing(_ignoring(_accepting(raw, entries, own), thresholds.rules))
         rows.append(row)
         lines.extend(_recovered(row, entries, own))
-        for entry, state in states.items():
-            if state != "elsewhere" or row.is_worse:
-                noticed[state].append(entry)
+    names = {row.fullname for row in rows}
     for state, text in _LINES.items():
-        if entries := noticed[state]:
-            named = units.listed([entry.place for entry in entries], _NAMED)
-            lines.append(text.format(entries=f"{named} of {_FILE}"))
+        if places := [entry.place for entry in states[state] if entry.benchmark in names]:
+            lines.append(text.format(entries=f"{units.listed(places, _NAMED)} of {_FILE}"))
     return replace(found, rows=rows), lines
 
 
-def in_force(accepted: Accepted, sides: Sides) -> dict[str, list[Entry]]:
-    """Return the entries that are in force between two sides, by benchmark.
+def in_force(accepted: Accepted, sides: Sides, benchmark: str) -> list[Entry]:
+    """Return the entries of a benchmark that the file has at the head, and does not have yet at the base."""
+    return [entry for entry in _by_state(accepted, *sides)["in force"] if entry.benchmark == benchmark]
 
-    These are those whose change the head contains and the base does not. What git does not know does not
-    accept anything.
-    """
-    found: dict[str, list[Entry]] = defaultdict(list)
-    for one in accepted.entries:
-        if _state(one, accepted, *sides) == "in force":
-            found[one.benchmark].append(one)
-    return found
+
+def _by_state(accepted: Accepted, base: Revision, head: Revision) -> Mapping[str, Sequence[Entry]]:
+    """Return the entries between two sides: those in force, those that ended, and those of unknown bases."""
+    states: dict[str, list[Entry]] = {"in force": [], "ended": [], "unknown": []}
+    if not accepted.entries:
+        return states
+    here = git.commit(accepted.folder)  # which has the file as it is now
+    before = [entries_at(accepted.file, commit) for commit in base.commits] or [None]
+    after = [entries_at(accepted.file, commit) or () for commit in head.commits if commit != here]
+    for entry in accepted.entries:
+        if all(entry in entries for entries in after):
+            is_ended = any(entry in entries for entries in before if entries)
+            states["ended" if is_ended else "unknown" if None in before else "in force"].append(entry)
+    return states
 
 
 def allowed(accepted: Accepted, base: Prepared, head: Prepared) -> dict[str, Allowed]:
     """Return how much slower benchmarks may be, of those for which an accepted slowdown is in force."""
-    found = in_force(accepted, (Revision.of(base), Revision.of(head)))
-    return {name: limit for name, entries in found.items() if (limit := Allowed.of(entries))}
+    entries: dict[str, list[Entry]] = defaultdict(list)
+    for entry in _by_state(accepted, Revision.of(base), Revision.of(head))["in force"]:
+        entries[entry.benchmark].append(entry)
+    return {name: limit for name, its in entries.items() if (limit := Allowed.of(its))}
 
 
 def _accepting(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Compared:
@@ -203,33 +199,3 @@ def _recovered(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) 
     if parts and row.memory and not row.memory.is_more:
         where = " and ".join(parts)
         yield f"{row.fullname} does not need more memory any more: remove {where} of {_FILE}"
-
-
-def _state(entry: Entry, accepted: Accepted, base: Revision, head: Revision) -> _State:
-    in_base, in_head = (
-        [_contains(accepted.folder, commit, entry) for commit in side.commits] or [None]
-        for side in (base, head)
-    )
-    if False in in_head:
-        return "elsewhere"
-    if True in in_base:
-        return "ended"
-    return "unknown" if None in (*in_head, *in_base) else "in force"
-
-
-@cache
-def _contains(folder: Path, commit: str, entry: Entry) -> bool | None:
-    """Tell whether a commit contains the change of an entry; None: git does not know.
-
-    It does if the entry's head is in its history, or if a commit of its history wrote the entry together with
-    changes of other files: a squash of the entry's branch.
-    """
-    if git.full_hash(folder, commit) is None:
-        return None
-    if git.merge_base(folder, entry.head, commit) == git.full_hash(folder, entry.head) is not None:
-        return True
-    if git.full_hash(folder, entry.base) is None:
-        return None
-    if git.changed_together(folder, entry.base, commit, entry.head, PATTERN):
-        return True
-    return None if git.is_shallow(folder) else False

@@ -190,22 +190,9 @@ def merge_base(folder: Path, one: str, other: str) -> str | None:
     return _ask(folder, "merge-base", one, other).strip() or None
 
 
-def author(folder: Path) -> str | None:
-    """Return the user's name and address as commits have them, `NAME <ADDRESS>`; None: one is not set."""
-    name, address = (_ask(folder, "config", f"user.{part}").strip() for part in ("name", "email"))
-    return f"{name} <{address}>" if name and address else None
-
-
-def changed_together(folder: Path, after: str, commit: str, text: str, pattern: str) -> bool:
-    """Tell whether a commit wrote `text` into a file together with a change of another file.
-
-    `after`: a commit whose history does not count.
-    """
-    place = f":(top,glob){pattern}"
-    found = _ask(folder, "log", "--format=%H", f"-S{text}", f"{after}..{commit}", "--", place).split()
-    names = ("diff-tree", "-r", "--root", "--no-commit-id", "--name-only")
-    others = ("--", ":(top)", f":(top,exclude,glob){pattern}")
-    return any(_ask(folder, *names, one, *others) for one in found)
+def content(folder: Path, commit: str, path: Path) -> str:
+    """Return the text of a file, by its path from the folder, in a commit; empty if there is none."""
+    return _ask(folder, "show", f"{commit}:./{path.as_posix()}")
 
 
 def first_parents(folder: Path, old: str, new: str) -> list[Commit]:
