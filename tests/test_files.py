@@ -17,7 +17,6 @@ from gnnbench.engine.ground.files import (
     check_writable,
     hold,
     project,
-    read_whole,
     remove,
     save,
     scratch,
@@ -116,34 +115,6 @@ def test_a_tilde_is_a_home(monkeypatch):
     nobody = r"^~no-such-user/x: there is no such home folder; give an absolute path$"
     with pytest.raises(UsageError, match=nobody):
         user_path("~no-such-user/x")
-
-
-def test_a_regular_file_is_read_also_through_a_link(tmp_path, monkeypatch):
-    (tmp_path / "run.json").write_bytes(b"a run")
-    (tmp_path / "link.json").symlink_to("run.json")
-    for name in ("run.json", "link.json"):
-        monkeypatch.setattr(files, "MAX_BYTES", 5)
-        assert read_whole(tmp_path / name) == b"a run"
-        monkeypatch.setattr(files, "MAX_BYTES", 4)
-        with pytest.raises(OSError, match="it has more than 4 bytes"):
-            read_whole(tmp_path / name)
-
-
-def test_what_is_no_regular_file_is_not_read_and_nothing_waits(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    for target, why in (
-        ("/dev/zero", "it is a device"),
-        ("pipe", "it is a pipe: save its content to a file"),
-        (".", "it is a folder"),
-        ("link", "Too many levels of symbolic links"),
-        ("nothing", "No such file or directory"),
-    ):
-        (tmp_path / "link").unlink(missing_ok=True)
-        (tmp_path / "link").symlink_to(target)
-        with pytest.raises(OSError, match=why):
-            read_whole(tmp_path / "link")
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_of_a_link_only_the_link_is_removed(tmp_path):

@@ -172,7 +172,7 @@ class Year:
         self.slowdowns = planned(self.random, windows)
         self.repository = Repository(folder)
         self.folder, self.windows = folder, windows
-        self.environment = asdict(environment.collect(folder))
+        self.environment = environment.collect(folder)
         self.counts: Counter[str] = Counter()
         self.surprises: list[str] = []
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -94,7 +95,8 @@ def text(change: Change, watched: str) -> Document:
         for row, _ in change.pairs.values()
         for note in (*row.work.notes(), *memory_notes(row.memory), *result_notes(row.results))
     ]
-    machine = (step.first.environment or {}) if step.first else {}
+    machine = step.first and step.first.environment
+    here = machine and f"machine: {machine.cpu}, {machine.cores} cores, Python {machine.python}"
     return [
         Heading(title(change, watched)),
         Note(f"{versions(step)}: {count} changed ({', '.join(change.kinds)}){measured}."),
@@ -102,7 +104,7 @@ def text(change: Change, watched: str) -> Document:
         Note(f"The outputs of both sides: {', '.join(sorted(names)) or 'not compared'}."),
         *tables(labels_in(change.pairs), COLUMNS, change.pairs),
         *map(Note, dict.fromkeys(notes)),
-        Note(f"machine: {machine.get('cpu')}, {machine.get('cores')} cores, Python {machine.get('python')}"),
+        *([Note(here)] if here else []),
         *([Note("repeat", change.command)] if change.command else []),
     ]
 
@@ -143,9 +145,9 @@ def undecided(step: Step) -> list[str]:
 
 def environments(state: State) -> list[Mapping[str, Any]]:
     """Return the machines on which was measured, without what differs from run to run."""
-    found = [one.first.environment or {} for one in state.steps if one.first]
+    found = [asdict(one.first.environment) for one in state.steps if one.first and one.first.environment]
     shown = ("cpu", "architecture", "cores", "threads", "memory_bytes", "system", "python", "libraries")
-    kept = [{key: one[key] for key in shown if key in one} for one in found]
+    kept = [{key: one[key] for key in shown} for one in found]
     return [one for place, one in enumerate(kept) if one not in kept[:place]]
 
 

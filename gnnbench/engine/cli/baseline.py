@@ -6,7 +6,7 @@ import math
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from ..ground import units
+from ..ground import codec, units
 from ..ground.errors import UsageError
 from ..ground.options import Option, whole
 from . import baseline_record, streams
@@ -65,7 +65,7 @@ def _show(options: argparse.Namespace) -> int:
         f"commit {runs[0].commit}, {f'shard {runs[0].shard}, ' if runs[0].shard else ''}"
         f"{units.count(len(runs), 'process')}; {(recorded and recorded.reason) or 'no reason given'}"
     )
-    for key, value in (runs[0].environment or {}).items():
+    for key, value in codec.encode(runs[0].environment).items():
         streams.say(f"  {key}: {json.dumps(value)}", indent="    ")
     times = {name: _times(runs, name) for name in runs[0].benchmarks}
     columns = [Column(name, "number", itemgetter(place)) for place, name in enumerate(("time", "spread"))]

@@ -102,8 +102,6 @@ def _check_one_run(runs: Sequence[RunFile]) -> None:
             json_io.refuse(run.path, f"{other_run}: they differ in {describe_fields(fields)}", _REMEDY)
         for name, one in first.benchmarks.items():
             other = run.benchmarks.get(name, one)
-            if one.fault or other.fault:
-                continue
             ours, theirs = _identity(one), _identity(other)
             if what := next((field for field in ours if ours[field] != theirs[field]), None):
                 json_io.refuse(run.path, f"{other_run}: another {what} of {name}", _REMEDY)
@@ -123,8 +121,7 @@ def _row(one: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], bas
     if not judgement.head_processes:
         judgement = replace(judgement, reason=_untimed(one, axis, head, base) or judgement.reason)
     ways = base[0].estimand, head[0].estimand
-    differently = ways[0] != ways[1] and not (base[0].fault or head[0].fault)
-    notes = (f"measured differently: {' vs '.join(ways)}",) if differently else ()
+    notes = (f"measured differently: {' vs '.join(ways)}",) if ways[0] != ways[1] else ()
     return Row(one, judgement, seconds(head), seconds(base), notes)
 
 

@@ -3,7 +3,7 @@
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -77,7 +77,7 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Watcher) -> Result:
         Side.of(head),
         Comparison(withheld(state.rows(), state.control)),
         plan.thresholds,
-        asdict(environment.collect(plan.folder)),
+        environment.collect(plan.folder),
         RealTime.seconds() - start,
         None if pairs.shared.simulated else round(watch.contention_share(), 4),
         interrupted,

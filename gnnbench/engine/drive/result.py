@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 from ..ground import codec, json_io, units
 from ..ground.codec import UNSAVED, NotNegative
 from ..ground.cpu import CONTENDED
+from ..ground.environment import Environment
 from ..judge.comparison import Compared, Comparison
 from ..judge.control import Control
 from ..judge.verdict import Thresholds
@@ -85,7 +86,7 @@ class Result:
     head: Side
     comparison: Comparison
     thresholds: Thresholds
-    environment: Mapping[str, Any] | None = None
+    environment: Environment | None = None
     seconds: NotNegative | None = None
     contention_share: NotNegative | None = None
     """The fraction of CPU time that other programs used meanwhile; None: unknown, or a simulated machine."""
@@ -166,7 +167,7 @@ class Result:
             return ""
         whose = f"{units.count(count, 'benchmark')} {'is' if count == 1 else 'are'} undecided"
         used = units.fraction(self.contention_share or 0.0)
-        threads = (self.environment or {}).get("threads", 1)
+        threads = self.environment.threads if self.environment else 1
         hint = "; OMP_NUM_THREADS=1 before the command lets CPU time decide" if threads > 1 else ""
         return f"the machine was busy: other programs used {used} of its CPU time, maybe why {whose}{hint}"
 

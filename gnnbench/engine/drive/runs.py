@@ -204,8 +204,6 @@ def _peaks(side: list[Benchmark]) -> Peaks | None:
 
 def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
     """Return how the definitions differ. The implementation behind a definition may differ."""
-    if any(benchmark.fault for benchmark in base + head):
-        return None  # unknown
     if change := _change(base, head, lambda one: one.part.graph_hash):
         return f"different graph: content hash {change}"
     if not all(benchmark.part.definition_hash for benchmark in base + head):  # a file that was saved earlier
@@ -224,7 +222,7 @@ def _measured_differently(base: list[Benchmark], head: list[Benchmark]) -> str |
 
 def without_times(benchmarks: Sequence[Benchmark]) -> str | None:
     """Return why one of the benchmarks has no times; None: all have."""
-    return next((one.fault or NO_ROUNDS for one in benchmarks if not one.processes), None)
+    return None if all(benchmark.processes for benchmark in benchmarks) else NO_ROUNDS
 
 
 def _change(base: list[Benchmark], head: list[Benchmark], field: Callable[[Benchmark], str | None]) -> str:

@@ -4,7 +4,6 @@ import errno
 import fcntl
 import os
 import shutil
-import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,8 +17,6 @@ from .errors import UsageError
 CACHE_VARIABLE = "GNNBENCH_CACHE"
 UNFINISHED = ".unfinished-"
 """Beginning of the names of folders that exist while something is being saved."""
-MAX_BYTES = 2**28
-"""Of a file that is read: a run file of 60,000 benchmarks."""
 _SCRATCH = "gnnbench-run-"
 _LEAST_BYTES = 2**16
 
@@ -48,33 +45,6 @@ def project(folder: Path) -> Path:
 
 
 _PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg")
-_OTHERS = {
-    stat.S_IFDIR: "it is a folder",
-    stat.S_IFIFO: "it is a pipe: save its content to a file, and give that",
-}
-
-
-def read_whole(path: Path) -> bytes:
-    """Return the content of a regular file, or of one that a symbolic link leads to.
-
-    The kind is checked after opening, so the file cannot be replaced in between. This never waits for a pipe
-    or a terminal, and takes at most MAX_BYTES even if the file grows.
-
-    Raises:
-        OSError: the file cannot be read, is not regular or is larger; `strerror` says which.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    try:
-        kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
-        if kind != stat.S_IFREG:
-            raise OSError(errno.EINVAL, _OTHERS.get(kind, "it is a device"), str(path))
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            content = file.read(MAX_BYTES + 1) or b""  # None: a file of the kernel that would have to wait
-    finally:
-        os.close(descriptor)
-    if len(content) > MAX_BYTES:
-        raise OSError(errno.EFBIG, f"it has more than {MAX_BYTES:,} bytes", str(path))
-    return content
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .errors import UsageError
-from .files import read_whole
 
 DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 """What reading a file's content raises if the content departs from its format."""
@@ -27,7 +26,7 @@ def read(path: Path, remedy: str) -> Any:
     when the file is not JSON.
     """
     try:
-        raw = read_whole(path)
+        raw = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
     try:

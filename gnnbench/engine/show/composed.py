@@ -10,6 +10,7 @@ from ..drive import runs as comparison
 from ..drive.gate import Terms, Verdict
 from ..drive.result import Result, Side, of_runs
 from ..ground import codec, json_io, units
+from ..ground.environment import Environment
 from ..ground.errors import UsageError
 from ..ground.files import distinct
 from ..judge.comparison import Compared, Comparison
@@ -88,7 +89,7 @@ def compose(sources: Sources, thresholds: Thresholds) -> View:
 
 def _of_result(found: Result) -> View:
     benchmarks, common = _benchmarks(found.rows)
-    facts = environment_facts(found.environment or {})
+    facts = environment_facts(found.environment)
     if (busy := found.contention_share) is not None:
         facts = (("CPU time of other programs", units.fraction(busy)), *facts)
     if found.environment is not None:
@@ -104,7 +105,7 @@ def _of_result(found: Result) -> View:
 def _of_run(run: RunFile, base: Sequence[RunFile], judged: Verdicts | None, left_out: Sequence[str]) -> View:
     benchmarks, common = _benchmarks(judged.result.rows if judged else (), run, base)
     taken = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
-    facts = (*taken, *environment_facts(run.environment or {}))
+    facts = (*taken, *environment_facts(run.environment))
     notes = (*(judged.result.notes if judged else ()), *left_out)
     return View("run", run.path.name, common, benchmarks, judged, facts=facts, notes=notes)
 
@@ -167,21 +168,18 @@ def _verdict(name: str, saved: Mapping[str, Any]) -> Verdict:
         return Verdict(Compared(name, Judgement("incomparable", f"damaged: its verdict: {error}")))
 
 
-def environment_facts(environment: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def environment_facts(environment: Environment | None) -> tuple[tuple[str, str], ...]:
     """Return name and value of each known field."""
     if not environment:
         return ()
-    commit = environment.get("commit")
-    changed = ", with uncommitted changes" if environment.get("dirty") else ""
-    libraries = environment.get("libraries")
-    listed = libraries if isinstance(libraries, list | tuple) else ()
-    found = {
-        "processor": environment.get("cpu"),
-        "threads": environment.get("threads"),
-        "GPU": json_io.fields(environment.get("gpu")).get("name"),
-        "system": environment.get("system"),
-        "Python": environment.get("python"),
-        "libraries": " · ".join(" ".join(map(str, one)) for one in listed if isinstance(one, list | tuple)),
-        "commit": commit and f"{str(commit)[:_SHORT_COMMIT]}{changed}",
+    changed = ", with uncommitted changes" if environment.dirty else ""
+    facts = {
+        "processor": environment.cpu,
+        "threads": environment.threads,
+        "GPU": environment.gpu and environment.gpu.name,
+        "system": environment.system,
+        "Python": environment.python,
+        "libraries": " · ".join(map(" ".join, environment.libraries)),
+        "commit": environment.commit and f"{environment.commit[:_SHORT_COMMIT]}{changed}",
     }
-    return tuple((name, str(value)) for name, value in found.items() if value)
+    return tuple((name, str(value)) for name, value in facts.items() if value)

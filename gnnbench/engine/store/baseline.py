@@ -5,13 +5,14 @@ The files of a record are `<environment>/<machine>/NNNN_NAME_pK.json`, with proc
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..ground import environment
+from ..ground import codec, environment
+from ..ground.environment import Environment
 from ..ground.errors import UsageError
 from ..ground.files import next_number, write_whole
 from . import run_file
@@ -66,7 +67,7 @@ class RecordStore:
         ]
         return sorted(records, key=lambda record: record.id)
 
-    def nearest(self, here: Mapping[str, Any]) -> tuple[Record | None, list[tuple[str, Any, Any]]]:
+    def nearest(self, here: Environment) -> tuple[Record | None, list[tuple[str, Any, Any]]]:
         """Return the newest record of the most similar environment, and the fields that differ.
 
         If one of `environment.MACHINE` does, it is of another machine. If others do, such as the number of
@@ -91,7 +92,7 @@ class RecordStore:
 
         A fingerprint that all processes agree on is kept in the first file only; others are dropped.
         """
-        here = contents[0]["gnnbench"]["environment"]
+        here = codec.decode(contents[0]["gnnbench"]["environment"], Environment)
         folder = self.root / environment.name(here) / machine
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -122,7 +123,7 @@ class RecordStore:
         return max((int(record.id) for record in self.records(folder.parent.name)), default=0)
 
 
-def _environment(record: Record) -> Mapping[str, Any] | None:
+def _environment(record: Record) -> Environment | None:
     """Return the environment that a record's first file has. None if it cannot be read."""
     with suppress(UsageError):
         return run_file.read(record.files[0]).environment

@@ -59,8 +59,6 @@ class Benchmark:
     """pytest-benchmark's rounds; empty: gnnbench measured the benchmark, or the file has none."""
     median_seconds: float | None = None
     """pytest-benchmark's median; None: gnnbench measured the benchmark, or the file has no median."""
-    fault: str | None = None
-    """Why its times cannot be used; None: they can, or there are none."""
     labels: Labels | None = None
     """None if it has none, or if their suite is not installed."""
 
@@ -71,37 +69,33 @@ class Benchmark:
 
 
 def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the records of a run file's benchmarks, by fullname: of several with one name the first.
-
-    What is no record of a benchmark with a name is not among them.
-    """
-    found: dict[str, dict[str, Any]] = {}
+    """Return the records of a run file's benchmarks, by fullname: of several with one name the first."""
+    rows: dict[str, dict[str, Any]] = {}
     for entry in content["benchmarks"]:
-        if isinstance(entry, dict) and isinstance(name := entry.get("fullname"), str):
-            found.setdefault(name, entry)
-    return found
-
-
-def read(entry: Mapping[str, Any]) -> Benchmark:
-    """Read a benchmark's part of a run file; if it is damaged, the benchmark has a `fault` and no times."""
-    try:
-        return _read(entry)
-    except json_io.DAMAGE as error:
-        return Benchmark(entry["fullname"], (), params=_params(entry), fault=json_io.damage(error))
+        rows.setdefault(entry["fullname"], entry)
+    return rows
 
 
 def part_of(entry: Mapping[str, Any]) -> BenchmarkPart:
     """Return gnnbench's part of a benchmark's record, or of a benchmark with `extra_info`.
 
     Raises:
-        ValueError: it has another form or version.
+        ValueError: it has another form.
     """
     ours = json_io.own_part(entry.get("extra_info"))
-    if not ours:
-        return _NO_PART
-    if ours["version"] != FORMAT_VERSION:
-        raise ValueError(f"version {ours['version']} of the format, which this gnnbench cannot read")
-    return codec.decode(ours, BenchmarkPart)
+    return codec.decode(ours, BenchmarkPart) if ours else _NO_PART
+
+
+def read(entry: Mapping[str, Any]) -> Benchmark:
+    """Read a benchmark's part of a run file.
+
+    Raises:
+        ValueError: it is damaged; the message names it.
+    """
+    try:
+        return _read(entry)
+    except json_io.DAMAGE as error:
+        raise ValueError(f"{entry['fullname']}: {json_io.damage(error)}") from None
 
 
 def _read(entry: Mapping[str, Any]) -> Benchmark:
@@ -112,41 +106,23 @@ def _read(entry: Mapping[str, Any]) -> Benchmark:
         share = _contention_share(measured)
         return Benchmark(
             entry["fullname"],
-            tuple(_process(one.blocks_ns, share) for one in measured.processes if one.blocks_ns),
+            tuple(_process(row.blocks_ns, share) for row in measured.processes if row.blocks_ns),
             f"{measured.location or estimate.NAME}, clock {measured.clock}, layouts {measured.layouts}",
             part,
             params,
             labels=labels,
         )
-    rounds = _rounds_seconds(entry)
-    processes = (_process([[one * 1e9] for one in rounds], 0.0),) if rounds else ()
+    rounds = tuple(map(json_io.positive, entry["stats"].get("data") or ()))
     median = entry["stats"].get("median")
     return Benchmark(
         entry["fullname"],
-        processes,
+        (_process([[seconds * 1e9] for seconds in rounds], 0.0),) if rounds else (),
         part=part,
         params=params,
         rounds_seconds=rounds,
-        median_seconds=None if median is None else _round(median),
+        median_seconds=None if median is None else json_io.positive(median),
         labels=labels,
     )
-
-
-def _rounds_seconds(entry: Mapping[str, Any]) -> tuple[float, ...]:
-    """Return pytest-benchmark's rounds; empty: the file does not have them.
-
-    Raises:
-        KeyError, ValueError: a round, or one that the file has the minimum of, is no time. Other rounds must
-            not be used either: without the shortest ones, a low quantile is too long.
-    """
-    stats = entry["stats"]
-    return tuple(_round(seconds) for seconds in (stats.get("min", 1.0), *(stats.get("data") or ())))[1:]
-
-
-def _round(seconds: Any) -> float:
-    if seconds == 0:
-        raise ValueError("a round took 0 s: the clock is too coarse")
-    return json_io.positive(seconds)
 
 
 def _params(entry: Mapping[str, Any]) -> dict[str, str]:

@@ -10,12 +10,12 @@ from .run_file import RunFile
 
 def measured(run: RunFile) -> RunFile:
     """Return a run without the benchmarks that gnnbench did not measure, unless it measured none."""
-    found = {name: one for name, one in run.benchmarks.items() if one.is_measured}
-    others = [name for name, one in run.benchmarks.items() if not one.is_measured and not one.fault]
-    if not found:
+    timed = {name: benchmark for name, benchmark in run.benchmarks.items() if benchmark.is_measured}
+    others = [name for name in run.benchmarks if name not in timed]
+    if not timed:
         return run
     lines = (left_out.line("that gnnbench did not time", others),) if others else ()
-    return replace(run, benchmarks=found, left_out=(*run.left_out, *lines))
+    return replace(run, benchmarks=timed, left_out=(*run.left_out, *lines))
 
 
 def unlike(runs: Sequence[RunFile]) -> str | None:
@@ -40,8 +40,6 @@ def disturbed(runs: Sequence[RunFile]) -> str | None:
 
 
 def _unfit(run: RunFile) -> str | None:
-    if faulty := next((one for one in run.benchmarks.values() if one.fault), None):
-        return f"{faulty.fullname}: {faulty.fault}"
     if run.sources is None or not all(one.is_measured for one in run.benchmarks.values()):
         return "gnnbench did not time the benchmarks; run without --gnn-layouts off"
     if run.part.incomplete:
@@ -58,8 +56,10 @@ def _commits(run: RunFile) -> dict[str, str | None]:
 
 def _unlike(run: RunFile, first: RunFile) -> str | None:
     """Return how a process differs from the first one of its record; None: it does not."""
-    both = first.environment or {}, run.environment or {}
-    if fields := environment.differences(*both, (*environment.WHERE, *environment.WHAT)):
+    assert first.environment
+    assert run.environment
+    fields = (*environment.WHERE, *environment.WHAT)
+    if fields := environment.differences(first.environment, run.environment, fields):
         return f"the environment changed during the recording: {', '.join(name for name, *_ in fields)}"
     if _commits(run) != _commits(first):
         return "another commit was checked out during the recording"

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from ..ground.codec import Count
+from ..ground.environment import Environment
 from ..ground.labels import Limit
 from ..measure.counter_changes import Counters
 from ..measure.fingerprint.fingerprint import METHOD, Fingerprint
@@ -96,8 +97,7 @@ class RunPart:
     """`gnnbench` of a whole run file."""
 
     version: int
-    environment: Mapping[str, Any] | None = None
-    """The fields of `environment.Environment`."""
+    environment: Environment | None = None
     sources: Sources | None = None
     """Where the code came from."""
     incomplete: tuple[Interrupted, ...] = ()

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..ground import codec, environment, json_io
+from ..ground import codec, json_io
+from ..ground.environment import Environment
 from ..ground.errors import UsageError
 from ..ground.shard import Shard
 from ..measure.sources import Sources
@@ -20,27 +21,6 @@ _FOREIGN = "not a run file of pytest-benchmark"
 _OF_PYTEST = "give a file that pytest --benchmark-json wrote"
 
 
-@dataclass(frozen=True)
-class _Gpu:
-    name: str | None = None
-
-
-@dataclass(frozen=True)
-class _Environment:
-    """Those fields of an environment that are used; `environment.name` uses others if they are there."""
-
-    cpu: str
-    python: str
-    libraries: tuple[tuple[str, str], ...]
-    commit: str | None = None
-    gpu: _Gpu | None = None
-
-
-@dataclass(frozen=True)
-class _WithEnvironment:
-    environment: _Environment | None = None
-
-
 _MACHINE = ("system", "machine", "python_implementation", "cpu.brand_raw", "cpu.arch", "cpu.count")
 """Fields of pytest-benchmark's `machine_info` that must be equal if a file has no environment of gnnbench."""
 
@@ -52,7 +32,7 @@ class RunFile:
     path: Path
     benchmarks: Mapping[str, Benchmark]
     """By fullname: of several with one name the first."""
-    environment: Mapping[str, Any] | None
+    environment: Environment | None
     """None: the file has no part of gnnbench."""
     machine: Mapping[str, Any]
     """The fields of pytest-benchmark's `machine_info` that are compared."""
@@ -85,9 +65,6 @@ def check(path: Path, content: Any) -> dict[str, Any]:
         _refuse(path, f"{_FOREIGN}: it has no list of benchmarks", _OF_PYTEST)
     if "command" in content:
         _refuse(path, f"a result of gnnbench {content['command']}, and not a run file", "give a run file")
-    if content["benchmarks"] and not benchmark.entries(content):
-        reason = f"{_FOREIGN}: its benchmarks have no `fullname`, as in the JSON of other tools"
-        _refuse(path, reason, _OF_PYTEST)
     ours = json_io.own_part(content)
     if not ours and not isinstance(content.get("version"), str):
         _refuse(path, f"{_FOREIGN}: it has no `version`, as in the JSON of other tools", _OF_PYTEST)
@@ -99,7 +76,7 @@ def check(path: Path, content: Any) -> dict[str, Any]:
 
 def parse(path: Path, content: Mapping[str, Any]) -> RunFile:
     """Check what `load` returned."""
-    with json_io.refusing(path, _FOREIGN, REMEDY):
+    with json_io.refusing(path, f"damaged, or {_FOREIGN}", REMEDY):
         return _run(path, content)
 
 
@@ -107,16 +84,13 @@ def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
     saved = json_io.own_part(content)
     try:
         ours = codec.decode(saved or {"version": FORMAT_VERSION}, RunPart)
-        codec.decode(saved, _WithEnvironment)
     except ValueError as error:
         _refuse(path, f"damaged at gnnbench{str(error).removeprefix('$')}")
     here = ours.environment
-    if here:
-        environment.name(here)  # raises if a field is missing
     machine = json_io.fields(content.get("machine_info"))  # which users may write
     flat = machine | {f"cpu.{name}": value for name, value in json_io.fields(machine.get("cpu")).items()}
     found = {name: benchmark.read(entry) for name, entry in benchmark.entries(content).items()}
-    commit = (here or {}).get("commit") or json_io.fields(content.get("commit_info")).get("id")
+    commit = (here and here.commit) or json_io.fields(content.get("commit_info")).get("id")
     python = ".".join(str(machine.get("python_version", "")).split(".")[:2])
     return RunFile(
         path,
@@ -127,7 +101,7 @@ def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
         ours,
         shard_of(path, ours.shard),
         ours.sources,
-        left_out.lines(content["benchmarks"], found),
+        left_out.again(entry["fullname"] for entry in content["benchmarks"]),
         str(content.get("datetime") or ""),
     )
 

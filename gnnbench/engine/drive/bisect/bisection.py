@@ -14,7 +14,7 @@ from functools import cache, partial
 from ...ground import codec, units
 from ...ground.cpu import RealTime
 from ...ground.errors import UsageError
-from ...ground.files import read_whole, save
+from ...ground.files import save
 from ...judge.comparison import Work
 from ...judge.posterior import PAIR_VARIANCE, Interval, Observation
 from ...judge.schedule import PairPlan
@@ -145,7 +145,7 @@ class _Bisection:
         self._trials: dict[str, Trial] = {}
         self._file, self._saved = plan.cache / "bisect" / f"{_key(line, plan)}.json", Saved()
         with suppress(OSError, ValueError):  # one that is missing or damaged counts as empty
-            self._saved = codec.decode(json.loads(read_whole(self._file)), Saved)
+            self._saved = codec.decode(json.loads(self._file.read_bytes()), Saved)
 
     def run(self) -> Bisected:
         """Bisect; after an interruption, or when the time is used up, return what is known so far."""
