@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -95,8 +94,7 @@ def text(change: Change, watched: str) -> Document:
         for row, _ in change.pairs.values()
         for note in (*row.work.notes(), *memory_notes(row.memory), *result_notes(row.results))
     ]
-    machine = step.first and step.first.environment
-    here = machine and f"machine: {machine.cpu}, {machine.cores} cores, Python {machine.python}"
+    here = step.first and step.first.environment
     return [
         Heading(title(change, watched)),
         Note(f"{versions(step)}: {count} changed ({', '.join(change.kinds)}){measured}."),
@@ -104,7 +102,7 @@ def text(change: Change, watched: str) -> Document:
         Note(f"The outputs of both sides: {', '.join(sorted(names)) or 'not compared'}."),
         *tables(labels_in(change.pairs), COLUMNS, change.pairs),
         *map(Note, dict.fromkeys(notes)),
-        *([Note(here)] if here else []),
+        *([Note(f"machine: {here.cpu}, {here.cores} cores, Python {here.python}")] if here else []),
         *([Note("repeat", change.command)] if change.command else []),
     ]
 
@@ -145,10 +143,10 @@ def undecided(step: Step) -> list[str]:
 
 def environments(state: State) -> list[Mapping[str, Any]]:
     """Return the machines on which was measured, without what differs from run to run."""
-    found = [asdict(one.first.environment) for one in state.steps if one.first and one.first.environment]
     shown = ("cpu", "architecture", "cores", "threads", "memory_bytes", "system", "python", "libraries")
-    kept = [{key: one[key] for key in shown} for one in found]
-    return [one for place, one in enumerate(kept) if one not in kept[:place]]
+    machines = filter(None, (step.first and step.first.environment for step in state.steps))
+    rows = [{name: getattr(machine, name) for name in shown} for machine in machines]
+    return [row for place, row in enumerate(rows) if row not in rows[:place]]
 
 
 def _change(change: Change, watched: str) -> dict[str, Any]:
