@@ -73,7 +73,7 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
 
     if not options.rest:
         raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
-    head, base = map(run_file.read_all, (map(Path, options.rest), options.base))
+    head, base = ([run_file.read(Path(file)) for file in side] for side in (options.rest, options.base))
     say_left_out((run.path, run.left_out) for run in (*base, *head))
     for side in (base, head):
         _check_versions(side)

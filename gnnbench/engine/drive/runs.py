@@ -129,9 +129,13 @@ def _same_code(base: list[Benchmark], head: list[Benchmark]) -> bool:
 
 
 def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
-    """Return the fingerprint that all files of a side have; None: there is no such fingerprint."""
-    found = [one.part.comparable_fingerprint for one in side]
-    return found[0] if found and all(one == found[0] for one in found) else None
+    """Return the fingerprint that all files of a side have; None: there is no such fingerprint.
+
+    In a record, the first file has that of all.
+    """
+    parts = [benchmark.part for benchmark in side]
+    prints = [part.comparable_fingerprint for part in parts if part.fingerprint or part.no_fingerprint]
+    return prints[0] if prints and all(row == prints[0] for row in prints) else None
 
 
 def timings(runs: Sequence[RunFile], names: Sequence[str]) -> SideTimings:

@@ -15,7 +15,7 @@ from ..ground import codec, environment
 from ..ground.environment import Environment
 from ..ground.errors import UsageError
 from ..ground.files import next_number, write_whole
-from . import run_file
+from . import benchmark, run_file
 from .run_file import RunFile
 
 FOLDER = Path("baselines") / "timings"
@@ -38,7 +38,7 @@ class Record:
 
     def read(self) -> list[RunFile]:
         """Return the run files of all processes."""
-        runs = run_file.read_all(self.files)
+        runs = list(map(run_file.read, self.files))
         for run in runs:
             count = run.part.record.processes if run.part.record else 0
             if count != len(runs):
@@ -99,7 +99,7 @@ class RecordStore:
             with next_number(folder, lambda: self._last_number(folder)) as (number, temporary):
                 if number > _LAST_NUMBER:
                     raise UsageError(f"{folder}: all numbers are used; remove old records")
-                run_file.keep_once(contents)
+                _share_fingerprints(contents)
                 staged = []
                 for process, content in enumerate(contents, 1):
                     content["gnnbench"]["record"] = {
@@ -128,3 +128,19 @@ def _environment(record: Record) -> Environment | None:
     with suppress(UsageError):
         return run_file.read(record.files[0]).environment
     return None
+
+
+def _share_fingerprints(contents: Sequence[dict[str, Any]]) -> None:
+    """Leave a benchmark's fingerprint in the first file if all files have the same, and in no other file."""
+    parts = [
+        {name: entry["extra_info"]["gnnbench"] for name, entry in benchmark.entries(content).items()}
+        for content in contents
+    ]
+    for name, first in parts[0].items():
+        prints = [part[name].pop("fingerprint", None) for part in parts]
+        kinds = {(row["code"], row["settings"]) if row else None for row in prints}
+        if len(kinds) > 1:
+            for part in parts:
+                part[name].setdefault("no_fingerprint", "its processes run different code")
+        elif prints[0]:
+            first["fingerprint"] = prints[0]

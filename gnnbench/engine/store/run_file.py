@@ -1,7 +1,7 @@
 """Read run files: pytest-benchmark's JSON, with gnnbench's part if there is one."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -116,45 +116,3 @@ def shard_of(path: Path, text: str | None) -> Shard | None:
 
 def _refuse(path: Path, reason: str, remedy: str = REMEDY) -> NoReturn:
     json_io.refuse(path, reason, remedy)
-
-
-def keep_once(contents: Sequence[dict[str, Any]]) -> None:
-    """Keep a benchmark's fingerprint in the first file if all files have the same, and in no other file."""
-    parts = [
-        {name: entry["extra_info"]["gnnbench"] for name, entry in benchmark.entries(content).items()}
-        for content in contents
-    ]
-    for name, first in parts[0].items():
-        found = [part[name].pop("fingerprint", None) for part in parts]
-        if found[0] and all(one and _same_code(one, found[0]) for one in found):
-            first["fingerprint"] = found[0]
-
-
-def read_all(files: Iterable[Path]) -> list[RunFile]:
-    """Read run files; the processes of a record get the fingerprints of its first file."""
-    runs = [read(file) for file in files]
-    firsts: dict[str | None, Mapping[str, Benchmark]] = {
-        place: run.benchmarks
-        for run in runs
-        if (place := _place(run)) and run.part.record and run.part.record.process == 1
-    }
-    return [_with_fingerprints(run, firsts.get(_place(run), run.benchmarks)) for run in runs]
-
-
-def _same_code(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return (one["code"], one["settings"]) == (other["code"], other["settings"])
-
-
-def _place(run: RunFile) -> str | None:
-    """Return the path without `_pK.json`, which the files of a record share; None: part of no record."""
-    place, found, _ = str(run.path).rpartition("_p")
-    return place if run.part.record and found else None
-
-
-def _with_fingerprints(run: RunFile, of: Mapping[str, Benchmark]) -> RunFile:
-    benchmarks = {}
-    for name, one in run.benchmarks.items():
-        first = of.get(name)
-        part = replace(one.part, fingerprint=first.part.fingerprint if first else None)
-        benchmarks[name] = replace(one, part=part)
-    return replace(run, benchmarks=benchmarks)
