@@ -10,7 +10,7 @@ from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.verdict import Reason, Thresholds
 from gnnbench.engine.store import run_file
 from tests.report import contents
-from tests.run_files import content, entry, plain, save, scale
+from tests.run_files import content, plain, save, scale
 
 THRESHOLDS = Thresholds(effect=0.03)
 PLATFORM = Axis("platform")
@@ -121,9 +121,3 @@ def test_files_of_different_runs_are_refused(tmp_path, changes, message):
     other["gnnbench"]["environment"] |= changes
     with pytest.raises(UsageError, match=text):
         compared(tmp_path, contents.family(1), other)
-
-
-def test_another_definition_of_a_benchmark_is_another_run(tmp_path):
-    files = [content(entry("b", definition_hash=one) | {"params": {"n": 1}}) for one in "12"]
-    with pytest.raises(UsageError, match="another definition hash of "):
-        compared(tmp_path, *files, axis=Axis("n"))

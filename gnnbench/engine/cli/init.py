@@ -83,9 +83,6 @@ def _project(folder: Path, named: "Sequence[str]") -> "Project":
     found = _collected(folder, named, known.may_time)
     benchmarks = (*found.benchmarks, *found.deselected)
     first = "" if benchmarks else _first(folder, known)
-    if known.clocks:
-        names = units.listed([str(path) for path in known.clocks], _MOST_NAMED)
-        streams.say(f"time by themselves, without pytest-benchmark's fixture `benchmark`: {names}")
     functions = tuple(dict.fromkeys(one.partition("[")[0] for one in benchmarks))
     return Project(folder, functions, named, found.overriding, known, first)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..ground import git, json_io
+from ..ground import codec, git, json_io
 from ..ground.errors import UsageError, unknown_name
 from ..judge.accepted import Accepted, Entry
 from ..judge.allowed import Allowed
@@ -36,7 +36,7 @@ def _read(path: Path) -> Mapping[str, tuple[Compared, Sides]]:
         saved = benchmark.part.comparison
         with json_io.refusing(path, f"damaged: the comparison of {name}", _REMEDY):
             if saved:
-                verdict = Verdict.of(saved)
+                verdict = codec.decode(saved, Verdict)
                 rows[name] = verdict.row, (verdict.base, head)
     if not rows:
         json_io.refuse(path, "a run file without verdicts: it was not compared", _REMEDY)

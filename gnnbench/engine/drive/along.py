@@ -100,21 +100,6 @@ def _check_one_run(runs: Sequence[RunFile]) -> None:
             fields.append(("commit", first.commit, run.commit))
         if fields:
             json_io.refuse(run.path, f"{other_run}: they differ in {describe_fields(fields)}", _REMEDY)
-        for name, one in first.benchmarks.items():
-            other = run.benchmarks.get(name, one)
-            ours, theirs = _identity(one), _identity(other)
-            if what := next((field for field in ours if ours[field] != theirs[field]), None):
-                json_io.refuse(run.path, f"{other_run}: another {what} of {name}", _REMEDY)
-
-
-def _identity(one: Benchmark) -> dict[str, str | None]:
-    """Return what is the same in all processes of a run."""
-    return {
-        "graph hash": one.part.graph_hash,
-        "definition hash": one.part.definition_hash,
-        "code hash": one.part.code_hash,
-        "estimand": one.estimand,
-    }
 
 
 def _row(one: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> Row:

@@ -8,9 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
 
-from ..ground import codec, signals, units
+from ..ground import signals, units
 from ..ground.errors import UsageError
 from ..ground.files import scratch
 from ..judge.choosing import NOT_REACHED
@@ -70,17 +69,6 @@ class Verdict:
     in_turns: bool = False
     """Whether it was timed interleaved with the base, so that processes are pairs."""
     base: Revision = field(default_factory=Revision)
-
-    @classmethod
-    def of(cls, saved: Mapping[str, Any]) -> "Verdict":
-        """Read one.
-
-        Raises:
-            ValueError: it is damaged.
-        """
-        found = codec.decode(saved, cls)
-        found.row.judgement.check()
-        return found
 
 
 @dataclass(frozen=True)

@@ -171,8 +171,7 @@ def _row(
         )
     redefined = _redefined(base, head)
     if judgement.same_code:
-        known = all(one.part.definition_hash for one in base + head)
-        notes = (f"{redefined.partition(':')[0]}, but it runs the same code",) if redefined and known else ()
+        notes = (f"{redefined.partition(':')[0]}, but it runs the same code",) if redefined else ()
         work = Work(_difference(base, head))
         return Compared(name, judgement, seconds(head), notes=notes, labels=head[0].labels, work=work)
     measured = _measured_differently(base, head)
@@ -208,12 +207,9 @@ def _peaks(side: list[Benchmark]) -> Peaks | None:
 
 def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
     """Return how the definitions differ. The implementation behind a definition may differ."""
-    if change := _change(base, head, lambda one: one.part.graph_hash):
+    if change := _change(base, head, lambda benchmark: benchmark.part.graph_hash):
         return f"different graph: content hash {change}"
-    if not all(benchmark.part.definition_hash for benchmark in base + head):  # a file that was saved earlier
-        change = _change(base, head, lambda one: one.part.code_hash)
-        return f"different code of the benchmark: hash {change}" if change else None
-    change = _change(base, head, lambda one: one.part.definition_hash)
+    change = _change(base, head, lambda benchmark: benchmark.part.definition_hash)
     return f"different definition of the benchmark: hash {change}" if change else None
 
 
@@ -238,14 +234,12 @@ def _change(base: list[Benchmark], head: list[Benchmark], field: Callable[[Bench
 
 
 def contended_on(benchmarks: Sequence[Benchmark], side: str) -> str | None:
-    """Return the reason if contention, or unknown contention, leaves no process of a side."""
+    """Return the reason if contention leaves no process of a side."""
     processes = [process for benchmark in benchmarks for process in benchmark.processes]
     if not processes or any(process.is_evidence for process in processes):
         return None
-    if any(process.contended for process in processes):
-        most = units.fraction(cpu.CONTENDED)
-        return f"other programs used more than {most} of the CPU time while the {side} was timed"
-    return f"CPU time of other programs was not recorded for the {side}: measure it again"
+    most = units.fraction(cpu.CONTENDED)
+    return f"other programs used more than {most} of the CPU time while the {side} was timed"
 
 
 def _counters(base: list[Benchmark], head: list[Benchmark]) -> tuple[CounterChange, ...]:

@@ -4,11 +4,10 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 
 _OTHERS = re.compile(r"_|bench|(tests?|testing|docs?|examples?|scripts?|tools?)\b|(setup|conftest)\.py")
 """How files and folders begin that are not what users of a package import."""
-_CLOCKS = re.compile(r"\bperf_counter|\btimeit\b|benchmark\.Timer|cuda\.Event\(")
 _SETTINGS = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
 _IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 OF_GRAPHS = frozenset(("edge_index", "edges", "adj_t", "adj", "graph", "g"))
@@ -57,8 +56,6 @@ class Survey:
     operations: Sequence[Operation] = ()
     may_time: frozenset[Path] = frozenset()
     """Files that may have tests with the fixture `benchmark`."""
-    clocks: Sequence[PurePath] = ()
-    """Files of benchmarks or tests that time by themselves."""
     settings: str = ""
     """The text of the files that may have pytest's settings."""
 
@@ -76,16 +73,13 @@ def survey(folder: Path) -> Survey:
     texts = {path: text_of(path) for path in _sources(folder)}
     timed = _that_may_time(texts)
     operations: list[Operation] = []
-    clocks = []
     for path, text in texts.items():
         inside = path.relative_to(folder)
         parts = inside.parts[1:] if _is_source(folder) and inside.parts[0] == "src" else inside.parts
         if not any(map(_OTHERS.match, parts)):
             operations += _operations(path, inside, parts, text)
-        elif path not in timed and _CLOCKS.search(text):
-            clocks.append(PurePath(inside))
     settings = "\n".join(text_of(folder / name) for name in _SETTINGS)
-    return Survey(_ranked(folder, operations), timed, clocks, settings)
+    return Survey(_ranked(folder, operations), timed, settings)
 
 
 def text_of(file: Path) -> str:

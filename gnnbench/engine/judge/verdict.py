@@ -93,11 +93,6 @@ class Judgement:
     code: Reason | None = field(default=None, metadata=UNSAVED)
     """The reason as code tests it."""
 
-    def check(self) -> None:
-        """Check one that was saved: a change has its numbers."""
-        if self.verdict in ("slower", "faster", "accepted") and None in (self.ratio, self.low, self.high):
-            raise ValueError(f"{self.verdict}, but without a ratio and its interval")
-
     @property
     def judged(self) -> bool:
         """Whether the sides were comparable, and there is an interval or no need of one."""

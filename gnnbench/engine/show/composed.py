@@ -1,9 +1,8 @@
 """Read the files of a page, check that they belong together, and make a view of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from ..drive import result
 from ..drive import runs as comparison
@@ -14,7 +13,7 @@ from ..ground.environment import Environment
 from ..ground.errors import UsageError
 from ..ground.files import distinct
 from ..judge.comparison import Compared, Comparison
-from ..judge.verdict import Judgement, Thresholds
+from ..judge.verdict import Thresholds
 from ..store import run_file
 from ..store.left_out import by_file
 from ..store.run_file import RunFile
@@ -144,10 +143,10 @@ def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> V
 
 def _saved(run: RunFile) -> Verdicts | None:
     """Return the verdicts of `--benchmark-compare` that were saved with a run; None: there are none."""
-    found = {name: saved for name, one in run.benchmarks.items() if (saved := one.part.comparison)}
+    found = [saved for row in run.benchmarks.values() if (saved := row.part.comparison)]
     if not found:
         return None
-    verdicts = [_verdict(name, one) for name, one in found.items()]
+    verdicts = [codec.decode(saved, Verdict) for saved in found]
     rows = [one.row for one in verdicts]
     compared = codec.decode(run.part.compared, Terms) if run.part.compared else None
     in_turns = {one.row.fullname for one in verdicts if one.in_turns}
@@ -159,13 +158,6 @@ def _saved(run: RunFile) -> Verdicts | None:
     thresholds = compared.thresholds if compared else None
     result = Result("compare", base, _ITSELF, Comparison(rows), thresholds or Thresholds(0.03))
     return Verdicts(result, thresholds, tuple(told))
-
-
-def _verdict(name: str, saved: Mapping[str, Any]) -> Verdict:
-    try:
-        return Verdict.of(saved)
-    except ValueError as error:
-        return Verdict(Compared(name, Judgement("incomparable", f"damaged: its verdict: {error}")))
 
 
 def environment_facts(environment: Environment | None) -> tuple[tuple[str, str], ...]:

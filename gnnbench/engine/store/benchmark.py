@@ -8,7 +8,6 @@ from typing import Any
 from ..ground import codec, cpu, json_io
 from ..ground.labels import Labels
 from ..measure import estimate
-from ..measure.measurement import Measurement
 from . import suite
 from .parts import FORMAT_VERSION, BenchmarkPart
 
@@ -27,19 +26,13 @@ class ProcessTiming:
     error: float
     """Standard error of `log` within the process; NaN: too few blocks."""
     blocks: int
-    contention_share: float | None = 0.0
-    """Share of the CPU time that other programs used meanwhile. 0 if it does not matter (GPU) or if the file
-    has no part of gnnbench. None: it should have been recorded, but was not."""
-
-    @property
-    def contended(self) -> bool:
-        """Whether other programs used too much CPU time."""
-        return (self.contention_share or 0.0) > cpu.CONTENDED
+    contention_share: float = 0.0
+    """Share of the CPU time that other programs used meanwhile, where that matters and was measured."""
 
     @property
     def is_evidence(self) -> bool:
-        """Whether contention is known to be low enough."""
-        return self.contention_share is not None and not self.contended
+        """Whether contention is low enough."""
+        return self.contention_share <= cpu.CONTENDED
 
 
 @dataclass(frozen=True)
@@ -103,7 +96,7 @@ def _read(entry: Mapping[str, Any]) -> Benchmark:
     labels = suite.installed().labels(part.spec) if part.spec else None
     measured = part.measurement
     if measured:
-        share = _contention_share(measured)
+        share = measured.contention_share or 0.0
         return Benchmark(
             entry["fullname"],
             tuple(_process(row.blocks_ns, share) for row in measured.processes if row.blocks_ns),
@@ -140,13 +133,7 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict | list) or (isinstance(value, str) and value.startswith(_OBJECT))
 
 
-def _contention_share(measured: Measurement) -> float | None:
-    if measured.contention_share is None and measured.clock in cpu.UNWATCHED_CLOCKS:
-        return 0.0
-    return measured.contention_share
-
-
-def _process(blocks: Sequence[Sequence[float]], contention_share: float | None) -> ProcessTiming:
+def _process(blocks: Sequence[Sequence[float]], contention_share: float) -> ProcessTiming:
     """Estimate the time of a process from its blocks."""
     values = estimate.block_values(blocks)
     location = estimate.estimate(values).location

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..ground import environment, units
+from ..ground.cpu import CONTENDED
 from . import left_out
 from .run_file import RunFile
 
@@ -26,17 +27,15 @@ def unlike(runs: Sequence[RunFile]) -> str | None:
 
 def disturbed(runs: Sequence[RunFile]) -> str | None:
     """Return a line on the times that other programs disturbed, which nothing is compared with, if any."""
-    found = {
-        name: [one for run in runs for one in run.benchmarks[name].processes if not one.is_evidence]
+    shares = (
+        max(process.contention_share for run in runs for process in run.benchmarks[name].processes)
         for name in runs[0].benchmarks
-    }
-    shares = [one.contention_share for timings in found.values() for one in timings]
-    if not shares:
+    )
+    above = [share for share in shares if share > CONTENDED]
+    if not above:
         return None
-    count = units.count(sum(map(bool, found.values())), "benchmark")
-    known = [share for share in shares if share is not None]
-    used = f"up to {units.fraction(max(known))}" if known else "an unknown part"
-    return f"other programs used {used} of the CPU time: the times of {count} are marked, and not compared"
+    used = f"other programs used up to {units.fraction(max(above))} of the CPU time"
+    return f"{used}: the times of {units.count(len(above), 'benchmark')} are marked, and not compared"
 
 
 def _unfit(run: RunFile) -> str | None:
@@ -50,10 +49,6 @@ def _unfit(run: RunFile) -> str | None:
     return f"tracked files of {' and '.join(dirty)} have uncommitted changes" if dirty else None
 
 
-def _commits(run: RunFile) -> dict[str, str | None]:
-    return {tree.path: tree.commit for tree in run.sources.trees} if run.sources else {}
-
-
 def _unlike(run: RunFile, first: RunFile) -> str | None:
     """Return how a process differs from the first one of its record; None: it does not."""
     assert first.environment
@@ -61,7 +56,9 @@ def _unlike(run: RunFile, first: RunFile) -> str | None:
     fields = (*environment.WHERE, *environment.WHAT)
     if fields := environment.differences(first.environment, run.environment, fields):
         return f"the environment changed during the recording: {', '.join(name for name, *_ in fields)}"
-    if _commits(run) != _commits(first):
+    both = [side.sources for side in (run, first) if side.sources]
+    commits, before = ({tree.path: tree.commit for tree in sources.trees} for sources in both)
+    if commits != before:
         return "another commit was checked out during the recording"
     if run.benchmarks.keys() != first.benchmarks.keys():
         return f"{min(run.benchmarks.keys() ^ first.benchmarks.keys())} is missing in some processes"
