@@ -141,7 +141,7 @@ def test_where_nothing_can_be_called_the_benchmark_is_an_example(tmp_path, run, 
 
 def test_a_model_is_run_with_the_shapes_that_its_layers_take(tmp_path):
     (tmp_path / "model.py").write_text(MODEL)
-    written = first_benchmark.write(tmp_path, survey.survey(tmp_path))
+    written = first_benchmark.write(survey.Survey(tmp_path))
     assert not written.cannot
     assert "MeanConv(in_channels=FEATURES).to(DEVICE)" in written.text
     assert "benchmark(model, values(NODES, FEATURES), indices(2, EDGES))" in written.text

@@ -74,23 +74,23 @@ def run(options: argparse.Namespace) -> int:
 def _project(folder: Path, named: "Sequence[str]") -> "Project":
     """Return the repository with the benchmarks that pytest collects in it, or with a first benchmark."""
     from ..drive.adopt import Project
-    from ..drive.survey import survey
+    from ..drive.survey import Survey
     from .progress import Progress
 
     with Progress() as progress:
         progress.step("reading the sources")
-        known = survey(folder)
-    found = _collected(folder, named, known.may_time)
+        known = Survey(folder)
+        modules = known.may_time
+    found = _collected(folder, named, modules)
     benchmarks = (*found.benchmarks, *found.deselected)
-    first = "" if benchmarks else _first(folder, known)
+    first = "" if benchmarks else _first(known)
     functions = tuple(dict.fromkeys(one.partition("[")[0] for one in benchmarks))
-    return Project(folder, functions, named, found.overriding, known, first)
+    return Project(folder, functions, named, found.overriding, first)
 
 
 def _collected(folder: Path, named: "Sequence[str]", modules: "Collection[Path]") -> "Ending":
     """Let pytest collect what is named, or else what may have benchmarks; say what it cannot."""
     from ..process.variants import fresh
-    from ..process.variants.collected import may_time
     from ..process.variants.outcome import Ending
     from .progress import Progress
 
@@ -101,7 +101,8 @@ def _collected(folder: Path, named: "Sequence[str]", modules: "Collection[Path]"
         found = fresh.collect(named or ["."], folder, None if named else modules)
     refused = [f"{file} cannot be collected: {reason}" for file, reason in found.refused.items()]
     benchmarks = (*found.benchmarks, *found.deselected)
-    if not benchmarks and any(may_time(folder / file) for file in found.refused):
+    unread = [folder / place for place in found.refused]
+    if not benchmarks and any(file.is_relative_to(place) for file in modules for place in unread):
         raise UsageError(f"no benchmark here: {_PACKAGES}", *refused)
     if not benchmarks and (named or found.untimed):
         raise UsageError("pytest finds no benchmarks here", *found.untimed, *refused)
@@ -110,14 +111,14 @@ def _collected(folder: Path, named: "Sequence[str]", modules: "Collection[Path]"
     return found
 
 
-def _first(folder: Path, known: "Survey") -> str:
+def _first(known: "Survey") -> str:
     """Return the text of a first benchmark, and say what it cannot time."""
     from ..drive import first_benchmark
     from .progress import Progress
 
     with Progress() as progress:
         progress.step("trying what can be timed")
-        written = first_benchmark.write(folder, known)
+        written = first_benchmark.write(known)
     by_reason = {line.split(": ", 2)[2]: line for line in reversed(written.cannot)}
     named = list(reversed(by_reason.values()))[:_MOST_NAMED]
     more = len(written.cannot) - len(named)

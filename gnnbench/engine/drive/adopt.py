@@ -7,7 +7,8 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from pathlib import Path, PurePath
 
@@ -43,9 +44,13 @@ class Project:
     """The files and folders from the top in which pytest looked for them; empty: in all."""
     options: Sequence[str] = ()
     """Further arguments of pytest, which undo what settings deselect."""
-    known: Survey = field(default_factory=Survey)
     first: str = ""
     """The text of a first benchmark, if there is none."""
+
+    @cached_property
+    def known(self) -> Survey:
+        """What its sources show."""
+        return Survey(self.folder)
 
     @property
     def suite(self) -> Sequence[str]:

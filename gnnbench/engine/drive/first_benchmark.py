@@ -94,7 +94,7 @@ class Written:
     """Whether it times an example, because nothing else runs."""
 
 
-def write(folder: Path, known: Survey) -> Written:
+def write(known: Survey) -> Written:
     """Return benchmarks of the operations whose arguments follow from annotations, names and defaults."""
     library = "torch" if known.imports("torch") and find_spec("torch") else "numpy"
     unknown: list[str] = []
@@ -111,7 +111,7 @@ def write(folder: Path, known: Survey) -> Written:
             kind += [candidate] if candidate else []
     candidates = [one for pair in zip_longest(layers, functions) for one in pair if one]
     start = template(f"benchmark_{library}.py.txt")
-    results = _rehearsed(folder, start, candidates)
+    results = _rehearsed(known.folder, start, candidates)
     failed: list[str] = []
     imports: set[str] = set()
     tests: list[str] = []
