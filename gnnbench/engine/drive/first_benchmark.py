@@ -109,16 +109,15 @@ def write(known: Survey) -> Written:
                 unknown.append(f"{operation.place}: {operation.name}: no value for {error}")
         else:
             kind += [candidate] if candidate else []
-    candidates = [one for pair in zip_longest(layers, functions) for one in pair if one]
+    candidates = [candidate for pair in zip_longest(layers, functions) for candidate in pair if candidate]
     start = template(f"benchmark_{library}.py.txt")
-    results = _rehearsed(known.folder, start, candidates)
     failed: list[str] = []
     imports: set[str] = set()
     tests: list[str] = []
-    for candidate, result in zip(candidates, results, strict=False):
+    for candidate, result in zip(candidates, _rehearsed(known.folder, start, candidates), strict=False):
+        tests += result["passed"]
         if result["passed"]:
             imports.update(candidate.imports)
-            tests += [candidate.alternatives[result["alternative"]][place] for place in result["passed"]]
         else:
             why = one_line(result["why"])[:_LONGEST]
             failed.append(f"{candidate.operation.place}: {candidate.operation.name}: {why}")
@@ -205,33 +204,24 @@ def _array(name: str, operation: Operation, shape: str) -> str:
 
 
 def _rehearsed(folder: Path, start: str, candidates: Sequence[_Candidate]) -> list[Mapping[str, Any]]:
-    """Run candidates in other processes until enough of them passed; return how they ran."""
+    """Run candidates in another process until enough of them passed; return how they ran."""
     asked = {
         "root": str(root(folder)),
         "start": start,
-        "operations": [("\n".join(one.imports), one.alternatives) for one in candidates],
+        "operations": [("\n".join(candidate.imports), candidate.alternatives) for candidate in candidates],
+        "wanted": _WANTED,
         "seconds": _SECONDS,
         "call_seconds": _CALL_SECONDS,
     }
-    results: list[Mapping[str, Any]] = []
     with scratch() as files:
-        while len(results) < len(candidates):
-            wanted = _WANTED - sum(bool(one["passed"]) for one in results)
-            file = files / "asked.json"
-            file.write_text(json.dumps({**asked, "first": len(results), "wanted": wanted}), encoding="utf-8")
-            command = [sys.executable, rehearsal.__file__, str(file)]
-            with running(command, folder, os.environ, subprocess.DEVNULL) as process:
-                timer = threading.Timer(_HANGING_SECONDS, end, [process])
-                timer.daemon = True  # as Ctrl-C may come
-                timer.start()
-                assert process.stdout
-                lines = [json.loads(line) for line in process.stdout if line.endswith("\n")]
-                is_late = timer.finished.is_set()
-                timer.cancel()
-            results += [line for line in lines if "passed" in line]
-            if not lines or "passed" in lines[-1]:
-                break
-            results.append({"passed": [], "why": "it hangs" if is_late else "it ended the process"})
-            if is_late:
-                break
+        file = files / "asked.json"
+        file.write_text(json.dumps(asked), encoding="utf-8")
+        command = [sys.executable, rehearsal.__file__, str(file)]
+        with running(command, folder, os.environ, subprocess.DEVNULL) as process:
+            timer = threading.Timer(_HANGING_SECONDS, end, [process])
+            timer.daemon = True  # as Ctrl-C may come
+            timer.start()
+            assert process.stdout
+            results = [json.loads(line) for line in process.stdout if line.endswith("\n")]
+            timer.cancel()
     return results
