@@ -40,15 +40,15 @@ def test_a_file_without_entries_gets_its_first(tmp_path, text):
     file = written(tmp_path, text)
     accepted.write(accepted.read(file), [ENTRY, ENTRY])
     assert len(accepted.read(file).entries) == 2
-    assert file.read_text().count("\n[[accepted]]\nbenchmark = ") == 2
+    assert file.read_text().count("[[accepted]]\nbenchmark = ") == 2
 
 
-def test_entries_in_brackets_become_tables(tmp_path):
+def test_entries_in_brackets_are_read_and_not_added_to(tmp_path):
     inline = ", ".join(TEXT.splitlines()[1:])
-    file = written(tmp_path, f"accepted = [{{{inline}}}, {{{inline}}}]\n")
-    accepted.write(accepted.read(file), [ENTRY], replaced={1})
-    assert accepted.read(file).entries == (ENTRY, ENTRY)
-    assert file.read_text().count("[[accepted]]") == 2
+    found = accepted.read(written(tmp_path, f"accepted = [{{{inline}}}]\n"))
+    assert found.entries == (ENTRY,)
+    with pytest.raises(UsageError, match="write each entry as a table"):
+        accepted.write(found, [ENTRY])
 
 
 def test_an_entry_may_be_about_memory_alone_or_too(tmp_path):

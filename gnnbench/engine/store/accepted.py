@@ -17,6 +17,7 @@ _LIST = "accepted"
 """The key of the list of entries."""
 _HEADER = """\
 # What is intended, written by gnnbench accept (docs/accept.md). To end it, remove its entry.
+
 """
 _DIGITS = 4
 _AGAIN = "or remove the entry and accept again"
@@ -82,26 +83,19 @@ def write(old: Accepted, new: Sequence[Entry], replaced: Collection[int] = ()) -
     except OSError as error:
         raise UsageError(f"{old.file} cannot be read: {error.strerror}") from None
     document = tomlkit.parse(text)
-    tables = document.get(_LIST)
-    if isinstance(tables, tomlkit.items.AoT):
-        for number in sorted(replaced, reverse=True):
-            del tables[number - 1]
-    else:  # there is none, or it is written in brackets
-        new = [*(entry for entry in old.entries if entry.number not in replaced), *new]
-        tables = []
-    if not tables:
+    if not document.get(_LIST):
         document.pop(_LIST, None)
-    before = tomlkit.dumps(document).rstrip("\n") or _HEADER.rstrip("\n")
-    save(old.file, "\n\n".join((before, *map(_text_of, new))) + "\n")
-
-
-def _text_of(entry: Entry) -> str:
-    """Return the table of an entry, without the line break at its end."""
-    import tomlkit
-
-    values = {field.name: getattr(entry, field.name) for field in _FIELDS}
-    rounded = {
-        key: round(value, _DIGITS) if isinstance(value, float) else value for key, value in values.items()
-    }
-    table = {field.name: rounded[field.name] for field in _FIELDS if rounded[field.name] != field.default}
-    return tomlkit.dumps({_LIST: [table]}).strip("\n")
+        document.append(_LIST, tomlkit.aot())
+    tables = document[_LIST]
+    if not isinstance(tables, tomlkit.items.AoT):
+        raise UsageError(f"{old.file}: write each entry as a table [[{_LIST}]], not in brackets")
+    for number in sorted(replaced, reverse=True):
+        del tables[number - 1]
+    for entry in new:
+        table = tomlkit.table()
+        for field in _FIELDS:
+            if (value := getattr(entry, field.name)) != field.default:
+                table.add(field.name, round(value, _DIGITS) if isinstance(value, float) else value)
+        table.add(tomlkit.nl())
+        tables.append(table)
+    save(old.file, f"{tomlkit.dumps(document).rstrip()}\n")
