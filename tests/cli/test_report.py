@@ -118,7 +118,7 @@ def test_files_that_do_not_belong_together_are_one_line(tmp_path, call):
     profile = tmp_path / "profile.json"
     profile.write_text(json.dumps(contents.profile("pyg")))
     for files, message in (
-        ((here, there), "have different environments"),
+        ((here, there), "not of the environment of"),
         ((here, there), "threads 8 vs 2"),
         ((here, profile), "there is no page of a profile file"),
         ((here, here), "is named twice"),

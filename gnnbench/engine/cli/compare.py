@@ -67,6 +67,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     from ..drive.result import of_runs
+    from ..drive.runs import check_alike
+    from ..ground.environment import WHAT
     from ..show import causes, markdown, verdicts, wording
     from ..show.document import Note
     from ..store import run_file
@@ -76,7 +78,7 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     head, base = ([run_file.read(Path(file)) for file in side] for side in (options.rest, options.base))
     say_left_out((run.path, run.left_out) for run in (*base, *head))
     for side in (base, head):
-        _check_versions(side)
+        check_alike(side, WHAT, "not of the versions of", "give runs of one version on each side")
     effect = () if options.effect is None else ("--effect", options.effect)
     result = of_runs(base, head, thresholds_of(options), effect)
     found = result.comparison
@@ -142,22 +144,6 @@ def _give(
         sys.stdout.write(text if options.format == "json" else forms[options.format]())
     else:
         streams.show(document())
-
-
-def _check_versions(side: "Sequence[RunFile]") -> None:
-    """Refuse runs of one side that have different versions."""
-    from ..drive.runs import describe_fields
-    from ..ground import environment
-
-    first = side[0]
-    for run in side[1:]:
-        if run.environment and first.environment:
-            fields = environment.differences(first.environment, run.environment, environment.WHAT)
-            if fields:
-                raise UsageError(
-                    f"{first.path} and {run.path} are on one side, but differ in {describe_fields(fields)}; "
-                    "give runs of one version on each side"
-                )
 
 
 def _changes(base: "RunFile", head: "RunFile") -> list[str]:

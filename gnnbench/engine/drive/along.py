@@ -5,16 +5,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..ground import environment, json_io
+from ..ground import environment
 from ..judge.paired_ratios import PairedRatios
 from ..judge.verdict import Judgement, Thresholds
 from ..store.benchmark import Benchmark
 from ..store.run_file import RunFile
 from .axis import Axis, Pair, pair
-from .runs import contended_on, describe_fields, differing_fields, seconds, timings, without_times
+from .runs import check_alike, contended_on, seconds, timings, without_times
 
 FORMAT_VERSION = 1
-_REMEDY = "give the files of one run"
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,8 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
 
     The simultaneous intervals hold for all rows together; each mean has an interval of its own.
     """
-    _check_one_run(runs)
+    fields = (*environment.WHERE, *environment.WHAT, "commit")
+    check_alike(runs, fields, "not a process of the run of", "give the files of one run")
     names = list(dict.fromkeys(name for run in runs for name in run.benchmarks))
     found = {name: [run.benchmarks[name] for run in runs if name in run.benchmarks] for name in names}
     paired = pair([one[0] for one in found.values()], axis)
@@ -86,20 +86,6 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
     files = tuple(str(run.path) for run in runs)
     counts = processes, paired.alone, paired.ambiguous
     return Along(axis.field, paired.base, files, thresholds, rows, means, *counts)
-
-
-def _check_one_run(runs: Sequence[RunFile]) -> None:
-    """Refuse files that are not processes of one run."""
-    first = runs[0]
-    for run in runs[1:]:
-        other_run = f"not a process of the run of {first.path}"
-        fields = differing_fields([first], [run])
-        if run.environment and first.environment:
-            fields += environment.differences(first.environment, run.environment, environment.WHAT)
-        if run.commit != first.commit:
-            fields.append(("commit", first.commit, run.commit))
-        if fields:
-            json_io.refuse(run.path, f"{other_run}: they differ in {describe_fields(fields)}", _REMEDY)
 
 
 def _row(one: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> Row:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ground import cpu, environment, units
+from ..ground import cpu, environment, json_io, units
 from ..judge.comparison import Compared, Comparison, Work
 from ..judge.groups import SideTimings, judge
 from ..judge.memory import MemoryChange, Peaks
@@ -90,22 +90,32 @@ def _is_far(found: Judgement) -> bool:
     return found.ratio is not None and not 1 / _FAR_ALONE < found.ratio < _FAR_ALONE
 
 
-def differing_fields(base: Sequence[RunFile], head: Sequence[RunFile]) -> list[tuple[str, Any, Any]]:
+def differing_fields(
+    base: Sequence[RunFile], head: Sequence[RunFile], fields: Sequence[str] = environment.WHERE
+) -> list[tuple[str, Any, Any]]:
     """Return name and both values of each environment field in which a file differs from the head's first."""
-    here = head[0]
-    found: dict[str, tuple[str, Any, Any]] = {}
+    first = head[0]
+    rows: dict[str, tuple[str, Any, Any]] = {}
     for run in (*base, *head[1:]):
-        if run.environment and here.environment:
-            fields = environment.differences(run.environment, here.environment)
+        if run.environment and first.environment:
+            differing = environment.differences(run.environment, first.environment, fields)
         else:
-            fields = [
+            differing = [
                 (name, run.machine[name], value)
-                for name, value in here.machine.items()
+                for name, value in first.machine.items()
                 if run.machine[name] != value
             ]
-        for field in fields:
-            found.setdefault(field[0], field)
-    return list(found.values())
+        for row in differing:
+            rows.setdefault(row[0], row)
+    return list(rows.values())
+
+
+def check_alike(runs: Sequence[RunFile], fields: Sequence[str], what: str, remedy: str) -> None:
+    """Refuse files that differ in fields of their environment; `what` says what one is not of the first."""
+    for run in runs[1:]:
+        if rows := differing_fields([runs[0]], [run], fields):
+            reason = f"{what} {runs[0].path}: they differ in {describe_fields(rows)}"
+            json_io.refuse(run.path, reason, remedy)
 
 
 def describe_fields(fields: Iterable[tuple[str, Any, Any]]) -> str:

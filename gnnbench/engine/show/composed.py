@@ -9,7 +9,7 @@ from ..drive import runs as comparison
 from ..drive.gate import Terms, Verdict
 from ..drive.result import Result, Side, of_runs
 from ..ground import codec, json_io, units
-from ..ground.environment import Environment
+from ..ground.environment import WHERE, Environment
 from ..ground.errors import UsageError
 from ..ground.files import distinct
 from ..judge.comparison import Compared, Comparison
@@ -18,7 +18,7 @@ from ..store import run_file
 from ..store.left_out import by_file
 from ..store.run_file import RunFile
 from . import causes
-from .names import clean, labels_in, titles
+from .names import labels_in, titles
 from .view import BenchmarkView, Verdicts, View
 
 _SHORT_COMMIT = 10
@@ -65,15 +65,8 @@ def _base(found: Sequence[RunFile | Result]) -> tuple[RunFile, ...]:
             kind = units.article(f"{one.command} file")
             raise UsageError(f"{one.path}: {kind} cannot be compared with other files; give it alone")
         runs.append(one)
-    first, *base = runs
-    for run in base:
-        if fields := comparison.differing_fields([run], [first]):
-            raise UsageError(
-                f"{run.path} and {first.path} have different environments "
-                f"({clean(comparison.describe_fields(fields))}); "
-                "give runs of one environment"
-            )
-    return tuple(base)
+    comparison.check_alike(runs, WHERE, "not of the environment of", "give runs of one environment")
+    return tuple(runs[1:])
 
 
 def compose(sources: Sources, thresholds: Thresholds) -> View:
