@@ -127,9 +127,7 @@ def _key(line: Line, plan: Plan) -> str:
     what = (
         [candidate.variant for candidate in line.candidates],
         [(file, file.read_bytes()) for file in sorted(files) if file.is_file()],
-        (folder, plan.arguments, plan.dependencies, plan.build, sys.version, sys.prefix),
-        (plan.thresholds.effect, plan.thresholds.rules.rules),
-        (plan.per_benchmark_seconds, plan.total_seconds),
+        (replace(plan, seed=0), sys.version, sys.prefix),
     )
     return hashlib.sha256(repr(what).encode()).hexdigest()[:24]
 
