@@ -27,9 +27,9 @@ def _read(path: Path) -> Mapping[str, tuple[Compared, Sides]]:
     """Read the verdicts of a saved result, of any kind that has some, and the commits that were compared."""
     content = json_io.read(path, _REMEDY)
     if result.kind(content) != "run":
-        found = result.parse(path, content)
-        sides = found.base.revision, found.head.revision
-        return {row.fullname: (row, sides) for row in found.rows}
+        whole = result.parse(path, content)
+        sides = whole.base.revision, whole.head.revision
+        return {row.fullname: (row, sides) for row in whole.rows}
     run = run_file.parse(path, run_file.check(path, content))
     head, rows = Revision.of_runs([run]), {}
     for name, benchmark in run.benchmarks.items():
@@ -97,24 +97,24 @@ def entries(
     return new, replaced
 
 
-def _more_bytes(found: MemoryChange | None, before: Sequence[Entry]) -> int:
+def _more_bytes(change: MemoryChange | None, before: Sequence[Entry]) -> int:
     """Return by how much more memory a benchmark needs than was accepted before; 0: no more."""
-    if found is None or not found.fails:
+    if change is None or not change.fails:
         return 0
-    return max(found.head_bytes - found.base_bytes - sum(entry.more_bytes for entry in before), 0)
+    return max(change.head_bytes - change.base_bytes - sum(entry.more_bytes for entry in before), 0)
 
 
-def _beyond(found: Judgement, before: Sequence[Entry]) -> tuple[float, float, float] | None:
+def _beyond(judgement: Judgement, before: Sequence[Entry]) -> tuple[float, float, float] | None:
     """Return the ratio of an entry and its interval: what is beyond those before it; None: nothing is."""
-    if found.verdict != "slower":
+    if judgement.verdict != "slower":
         return None
-    assert found.ratio
-    assert found.low
-    assert found.high
+    assert judgement.ratio
+    assert judgement.low
+    assert judgement.high
     limit = Allowed.of(before)
     if limit is None:
-        return found.ratio, found.low, found.high
-    ratio, low, high = limit.beyond(found)
+        return judgement.ratio, judgement.low, judgement.high
+    ratio, low, high = limit.beyond(judgement)
     return (ratio, low, high) if low > 1 else None
 
 

@@ -59,7 +59,7 @@ class Project:
             return [str(BENCHMARK if self.known.sets("python_files") else _FOLDER)]
         if self.named:
             return self.named
-        files = list(dict.fromkeys(one.partition("::")[0] for one in self.benchmarks))
+        files = list(dict.fromkeys(name.partition("::")[0] for name in self.benchmarks))
         if len(files) <= _FEW:
             return files
         return [PurePath(os.path.commonpath([PurePath(file).parent for file in files]) or ".").as_posix()]
@@ -67,9 +67,9 @@ class Project:
     @property
     def around(self) -> str | None:
         """The package inside which its benchmarks lie; None: they lie beside all."""
-        for one in self.benchmarks:
+        for name in self.benchmarks:
             folders = [
-                path for path in PurePath(one).parents if (self.folder / path / "__init__.py").exists()
+                path for path in PurePath(name).parents if (self.folder / path / "__init__.py").exists()
             ]
             if folders and folders[-1].name not in _NO_PACKAGES:
                 return folders[-1].name
@@ -150,7 +150,7 @@ def _workflow(project: Project, action: str | None) -> str:
         "ACTION": "./.gnnbench # zizmor: ignore[self-repository]" if clone else action or UNKNOWN_ACTION,
         "ARGUMENTS": json.dumps(shlex.join([*project.suite, *project.options])),
     }
-    return re.sub("@([A-Z]+)@", lambda found: words[found[1]], text)
+    return re.sub("@([A-Z]+)@", lambda match: words[match[1]], text)
 
 
 def _set_up(project: Project) -> list[str]:
@@ -166,14 +166,14 @@ def _set_up(project: Project) -> list[str]:
     if not any((folder / name).exists() for name in ("pyproject.toml", "setup.py")):
         return [*commands, f"{install} pytest-benchmark"]
     try:
-        known = (
+        extras = (
             tomllib.loads(text_of(folder / "pyproject.toml"))
             .get("project", {})
             .get("optional-dependencies", {})
         )
     except tomllib.TOMLDecodeError:
-        known = {}
-    extra = next((f"[{name}]" for name in _EXTRAS if name in known), "")
+        extras = {}
+    extra = next((f"[{name}]" for name in _EXTRAS if name in extras), "")
     builds = "--no-build-isolation " if "cpp_extension" in text_of(folder / "setup.py") else ""
     return [*commands, f"{install} {builds}-e '.{extra}'" if extra else f"{install} {builds}-e ."]
 

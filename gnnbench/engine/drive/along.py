@@ -64,20 +64,20 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
     fields = (*environment.WHERE, *environment.WHAT, "commit")
     check_alike(runs, fields, "not a process of the run of", "give the files of one run")
     names = list(dict.fromkeys(name for run in runs for name in run.benchmarks))
-    found = {name: [run.benchmarks[name] for run in runs if name in run.benchmarks] for name in names}
-    paired = pair([one[0] for one in found.values()], axis)
+    by_name = {name: [run.benchmarks[name] for run in runs if name in run.benchmarks] for name in names}
+    paired = pair([row[0] for row in by_name.values()], axis)
     pairs, axis = paired.pairs, replace(axis, base=paired.base)
     column = {name: number for number, name in enumerate(names)}
-    sides = [column[one.base] for one in pairs], [column[one.fullname] for one in pairs]
+    sides = [column[row.base] for row in pairs], [column[row.fullname] for row in pairs]
     ratios = PairedRatios.of(timings(runs, names), *sides)
     rated: dict[str, list[int]] = {}
-    for place, one in enumerate(pairs):
+    for place, row in enumerate(pairs):
         if ratios.counts[place]:
-            rated.setdefault(one.value, []).append(place)
+            rated.setdefault(row.value, []).append(place)
     family = int(np.isfinite(ratios.errors).sum())
     rows = tuple(
-        _row(one, ratios.judge(place, thresholds, family), axis, found[one.fullname], found[one.base])
-        for place, one in enumerate(pairs)
+        _row(row, ratios.judge(place, thresholds, family), axis, by_name[row.fullname], by_name[row.base])
+        for place, row in enumerate(pairs)
     )
     means = tuple(
         Mean(value, ratios.judge_mean(places, thresholds), len(places)) for value, places in rated.items()
@@ -88,17 +88,17 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
     return Along(axis.field, paired.base, files, thresholds, rows, means, *counts)
 
 
-def _row(one: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> Row:
+def _row(pair: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> Row:
     if not judgement.head_processes:
-        judgement = replace(judgement, reason=_untimed(one, axis, head, base) or judgement.reason)
+        judgement = replace(judgement, reason=_untimed(pair, axis, head, base) or judgement.reason)
     ways = base[0].estimand, head[0].estimand
     notes = (f"measured differently: {' vs '.join(ways)}",) if ways[0] != ways[1] else ()
-    return Row(one, judgement, seconds(head), seconds(base), notes)
+    return Row(pair, judgement, seconds(head), seconds(base), notes)
 
 
-def _untimed(one: Pair, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> str | None:
+def _untimed(pair: Pair, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> str | None:
     """Return why one of two benchmarks has no time that counts; None: both have one."""
-    for benchmarks, value in ((head, one.value), (base, axis.base)):
+    for benchmarks, value in ((head, pair.value), (base, axis.base)):
         if not any(benchmark.processes for benchmark in benchmarks):
             return without_times(benchmarks)
         if reason := contended_on(benchmarks, f"benchmark with {axis.field} {value}"):

@@ -41,20 +41,20 @@ def compare(
     `vanished`: benchmarks of the base that the head should have too; None: all of its shard that it did not
     leave out as not default.
     """
-    here = list(dict.fromkeys(name for run in head for name in run.benchmarks))
-    there = list(dict.fromkeys(name for run in base for name in run.benchmarks))
+    head_names = list(dict.fromkeys(name for run in head for name in run.benchmarks))
+    base_names = list(dict.fromkeys(name for run in base for name in run.benchmarks))
     if vanished is None:
         vanished = {
             name
-            for name in there
+            for name in base_names
             if any(
                 name not in run.part.not_default and (run.shard is None or run.shard.has(name))
                 for run in head
             )
         }
-    shown = {*here, *vanished}
+    shown = {*head_names, *vanished}
     # All benchmarks of the base: they help to estimate the variance between processes.
-    names = list(dict.fromkeys((*here, *there)))
+    names = list(dict.fromkeys((*head_names, *base_names)))
     fields = differing_fields(base, head)
     mismatch = f"different environment: {describe_fields(fields)}" if fields else None
     sides = timings(base, names), timings(head, names)
@@ -66,28 +66,28 @@ def compare(
         verdicts = judge(*sides, thresholds, each=each, family=family, confirming=confirming)
         return dict(zip(names, verdicts, strict=True))
 
-    found = judged()
-    if not fields and (far := {name for name in same_code if _is_far(found[name])}):
+    judgements = judged()
+    if not fields and (far := {name for name in same_code if _is_far(judgements[name])}):
         same_code -= far
-        found = judged()
+        judgements = judged()
     for name in same_code:
-        counts = found[name].base_processes, found[name].head_processes
-        found[name] = replace(SAME_CODE, base_processes=counts[0], head_processes=counts[1])
+        counts = judgements[name].base_processes, judgements[name].head_processes
+        judgements[name] = replace(SAME_CODE, base_processes=counts[0], head_processes=counts[1])
     return Comparison(
         [
-            _row(name, _found(base, name), _found(head, name), found[name], mismatch)
+            _row(name, _found(base, name), _found(head, name), judgements[name], mismatch)
             for name in names
             if name in shown
         ]
     )
 
 
-def _is_far(found: Judgement) -> bool:
+def _is_far(judgement: Judgement) -> bool:
     """Tell whether times are so far apart that something differs which the fingerprints do not have."""
-    low, high = found.own_low, found.own_high
+    low, high = judgement.own_low, judgement.own_high
     if low is not None and high is not None:
         return low > _FAR or high < 1 / _FAR
-    return found.ratio is not None and not 1 / _FAR_ALONE < found.ratio < _FAR_ALONE
+    return judgement.ratio is not None and not 1 / _FAR_ALONE < judgement.ratio < _FAR_ALONE
 
 
 def differing_fields(
@@ -129,8 +129,8 @@ def _found(runs: Sequence[RunFile], name: str) -> list[Benchmark]:
 
 def _difference(base: list[Benchmark], head: list[Benchmark]) -> Difference | None:
     """Return what differs between the fingerprints of two sides; None: a side has none."""
-    there, here = _fingerprint(base), _fingerprint(head)
-    return Difference.between(there, here) if there and here else None
+    before, after = _fingerprint(base), _fingerprint(head)
+    return Difference.between(before, after) if before and after else None
 
 
 def _same_code(base: list[Benchmark], head: list[Benchmark]) -> bool:
@@ -195,7 +195,7 @@ def _row(
             head_processes=judgement.head_processes,
             base_processes=judgement.base_processes,
         )
-    unseen = next((why for one in base + head if (why := one.part.no_fingerprint)), None)
+    unseen = next((why for benchmark in base + head if (why := benchmark.part.no_fingerprint)), None)
     difference = _difference(base, head)
     cost = judgement.ratio if difference is not None and not difference else None
     work = Work(difference, _counters(base, head), unseen, cost=cost)
@@ -212,7 +212,7 @@ def _row(
 
 
 def _peaks(side: list[Benchmark]) -> Peaks | None:
-    return Peaks.all(Peaks.of(one.part.memory) for one in side)
+    return Peaks.all(Peaks.of(benchmark.part.memory) for benchmark in side)
 
 
 def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
@@ -226,7 +226,7 @@ def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
 def _measured_differently(base: list[Benchmark], head: list[Benchmark]) -> str | None:
     if reason := without_times(base + head):
         return reason
-    change = _change(base, head, lambda one: one.estimand)
+    change = _change(base, head, lambda benchmark: benchmark.estimand)
     return f"measured differently: {change}" if change else None
 
 
@@ -237,10 +237,10 @@ def without_times(benchmarks: Sequence[Benchmark]) -> str | None:
 
 def _change(base: list[Benchmark], head: list[Benchmark], field: Callable[[Benchmark], str | None]) -> str:
     """Return both sides' values of a field, `a vs b`; an empty text if they are equal."""
-    there, here = (list(dict.fromkeys(map(field, side))) for side in (base, head))
-    if there == here:
+    before, after = (list(dict.fromkeys(map(field, side))) for side in (base, head))
+    if before == after:
         return ""
-    return " vs ".join(" and ".join(value or "not saved" for value in side) for side in (there, here))
+    return " vs ".join(" and ".join(value or "not saved" for value in side) for side in (before, after))
 
 
 def contended_on(benchmarks: Sequence[Benchmark], side: str) -> str | None:
@@ -253,13 +253,13 @@ def contended_on(benchmarks: Sequence[Benchmark], side: str) -> str | None:
 
 
 def _counters(base: list[Benchmark], head: list[Benchmark]) -> tuple[CounterChange, ...]:
-    there, here = base[0].part.counters, head[0].part.counters
-    if not there or not here:
+    before, after = base[0].part.counters, head[0].part.counters
+    if not before or not after:
         return ()
-    return changed(there.counts, here.counts, [*there.unsteady, *here.unsteady])
+    return changed(before.counts, after.counts, [*before.unsteady, *after.unsteady])
 
 
-def seconds(found: Sequence[Benchmark]) -> float | None:
+def seconds(benchmarks: Sequence[Benchmark]) -> float | None:
     """Return a benchmark's time: the geometric mean of all processes; None: it was not measured."""
-    logs = [process.log for benchmark in found for process in benchmark.processes]
+    logs = [process.log for benchmark in benchmarks for process in benchmark.processes]
     return math.exp(sum(logs) / len(logs)) / 1e9 if logs else None

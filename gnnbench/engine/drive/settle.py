@@ -35,15 +35,15 @@ class Revision:
     @classmethod
     def of_runs(cls, runs: Iterable[RunFile]) -> Self:
         """Return the revision of run files; a file that does not say its commit makes it unknown."""
-        found = [
+        trees = [
             next((tree for tree in run.sources.trees if tree.path == CALLERS_TREE), None)
             if run.sources
             else None
             for run in runs
         ]
-        commits = [tree and tree.commit for tree in found]
-        known = tuple(dict.fromkeys(one for one in commits if one))
-        return cls(known if all(commits) else (), any(tree and tree.dirty for tree in found))
+        commits = [tree and tree.commit for tree in trees]
+        distinct = tuple(dict.fromkeys(commit for commit in commits if commit))
+        return cls(distinct if all(commits) else (), any(tree and tree.dirty for tree in trees))
 
 
 Sides = tuple[Revision, Revision]
@@ -60,7 +60,7 @@ _LINES = {
 }
 
 
-def settle(found: Comparison, thresholds: Thresholds, sides: Sides) -> tuple[Comparison, list[str]]:
+def settle(comparison: Comparison, thresholds: Thresholds, sides: Sides) -> tuple[Comparison, list[str]]:
     """Return the verdicts with what is accepted and ignored, and lines on entries that matter otherwise.
 
     What is *slower* within the accepted slowdowns in force becomes *accepted*. What a rule of the settings
@@ -69,17 +69,17 @@ def settle(found: Comparison, thresholds: Thresholds, sides: Sides) -> tuple[Com
     rows: list[Compared] = []
     lines: list[str] = []
     states = _by_state(thresholds.accepted, *sides)
-    for raw in found.rows:
-        own = thresholds.of(raw.fullname)
+    for raw in comparison.rows:
+        limits = thresholds.of(raw.fullname)
         entries = [entry for entry in states["in force"] if entry.benchmark == raw.fullname]
-        row = _refusing(_ignoring(_accepting(raw, entries, own), thresholds.rules))
+        row = _refusing(_ignoring(_accepting(raw, entries, limits), thresholds.rules))
         rows.append(row)
-        lines.extend(_recovered(row, entries, own))
+        lines.extend(_recovered(row, entries, limits))
     names = {row.fullname for row in rows}
     for state, text in _LINES.items():
         if places := [entry.place for entry in states[state] if entry.benchmark in names]:
             lines.append(text.format(entries=f"{units.listed(places, _NAMED)} of {_FILE}"))
-    return replace(found, rows=rows), lines
+    return replace(comparison, rows=rows), lines
 
 
 def in_force(accepted: Accepted, sides: Sides, benchmark: str) -> list[Entry]:
@@ -115,36 +115,36 @@ def _accepting(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) 
     excused = _accepting_results(row.results, entries)
     memory = row.memory and _excusing_memory(row.fullname, row.memory, entries, thresholds.rules)
     row = replace(row, memory=memory, results=excused)
-    limit, found = Allowed.of(entries), row.judgement
+    limit, judgement = Allowed.of(entries), row.judgement
     if limit is None:
         return row
-    if found.verdict == "slower" and not limit.is_exceeded(found, thresholds):
+    if judgement.verdict == "slower" and not limit.is_exceeded(judgement, thresholds):
         reason = f"{_ACCEPTED}{'; '.join(limit.reasons)}"
-        found = replace(found, verdict="accepted", reason=reason, code=None)
-    return replace(row, judgement=found, allowed=limit, notes=(*limit.notes(found), *row.notes))
+        judgement = replace(judgement, verdict="accepted", reason=reason, code=None)
+    return replace(row, judgement=judgement, allowed=limit, notes=(*limit.notes(judgement), *row.notes))
 
 
 def _excusing_memory(
-    name: str, found: MemoryChange, entries: Sequence[Entry], settings: Settings
+    name: str, change: MemoryChange, entries: Sequence[Entry], settings: Settings
 ) -> MemoryChange:
     """Excuse more memory within the limit of the settings, or as far as entries accept it.
 
     Peaks are exact, so there is no interval. A difference that would give no verdict is accepted too.
     """
-    if not found.fails:
-        return found
+    if not change.fails:
+        return change
     share = settings.value("more_memory", name) or MOST_SHARE
     size = settings.value("more_memory_bytes", name) or LEAST_BYTES
-    limit = max(share * found.base_bytes, size)
-    accepted = sum(one.more_bytes for one in entries)
-    more = found.head_bytes - found.base_bytes
+    limit = max(share * change.base_bytes, size)
+    accepted = sum(entry.more_bytes for entry in entries)
+    more = change.head_bytes - change.base_bytes
     if more <= limit:
         words = units.size(size) if limit == size else units.fraction(share)
-        return replace(found, excused=f"within the limit of {words}")
-    if more - accepted > limit and differs(found.base_bytes + accepted, found.head_bytes):
-        return found
-    reasons = dict.fromkeys(one.reason for one in entries if one.more_bytes)
-    return replace(found, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
+        return replace(change, excused=f"within the limit of {words}")
+    if more - accepted > limit and differs(change.base_bytes + accepted, change.head_bytes):
+        return change
+    reasons = dict.fromkeys(entry.reason for entry in entries if entry.more_bytes)
+    return replace(change, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
 
 
 def _ignoring(row: Compared, settings: Settings) -> Compared:
@@ -160,11 +160,11 @@ def _ignoring(row: Compared, settings: Settings) -> Compared:
     return replace(row, judgement=replace(before, verdict="ignored", reason=reason))
 
 
-def _accepting_results(found: Agreement | None, entries: Sequence[Entry]) -> Agreement | None:
-    reasons = dict.fromkeys(one.reason for one in entries if one.result)
-    if found is None or not found.fails or not reasons:
-        return found
-    return replace(found, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
+def _accepting_results(agreement: Agreement | None, entries: Sequence[Entry]) -> Agreement | None:
+    reasons = dict.fromkeys(entry.reason for entry in entries if entry.result)
+    if agreement is None or not agreement.fails or not reasons:
+        return agreement
+    return replace(agreement, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
 
 
 def _refusing(row: Compared) -> Compared:
@@ -185,17 +185,17 @@ def _refusing(row: Compared) -> Compared:
 
 def _recovered(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Iterator[str]:
     """Return lines on entries in force that a benchmark does not need any more."""
-    found, limit = row.judgement, row.allowed
-    if limit and limit.is_recovered(found, thresholds):
-        now = "it runs the same code as the base" if found.same_code else units.ratio(found.ratio)
-        where = " and ".join(f"entry {one.number}" for one in entries if one.slows)
+    judgement, limit = row.judgement, row.allowed
+    if limit and limit.is_recovered(judgement, thresholds):
+        now = "it runs the same code as the base" if judgement.same_code else units.ratio(judgement.ratio)
+        where = " and ".join(f"entry {entry.number}" for entry in entries if entry.slows)
         was = f"is not as slow as accepted any more ({now}, accepted {units.ratio(limit.ratio)})"
         yield f"{row.fullname} {was}: remove {where} of {_FILE}"
     if row.results and row.results.status in ("equal", "close") and not row.results.only_repeated:
-        for one in entries:
-            if one.result:
-                yield f"{row.fullname} has the base's result again: remove result of {one.place} of {_FILE}"
-    parts = [f"{'more_bytes of ' * one.slows}entry {one.number}" for one in entries if one.more_bytes]
+        for entry in entries:
+            if entry.result:
+                yield f"{row.fullname} has the base's result again: remove result of {entry.place} of {_FILE}"
+    parts = [f"{'more_bytes of ' * entry.slows}entry {entry.number}" for entry in entries if entry.more_bytes]
     if parts and row.memory and not row.memory.is_more:
         where = " and ".join(parts)
         yield f"{row.fullname} does not need more memory any more: remove {where} of {_FILE}"

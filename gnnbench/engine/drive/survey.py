@@ -170,7 +170,7 @@ def _runs(node: ast.stmt) -> bool:
 
 
 def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    return next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == name), None)
+    return next((item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == name), None)
 
 
 def _parameters(node: ast.FunctionDef, skipped: int) -> tuple[Parameter, ...]:
@@ -178,8 +178,8 @@ def _parameters(node: ast.FunctionDef, skipped: int) -> tuple[Parameter, ...]:
     given = node.args
     positional = [*given.posonlyargs, *given.args]
     required = positional[: len(positional) - len(given.defaults)][skipped:]
-    named = [one for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if not default]
+    named = [item for item, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if not default]
     return tuple(
-        Parameter(one.arg, ast.unparse(one.annotation).strip("'\"") if one.annotation else "", one in named)
-        for one in (*required, *named)
+        Parameter(arg.arg, ast.unparse(arg.annotation).strip("'\"") if arg.annotation else "", arg in named)
+        for arg in (*required, *named)
     )

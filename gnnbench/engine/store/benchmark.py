@@ -122,10 +122,10 @@ def _params(entry: Mapping[str, Any]) -> dict[str, str]:
     """Return pytest's parameters as text: of an object, such as a function, what the test id has for it."""
     params = json_io.fields(entry.get("params"))
     ids = str(entry.get("param") or "").split("-")
-    known = ids if len(ids) == len(params) else [""] * len(params)
+    words = ids if len(ids) == len(params) else [""] * len(params)
     return {
-        name: one if one and _is_object(value) else str(value)
-        for (name, value), one in zip(params.items(), known, strict=True)
+        name: word if word and _is_object(value) else str(value)
+        for (name, value), word in zip(params.items(), words, strict=True)
     }
 
 

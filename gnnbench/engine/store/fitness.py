@@ -39,7 +39,7 @@ def disturbed(runs: Sequence[RunFile]) -> str | None:
 
 
 def _unfit(run: RunFile) -> str | None:
-    if run.sources is None or not all(one.is_measured for one in run.benchmarks.values()):
+    if run.sources is None or not all(benchmark.is_measured for benchmark in run.benchmarks.values()):
         return "gnnbench did not time the benchmarks; run without --gnn-layouts off"
     if run.part.incomplete:
         return f"{run.part.incomplete[0].fullname} was interrupted"

@@ -89,12 +89,12 @@ def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
     here = ours.environment
     machine = json_io.fields(content.get("machine_info"))  # which users may write
     flat = machine | {f"cpu.{name}": value for name, value in json_io.fields(machine.get("cpu")).items()}
-    found = {name: benchmark.read(entry) for name, entry in benchmark.entries(content).items()}
+    benchmarks = {name: benchmark.read(entry) for name, entry in benchmark.entries(content).items()}
     commit = (here and here.commit) or json_io.fields(content.get("commit_info")).get("id")
     python = ".".join(str(machine.get("python_version", "")).split(".")[:2])
     return RunFile(
         path,
-        found,
+        benchmarks,
         here,
         {**{name: flat.get(name) for name in _MACHINE}, "python": python},
         None if commit in (None, _NO_COMMIT) else str(commit),
