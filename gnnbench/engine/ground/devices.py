@@ -118,17 +118,10 @@ def resolve(name: str) -> tuple[str, int | None]:
     index = int(number)
     with gpu(index) as ask:
         if ask is None:
-            raise UsageError(f"device '{name}' was asked for, but {_counted()}")
+            raise UsageError(
+                f"device '{name}' was asked for, but CUDA has no GPU {index}: nvidia-smi lists them"
+            )
     return kind, index
-
-
-def _counted() -> str:
-    import pynvml
-
-    pynvml.nvmlInit()
-    count = len(_visible(pynvml))
-    pynvml.nvmlShutdown()
-    return f"CUDA sees {count} GPUs, cuda:0 to cuda:{count - 1}" if count > 1 else "CUDA sees only cuda:0"
 
 
 def cuda_free_bytes() -> int:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..ground import units
-from ..interfaces import Driver
 from .allowed import Allowed
 from .choosing import PAIRS_TO_AFFORD, SHORTEST_VISIT, Choosing, Timing
 from .comparison import PairCounts
@@ -65,7 +64,7 @@ SAME_CODE = Decision(SAME, PairCounts(0, 0, 0, 0, 0.0))
 """Of a benchmark for which both sides run the same code."""
 
 
-class Schedule(Driver):
+class Schedule:
     """Divides a time budget among benchmarks, according to their variance and cost.
 
     The first pair measures each benchmark. Then those that are likely slower have pairs of their own, up to
