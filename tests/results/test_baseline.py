@@ -139,7 +139,7 @@ def test_killed_at_any_moment_no_file_is_cut_and_none_is_lost(store, kills):
         seconds = random.uniform(0, 2 * save_seconds)
         killed(signal.SIGKILL if number % 5 else signal.SIGINT, lambda one=seconds: time.sleep(one))
         for file in files():
-            run_file.load(file)  # whole
+            run_file.read(file)  # whole
         assert len(files()) >= whole
         remove(store.records()[:-1])
         whole = len(files())

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..ground import git, units
+from ..ground import git, json_io, units
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from . import streams
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     check_folder(store.root)
     with scratch() as folder, Progress() as progress:
         runs = _runs(arguments, options.processes, folder, progress)
-        contents = [_as_recorded(run_file.load(run.path), runs[0].benchmarks) for run in runs]
+        contents = [_as_recorded(json_io.read(run.path, run_file.REMEDY), runs[0].benchmarks) for run in runs]
     saved = store.save(contents, get_machine_id(), (runs[0].commit or "unversioned")[:10], options.reason)
     lines = [line for run in runs for line in run.left_out]
     if why := git.why_no_commit(root):

@@ -61,13 +61,13 @@ def _read(path: Path) -> _Shard:
     content = json_io.read(path, _REMEDY)
     kind = result.kind(content)
     if kind == "run":
-        return _run(path, run_file.check(path, content))
+        return _run(path, content)
     if kind != "ab":
         what = f": it is {units.article(f'{kind} file')}" if kind else ""
         json_io.refuse(path, f"neither a run file nor a result of gnnbench ab{what}", _REMEDY)
     found = result.parse(path, content)
     names = tuple(row.fullname for row in found.rows)
-    shard = run_file.shard_of(path, found.shard)
+    shard = Shard.parse(found.shard) if found.shard else None
     settings = replace(found.thresholds, family_level=1.0)  # which depends on the number of shards
     return _Shard(path, content, shard, names, found.environment, settings, result=found)
 

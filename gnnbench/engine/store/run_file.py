@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 
 from ..ground import codec, json_io
 from ..ground.environment import Environment
-from ..ground.errors import UsageError
 from ..ground.shard import Shard
 from ..measure.sources import Sources
 from . import benchmark, left_out
@@ -51,16 +50,11 @@ class RunFile:
 
 def read(path: Path) -> RunFile:
     """Read a run file."""
-    return parse(path, load(path))
+    return parse(path, json_io.read(path, REMEDY))
 
 
-def load(path: Path) -> dict[str, Any]:
-    """Return a file's content, after `check`."""
-    return check(path, json_io.read(path, REMEDY))
-
-
-def check(path: Path, content: Any) -> dict[str, Any]:
-    """Return the parsed content of a file if it is a run file of a version that can be read."""
+def parse(path: Path, content: Any) -> RunFile:
+    """Read the content of a file if it is a run file of a version that can be read."""
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         _refuse(path, f"{_FOREIGN}: it has no list of benchmarks", _OF_PYTEST)
     if "command" in content:
@@ -71,17 +65,11 @@ def check(path: Path, content: Any) -> dict[str, Any]:
     if ours and ours["version"] != FORMAT_VERSION:
         what = f"version {ours['version']} of the format; this gnnbench reads {FORMAT_VERSION}"
         _refuse(path, what, "use the gnnbench that wrote it, or measure again")
-    return content
-
-
-def parse(path: Path, content: Mapping[str, Any]) -> RunFile:
-    """Check what `load` returned."""
     with json_io.refusing(path, f"damaged, or {_FOREIGN}", REMEDY):
-        return _run(path, content)
+        return _run(path, content, ours)
 
 
-def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
-    saved = json_io.own_part(content)
+def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> RunFile:
     try:
         ours = codec.decode(saved or {"version": FORMAT_VERSION}, RunPart)
     except ValueError as error:
@@ -99,19 +87,11 @@ def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
         {**{name: flat.get(name) for name in _MACHINE}, "python": python},
         None if commit in (None, _NO_COMMIT) else str(commit),
         ours,
-        shard_of(path, ours.shard),
+        Shard.parse(ours.shard) if ours.shard else None,
         ours.sources,
         left_out.again(entry["fullname"] for entry in content["benchmarks"]),
         str(content.get("datetime") or ""),
     )
-
-
-def shard_of(path: Path, text: str | None) -> Shard | None:
-    """Parse a file's shard, as in `1/4`."""
-    try:
-        return Shard.parse(text) if text else None
-    except UsageError as error:
-        _refuse(path, str(error))
 
 
 def _refuse(path: Path, reason: str, remedy: str = REMEDY) -> NoReturn:
