@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 from filelock import FileLock, Timeout
 
-from gnnbench.engine.ground import files
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.ground.files import (
     above,
@@ -179,22 +178,6 @@ def test_the_next_run_removes_what_a_killed_one_left_in_the_temporary_folder(tmp
     with scratch() as own:
         assert {*tmp_path.iterdir()} == {own, *others}
     assert {*tmp_path.iterdir()} == {*others}
-
-
-def test_a_folder_that_another_run_removes_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    lock, locks = files.locked, []
-
-    def removed_before(folder, how):
-        if not locks:
-            folder.rmdir()
-        locks.append(folder)
-        return lock(folder, how)
-
-    monkeypatch.setattr(files, "locked", removed_before)
-    with scratch() as folder:
-        assert folder.is_dir()
-    assert len({*locks}) == 2
 
 
 def test_a_full_temporary_folder_is_named_in_a_line(tmp_path, monkeypatch):

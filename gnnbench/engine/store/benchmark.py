@@ -69,13 +69,9 @@ def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def part_of(entry: Mapping[str, Any]) -> BenchmarkPart:
-    """Return gnnbench's part of a benchmark's record, or of a benchmark with `extra_info`.
-
-    Raises:
-        ValueError: it has another form.
-    """
-    ours = json_io.own_part(entry.get("extra_info"))
+def part_of(extra_info: Any) -> BenchmarkPart:
+    """Return gnnbench's part of a benchmark's `extra_info`; a ValueError says that it has another form."""
+    ours = json_io.own_part(extra_info)
     return codec.decode(ours, BenchmarkPart) if ours else _NO_PART
 
 
@@ -92,7 +88,7 @@ def read(entry: Mapping[str, Any]) -> Benchmark:
 
 
 def _read(entry: Mapping[str, Any]) -> Benchmark:
-    part, params = part_of(entry), _params(entry)
+    part, params = part_of(entry.get("extra_info")), _params(entry)
     labels = suite.installed().labels(part.spec) if part.spec else None
     measured = part.measurement
     if measured:
