@@ -345,12 +345,9 @@ def _timed_again(
 def vanished(
     names: Iterable[str], collected: Mapping[str, Collection[str]], asked: Collection[str], root: Path
 ) -> list[str]:
-    """Return those of a record's benchmarks that a session asks for or that do not exist any more.
+    """Return those of a record's untimed benchmarks that a session asked for or that do not exist any more.
 
-    Args:
-        names: the record's, without those that the session timed.
-        collected: what pytest found in each file and class that it looked into, be it selected or not.
-        asked: ids of the session's tests.
+    `collected`: what pytest found in each file and class that it looked into, be it selected or not.
     """
 
     def is_gone(name: str) -> bool:

@@ -14,12 +14,9 @@ _AS_NEAR = 0.1
 class UsageError(Exception):
     """An input, a file or the installation cannot be used.
 
-    The message is one line that says what is wrong, where, and what to do. The plugin and the command show
-    it without a traceback. As most functions may raise it, few docstrings say so.
-
-    Args:
-        message: the line; unprintable characters, of names in files for example, are replaced.
-        details: further lines, such as the output of a process.
+    The message is one line that says what is wrong, where, and what to do; `details` are further lines, such
+    as the output of a process. Unprintable characters are replaced. The plugin and the command show it
+    without a traceback. As most functions may raise it, few docstrings say so.
     """
 
     def __init__(self, message: str, *details: str) -> None:

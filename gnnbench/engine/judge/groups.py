@@ -111,11 +111,9 @@ def judge(
 
 
 def least_believed(farthest: float, processes: int) -> float:
-    """Return the largest log ratio that outlier processes alone could cause.
+    """Return the largest log ratio that outlier processes could cause, with so many on the smaller side.
 
-    Args:
-        farthest: largest distance of any process of the run from the median of its side.
-        processes: number of processes of the smaller side.
+    `farthest`: largest distance of any process of the run from the median of its side.
     """
     return farthest * (_LONE_FACTOR if processes == 1 else 1 / processes)
 

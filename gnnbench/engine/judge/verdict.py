@@ -161,9 +161,7 @@ def detectable_after(
 ) -> float:
     """Return the minimum detectable effect if what looks slower is measured again, as a fraction.
 
-    Args:
-        first: standard error of the log ratio before confirmation.
-        again: standard error with the confirming processes.
+    `first` and `again` are the standard errors of the log ratio without and with the confirming processes.
     """
     looks = max(math.log1p(thresholds.effect), _own(first, degrees_of_freedom, thresholds) / 2)
     looks += _margin(first, degrees_of_freedom)
