@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gnnbench.engine.drive import along
-from gnnbench.engine.drive.axis import Axis
+from gnnbench.engine.drive.along import Axis
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.show import along as along_document
 from gnnbench.engine.show import markdown_text

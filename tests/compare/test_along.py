@@ -3,7 +3,7 @@ import math
 import pytest
 
 from gnnbench.engine.drive import along
-from gnnbench.engine.drive.axis import Axis
+from gnnbench.engine.drive.along import Axis
 from gnnbench.engine.drive.runs import NO_ROUNDS
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError

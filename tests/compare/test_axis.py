@@ -1,6 +1,6 @@
 import pytest
 
-from gnnbench.engine.drive.axis import Axis, pair
+from gnnbench.engine.drive.along import Axis, pair
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.store import run_file
 from tests.report import contents

@@ -103,7 +103,6 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
 def _along(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     """Compare the benchmarks of one run: nothing within a run is a regression."""
     from ..drive import along
-    from ..drive.axis import Axis
     from ..judge.verdict import Thresholds
     from ..show import along as along_document
     from ..show import markdown_text
@@ -111,7 +110,7 @@ def _along(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
 
     if options.rest:
         raise UsageError("--by compares within one run: name its files without --, one for each process")
-    axis = Axis.parse(options.by)
+    axis = along.Axis.parse(options.by)
     thresholds = Thresholds(effect_of(options))
     runs = [run_file.read(path) for path in options.base]
     say_left_out((run.path, run.left_out) for run in runs)

@@ -1,19 +1,78 @@
-"""Compare the benchmarks of one run along an axis: PyG with DGL, say, in the same processes."""
+"""Compare benchmarks of one run that differ in one field only: PyG with DGL, say, in the same processes."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
 from ..ground import environment
+from ..ground.codec import UNSAVED
+from ..ground.errors import UsageError, unknown_name
+from ..ground.labels import Labels
 from ..judge.paired_ratios import PairedRatios
 from ..judge.verdict import Judgement, Thresholds
 from ..store.benchmark import Benchmark
 from ..store.run_file import RunFile
-from .axis import Axis, Pair, pair
 from .runs import check_alike, contended_on, seconds, timings, without_times
 
 FORMAT_VERSION = 1
+THREADS = "threads"
+"""Not a label: the end of an operation's name says how many CPU threads it uses."""
+_THREADS = re.compile(r"(?P<operation>.+)_(?P<threads>1|2|all)_threads?")
+_MOST_NAMES = 20
+"""Names that a message lists."""
+_GRAPH = "graph"
+"""Name of the data set among pytest's parameters."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A field, and the value that the others are compared with."""
+
+    field: str
+    base: str | None = None
+    """None: the first value in the order of the run."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse `FIELD` or `FIELD=VALUE`."""
+        field, equals, base = text.partition("=")
+        if not field or (equals and not base):
+            raise UsageError(f"--by '{text}' must be a field, or a field and its base: platform=pyg")
+        return cls(field.replace("-", "_"), base or None)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two benchmarks that differ in the axis only."""
+
+    fullname: str
+    base: str
+    """Fullname of the one that has the base value."""
+    value: str
+    """What `fullname` has instead."""
+    function: str
+    """The test function of both, with its file; empty if they have labels."""
+    fields: Mapping[str, str]
+    """The other fields, which are equal, by name."""
+    labels: Labels | None = field(metadata=UNSAVED)
+    """Those of `fullname`."""
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The pairs of a run."""
+
+    base: str
+    """The value that the others are compared with."""
+    pairs: tuple[Pair, ...]
+    """Those with the same fields follow one another."""
+    alone: int
+    """Number of benchmarks that have the field, but no partner."""
+    ambiguous: int
+    """Number of benchmarks that are left out: others have the same fields and the same value."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +110,7 @@ class Along:
     processes: int
     """The most that timed both benchmarks of a pair."""
     alone: int
-    """As in `axis.Paired`, like `ambiguous`."""
+    """As in `Paired`, like `ambiguous`."""
     ambiguous: int
     version: int = FORMAT_VERSION
 
@@ -104,3 +163,57 @@ def _untimed(pair: Pair, axis: Axis, head: list[Benchmark], base: list[Benchmark
         if reason := contended_on(benchmarks, f"benchmark with {axis.field} {value}"):
             return reason
     return None
+
+
+def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
+    """Pair benchmarks along an axis."""
+    groups: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, list[str]]] = {}
+    names: set[str] = set()
+    labels = {}
+    for benchmark in benchmarks:
+        labels[benchmark.fullname] = benchmark.labels
+        function, fields = fields_of(benchmark, axis.field)
+        names |= fields_of(benchmark, THREADS)[1].keys()
+        if (value := fields.pop(axis.field, None)) is not None:
+            group = groups.setdefault((function, tuple(fields.items())), {})
+            group.setdefault(value, []).append(benchmark.fullname)
+    if not names:
+        raise UsageError("these benchmarks have no parameters: there is nothing to compare them by")
+    if not groups:
+        raise _unknown("field", axis.field, names)
+    values = {value: None for group in groups.values() for value in group}
+    base = next(iter(values)) if axis.base is None else axis.base
+    if base not in values:
+        raise _unknown(axis.field, base, values)
+    pairs, alone, ambiguous = [], 0, 0
+    for (function, key), group in groups.items():
+        single = {value: found[0] for value, found in group.items() if len(found) == 1}
+        ambiguous += sum(len(found) for found in group.values() if len(found) > 1)
+        others = [value for value in single if value != base] if base in single else []
+        pairs += [
+            Pair(single[value], single[base], value, function, dict(key), labels[single[value]])
+            for value in others
+        ]
+        alone += 0 if others else len(single)
+    return Paired(base, tuple(pairs), alone, ambiguous)
+
+
+def _unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
+    """Return the error for an unknown name; the file may have any number of others."""
+    return unknown_name(kind, name, sorted(known)[:_MOST_NAMES])
+
+
+def fields_of(benchmark: Benchmark, axis: str = "") -> tuple[str, dict[str, str]]:
+    """Return what tells a benchmark from others: its test function, and its fields by name.
+
+    The function is an empty text if the benchmark has labels.
+
+    `axis`: THREADS also divides the names of operations; else they stay as they are.
+    """
+    params = dict(benchmark.params)
+    if benchmark.labels is None:
+        return benchmark.fullname.partition("[")[0], params
+    found = dict(benchmark.labels.fields)
+    found |= {name: value for name, value in params.items() if name not in {*found, _GRAPH}}
+    named = _THREADS.fullmatch(found["operation"]) if axis == THREADS else None
+    return "", found | (named.groupdict() if named else {})
