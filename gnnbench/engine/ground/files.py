@@ -181,14 +181,13 @@ def next_number(folder: Path, last: Callable[[], int]) -> Iterator[tuple[int, Pa
     No other process gets the same number: the name of the folder has it. Unlike the file of a lock, it does
     not stay in a folder that users add to their repository. If a process is killed, its number is left out.
     """
-    reserved = 0  # by others
+    number = 0
     while True:
-        number = max(last(), reserved) + 1
+        number = max(last(), number) + 1
         own = folder / f"{UNFINISHED}{number:04}"
         try:
             own.mkdir()
-        except FileExistsError:
-            reserved = number
+        except FileExistsError:  # another process has it
             continue
         if last() < number:
             break
