@@ -187,8 +187,8 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
         raise _unknown(axis.field, base, values)
     pairs, alone, ambiguous = [], 0, 0
     for (function, key), group in groups.items():
-        single = {value: found[0] for value, found in group.items() if len(found) == 1}
-        ambiguous += sum(len(found) for found in group.values() if len(found) > 1)
+        single = {value: ids[0] for value, ids in group.items() if len(ids) == 1}
+        ambiguous += sum(len(ids) for ids in group.values() if len(ids) > 1)
         others = [value for value in single if value != base] if base in single else []
         pairs += [
             Pair(single[value], single[base], value, function, dict(key), labels[single[value]])
@@ -213,7 +213,7 @@ def fields_of(benchmark: Benchmark, axis: str = "") -> tuple[str, dict[str, str]
     params = dict(benchmark.params)
     if benchmark.labels is None:
         return benchmark.fullname.partition("[")[0], params
-    found = dict(benchmark.labels.fields)
-    found |= {name: value for name, value in params.items() if name not in {*found, _GRAPH}}
-    named = _THREADS.fullmatch(found["operation"]) if axis == THREADS else None
-    return "", found | (named.groupdict() if named else {})
+    fields = dict(benchmark.labels.fields)
+    fields |= {name: value for name, value in params.items() if name not in {*fields, _GRAPH}}
+    named = _THREADS.fullmatch(fields["operation"]) if axis == THREADS else None
+    return "", fields | (named.groupdict() if named else {})

@@ -267,8 +267,8 @@ class Judging:
     @property
     def terms(self) -> Terms:
         """What the run file has of the whole comparison."""
-        found = self.result
-        turns = (Turns(self.base.against, found.base, found.seconds, found.repeat),) if found else ()
+        result = self.result
+        turns = (Turns(self.base.against, result.base, result.seconds, result.repeat),) if result else ()
         return Terms(self.thresholds, turns)
 
     def _is_open(self, row: Compared) -> bool:
@@ -298,13 +298,13 @@ class Judging:
 
     def _choose(self, rows: Sequence[Compared]) -> None:
         """Time benchmarks with the record's code, those with the largest ratio first, or say why not."""
-        saved, here = self.base.runs[0].sources, self.head.sources
+        saved, current = self.base.runs[0].sources, self.head.sources
         assert saved
-        assert here
+        assert current
         ranked = sorted(rows, key=lambda row: row.judgement.ratio or 0.0, reverse=True)
         names, why = [row.fullname for row in ranked], "" if self.turns else "--gnn-turns never"
         try:
-            text = "" if why else rebuild.variant(saved, here, is_built=bool(self.build))
+            text = "" if why else rebuild.variant(saved, current, is_built=bool(self.build))
             why = why or (_UNCHANGED if text == variant.WORKING_TREE else "")
         except UsageError as error:
             why = str(error)

@@ -65,11 +65,11 @@ def _read(path: Path) -> _Shard:
     if kind != "ab":
         what = f": it is {units.article(f'{kind} file')}" if kind else ""
         json_io.refuse(path, f"neither a run file nor a result of gnnbench ab{what}", _REMEDY)
-    found = result.parse(path, content)
-    names = tuple(row.fullname for row in found.rows)
-    shard = Shard.parse(found.shard) if found.shard else None
-    settings = replace(found.thresholds, family_level=1.0)  # which depends on the number of shards
-    return _Shard(path, content, shard, names, found.environment, settings, result=found)
+    whole = result.parse(path, content)
+    names = tuple(row.fullname for row in whole.rows)
+    shard = Shard.parse(whole.shard) if whole.shard else None
+    settings = replace(whole.thresholds, family_level=1.0)  # which depends on the number of shards
+    return _Shard(path, content, shard, names, whole.environment, settings, result=whole)
 
 
 def _run(path: Path, content: dict[str, Any]) -> _Shard:

@@ -117,8 +117,8 @@ class Result:
     def settled(self) -> Self:
         """Return the result with what is accepted and ignored, and notes on that."""
         sides = self.base.revision, self.head.revision
-        found, lines = settle(self.comparison, self.thresholds, sides)
-        return replace(self, comparison=found, notes=(*self.notes, *lines))
+        comparison, lines = settle(self.comparison, self.thresholds, sides)
+        return replace(self, comparison=comparison, notes=(*self.notes, *lines))
 
     def all_notes(self) -> tuple[str, ...]:
         """Return how busy the machine was, the notes, and what the run could see."""

@@ -75,17 +75,17 @@ def gpu(index: int = 0) -> Iterator[Callable[..., Any] | None]:
 
 def _visible(pynvml: Any) -> list[Any]:
     """Return the GPUs that CUDA uses, in its order. CUDA ignores all entries after an unknown one."""
-    found: list[Any] = []
+    handles: list[Any] = []
     try:
         count = pynvml.nvmlDeviceGetCount()
         for name in os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(count)))).split(","):
             handle = _handle(pynvml, name.strip())
             if handle is None:
                 break
-            found.append(handle)
+            handles.append(handle)
     except pynvml.NVMLError:
         pass
-    return found
+    return handles
 
 
 def _handle(pynvml: Any, visible: str) -> Any:
@@ -97,7 +97,7 @@ def _handle(pynvml: Any, visible: str) -> Any:
         return None
     # CUDA accepts a prefix of a UUID.
     handles = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
-    return next((one for one in handles if pynvml.nvmlDeviceGetUUID(one).startswith(visible)), None)
+    return next((handle for handle in handles if pynvml.nvmlDeviceGetUUID(handle).startswith(visible)), None)
 
 
 def resolve(name: str) -> tuple[str, int | None]:

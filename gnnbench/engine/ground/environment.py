@@ -127,7 +127,7 @@ def collect(root: Path | None = None, *, device: str = "cuda", gpu: int | None =
         system=f"{platform.system()} {platform.release()}",
         gpu=_gpu(gpu or 0) if device == "cuda" else None,
         python=platform.python_version(),
-        libraries=tuple((name, found) for name in LIBRARIES if (found := version(name))),
+        libraries=tuple((name, number) for name in LIBRARIES if (number := version(name))),
         commit=commit,
         dirty=dirty if commit else None,
     )

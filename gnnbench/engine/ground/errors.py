@@ -54,7 +54,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """
     names = sorted(known)
     near = difflib.get_close_matches(name.lower(), names, n=3, cutoff=_NEAR)
-    scores = [difflib.SequenceMatcher(None, one, name.lower()).ratio() for one in near]
-    near = [one for one, score in zip(near, scores, strict=True) if score > scores[0] - _AS_NEAR]
+    scores = [difflib.SequenceMatcher(None, candidate, name.lower()).ratio() for candidate in near]
+    near = [candidate for candidate, score in zip(near, scores, strict=True) if score > scores[0] - _AS_NEAR]
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
     return UsageError(f"unknown {kind} '{name}': {hint}")

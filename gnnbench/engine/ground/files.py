@@ -30,9 +30,9 @@ def cache_folder() -> Path:
 def above(folder: Path) -> list[Path]:
     """Return a folder and those above it, up to the top of its repository; outside of one, it alone."""
     folder = folder.resolve()
-    found = [folder, *folder.parents]
-    top = next((place for place, one in enumerate(found) if (one / ".git").exists()), 0)
-    return found[: top + 1]
+    folders = [folder, *folder.parents]
+    top = next((place for place, parent in enumerate(folders) if (parent / ".git").exists()), 0)
+    return folders[: top + 1]
 
 
 def project(folder: Path) -> Path:
@@ -40,8 +40,10 @@ def project(folder: Path) -> Path:
 
     Without such files, the top of the repository; outside of a repository, the folder itself.
     """
-    found = above(folder)
-    return next((one for one in found if any((one / name).is_file() for name in _PACKAGING)), found[-1])
+    places = above(folder)
+    return next(
+        (place for place in places if any((place / name).is_file() for name in _PACKAGING)), places[-1]
+    )
 
 
 _PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg")
@@ -184,20 +186,20 @@ def next_number(folder: Path, last: Callable[[], int]) -> Iterator[tuple[int, Pa
     number = 0
     while True:
         number = max(last(), number) + 1
-        own = folder / f"{UNFINISHED}{number:04}"
+        draft = folder / f"{UNFINISHED}{number:04}"
         try:
-            own.mkdir()
+            draft.mkdir()
         except FileExistsError:  # another process has it
             continue
         if last() < number:
             break
         with suppress(FileNotFoundError):  # the one who has saved under this number since may have removed it
-            own.rmdir()
+            draft.rmdir()
     try:
-        yield number, own
+        yield number, draft
     finally:
         with suppress(FileNotFoundError):  # it may have been renamed
-            shutil.rmtree(own)
+            shutil.rmtree(draft)
 
 
 def remove(path: Path) -> None:
@@ -215,16 +217,16 @@ def real_path(path: Path) -> Path:
 
 def distinct(paths: Iterable[Path]) -> list[Path]:
     """Return the real paths of run files."""
-    found = list(map(real_path, paths))
-    if twice := next((path for path in found if found.count(path) > 1), None):
+    real_paths = list(map(real_path, paths))
+    if twice := next((path for path in real_paths if real_paths.count(path) > 1), None):
         raise UsageError(f"{twice} is named twice; name each run file once")
-    return found
+    return real_paths
 
 
 def shown(path: Path) -> Path:
     """Return a path as it is shown: relative to the current folder, if it is in it."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+    current = Path.cwd()
+    return path.relative_to(current) if path.is_relative_to(current) else path
 
 
 def user_path(text: str) -> Path:

@@ -35,8 +35,8 @@ class Commit:
 
 def variables() -> dict[str, str]:
     """Return the environment variables to run git with."""
-    own = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
-    return {**own, **_SETTINGS}
+    inherited = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+    return {**inherited, **_SETTINGS}
 
 
 def commit(folder: Path) -> str | None:
@@ -69,9 +69,9 @@ def _why_not(folder: Path, *arguments: str) -> str:
 def reason(errors: str) -> str:
     """Return what git says first of an error, and the command that it advises, printable and in a line."""
     lines = [line.strip() for line in errors.splitlines()]
-    said = [line for line in lines if line and not line.startswith(("warning:", "hint:"))]
-    advice = [line for line in said[1:] if line.startswith("git config ")]
-    return one_line("; ".join([*said[:1], *advice[:1]])).removeprefix("fatal: ").removeprefix("error: ")
+    messages = [line for line in lines if line and not line.startswith(("warning:", "hint:"))]
+    advice = [line for line in messages[1:] if line.startswith("git config ")]
+    return one_line("; ".join([*messages[:1], *advice[:1]])).removeprefix("fatal: ").removeprefix("error: ")
 
 
 def changed_files(folder: Path) -> int:
@@ -81,8 +81,8 @@ def changed_files(folder: Path) -> int:
 
 def state(folder: Path) -> tuple[str | None, bool]:
     """Return the commit of a folder, or None, and whether tracked files differ from it."""
-    found = commit(folder)
-    return found, bool(found and changed_files(folder))
+    head = commit(folder)
+    return head, bool(head and changed_files(folder))
 
 
 def top(folder: Path) -> Path:
@@ -148,8 +148,8 @@ def submodules(folder: Path, commit: str) -> dict[str, tuple[Path, str]]:
 
     Those that are not on this machine are left out.
     """
-    own = {name: hash_ for name, (kind, hash_) in _entries(folder, commit).items() if kind == "commit"}
-    if not own:
+    pinned = {name: hash_ for name, (kind, hash_) in _entries(folder, commit).items() if kind == "commit"}
+    if not pinned:
         return {}
     settings = _ask(folder, "config", "-z", "--blob", f"{commit}:.gitmodules", "--get-regexp", r"\.path$")
     names = {
@@ -157,15 +157,15 @@ def submodules(folder: Path, commit: str) -> dict[str, tuple[Path, str]]:
         for key, _, path in (line.partition("\n") for line in settings.split("\0")[:-1])
     }
     shared = folder / _ask(folder, "rev-parse", "--git-common-dir").removesuffix("\n")
-    found = {}
-    for path, hash_ in own.items():
+    repositories = {}
+    for path, hash_ in pinned.items():
         places = (shared / "modules" / names.get(path, path), folder / path / ".git")
         repository = next(filter(Path.is_dir, places), None)
         if repository:
-            found[path] = repository, hash_
+            repositories[path] = repository, hash_
             inner = submodules(repository, hash_)
-            found |= {f"{path}/{name}": place for name, place in inner.items()}
-    return found
+            repositories |= {f"{path}/{name}": place for name, place in inner.items()}
+    return repositories
 
 
 def _entries(folder: Path, commit: str) -> dict[str, tuple[str, str]]:

@@ -71,8 +71,8 @@ def own_part(whole: Any) -> dict[str, Any]:
 
     It has a whole number as `version`. Users may write anything in its place.
     """
-    found = fields(fields(whole).get(KEY))
-    return found if type(found.get("version")) is int else {}
+    part = fields(fields(whole).get(KEY))
+    return part if type(part.get("version")) is int else {}
 
 
 LARGEST = 1e18

@@ -125,8 +125,8 @@ def read_size(text: str) -> int | None:
     """Read a size with its unit, as in `64 MiB`, in bytes; None: it is no size of at least one byte."""
     units = {name: 2.0 ** (10 * power) for power, name in enumerate(_SIZES)}
     units |= {name: 1000.0**power for power, name in enumerate(("B", "kB", "MB", "GB", "TB"))}
-    found = _read(text, units)
-    return None if found is None or found < 1 else round(found)
+    value = _read(text, units)
+    return None if value is None or value < 1 else round(value)
 
 
 def read_fraction(text: str) -> float | None:

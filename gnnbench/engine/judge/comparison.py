@@ -78,7 +78,7 @@ class Work:
             code = (f"code not compared, {self.no_fingerprint}",)
         if self.cost:
             code = (self.cost_sentence,)
-        changes = units.listed([str(one) for one in self.counters], _COUNTERS)
+        changes = units.listed([str(counter) for counter in self.counters], _COUNTERS)
         counters = (f"counters: {changes}",) if changes else ()
         moved = self.instructions
         instructions = (f"instructions: {moved.sentence()}",) if moved else ()

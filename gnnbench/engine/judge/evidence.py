@@ -51,10 +51,10 @@ class Evidence:
         """Add the visits of one pair."""
         row = np.full((7, len(self._columns)), np.nan)
         for name, visit in visits.items():
-            one = sample(visit)
-            (of_location, shared), (_, of_turns) = one.noise
+            pair = sample(visit)
+            (of_location, shared), (_, of_turns) = pair.noise
             noises = of_location, shared, of_turns
-            row[:, self._columns[name]] = one.base, one.head, one.turns, *noises, one.blocks
+            row[:, self._columns[name]] = pair.base, pair.head, pair.turns, *noises, pair.blocks
         self._measured = np.append(self._measured, row[:, None], axis=1)
 
     def block_noise(self) -> dict[str, float]:
@@ -73,16 +73,16 @@ class Evidence:
         noise = np.stack(noises)
         difference = head - base
         keeps = kept(base, head)
-        told = np.isfinite(noise[0]) & keeps
-        total = np.where(told, noise * blocks**2, 0.0).sum(axis=1)
-        weight = np.where(told, blocks, 0.0).sum(axis=0)
+        known = np.isfinite(noise[0]) & keeps
+        total = np.where(known, noise * blocks**2, 0.0).sum(axis=1)
+        weight = np.where(known, blocks, 0.0).sum(axis=0)
         of_location, shared, of_turns = np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
-        scatter = _scatter(difference - turns, turns, np.where(told, blocks, 0.0))
+        scatter = _scatter(difference - turns, turns, np.where(known, blocks, 0.0))
         share, per_block = _least_noise(of_location, shared, of_turns, scatter)
         fitted = scatter[-1] / (scatter[-1] + _WITHIN_FREEDOM)
         difference = share * difference + (1 - share) * turns
         # Simulated for the decile: a jackknife of a quantile uses about sqrt(n) of n order statistics.
-        degrees_of_freedom = np.where(told, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
+        degrees_of_freedom = np.where(known, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
         per_block, degrees_of_freedom = _shrunk_noise(per_block, degrees_of_freedom)
         return np.stack([difference, blocks]), keeps, per_block, degrees_of_freedom, fitted
 
@@ -98,8 +98,8 @@ class Evidence:
         within = np.where(keeps, np.nan_to_num(per_block) / np.maximum(np.nan_to_num(blocks), 1), 0.0)
         count = keeps.sum(axis=0)
         own = np.maximum(count - 1 - fitted, 0)
-        told = _between(logs, within, keeps, own) if own.any() else 0.0
-        self.pair_variance = (told * own.sum() + USUAL_PAIR_VARIANCE * _USUAL_FREEDOM) / (
+        between = _between(logs, within, keeps, own) if own.any() else 0.0
+        self.pair_variance = (between * own.sum() + USUAL_PAIR_VARIANCE * _USUAL_FREEDOM) / (
             own.sum() + _USUAL_FREEDOM
         )
         weights = _reciprocals(self.pair_variance + within, keeps)
@@ -123,11 +123,11 @@ class Evidence:
         base, head, *_ = self._measured
         measured, modes = np.isfinite(difference), modes_shown(base, head)
         some = (measured & ~keeps).any(axis=0)
-        found = {}
+        by_name = {}
         for name, column in self._columns.items():
-            there = measured[:, column]
-            excluded = outliers(base[there, column], head[there, column]) if some[column] else None
-            found[name] = RatioEstimate(
+            present = measured[:, column]
+            excluded = outliers(base[present, column], head[present, column]) if some[column] else None
+            by_name[name] = RatioEstimate(
                 float(means[column]),
                 math.sqrt(square[column]),
                 float(degrees_of_freedom[column]),
@@ -138,7 +138,7 @@ class Evidence:
                 float((weights * beyond)[:, column].sum() / total[column]) if total[column] else 0.0,
                 modes,
             )
-        return found
+        return by_name
 
 
 def _scatter(apart: Array, turns: Array, blocks: Array) -> tuple[Array, Array, Array, Array]:
@@ -155,8 +155,8 @@ def _scatter(apart: Array, turns: Array, blocks: Array) -> tuple[Array, Array, A
     """
     there = blocks > 0
     weight = np.maximum(blocks.sum(axis=0), 1)
-    apart, turns = (np.where(there, one, 0.0) for one in (apart, turns))
-    mean, middle = ((one * blocks).sum(axis=0) / weight for one in (apart, turns))
+    apart, turns = (np.where(there, values, 0.0) for values in (apart, turns))
+    mean, middle = ((values * blocks).sum(axis=0) / weight for values in (apart, turns))
     squares = (blocks * (apart - mean) ** 2).sum(axis=0)
     products = (blocks * (apart - mean) * (turns - middle)).sum(axis=0)
     return mean**2 * weight, squares, products, np.maximum(there.sum(axis=0) - 1, 0).astype(float)

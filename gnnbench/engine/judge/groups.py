@@ -81,7 +81,7 @@ def judge(
     errors = _standard_errors(variance, (base, head), (counts[0], counts[1]))
     most = np.maximum(counts[1], 1 + confirming)
     confirmed_errors = _standard_errors(variance, (base, head), (counts[0], most))
-    found = []
+    judgements = []
     for column, (error, n_base, n_head) in enumerate(zip(errors, *counts, strict=True)):
         thresholds = each[column]
         judgement = _missing(int(n_base), int(n_head), thresholds)
@@ -94,8 +94,8 @@ def judge(
                 judgement = judge_ratio(
                     log_ratio, float(error), degrees_of_freedom, thresholds, family, least
                 )
-                there, here = (side.logs[np.isfinite(side.logs[:, column]), column] for side in (base, head))
-                judgement = doubted(judgement, log_ratio, there, here, least)
+                logs = (side.logs[np.isfinite(side.logs[:, column]), column] for side in (base, head))
+                judgement = doubted(judgement, log_ratio, *logs, least)
                 if n_head < most[column]:
                     least = least_believed(variance.farthest, min(int(n_base), int(most[column])))
                     pair = float(error), float(confirmed_errors[column])
@@ -106,8 +106,8 @@ def judge(
                     process_sd=math.sqrt(variance.variance[column]),
                     shrunk=bool(variance.own[column] < degrees_of_freedom / 2),
                 )
-        found.append(replace(judgement, base_processes=int(n_base), head_processes=int(n_head)))
-    return found
+        judgements.append(replace(judgement, base_processes=int(n_base), head_processes=int(n_head)))
+    return judgements
 
 
 def least_believed(farthest: float, processes: int) -> float:

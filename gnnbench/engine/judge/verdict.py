@@ -41,8 +41,8 @@ class Thresholds:
 
     def of(self, name: str) -> Self:
         """Return the thresholds of one benchmark: a rule may set its effect."""
-        own = self.rules.value("effect", name)
-        return self if own is None else replace(self, effect=own)
+        effect = self.rules.value("effect", name)
+        return self if effect is None else replace(self, effect=effect)
 
 
 class Reason(Enum):
@@ -165,9 +165,9 @@ def detectable_after(
     """
     looks = max(math.log1p(thresholds.effect), _own(first, degrees_of_freedom, thresholds) / 2)
     looks += _margin(first, degrees_of_freedom)
-    found = judge_ratio(0.0, again, degrees_of_freedom, thresholds, family, least).minimum_detectable_effect
-    assert found is not None
-    return max(math.expm1(_within(looks)), found)
+    judgement = judge_ratio(0.0, again, degrees_of_freedom, thresholds, family, least)
+    assert judgement.minimum_detectable_effect is not None
+    return max(math.expm1(_within(looks)), judgement.minimum_detectable_effect)
 
 
 def _own(error: float, degrees_of_freedom: float, thresholds: Thresholds) -> float:

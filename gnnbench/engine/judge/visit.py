@@ -190,7 +190,7 @@ class Inspections:
     def with_costs(self, answers: Sequence[Mapping[str, Any]], *, is_strict: bool) -> "Inspections":
         """Return these inspections with what both workers answered to `cost`; see `Cost.change`."""
         sides = tuple(
-            {**one, "cost": answer["cost"]} for one, answer in zip(self.sides, answers, strict=True)
+            {**side, "cost": answer["cost"]} for side, answer in zip(self.sides, answers, strict=True)
         )
         if unseen := next((why for answer in answers if (why := answer.get("unseen"))), None):
             work = replace(self.work, changed=None, no_fingerprint=unseen)
@@ -204,7 +204,7 @@ def lower(answer: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, Any]
     """Return the lower of two answers of a worker to `cost`; one without numbers if either has none."""
     if not (answer["cost"] and again["cost"]):
         return {**answer, **again}
-    costs = (codec.decode(one["cost"], Cost) for one in (answer, again))
+    costs = (codec.decode(row["cost"], Cost) for row in (answer, again))
     return {**answer, "cost": codec.encode(next(costs).lower(next(costs)))}
 
 
@@ -273,9 +273,9 @@ def _without_each(values: Array, quantile: float) -> Array:
     ordered, weights = values[order], _weights(len(values) - 1, quantile)
     below = np.concatenate([[0.0], np.cumsum(weights * ordered[:-1])])
     above = np.concatenate([np.cumsum((weights * ordered[1:])[::-1])[::-1], [0.0]])
-    found = np.empty_like(ordered)
-    found[order] = below + above
-    return found
+    quantiles = np.empty_like(ordered)
+    quantiles[order] = below + above
+    return quantiles
 
 
 @functools.cache
