@@ -56,7 +56,7 @@ def entries(
     Entries in force for the same base and head are replaced if they are not committed yet; if they are, a new
     one has what is beyond them.
 
-    `names`: ids of benchmarks in it; empty: all that are worse, at most one of them by a different output.
+    `names`: ids of benchmarks in it; if empty, all that are worse, at most one of them by a different output.
     """
     rows = _read(path)
     for name in names:
@@ -105,7 +105,7 @@ def _more_bytes(change: MemoryChange | None, before: Sequence[Entry]) -> int:
 
 
 def _beyond(judgement: Judgement, before: Sequence[Entry]) -> tuple[float, float, float] | None:
-    """Return the ratio of an entry and its interval: what is beyond those before it; None: nothing is."""
+    """Return the ratio of an entry and its interval: what is beyond those before it. None if nothing is."""
     if judgement.verdict != "slower":
         return None
     assert judgement.ratio

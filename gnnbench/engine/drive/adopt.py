@@ -66,7 +66,7 @@ class Project:
 
     @property
     def around(self) -> str | None:
-        """The package inside which its benchmarks lie; None: they lie beside all."""
+        """The package inside which its benchmarks lie. None if they lie beside all."""
         for name in self.benchmarks:
             folders = [
                 path for path in PurePath(name).parents if (self.folder / path / "__init__.py").exists()

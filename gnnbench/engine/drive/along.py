@@ -82,7 +82,7 @@ class Row:
     pair: Pair
     judgement: Judgement
     seconds: float | None
-    """Of the head; None: not measured."""
+    """Of the head. None if not measured."""
     base_seconds: float | None
     notes: tuple[str, ...] = ()
 
@@ -156,7 +156,7 @@ def _row(pair: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], ba
 
 
 def _untimed(pair: Pair, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> str | None:
-    """Return why one of two benchmarks has no time that counts; None: both have one."""
+    """Return why one of two benchmarks has no time that counts. None if both have one."""
     for benchmarks, value in ((head, pair.value), (base, axis.base)):
         if not any(benchmark.processes for benchmark in benchmarks):
             return without_times(benchmarks)

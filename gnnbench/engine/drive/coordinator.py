@@ -100,7 +100,7 @@ class Planned:
     why: Sequence[str]
     """Lines on why they would be."""
     seconds: float | None
-    """How long their inspection took last time; None: it is not known."""
+    """How long their inspection took last time. None if it is not known."""
 
 
 def planned(base: Prepared, head: Prepared, plan: Plan, watcher: Watcher) -> Planned:

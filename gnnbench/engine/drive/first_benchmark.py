@@ -128,7 +128,7 @@ def write(known: Survey) -> Written:
 
 
 def _candidate(operation: Operation, library: str) -> _Candidate | None:
-    """Return ways to call an operation; None: it takes no data."""
+    """Return ways to call an operation. None if it takes no data."""
     made = ", ".join(f"{parameter.name}={_number(parameter)}" for parameter in operation.made or ())
     alternatives = {}
     for shape in _SHAPES[library]:

@@ -101,7 +101,7 @@ class Judging:
     turns: bool = True
     """Whether the base is built to time it in turns."""
     build: str = ""
-    """The command that builds both sides. Empty: nothing does."""
+    """The command that builds both sides. Empty if nothing does."""
     missing: Collection[str] = ()
     """Benchmarks of the record that the session should have timed, but did not."""
     names: Sequence[str] = ()

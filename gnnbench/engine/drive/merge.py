@@ -33,7 +33,7 @@ class _Shard:
     left_out: tuple[str, ...] = ()
     """As in the run file."""
     result: Result | None = None
-    """None: it is a run file."""
+    """None if it is a run file."""
 
 
 def merge(paths: Sequence[Path]) -> tuple[dict[str, Any], list[str]]:

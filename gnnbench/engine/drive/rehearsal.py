@@ -75,7 +75,7 @@ def _late(*_: object) -> None:
 
 
 def _why_not(text: str, seconds: int) -> str:
-    """Return why a benchmark does not run; empty: it does."""
+    """Return why a benchmark does not run; empty if it does."""
     names: dict[str, Any] = {}
     try:
         exec(compile(text, "benchmark", "exec"), names)  # noqa: S102 - as pytest would

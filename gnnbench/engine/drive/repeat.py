@@ -32,7 +32,7 @@ class Commands:
     ab: str
     """Compares benchmarks again."""
     bisect: str | None
-    """Finds what changed them; None: the sides are not two versions of one thing."""
+    """Finds what changed them. None if the sides are not two versions of one thing."""
     count: int
     """Number of benchmarks that both select: fewer than asked for if these have no short selection."""
 
@@ -45,7 +45,7 @@ class Repeat:
     """The older side, as a variant."""
     head: str
     ends: tuple[str, str] | None = None
-    """Good and bad end of a bisection; None: the sides are not two versions of one thing."""
+    """Good and bad end of a bisection. None if the sides are not two versions of one thing."""
     options: tuple[str, ...] = ()
     """Options of `gnnbench ab`."""
     pytest: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Repeat:
     def commands(self, names: Sequence[str], known: Collection[str] = ()) -> Commands:
         """Return the commands for benchmarks.
 
-        `known`: ids of all benchmarks that pytest's arguments select; empty: they are not known.
+        `known`: ids of all benchmarks that pytest's arguments select; empty if they are not known.
         """
         words, count = self._selected(names, known)
         ab = ["gnnbench", "ab", self.base, self.head, *self.options, "--", *words]
@@ -93,7 +93,7 @@ class Repeat:
 
 
 def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | None:
-    """Return how to time the code of two runs again; None: it cannot be built again."""
+    """Return how to time the code of two runs again. None if it cannot be built again."""
     then, now = base.sources, head.sources
     if not then or not now or any(tree.dirty for tree in (*then.trees, *now.trees)):
         return None
@@ -108,7 +108,7 @@ def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | 
 
 
 def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | None:
-    """Return good and bad end of a bisection from one side to the other; None: they are not of one kind.
+    """Return good and bad end of a bisection from one side to the other. None if they are not of one kind.
 
     The kinds are commits of the caller's repository, commits of another one, and releases of a package.
 
@@ -166,7 +166,7 @@ def _function(name: str) -> str:
 
 
 def _word(names: Sequence[str], known: Collection[str]) -> str | None:
-    """Return a word for `-k` that is in all ids and in no other known one; None: there is none."""
+    """Return a word for `-k` that is in all ids and in no other known one. None if there is none."""
     others = [name.lower() for name in set(known).difference(names)]
     words = set.intersection(*({*re.findall(r"\w{3,}", name.partition("::")[2].lower())} for name in names))
     fitting = [word for word in words - {"and", "not"} if others and not any(word in name for name in others)]

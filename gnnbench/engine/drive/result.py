@@ -39,7 +39,7 @@ class Side:
     text: str
     """The variant as the user typed it; of run files, their number: `3 runs`."""
     commits: tuple[str, ...] = ()
-    """Empty: unknown. Several: its processes ran different ones."""
+    """Empty if unknown. Several: its processes ran different ones."""
     dirty: bool = False
     """Whether tracked files differed from a commit."""
     checkouts: Mapping[str, str] = field(default_factory=dict)
@@ -89,13 +89,13 @@ class Result:
     environment: Environment | None = None
     seconds: NotNegative | None = None
     contention_share: NotNegative | None = None
-    """The fraction of CPU time that other programs used meanwhile; None: unknown, or a simulated machine."""
+    """Fraction of CPU time that other programs used meanwhile. None if unknown, or on a simulated machine."""
     interrupted: bool = False
     shard: str | None = None
     """The shard that was timed, as in `1/4`; None: all benchmarks."""
     notes: tuple[str, ...] = ()
     repeat: Repeat | None = None
-    """What commands need that time the benchmarks again; None: unknown."""
+    """What commands need that time the benchmarks again. None if unknown."""
     needed_seconds: float = field(default=0.0, metadata=UNSAVED)
     """Time for the pairs that a verdict needs at least, of all benchmarks, by the costs so far."""
     control: Control | None = None

@@ -128,7 +128,7 @@ def _found(runs: Sequence[RunFile], name: str) -> list[Benchmark]:
 
 
 def _difference(base: list[Benchmark], head: list[Benchmark]) -> Difference | None:
-    """Return what differs between the fingerprints of two sides; None: a side has none."""
+    """Return what differs between the fingerprints of two sides. None if a side has none."""
     before, after = _fingerprint(base), _fingerprint(head)
     return Difference.between(before, after) if before and after else None
 
@@ -139,7 +139,7 @@ def _same_code(base: list[Benchmark], head: list[Benchmark]) -> bool:
 
 
 def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
-    """Return the fingerprint that all files of a side have; None: there is no such fingerprint.
+    """Return the fingerprint that all files of a side have. None if there is no such fingerprint.
 
     In a record, the first file has that of all.
     """
@@ -233,7 +233,7 @@ def _measured_differently(base: list[Benchmark], head: list[Benchmark]) -> str |
 
 
 def without_times(benchmarks: Sequence[Benchmark]) -> str | None:
-    """Return why one of the benchmarks has no times; None: all have."""
+    """Return why one of the benchmarks has no times. None if all have."""
     return None if all(benchmark.processes for benchmark in benchmarks) else NO_ROUNDS
 
 
@@ -262,6 +262,6 @@ def _counters(base: list[Benchmark], head: list[Benchmark]) -> tuple[CounterChan
 
 
 def seconds(benchmarks: Sequence[Benchmark]) -> float | None:
-    """Return a benchmark's time: the geometric mean of all processes; None: it was not measured."""
+    """Return a benchmark's time: the geometric mean of all processes. None if it was not measured."""
     logs = [process.log for benchmark in benchmarks for process in benchmark.processes]
     return math.exp(sum(logs) / len(logs)) / 1e9 if logs else None

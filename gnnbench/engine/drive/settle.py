@@ -23,7 +23,7 @@ class Revision:
     """The commits of one side."""
 
     commits: tuple[str, ...] = ()
-    """Empty: unknown. Several: its processes ran different ones."""
+    """Empty if unknown. Several: its processes ran different ones."""
     dirty: bool = False
     """Whether tracked files differed from a commit."""
 

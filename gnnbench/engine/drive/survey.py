@@ -28,7 +28,7 @@ class Parameter:
 
     name: str
     annotation: str
-    """Empty: there is none."""
+    """Empty if there is none."""
     is_keyword: bool = False
 
 
@@ -45,7 +45,7 @@ class Operation:
     given: Sequence[Parameter]
     """What a call is given."""
     made: Sequence[Parameter] | None = None
-    """What the constructor is given; None: there is none to call."""
+    """What the constructor is given. None if there is none to call."""
     is_autograd: bool = False
     """Whether it is a `torch.autograd.Function`."""
 
@@ -115,7 +115,7 @@ class Survey:
 
 
 def text_of(file: Path) -> str:
-    """Return the text of a file; empty: there is none."""
+    """Return the text of a file; empty if there is none."""
     return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
 
 

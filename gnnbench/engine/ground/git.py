@@ -176,7 +176,7 @@ def _entries(folder: Path, commit: str) -> dict[str, tuple[str, str]]:
 
 
 def full_hash(folder: Path, name: str) -> str | None:
-    """Return the full hash of a commit; None: the folder's repository does not have it."""
+    """Return the full hash of a commit. None if the folder's repository does not have it."""
     return _ask(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip() or None
 
 
@@ -186,7 +186,7 @@ def is_shallow(folder: Path) -> bool:
 
 
 def merge_base(folder: Path, one: str, other: str) -> str | None:
-    """Return the newest commit that is in the history of two commits; None: there is none."""
+    """Return the newest commit that is in the history of two commits. None if there is none."""
     return _ask(folder, "merge-base", one, other).strip() or None
 
 
@@ -204,7 +204,7 @@ def first_parents(folder: Path, old: str, new: str) -> list[Commit]:
 
 
 def commit_of(folder: Path, hash_: str) -> Commit | None:
-    """Return a commit; None: the folder's repository does not have it."""
+    """Return a commit. None if the folder's repository does not have it."""
     return next(iter(_commits(folder, "-1", hash_)), None)
 
 

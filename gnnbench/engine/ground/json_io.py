@@ -62,12 +62,12 @@ def damage(error: Exception) -> str:
 
 
 def fields(value: Any) -> dict[str, Any]:
-    """Return an object of JSON; empty: the value is none, as where users may write anything."""
+    """Return an object of JSON; empty if the value is none, as where users may write anything."""
     return value if isinstance(value, dict) else {}
 
 
 def own_part(whole: Any) -> dict[str, Any]:
-    """Return gnnbench's part of a benchmark's `extra_info`, or of a run file; empty: there is none.
+    """Return gnnbench's part of a benchmark's `extra_info`, or of a run file; empty if there is none.
 
     It has a whole number as `version`. Users may write anything in its place.
     """

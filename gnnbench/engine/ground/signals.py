@@ -19,7 +19,7 @@ class Received:
     """The signal that ended the command."""
 
     number: int | None = None
-    """None: neither SIGTERM nor SIGHUP arrived."""
+    """None if neither SIGTERM nor SIGHUP arrived."""
 
 
 @contextmanager

@@ -28,7 +28,7 @@ class Allowed:
 
     @classmethod
     def of(cls, entries: Sequence[Entry]) -> Self | None:
-        """Return what these entries allow together; None: none of them accepts a longer time."""
+        """Return what these entries allow together. None if none of them accepts a longer time."""
         slowing = [row for row in entries if row.slows]
         if not slowing:
             return None

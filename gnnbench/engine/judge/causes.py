@@ -45,7 +45,7 @@ class Cause:
     """Number of benchmarks that are not slower although the first of `names` changed in them too."""
 
     def side_of(self, name: str) -> str:
-        """Return the side that alone has a part in each of the benchmarks; empty: there is none."""
+        """Return the side that alone has a part in each of the benchmarks; empty if there is none."""
         first, *others = (row.work.changed.side_of(name) for row in self.rows if row.work.changed)
         return first if all(side == first for side in others) else ""
 

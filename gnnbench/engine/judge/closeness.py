@@ -52,7 +52,7 @@ class Closeness:
 
 
 def digits(kind: str) -> int | None:
-    """Return the binary digits of a type of floating-point or complex numbers; None: it is another type."""
+    """Return the binary digits of a type of floating-point or complex numbers. None if it is another type."""
     if kind in _DIGITS:
         return _DIGITS[kind]
     dtype = np.dtype(kind)

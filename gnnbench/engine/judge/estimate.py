@@ -78,7 +78,7 @@ class RatioEstimate:
 
     @property
     def doubt(self) -> str | None:
-        """Why the interval alone allows no verdict yet; None: it does."""
+        """Why the interval alone allows no verdict yet. None if it does."""
         if self.pairs < self.fewest:
             far = f"a ratio above {FACTOR:g}x needs {self.fewest}: processes have two modes"
             return f"{units.count(self.pairs, 'pair')}, {far}"

@@ -40,7 +40,7 @@ class Peaks:
 
     @classmethod
     def all(cls, processes: "Iterable[Peaks | None]") -> "Peaks | None":
-        """Return the peaks of all processes of a side; None: some process, or all, did not measure it."""
+        """Return the peaks of all processes of a side. None if some process, or all, did not measure it."""
         peaks = list(processes)
         known = [peak for peak in peaks if peak]
         if not known or len(known) < len(peaks):
@@ -62,7 +62,7 @@ class MemoryChange:
 
     @classmethod
     def between(cls, base: Peaks | None, head: Peaks | None) -> "MemoryChange | None":
-        """Judge the peaks of two sides; None: a side has none.
+        """Judge the peaks of two sides. None if a side has none.
 
         The smallest difference between a call of the base and a call of the head counts.
         """

@@ -73,7 +73,7 @@ class Judgement:
     verdict: Verdict
     reason: str
     ratio: Positive | None = None
-    """Time of the head / time of the base; None: one of them is missing."""
+    """Time of the head / time of the base. None if one of them is missing."""
     low: _Bound | None = None
     """Lower bound of the simultaneous interval; `high` is the upper one."""
     high: _Bound | None = None
@@ -100,7 +100,7 @@ class Judgement:
 
     @property
     def changed(self) -> bool | None:
-        """Whether the simultaneous interval excludes 1; None: there is none."""
+        """Whether the simultaneous interval excludes 1. None if there is none."""
         return None if self.low is None or self.high is None else not self.low <= 1 <= self.high
 
     def looks_slower(self, thresholds: Thresholds) -> bool:

@@ -83,7 +83,7 @@ class Visit:
     seconds: float
     """Total duration, with set-up, calibration and tear-down of both sides."""
     cpu: CpuTimes | None = None
-    """None: it is not known, or says nothing about the time."""
+    """None if it is not known, or says nothing about the time."""
 
     @classmethod
     def of(cls, *sides: Sequence[Mapping[str, Any]]) -> Self:
@@ -115,13 +115,13 @@ class Inspections:
 
     work: Work = field(default_factory=Work)
     sides: tuple[Mapping[str, Any], ...] = field(default=(), compare=False, metadata=UNSAVED)
-    """What the workers of base and head answered; empty: this was read from a result."""
+    """What the workers of base and head answered; empty if this was read from a result."""
     memory: MemoryChange | None = None
-    """None: a side has no peak, or both run the same code."""
+    """None if a side has no peak, or both run the same code."""
     results: Agreement | None = None
-    """None: they were not asked for, or both run the same code."""
+    """None if they were not asked for, or both run the same code."""
     failed: str | None = None
-    """Why it could not be inspected, in one line; None: it was."""
+    """Why it could not be inspected, in one line. None if it was."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """On what both sides run alike, although it differs between them."""
     status: Status = field(init=False)
@@ -134,7 +134,7 @@ class Inspections:
 
     @property
     def unknown(self) -> str | None:
-        """Why it is unknown whether both sides run the same code; None: it is known."""
+        """Why it is unknown whether both sides run the same code. None if it is known."""
         return self.failed or self.work.no_fingerprint
 
     @property

@@ -41,7 +41,7 @@ class Benchmark:
 
     fullname: str
     processes: tuple[ProcessTiming, ...]
-    """Empty: the file has no rounds of this benchmark."""
+    """Empty if the file has no rounds of this benchmark."""
     estimand: str = PLAIN
     """The kind of estimate, with clock and layouts; times are comparable only if it is equal."""
     part: BenchmarkPart = _NO_PART
@@ -49,9 +49,9 @@ class Benchmark:
     params: Mapping[str, str] = field(default_factory=dict)
     """pytest's parameters as text, in the order of the test id."""
     rounds_seconds: tuple[float, ...] = ()
-    """pytest-benchmark's rounds; empty: gnnbench measured the benchmark, or the file has none."""
+    """pytest-benchmark's rounds; empty if gnnbench measured the benchmark, or the file has none."""
     median_seconds: float | None = None
-    """pytest-benchmark's median; None: gnnbench measured the benchmark, or the file has no median."""
+    """pytest-benchmark's median. None if gnnbench measured the benchmark, or the file has no median."""
     labels: Labels | None = None
     """None if it has none, or if their suite is not installed."""
 

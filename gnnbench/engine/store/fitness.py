@@ -20,7 +20,7 @@ def measured(run: RunFile) -> RunFile:
 
 
 def unlike(runs: Sequence[RunFile]) -> str | None:
-    """Return why runs cannot be processes of one record, apart from CPU contention; None: they can."""
+    """Return why runs cannot be processes of one record, apart from CPU contention. None if they can."""
     reasons = (_unfit(run) or _unlike(run, runs[0]) for run in runs)
     return next((reason for reason in reasons if reason), None)
 
@@ -50,7 +50,7 @@ def _unfit(run: RunFile) -> str | None:
 
 
 def _unlike(run: RunFile, first: RunFile) -> str | None:
-    """Return how a process differs from the first one of its record; None: it does not."""
+    """Return how a process differs from the first one of its record. None if it does not."""
     assert first.environment
     assert run.environment
     fields = (*environment.WHERE, *environment.WHAT)

@@ -32,20 +32,20 @@ class RunFile:
     benchmarks: Mapping[str, Benchmark]
     """By fullname: of several with one name the first."""
     environment: Environment | None
-    """None: the file has no part of gnnbench."""
+    """None if the file has no part of gnnbench."""
     machine: Mapping[str, Any]
     """The fields of pytest-benchmark's `machine_info` that are compared."""
     commit: str | None
     part: RunPart
     """gnnbench's part; without any field, if the file has none."""
     shard: Shard | None = None
-    """None: the run was not split."""
+    """None if the run was not split."""
     sources: Sources | None = None
-    """Where the code came from. None: the file has no part of gnnbench."""
+    """Where the code came from. None if the file has no part of gnnbench."""
     left_out: tuple[str, ...] = ()
     """What is not used, a line for each reason, without the file's name."""
     datetime: str = ""
-    """When it was saved; empty: unknown."""
+    """When it was saved; empty if unknown."""
 
 
 def read(path: Path) -> RunFile:
