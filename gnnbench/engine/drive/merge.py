@@ -108,9 +108,9 @@ def _alike(first: _Shard, other: _Shard) -> None:
         raise UsageError(f"{both} were measured with different settings; merge files of one project")
     if first.result and other.result:
         for side in ("base", "head"):
-            one, two = getattr(first.result, side), getattr(other.result, side)
-            if one != two:
-                texts = f"{one.title} and {two.title}"
+            revisions = [getattr(part.result, side) for part in (first, other)]
+            if revisions[0] != revisions[1]:
+                texts = " and ".join(revision.title for revision in revisions)
                 raise UsageError(f"{both} have different {side}s: {texts}; merge shards of one comparison")
 
 

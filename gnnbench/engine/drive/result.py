@@ -57,11 +57,11 @@ class Side:
         return cls(variant.text, commits, variant.dirty, *there)
 
     @classmethod
-    def of_runs(cls, found: Sequence[RunFile]) -> Self:
+    def of_runs(cls, runs: Sequence[RunFile]) -> Self:
         """Return the side that run files are."""
-        revision = Revision.of_runs(found)
-        files = tuple(str(run.path) for run in found)
-        return cls(units.count(len(found), "run"), revision.commits, revision.dirty, files=files)
+        revision = Revision.of_runs(runs)
+        files = tuple(str(run.path) for run in runs)
+        return cls(units.count(len(runs), "run"), revision.commits, revision.dirty, files=files)
 
     @property
     def revision(self) -> Revision:

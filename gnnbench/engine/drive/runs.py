@@ -120,7 +120,7 @@ def check_alike(runs: Sequence[RunFile], fields: Sequence[str], what: str, remed
 
 def describe_fields(fields: Iterable[tuple[str, Any, Any]]) -> str:
     """Write fields that differ: `threads 2 vs 4, gpu none vs A100`."""
-    return ", ".join(f"{name} {one or 'none'} vs {other or 'none'}" for name, one, other in fields)
+    return ", ".join(f"{name} {first or 'none'} vs {other or 'none'}" for name, first, other in fields)
 
 
 def _found(runs: Sequence[RunFile], name: str) -> list[Benchmark]:

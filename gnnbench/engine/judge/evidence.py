@@ -97,20 +97,20 @@ class Evidence:
         logs = np.where(keeps, difference, 0.0)
         within = np.where(keeps, np.nan_to_num(per_block) / np.maximum(np.nan_to_num(blocks), 1), 0.0)
         count = keeps.sum(axis=0)
-        own = np.maximum(count - 1 - fitted, 0)
-        between = _between(logs, within, keeps, own) if own.any() else 0.0
-        self.pair_variance = (between * own.sum() + USUAL_PAIR_VARIANCE * _USUAL_FREEDOM) / (
-            own.sum() + _USUAL_FREEDOM
+        freedom = np.maximum(count - 1 - fitted, 0)
+        between = _between(logs, within, keeps, freedom) if freedom.any() else 0.0
+        self.pair_variance = (between * freedom.sum() + USUAL_PAIR_VARIANCE * _USUAL_FREEDOM) / (
+            freedom.sum() + _USUAL_FREEDOM
         )
         weights = _reciprocals(self.pair_variance + within, keeps)
         total = weights.sum(axis=0)
         means = (weights * logs).sum(axis=0) / np.where(total > 0, total, np.nan)
         residuals = np.where(keeps, logs - means, np.nan)
-        scale, degrees_of_freedom = _moderated(residuals, weights, own)
+        scale, degrees_of_freedom = _moderated(residuals, weights, freedom)
         # The shrunk part is relative to the expected variance, whose noise within is itself an estimate: the
         # squared coefficients of variation, 2 / degrees_of_freedom, add up.
         share = (weights * weights * within).sum(axis=0) / np.where(total > 0, total, np.nan)
-        lent = share * (1 - own / np.maximum(degrees_of_freedom, 1e-9))
+        lent = share * (1 - freedom / np.maximum(degrees_of_freedom, 1e-9))
         doubt = np.divide(lent**2, noise_freedom, out=np.zeros_like(share), where=noise_freedom > 0)
         degrees_of_freedom = np.where(
             degrees_of_freedom > 0, 1 / (1 / np.maximum(degrees_of_freedom, 1e-9) + doubt), 0.0
@@ -134,7 +134,7 @@ class Evidence:
                 int(count[column]),
                 excluded or Outliers(int(count[column])),
                 math.sqrt(square[column] * max(count[column], 1)),
-                bool(own[column] < degrees_of_freedom[column] / 2),
+                bool(freedom[column] < degrees_of_freedom[column] / 2),
                 float((weights * beyond)[:, column].sum() / total[column]) if total[column] else 0.0,
                 modes,
             )
@@ -194,24 +194,24 @@ def _least_noise(
     return share, share**2 * of_location + 2 * share * rest * shared + rest**2 * (of_turns + bias)
 
 
-def _reciprocals(expected: Array, kept: NDArray[np.bool_]) -> Array:
+def _reciprocals(expected: Array, keeps: NDArray[np.bool_]) -> Array:
     """Return weights [..., pairs, m]: 0 for excluded pairs, and finite if the expected variance is 0."""
-    return np.where(kept, 1 / np.maximum(expected, 1e-12), 0.0)
+    return np.where(keeps, 1 / np.maximum(expected, 1e-12), 0.0)
 
 
-def _between(logs: Array, within: Array, kept: NDArray[np.bool_], own: Array) -> float:
+def _between(logs: Array, within: Array, keeps: NDArray[np.bool_], freedom: Array) -> float:
     """Return the variance between pairs with which the median benchmark's residuals are as expected.
 
     This is the method of Paule and Mandel (J. Res. NBS 87, 1982) for the variance between laboratories, with
     the median over benchmarks, so that a single outlying benchmark has little influence.
     """
-    several = own > 0
-    logs, within, kept, own = logs[:, several], within[:, several], kept[:, several], own[several]
-    weights = _reciprocals(_VARIANCES[:, None, None] + within, kept)
+    several = freedom > 0
+    logs, within, keeps, freedom = logs[:, several], within[:, several], keeps[:, several], freedom[several]
+    weights = _reciprocals(_VARIANCES[:, None, None] + within, keeps)
     means = (weights * logs).sum(axis=1) / weights.sum(axis=1)
     squares = (weights * (logs - means[:, None]) ** 2).sum(axis=1)
     # Divide by the median of the chi-squared distribution.
-    ratio = np.median(squares / (2 * special.gammaincinv(own / 2, 0.5)), axis=1)
+    ratio = np.median(squares / (2 * special.gammaincinv(freedom / 2, 0.5)), axis=1)
     above = np.flatnonzero(ratio > 1)
     if not len(above):
         return 0.0
@@ -232,9 +232,9 @@ def _shrunk_noise(variances: Array, degrees_of_freedom: Array) -> tuple[Array, A
     )
 
 
-def _moderated(residuals: Array, weights: Array, own: Array) -> tuple[Array, Array]:
+def _moderated(residuals: Array, weights: Array, freedom: Array) -> tuple[Array, Array]:
     """Return the factor of each benchmark's expected variance, and its degrees of freedom [m]."""
     squares = np.nansum(weights * residuals**2, axis=0)
-    if ((own > 0) & (squares > 0)).sum() < FEWEST_TO_POOL:
-        return np.divide(squares, own, out=np.full_like(own, np.nan), where=own > 0), own
-    return shrunk(squares, own, np.ones_like(own), [residuals * np.sqrt(weights)], MOST_FREEDOM)
+    if ((freedom > 0) & (squares > 0)).sum() < FEWEST_TO_POOL:
+        return np.divide(squares, freedom, out=np.full_like(freedom, np.nan), where=freedom > 0), freedom
+    return shrunk(squares, freedom, np.ones_like(freedom), [residuals * np.sqrt(weights)], MOST_FREEDOM)

@@ -155,20 +155,20 @@ def moderated(sides: Sequence[Array], noise: Array) -> ProcessVariance:
         noise: variance within a process [m]; NaN where it is unknown.
     """
     residuals = np.concatenate([side - mean(side) for side in sides])
-    own = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)
+    freedom = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)
     squares = np.nansum(residuals**2, axis=0)
     farthest = max((_farthest(side) for side in sides), default=0.0)
-    known = (own > 0) & (squares > 0)
-    variance = np.full(own.shape, np.nan)
-    variance[own > 0] = squares[own > 0] / own[own > 0]
+    known = (freedom > 0) & (squares > 0)
+    variance = np.full(freedom.shape, np.nan)
+    variance[freedom > 0] = squares[freedom > 0] / freedom[freedom > 0]
     if known.sum() < FEWEST_TO_POOL:
-        return ProcessVariance(variance, own, own, farthest)
+        return ProcessVariance(variance, freedom, freedom, farthest)
     within = np.where(np.isnan(noise), np.nanmedian(noise) if np.isfinite(noise).any() else 0.0, noise)
     added = max(0.0, float(np.median((variance - within)[known])))
     # Not 0, even if the processes agree by chance.
     expected = np.maximum(added + within, float(np.median(variance[known])) / _MOST_FREEDOM)
-    pooled, degrees_of_freedom = shrunk(squares, own, expected, sides, _MOST_FREEDOM, _PART)
-    return ProcessVariance(pooled, degrees_of_freedom, own, farthest)
+    pooled, degrees_of_freedom = shrunk(squares, freedom, expected, sides, _MOST_FREEDOM, _PART)
+    return ProcessVariance(pooled, degrees_of_freedom, freedom, farthest)
 
 
 def _farthest(side: Array) -> float:

@@ -177,11 +177,11 @@ class Inspections:
             unseen = f"{'base' if base['unseen'] else 'head'}: {unseen}"
         difference = None
         if not unseen:
-            prints = (codec.decode(one["fingerprint"], Fingerprint) for one in (base, head))
+            prints = (codec.decode(side["fingerprint"], Fingerprint) for side in (base, head))
             difference = Difference.between(*prints)
             settings = (*difference.settings, *(f"${name}" for name in variables))
             difference = replace(difference, settings=tuple(dict.fromkeys(settings)))
-        memory = MemoryChange.between(*(Peaks.of(one.get("memory")) for one in (base, head)))
+        memory = MemoryChange.between(*(Peaks.of(side.get("memory")) for side in (base, head)))
         if difference is not None and not difference:
             memory = None
         changes = between(*counts) if all(counts) else ()

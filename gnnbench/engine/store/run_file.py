@@ -74,16 +74,16 @@ def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> Ru
         ours = codec.decode(saved or {"version": FORMAT_VERSION}, RunPart)
     except ValueError as error:
         _refuse(path, f"damaged at gnnbench{str(error).removeprefix('$')}")
-    here = ours.environment
     machine = json_io.fields(content.get("machine_info"))  # which users may write
     flat = machine | {f"cpu.{name}": value for name, value in json_io.fields(machine.get("cpu")).items()}
     benchmarks = {name: benchmark.read(entry) for name, entry in benchmark.entries(content).items()}
-    commit = (here and here.commit) or json_io.fields(content.get("commit_info")).get("id")
+    commit = ours.environment.commit if ours.environment else None
+    commit = commit or json_io.fields(content.get("commit_info")).get("id")
     python = ".".join(str(machine.get("python_version", "")).split(".")[:2])
     return RunFile(
         path,
         benchmarks,
-        here,
+        ours.environment,
         {**{name: flat.get(name) for name in _MACHINE}, "python": python},
         None if commit in (None, _NO_COMMIT) else str(commit),
         ours,
