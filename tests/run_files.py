@@ -3,34 +3,37 @@
 import json
 import math
 import zlib
+from dataclasses import replace
 
 import numpy as np
 
+from gnnbench.engine.ground import codec
+from gnnbench.engine.ground.environment import Environment
 from gnnbench.engine.measure.fingerprint.fingerprint import METHOD
 from gnnbench.engine.measure.measurement import Measurement, Process
 from gnnbench.engine.store.parts import FORMAT_VERSION
 
-ENVIRONMENT = {
-    "cpu": "A CPU",
-    "architecture": "x86_64",
-    "cores": 2,
-    "quota_cores": None,
-    "memory_bytes": 2**34,
-    "threads": 2,
-    "wait_policy": "PASSIVE",
-    "thread_settings": [],
-    "governor": "",
-    "boost": None,
-    "huge_pages": "madvise",
-    "allocator": "",
-    "openmp": "",
-    "system": "Linux 6",
-    "gpu": None,
-    "python": "3.11.7",
-    "libraries": [["torch", "2.13.0"]],
-    "commit": "a" * 40,
-    "dirty": False,
-}
+ENVIRONMENT = Environment(
+    cpu="A CPU",
+    architecture="x86_64",
+    cores=2,
+    quota_cores=None,
+    memory_bytes=2**34,
+    threads=2,
+    wait_policy="PASSIVE",
+    thread_settings=(),
+    governor="",
+    boost=None,
+    huge_pages="madvise",
+    allocator="",
+    openmp="",
+    system="Linux 6",
+    gpu=None,
+    python="3.11.7",
+    libraries=(("torch", "2.13.0"),),
+    commit="a" * 40,
+    dirty=False,
+)
 MACHINE = {
     "system": "Linux",
     "machine": "x86_64",
@@ -76,7 +79,7 @@ def fingerprint(*, threads="2", **functions):
 
 
 def content(*entries, **environment):
-    here = {**ENVIRONMENT, **environment}
+    here = codec.encode(replace(ENVIRONMENT, **environment))
     tree = {"path": ".", "commit": here["commit"], "changed_files": int(bool(here["dirty"]))}
     packages = {name: {"version": version} for name, version in here["libraries"]}
     return {

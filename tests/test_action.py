@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from gnnbench.engine.drive.adopt import Project, make
-from gnnbench.engine.drive.survey import survey
 from tests.cli.saved import rows
 from tests.gh import TOKEN, GitHub
 from tests.sampling import nightly
@@ -204,7 +203,7 @@ def test_a_single_part_of_quoted_arguments_is_shown_by_a_later_job(repository):
 @pytest.mark.parametrize("action", [f"me/gnnbench@{'1f' * 20}", "/opt/gnnbench"])
 def test_the_workflow_of_gnnbench_init_passes_its_schema_and_zizmor(tmp_path, action):
     (tmp_path / "layers.py").write_text("import torch\ndef scaled(x): ...\n")
-    project = Project(tmp_path, ("test_a.py::test_a",), known=survey(tmp_path))
+    project = Project(tmp_path, ("test_a.py::test_a",))
     plan = make(project, action, settings=True)
     [text] = [text for path, text in plan.files.items() if path.suffix == ".yml"]
     assert "TORCH_INDEX:+--index-url" in text

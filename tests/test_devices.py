@@ -69,6 +69,5 @@ def test_a_gpu_is_chosen_by_its_number_among_those_that_cuda_sees(monkeypatch, v
         assert devices.resolve(f"cuda:{index}") == ("cuda", index)
         with devices.gpu(index) as ask:
             assert ask("UUID") == uuid
-    counted = "CUDA sees 2 GPUs, cuda:0 to cuda:1" if len(seen) > 1 else "CUDA sees only cuda:0"
-    with pytest.raises(UsageError, match=f"^device 'cuda:{len(seen)}' was asked for, but {counted}$"):
+    with pytest.raises(UsageError, match=f"^device 'cuda:{len(seen)}' was asked for, but CUDA has no GPU "):
         devices.resolve(f"cuda:{len(seen)}")

@@ -2,13 +2,13 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 
 import psutil
 import pytest
 import torch
 
-from gnnbench.engine.ground import environment
+from gnnbench.engine.ground import codec, environment
 from gnnbench.engine.ground.environment import WHAT, WHERE, Environment, Gpu
 from gnnbench.engine.ground.packages import version
 from tests import nvml
@@ -175,7 +175,7 @@ def here(monkeypatch):
     return environment.collect()
 
 
-def test_every_compared_field_is_one_and_an_environment_and_its_file_compare(here):
+def test_every_compared_field_is_one_and_a_saved_environment_is_equal(here):
     groups = {
         "gpu": {field.name for field in fields(Gpu)},
         "thread_settings": set(environment.THREAD_SETTINGS),
@@ -185,13 +185,11 @@ def test_every_compared_field_is_one_and_an_environment_and_its_file_compare(her
     for name in (*WHERE, *WHAT):
         group, _, rest = name.partition(".")
         assert rest in groups[group] if rest else name in single - set(groups)
-    saved = json.loads(json.dumps(asdict(here)))
-    assert environment.differences(asdict(here), saved) == []
-    assert environment.name(asdict(here)) == environment.name(saved)
+    assert codec.decode(json.loads(json.dumps(codec.encode(here))), Environment) == here
 
 
-TWO_LIBRARIES = [["torch", "2.13.0+cpu"], ["dgl", "2.1"]]
-UNFELT = {"python": "3.11.99", "libraries": [["torch", "2.13.0+cpu"], ["ogb", "1.0.0"]]}
+TWO_LIBRARIES = (("torch", "2.13.0+cpu"), ("dgl", "2.1"))
+UNFELT = {"python": "3.11.99", "libraries": (("torch", "2.13.0+cpu"), ("ogb", "1.0.0"))}
 
 
 @pytest.mark.parametrize(
@@ -205,20 +203,24 @@ UNFELT = {"python": "3.11.99", "libraries": [["torch", "2.13.0+cpu"], ["ogb", "1
         (UNFELT, None, None),
         ({"cpu": "Other"}, ("cpu", "Fast", "Other"), None),
         ({"threads": 3}, ("threads", 2, 3), None),
-        ({"thread_settings": [["OMP_PLACES", "cores"]]}, ("thread_settings.OMP_PLACES", None, "cores"), None),
+        (
+            {"thread_settings": (("OMP_PLACES", "cores"),)},
+            ("thread_settings.OMP_PLACES", None, "cores"),
+            None,
+        ),
         ({"gpu": {"driver": "999"}}, ("gpu.driver", "570.1", "999"), None),
         ({"gpu": {"power_cap_watts": 700.0}}, ("gpu.power_cap_watts", 600.0, 700.0), None),
         ({"gpu": {"cuda": "13.1"}}, None, ("gpu.cuda", "13.0", "13.1")),
         ({"python": "3.12.2"}, None, ("python", "3.11", "3.12")),
-        ({"libraries": [["torch", "2.14"]]}, None, ("libraries.torch", "2.13.0+cpu", "2.14")),
+        ({"libraries": (("torch", "2.14"),)}, None, ("libraries.torch", "2.13.0+cpu", "2.14")),
         ({"libraries": TWO_LIBRARIES}, None, ("libraries.dgl", None, "2.1")),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_names_the_field_that_differs_if_it_is_compared(here, changes, where, what):
-    one = asdict(replace(here, cpu="Fast", threads=2, thread_settings=()))
-    one |= {"libraries": [["torch", "2.13.0+cpu"]], "python": "3.11.2"}
-    other = {**one, **changes, "gpu": {**one["gpu"], **changes.get("gpu", {})}}
+    one = replace(here, cpu="Fast", threads=2, thread_settings=(), python="3.11.2")
+    one = replace(one, libraries=(("torch", "2.13.0+cpu"),))
+    other = replace(one, **{**changes, "gpu": replace(one.gpu, **changes.get("gpu", {}))})
     for compared, expected in ((WHERE, where), (WHAT, what)):
         found = [expected] if expected else []
         assert environment.differences(one, other, compared) == found
@@ -230,7 +232,7 @@ def test_names_the_field_that_differs_if_it_is_compared(here, changes, where, wh
 
 
 def test_a_machine_without_a_gpu_differs_in_all_that_is_known_of_it(here):
-    found = [field for field, _, _ in environment.differences(asdict(here), {**asdict(here), "gpu": None})]
+    found = [field for field, _, _ in environment.differences(here, replace(here, gpu=None))]
     assert found == [name for name in WHERE if name.startswith("gpu.")]
 
 
@@ -244,7 +246,7 @@ def test_a_machine_without_a_gpu_differs_in_all_that_is_known_of_it(here):
 )
 def test_name_is_a_folder_s(here, cpu, gpu, expected):
     gpu = replace(here.gpu, name=gpu) if gpu else None
-    one = asdict(replace(here, cpu=cpu, gpu=gpu, libraries=(("torch", "2.13.0+cpu"),)))
+    one = replace(here, cpu=cpu, gpu=gpu, libraries=(("torch", "2.13.0+cpu"),))
     for name, versions in (
         (environment.name(one), ""),
         (environment.name_with_versions(one), "torch-2.13.0_"),

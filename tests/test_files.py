@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 from filelock import FileLock, Timeout
 
-from gnnbench.engine.ground import files
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.ground.files import (
     above,
@@ -17,7 +16,6 @@ from gnnbench.engine.ground.files import (
     check_writable,
     hold,
     project,
-    read_whole,
     remove,
     save,
     scratch,
@@ -118,34 +116,6 @@ def test_a_tilde_is_a_home(monkeypatch):
         user_path("~no-such-user/x")
 
 
-def test_a_regular_file_is_read_also_through_a_link(tmp_path, monkeypatch):
-    (tmp_path / "run.json").write_bytes(b"a run")
-    (tmp_path / "link.json").symlink_to("run.json")
-    for name in ("run.json", "link.json"):
-        monkeypatch.setattr(files, "MAX_BYTES", 5)
-        assert read_whole(tmp_path / name) == b"a run"
-        monkeypatch.setattr(files, "MAX_BYTES", 4)
-        with pytest.raises(OSError, match="it has more than 4 bytes"):
-            read_whole(tmp_path / name)
-
-
-def test_what_is_no_regular_file_is_not_read_and_nothing_waits(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    for target, why in (
-        ("/dev/zero", "it is a device"),
-        ("pipe", "it is a pipe: save its content to a file"),
-        (".", "it is a folder"),
-        ("link", "Too many levels of symbolic links"),
-        ("nothing", "No such file or directory"),
-    ):
-        (tmp_path / "link").unlink(missing_ok=True)
-        (tmp_path / "link").symlink_to(target)
-        with pytest.raises(OSError, match=why):
-            read_whole(tmp_path / "link")
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
-
-
 def test_of_a_link_only_the_link_is_removed(tmp_path):
     (tmp_path / "folder" / "inner").mkdir(parents=True)
     for name, target in (("link", "folder"), ("dangling", "nowhere"), ("loop", "loop")):
@@ -208,22 +178,6 @@ def test_the_next_run_removes_what_a_killed_one_left_in_the_temporary_folder(tmp
     with scratch() as own:
         assert {*tmp_path.iterdir()} == {own, *others}
     assert {*tmp_path.iterdir()} == {*others}
-
-
-def test_a_folder_that_another_run_removes_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    lock, locks = files.locked, []
-
-    def removed_before(folder, how):
-        if not locks:
-            folder.rmdir()
-        locks.append(folder)
-        return lock(folder, how)
-
-    monkeypatch.setattr(files, "locked", removed_before)
-    with scratch() as folder:
-        assert folder.is_dir()
-    assert len({*locks}) == 2
 
 
 def test_a_full_temporary_folder_is_named_in_a_line(tmp_path, monkeypatch):

@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from gnnbench.engine.drive import along
-from gnnbench.engine.drive.along import Along
-from gnnbench.engine.drive.axis import Axis
+from gnnbench.engine.drive.along import Along, Axis
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
 from gnnbench.engine.store.benchmark import Benchmark, ProcessTiming
 from gnnbench.engine.store.parts import RunPart

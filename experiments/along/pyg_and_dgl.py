@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gnnbench.engine.drive import along
-from gnnbench.engine.drive.axis import Axis
+from gnnbench.engine.drive.along import Axis
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.show import along as along_document
 from gnnbench.engine.show import markdown_text
@@ -48,10 +48,10 @@ def block(runs: list[RunFile]) -> str:
     """Return what the page says of these processes."""
     here = runs[0].environment
     assert here
-    versions = ", ".join(f"{name} {version}" for name, version in here["libraries"])
-    threads = f"{here['threads']} threads on {here['cores']} cores"
-    place = f"{here['cpu']}, {threads}; Python {here['python']}, {versions}"
-    commit = f"; commit {here['commit'][:8]} of this repository" if here["commit"] else ""
+    versions = ", ".join(f"{name} {version}" for name, version in here.libraries)
+    threads = f"{here.threads} threads on {here.cores} cores"
+    place = f"{here.cpu}, {threads}; Python {here.python}, {versions}"
+    commit = f"; commit {here.commit[:8]} of this repository" if here.commit else ""
     thresholds = Thresholds(EFFECT)
     text = f"{place}{commit}.\n"
     for title, chosen in (("Core operations", True), ("Other operations", False)):

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnnbench.engine.ground import cpu
+from gnnbench.engine.ground import codec, cpu
 from gnnbench.engine.judge.groups import SideTimings, judge
 from gnnbench.engine.judge.verdict import Thresholds, confirmed
 from gnnbench.engine.store import run_file
@@ -64,7 +64,7 @@ def reduce(folder: Path, out: Path) -> None:
     runs = [run_file.read(file) for file in sorted(folder.glob("run-*.json"))]
     names = list(runs[0].benchmarks)
     content = {
-        "environment": runs[0].environment,
+        "environment": codec.encode(runs[0].environment),
         "times": [
             json.loads(file.read_text("utf-8"))["datetime"] for file in sorted(folder.glob("run-*.json"))
         ],

@@ -13,6 +13,7 @@ PUBLIC = {
     "ground": "codec environment git json_io packages units",
     "ground.codec": "as_text Count NotNegative Positive PositiveCount",
     "ground.cpu": "RealTime",
+    "ground.environment": "Environment",
     "ground.errors": "one_line unknown_name UsageError",
     "ground.files": "cache_folder check_writable save write_whole",
     "ground.options": "Option seconds",

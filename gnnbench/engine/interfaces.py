@@ -1,7 +1,7 @@
-"""The four abstract classes of the engine: what measures, what is compared, what decides next, what writes.
+"""The three abstract classes of the engine: what measures, what is compared, what writes.
 
-A way to measure, a kind of variant, a way to decide and an output are one file each: a class that derives
-from one of these. Only types of the rooms are imported here, for their names.
+A way to measure, a kind of variant and an output are one file each: a class that derives from one of these.
+Only types of the rooms are imported here, for their names.
 """
 
 from abc import ABC, abstractmethod
@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 if TYPE_CHECKING:
     from pathlib import Path, PurePath
 
-    from .judge.schedule import PairPlan
-    from .judge.visit import PairTimes
     from .measure.clock import Call
     from .measure.seam import Pedantic
     from .process.variants.preparation import Preparation
@@ -69,18 +67,6 @@ class VariantPart(ABC):
     @abstractmethod
     def prepare(cls, parts: Sequence[Self], preparation: "Preparation") -> None:
         """Add the import roots and variables that all parts of this kind bring."""
-
-
-class Driver(ABC):
-    """Decides what the next pair of processes times, and when enough is known."""
-
-    @abstractmethod
-    def next(self) -> "PairPlan | None":
-        """Return what the next pair times. Returns None if all is decided, or the budget is spent."""
-
-    @abstractmethod
-    def add(self, pair: "PairTimes") -> None:
-        """Take what a pair measured."""
 
 
 class Writer(ABC):

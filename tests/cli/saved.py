@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from gnnbench.engine.drive.result import Result, Side
 from gnnbench.engine.ground.codec import as_text
+from gnnbench.engine.ground.environment import Gpu
 from gnnbench.engine.judge.comparison import Compared, Comparison, PairCounts, Work
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
 from gnnbench.engine.measure.counter_changes import CounterChange
@@ -22,7 +23,7 @@ def result(*, gpu=None, benchmarks=None, base="a" * 40, head=None, **changes):
     rows = [Compared(test, one, None, counts=COUNTS) for test, one in found.items()]
     work = Work(counters=(CounterChange("aten::mm", 1, 2),))
     rows[0] = replace(rows[0], work=work, notes=work.notes())
-    here = {**ENVIRONMENT, "gpu": gpu and {"name": gpu}}
+    here = replace(ENVIRONMENT, gpu=gpu and Gpu(gpu, "570.1", None, None, None, None, None))
     return Result("ab", *sides, Comparison(rows), Thresholds(0.03), here, 20.0, **changes)
 
 

@@ -99,17 +99,14 @@ def test_a_repository_without_benchmarks_gets_one_that_runs(tmp_path, run, monke
     (tmp_path / "src/kernels").mkdir(parents=True)
     (tmp_path / "src/kernels/__init__.py").write_text("from .modules import scaled")
     (tmp_path / "src/kernels/modules.py").write_text(MODULES)
-    (tmp_path / "scripts").mkdir()
-    (tmp_path / "scripts/times.py").write_text("import time\nprint(time.perf_counter())\n")
     before = state(tmp_path)
     found = run()
     assert found.returncode == 0, found.stderr
     said = found.stdout.splitlines()
-    assert said[:4] == [
+    assert said[:3] == [
         "without a benchmark: src/kernels/modules.py:13: crashing: it ended the process",
         "without a benchmark: src/kernels/modules.py:17: refused: ValueError: no such shape",
         "without a benchmark: src/kernels/modules.py:4: Layer: no value for plan",
-        "time by themselves, without pytest-benchmark's fixture `benchmark`: scripts/times.py",
     ]
     assert "to see that they run: python -m pytest benchmarks" in said
     after = state(tmp_path)
@@ -144,7 +141,7 @@ def test_where_nothing_can_be_called_the_benchmark_is_an_example(tmp_path, run, 
 
 def test_a_model_is_run_with_the_shapes_that_its_layers_take(tmp_path):
     (tmp_path / "model.py").write_text(MODEL)
-    written = first_benchmark.write(tmp_path, survey.survey(tmp_path))
+    written = first_benchmark.write(survey.Survey(tmp_path))
     assert not written.cannot
     assert "MeanConv(in_channels=FEATURES).to(DEVICE)" in written.text
     assert "benchmark(model, values(NODES, FEATURES), indices(2, EDGES))" in written.text

@@ -104,7 +104,7 @@ def test_a_reason_in_a_file_is_text_that_shows(tmp_path, page, call):
     found["comparison"]["rows"][1]["judgement"] |= wrong
     file.write_text(json.dumps(found))
     base, head = suite(1), suite(2)
-    head["benchmarks"][0]["extra_info"]["gnnbench"]["code_hash"] = hostile
+    head["benchmarks"][0]["extra_info"]["gnnbench"]["definition_hash"] = hostile
     for files, times in (([file], 1), (save(tmp_path, head, base), 1)):
         assert call("report", *files, "-o", page)[0] == 0
         text = page.read_text()
@@ -118,8 +118,8 @@ def test_files_that_do_not_belong_together_are_one_line(tmp_path, call):
     profile = tmp_path / "profile.json"
     profile.write_text(json.dumps(contents.profile("pyg")))
     for files, message in (
-        ((here, there), "have different environments"),
-        ((here, there), "threads 8 vs 2"),
+        ((here, there), "not of the environment of"),
+        ((here, there), "threads 2 vs 8"),
         ((here, profile), "there is no page of a profile file"),
         ((here, here), "is named twice"),
         ((here, alone), "a compare file cannot be compared"),

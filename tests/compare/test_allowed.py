@@ -1,4 +1,3 @@
-import datetime as dt
 import math
 
 import pytest
@@ -16,8 +15,7 @@ def slower(ratio, error=0.005):
 
 def entry(ratio=1.2, width=0.02, reason="more accurate", **changes):
     bounds = ratio / math.exp(width), ratio * math.exp(width)
-    found = Entry("test_a", ratio, *bounds, "a" * 40, "b" * 40, "Ada", dt.date(2026, 1, 1), reason)
-    return Entry(**{**vars(found), **changes})
+    return Entry("test_a", reason, ratio, *bounds, **changes)
 
 
 @pytest.mark.parametrize(

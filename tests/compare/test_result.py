@@ -94,11 +94,3 @@ def test_a_time_or_ratio_out_of_reason_is_refused_in_one_line(tmp_path, field, w
     message = refused(path)
     assert f".{field}: " in message
     assert len(message.removeprefix(str(path))) < 150
-
-
-@pytest.mark.parametrize("field", ["ratio", "low", "high"])
-def test_a_slower_row_without_its_numbers_is_refused_in_one_line(tmp_path, field):
-    content = codec.encode(of_ab())
-    for wrong in (0, -1, None):
-        content["comparison"]["rows"][0]["judgement"][field] = wrong
-        assert "damaged" in refused(saved(tmp_path, content))

@@ -92,14 +92,17 @@ def test_benchmarks_that_were_not_asked_for_still_tell_how_much_processes_differ
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"code_hash": "f" * 16}, "different code of the benchmark: hash eeeeeeeeeeeeeeee vs ffff"),
+        (
+            {"definition_hash": "f" * 16},
+            "different definition of the benchmark: hash eeeeeeeeeeeeeeee vs ffff",
+        ),
         ({"graph": {"content_hash": "0" * 16}}, "different graph: content hash not saved vs 0000"),
         ({"layouts": "sampled"}, "measured differently"),
     ],
 )
 def test_other_work_and_other_layouts_are_not_compared(tmp_path, change, reason):
-    base = processes(tmp_path, code_hash="e" * 16)
-    other = entry("b", **{"code_hash": "e" * 16, **change})
+    base = processes(tmp_path, definition_hash="e" * 16)
+    other = entry("b", **{"definition_hash": "e" * 16, **change})
     measured(other, layouts=change.get("layouts", "one"))
     row = only(base, runs(tmp_path, content(other)))
     assert row.judgement.verdict == "incomparable"
@@ -197,12 +200,17 @@ def test_other_settings_are_no_same_code(tmp_path):
     assert row.notes == ("code: same functions, other settings (threads)",)
 
 
-@pytest.mark.parametrize("other", [None, fingerprint(call=2)])
-def test_a_side_whose_files_disagree_has_no_fingerprint(tmp_path, other):
+@pytest.mark.parametrize(
+    ("other", "notes"),
+    [
+        ({"fingerprint": fingerprint(call=2)}, ()),
+        ({"no_fingerprint": "it starts a process"}, ("code not compared, it starts a process",)),
+    ],
+)
+def test_a_side_whose_files_disagree_has_no_fingerprint(tmp_path, other, notes):
     head = processes(tmp_path, 1, fingerprint=fingerprint(call=1))
-    base = [*head, *processes(tmp_path, 1, 1, **({"fingerprint": other} if other else {}))]
-    row = only(base, head)
-    assert (row.judgement.same_code, row.notes) == (False, ())
+    row = only([*head, *processes(tmp_path, 1, 1, **other)], head)
+    assert (row.judgement.same_code, row.notes) == (False, notes)
 
 
 def test_whole_calls_are_judged_by_their_times_though_nothing_changed(tmp_path):
@@ -221,22 +229,6 @@ def test_files_of_pytest_benchmark_alone_are_judged_where_they_have_their_rounds
     assert {row.judgement.verdict for row in rows} <= {"same", "undecided"}
     rows = compare(base, runs(tmp_path, plain(9, data=False)), THRESHOLDS).rows
     assert {row.judgement.reason for row in rows} == {NO_ROUNDS}
-
-
-@pytest.mark.parametrize("clock", ["perf_counter", "cuda", "fake"])
-def test_what_was_timed_on_the_cpu_without_a_look_at_others_is_no_evidence(tmp_path, clock):
-    """Earlier versions saved no share of what was timed for less than a quarter of a second."""
-
-    def process(seed, share):
-        return content(measured(entry("b", seed=seed), clock=clock, contention_share=share))
-
-    watched, unwatched = (
-        runs(tmp_path, *(process(seed, share) for seed in range(4))) for share in (0.01, None)
-    )
-    for base, head, side in ((watched[:2], unwatched[2:], "head"), (unwatched[:2], watched[2:], "base")):
-        found = only(base, head).judgement
-        assert (found.verdict == "incomparable") == (clock == "perf_counter")
-        assert (f"was not recorded for the {side}" in found.reason) == (clock == "perf_counter")
 
 
 def test_what_others_disturbed_is_no_evidence(tmp_path):

@@ -1,7 +1,6 @@
 """What accepted slowdowns, in real repositories, and rules that ignore benchmarks do to verdicts."""
 
 import datetime as dt
-import subprocess
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,6 @@ import pytest
 
 from gnnbench.engine.cli.common import exit_code
 from gnnbench.engine.drive.settle import Revision, settle
-from gnnbench.engine.ground import git
 from gnnbench.engine.ground.settings import parse
 from gnnbench.engine.judge.accepted import FILE, Accepted, Entry
 from gnnbench.engine.judge.comparison import Compared, Comparison
@@ -24,23 +22,18 @@ TODAY = dt.date(2026, 11, 24)
 SLOWER = Judgement("slower", "it is", 1.2, 1.18, 1.22, 1.18, 1.22)
 MORE = MemoryChange("more memory", 2**23, 2**23 + 2**20)
 ENTRY = f"entry 1 (test_a) of {FILE}"
-LOST = f"{ENTRY}; after a rebase, accept it again"
 
 
 class Repository:
-    """A branch `feature` of two commits that are accepted, and of what came later; `main` goes on."""
+    """A branch `feature` with a slow commit, and a commit that accepts it; `main` goes on."""
 
     def __init__(self, folder):
         self.folder = folder
-        base = self.commit("base", code="1")
+        self.commit("base", code="1")
         self.git("checkout", "-q", "-b", "feature")
         self.commit("slow", code="2")
-        self.head = self.commit("more", more="1")
-        self.entry = Entry("test_a", 1.2, 1.18, 1.22, base, self.head, "Ada", TODAY, "x", number=1)
-        accepted.write(Accepted(folder / FILE), [self.entry])
+        self.accept()
         self.commit("accept")
-        self.git("checkout", "-q", "main")
-        self.commit("unrelated", other="1")
 
     def git(self, *words):
         return repositories.git(self.folder, *words)
@@ -50,25 +43,25 @@ class Repository:
             (self.folder / name).write_text(f"{text}\n")
         return repositories.commit_all(self.folder, message)
 
-    def forget_the_branch(self):
-        self.git("branch", "-qD", "feature")
-        self.git("reflog", "expire", "--expire=now", "--all")
-        self.git("gc", "-q", "--prune=now")
-        assert git.full_hash(self.folder, self.head) is None
+    def accept(self, **changes):
+        (self.folder / FILE).unlink(missing_ok=True)
+        accepted.write(
+            Accepted(self.folder / FILE), [replace(Entry("test_a", "x", 1.2, 1.18, 1.22), **changes)]
+        )
 
-    def settled(self, old, new, found=SLOWER, memory=None, **changes):
+    def settled(self, old="main", new="feature", found=SLOWER, memory=None):
         """Return the benchmark as it is settled between two commits, and the lines."""
-        entries = Accepted(self.folder / FILE, (replace(self.entry, **changes),))
         sides = tuple(
             Revision(tuple(self.git("rev-parse", one) for one in side.split())) for side in (old, new)
         )
         rows = [Compared(name, found, 1.0, memory=memory, notes=("code",)) for name in ("test_a", "test_b")]
-        settled, lines = settle(Comparison(rows), Thresholds(0.03, accepted=entries), sides)
+        thresholds = Thresholds(0.03, accepted=accepted.find(self.folder))
+        settled, lines = settle(Comparison(rows), thresholds, sides)
         assert settled.rows[1] == rows[1], "an entry is about its benchmark"
         return settled.rows[0], lines
 
-    def verdict(self, *words, **changes):
-        row, lines = self.settled(*words, **changes)
+    def verdict(self, *words):
+        row, lines = self.settled(*words)
         return row.judgement.verdict, *lines
 
 
@@ -80,82 +73,57 @@ def repository(monkeypatch, tmp_path):
 
 
 def test_a_slowdown_within_what_is_accepted_is_accepted_with_its_reason(repository):
-    row, lines = repository.settled("main", "feature")
+    row, lines = repository.settled()
     assert (row.judgement.verdict, row.judgement.reason, lines) == ("accepted", "accepted: x", [])
     assert row.judgement.judged
     assert row.notes == ("accepted 1.20x (1.18-1.22): x", "code")
     more = replace(SLOWER, ratio=1.32, low=1.3, high=1.34)
-    row, _ = repository.settled("main", "feature", more)
+    row, _ = repository.settled(found=more)
     assert row.judgement == more
     assert row.notes[0].startswith("1.10x (1.08-1.13) beyond the accepted 1.20x: x")
     other = Judgement("undecided", "too few pairs", 1.2, 1.1, 1.3, 1.1, 1.3)
-    assert repository.settled("main", "feature", other)[0].judgement == other
+    assert repository.settled(found=other)[0].judgement == other
 
 
-def test_an_entry_is_in_force_if_all_heads_contain_its_commit_and_no_base_does(repository):
-    lost = f"not accepted, because the head's history does not have the accepted commit: {LOST}"
+def test_an_entry_is_in_force_if_all_heads_have_it_and_no_base_does(repository):
     ended = f"ended, because the base already contains what was accepted: {ENTRY}"
-    assert repository.verdict("feature~3", "feature~1") == ("accepted",)
-    assert repository.verdict("main~1", "main") == ("slower", lost)
-    assert repository.verdict("main~1", "main", replace(SLOWER, verdict="same")) == ("same",)
-    assert repository.verdict("feature", "feature~1") == ("slower", ended)
-    assert repository.verdict("feature", "feature~1", replace(SLOWER, verdict="same")) == ("same", ended)
+    assert repository.verdict("main", "feature~1") == ("slower",), "it is older than the entry"
+    assert repository.verdict("feature~1", "main") == ("slower",)
+    assert repository.verdict("feature", "feature") == ("slower", ended)
+    assert repository.verdict("feature", "feature", replace(SLOWER, verdict="same")) == ("same", ended)
     # Of sides of several commits:
-    assert repository.verdict("main main~1", "feature feature~1") == ("accepted",)
+    assert repository.verdict("main feature~1", "feature") == ("accepted",)
     assert repository.verdict("main feature", "feature") == ("slower", ended)
-    assert repository.verdict("main", "feature main") == ("slower", lost)
-    verdict, line = repository.verdict("main", "")
-    assert verdict == "slower"
-    assert f"unknown whether base and head contain it: {ENTRY}; results must name" in line
-    repository.git("merge", "-q", "feature")
-    assert repository.verdict("HEAD^1", "HEAD") == ("accepted",)
+    assert repository.verdict("main", "feature main") == ("slower",)
+    for unknown in ("", "e" * 40):
+        verdict, line = repository.verdict(unknown, "feature")
+        assert verdict == "slower"
+        assert f"unknown whether the base contains it: {ENTRY}; results must name" in line
 
 
-@pytest.mark.parametrize("goes_on", [False, True])
-def test_a_squash_contains_it_also_when_the_branch_went_on_and_is_gone(repository, goes_on):
-    if goes_on:
-        repository.git("checkout", "-q", "feature")
-        repository.commit("review", code="3")
-        repository.git("checkout", "-q", "main")
-    repository.git("merge", "-q", "--squash", "feature")
-    repository.commit("squash")
-    repository.commit("later", other="2")
-    repository.forget_the_branch()
-    assert repository.verdict("HEAD~2", "HEAD") == ("accepted",)
-    assert repository.verdict("HEAD~2", "HEAD~1") == ("accepted",)
-    assert repository.verdict("HEAD~1", "HEAD")[1].startswith("ended, ")
-
-
-def test_after_a_rebase_it_must_be_accepted_again(repository):
-    repository.git("checkout", "-q", "feature")
-    repository.git("rebase", "-q", "main")
-    verdict, line = repository.verdict("main", "HEAD")
-    assert verdict == "slower"
-    assert line.endswith(LOST)
+@pytest.mark.parametrize(
+    "way", ["merge -q --no-edit feature", "merge -q --squash feature", "cherry-pick HEAD..feature"]
+)
+def test_it_stays_in_force_however_the_branch_lands(repository, way):
     repository.git("checkout", "-q", "main")
-    repository.git("merge", "-q", "--ff-only", "feature")
-    repository.forget_the_branch()
-    assert repository.verdict("HEAD~3", "HEAD") == (verdict, line)
-
-
-def test_what_git_does_not_know_is_unknown(repository, tmp_path):
-    unknown = "not accepted, because it is unknown whether "
-    lost = {"base": "e" * 40, "head": "f" * 40}
-    assert repository.verdict("main~1", "main", **lost)[1].startswith(unknown)
-    repository.git("merge", "-q", "feature")
+    base = repository.commit("unrelated", other="1")
+    repository.git(*way.split())
     repository.commit("later", other="2")
-    shallow, head = tmp_path / "shallow", repository.git("rev-parse", "HEAD")
-    address = repository.folder.as_uri()
-    subprocess.run(["git", "clone", "-q", "--depth=1", address, shallow], check=True, capture_output=True)
-    repository.folder = shallow
-    assert repository.verdict(head, head)[1].startswith(unknown)
+    repository.git("branch", "-qD", "feature")
+    assert repository.verdict(base, "HEAD") == ("accepted",)
+
+
+def test_before_it_is_committed_it_holds_for_the_working_tree(repository):
+    repository.accept(reason="y")
+    assert repository.settled("main", "HEAD")[0].judgement.reason == "accepted: y"
+    assert repository.verdict("main", "HEAD~1") == ("slower",)
 
 
 def test_a_benchmark_that_recovered_is_named_with_its_entry(repository):
     fast = Judgement("same", "", 1.01, 0.99, 1.03, 0.99, 1.03)
     start = "test_a is not as slow as accepted any more (1.01x, accepted 1.20x): "
     assert repository.verdict("main", "feature", fast) == ("same", f"{start}remove entry 1 of {FILE}")
-    (line,) = repository.settled("main", "feature", SAME_CODE)[1]
+    (line,) = repository.settled(found=SAME_CODE)[1]
     assert "(it runs the same code as the base, accepted 1.20x)" in line
 
 
@@ -165,8 +133,8 @@ def test_more_memory_within_what_is_accepted_does_not_fail(repository, ratio, pa
 
     def found(verdict, head_bytes, more_bytes=2**20):
         memory = MemoryChange(verdict, 2**23, head_bytes)
-        changes = {"ratio": ratio, "low": ratio, "high": ratio, "more_bytes": more_bytes}
-        row, lines = repository.settled("main", "feature", undecided, memory, **changes)
+        repository.accept(ratio=ratio, low=ratio, high=ratio, more_bytes=more_bytes)
+        row, lines = repository.settled(found=undecided, memory=memory)
         return row.memory.excused, *lines
 
     assert found("more memory", 2**23 + 2**20) == ("accepted: x",)
@@ -263,7 +231,7 @@ def test_more_memory_within_its_limit_does_not_fail_but_is_told(rules, base, mor
 
 def test_accepted_memory_has_the_same_limit(repository):
     memory = MemoryChange("more memory", 2**23, 2**23 + 2**20 + 2**18)
-    changes = {"ratio": 1.0, "low": 1.0, "high": 1.0}
     for more_bytes, excused in ((2**20, "accepted: x"), (2**19, None)):
-        row, _ = repository.settled("main", "feature", UNDECIDED, memory, **changes, more_bytes=more_bytes)
+        repository.accept(ratio=1.0, low=1.0, high=1.0, more_bytes=more_bytes)
+        row, _ = repository.settled(found=UNDECIDED, memory=memory)
         assert row.memory.excused == excused

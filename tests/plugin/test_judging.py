@@ -74,7 +74,7 @@ class Session:
     def record(self, versions, then, threads="2", gone=(), **environment):
         """Save a record of these versions of benchmarks, and take what is saved as the base."""
         content = run_files.content(
-            *entries(versions, threads).values(), **{**here(self.config), **environment}
+            *entries(versions, threads).values(), **{**vars(here(self.config)), **environment}
         )
         content["machine_info"], content["gnnbench"]["sources"] = run_files.MACHINE, codec.encode(then)
         recorded.save(self._root, content, 2)

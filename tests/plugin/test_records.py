@@ -11,7 +11,7 @@ def test_the_records_of_a_machine_or_the_most_similar_one_and_how_to_make_some(p
 
     def save(**environment):
         return recorded.save(
-            pytester.path, run_files.content(run_files.entry("b"), **{**here, **environment})
+            pytester.path, run_files.content(run_files.entry("b"), **{**vars(here), **environment})
         )
 
     record, none = records.find(config)

@@ -199,8 +199,6 @@ def test_interrupted_turns_leave_no_worktree_and_say_so(project, number):
 
 @pytest.mark.nightly
 def test_a_commit_is_the_base_and_an_accepted_slowdown_fails_no_test(project):
-    project.git("config", "user.name", "Ada")
-    project.git("config", "user.email", "ada@example.org")
     project.edit()
     project.git("commit", "-qam", "slower, as intended")
     base = {"commits": [project.git("rev-parse", "HEAD~1")], "dirty": False}
@@ -214,7 +212,7 @@ def test_a_commit_is_the_base_and_an_accepted_slowdown_fails_no_test(project):
     assert lines[cause + 1].startswith("  find the commit: gnnbench bisect 'git:HEAD~1' git:HEAD -- ")
     done = gnnbench("accept", str(project.saved), "--reason", "checks its input", cwd=project.folder)
     assert done.returncode == 0, done.stderr
-    assert f" to {project.git('rev-parse', 'HEAD')[:10]}: {TEST}\n" in done.stdout
+    assert f"): {TEST}\n" in done.stdout
 
     result, found = project.run(COMPARE, base={"test_first": 0.9e-3})
     assert result.returncode == 0, result.stdout

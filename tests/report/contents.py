@@ -1,5 +1,8 @@
 """Contents of files that a report is made of, made without running anything."""
 
+from dataclasses import replace
+
+from gnnbench.engine.ground import codec
 from tests.run_files import ENVIRONMENT, content, entry
 
 PLATFORMS = ("pyg", "sparse", "torch", "dgl")
@@ -80,7 +83,7 @@ def profile(platform, *, scale=1.0, **environment):
         "version": 1,
         "id": "-".join(map(str, spec.values())),
         "spec": spec,
-        "environment": {**ENVIRONMENT, **environment},
+        "environment": codec.encode(replace(ENVIRONMENT, **environment)),
         "repeats": 3,
         "sections": {
             "phases": {"rows": phases, "nvtx": False},

@@ -1,5 +1,5 @@
 from gnnbench.engine.drive import along
-from gnnbench.engine.drive.axis import Axis
+from gnnbench.engine.drive.along import Axis
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.show import along as tables
 from gnnbench.engine.show.console import Terminal

@@ -7,11 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from gnnbench.engine.ground import codec, environment
+from gnnbench.engine.drive import runs as runs_
+from gnnbench.engine.ground import environment
 from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.store import run_file
-from gnnbench.engine.store.baseline import RecordStore
-from tests.run_files import ENVIRONMENT, content, entry, fingerprint, suite
+from tests.run_files import ENVIRONMENT, content, entry, fingerprint, save, suite
 
 HERE = environment.name(ENVIRONMENT)
 MACHINE = "Linux-CPython-3.11-64bit"
@@ -35,7 +36,7 @@ def test_a_record_is_its_processes_under_one_number(store):
     assert store.nearest(ENVIRONMENT) == (second, [])
 
 
-def test_a_fingerprint_is_kept_once_if_all_agree_and_is_read_for_all_processes(store):
+def test_a_fingerprint_is_saved_once_if_all_processes_agree_and_holds_for_all(store):
     def versions(*numbers):
         """Return a process for each number, whose benchmark runs that version of its code."""
         prints = [{"fingerprint": fingerprint(call=number)} if number else {} for number in numbers]
@@ -45,35 +46,29 @@ def test_a_fingerprint_is_kept_once_if_all_agree_and_is_read_for_all_processes(s
         entries = [json.loads(file.read_text())["benchmarks"][0] for file in record.files]
         return [one["extra_info"]["gnnbench"].get("fingerprint") for one in entries]
 
-    def read(runs):
-        return [codec.encode(run.benchmarks["test_a.py::b"].part.fingerprint) for run in runs]
+    def is_same(runs, version=1):
+        """Return whether they run the same code as a run of a version."""
+        (path,) = save(store.root.parent, *versions(version))
+        return runs_.compare(runs, [run_file.read(path)], Thresholds(0.03)).rows[0].judgement.same_code
 
     record = store.save(versions(1, 1, 1), MACHINE, "abc", "")
     assert saved(record) == [fingerprint(call=1), None, None]
-    for runs in (record.read(), run_file.read_all(record.files)):
-        assert read(runs) == [fingerprint(call=1)] * 3
+    assert is_same(record.read())
+    assert not is_same(record.read(), 2)
     for disagreeing in (versions(1, 1, 2), versions(1, None)):
         other = store.save(disagreeing, MACHINE, "abc", "")
         assert set(saved(other)) == {None}
-        assert set(read(other.read())) == {None}
-    beside = record.files[0].with_name("0001_abc_p9.json")  # a run with a fingerprint of its own
-    beside.write_text(json.dumps(versions(2)[0]))
-    assert read(run_file.read_all([*record.files, beside]))[-1] == fingerprint(call=2)
+        assert not is_same(other.read())
+    assert not is_same([*record.read(), *other.read()]), "a part of them disagrees"
 
 
 def test_the_nearest_environment_is_the_one_with_the_fewest_differences(store):
-    store.save(contents(threads=4, cpu="Another"), MACHINE, "far", "")
-    near = store.save(contents(threads=4), MACHINE, "near", "")
-    record, fields = store.nearest(ENVIRONMENT)
-    assert (record, fields) == (near, [("threads", 4, 2)])
-    assert RecordStore(store.root / "none").nearest(ENVIRONMENT) == (None, [])
-
-
-def test_records_of_other_settings_are_found_where_there_are_none_of_the_same(store):
-    other = store.save(contents(threads=4, wait_policy=""), MACHINE, "other", "")
-    assert store.nearest(ENVIRONMENT) == (other, [("threads", 4, 2), ("wait_policy", "", "PASSIVE")])
+    assert store.nearest(ENVIRONMENT) == (None, [])
+    store.save(contents(threads=4, wait_policy="", cpu="Another"), MACHINE, "far", "")
+    near = store.save(contents(threads=4, wait_policy=""), MACHINE, "near", "")
+    assert store.nearest(ENVIRONMENT) == (near, [("threads", 4, 2), ("wait_policy", "", "PASSIVE")])
     same = store.save(contents(), MACHINE, "same", "")
-    store.save(contents(threads=4, wait_policy=""), MACHINE, "other", "")
+    store.save(contents(threads=4, wait_policy=""), MACHINE, "near", "")
     assert store.nearest(ENVIRONMENT) == (same, [])
 
 
@@ -137,7 +132,7 @@ def test_killed_at_any_moment_no_file_is_cut_and_none_is_lost(store, kills):
         seconds = random.uniform(0, 2 * save_seconds)
         killed(signal.SIGKILL if number % 5 else signal.SIGINT, lambda one=seconds: time.sleep(one))
         for file in files():
-            run_file.load(file)  # whole
+            run_file.read(file)  # whole
         assert len(files()) >= whole
         remove(store.records()[:-1])
         whole = len(files())

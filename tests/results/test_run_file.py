@@ -7,7 +7,7 @@ from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.measure.sources import Package, Sources, Tree
 from gnnbench.engine.store import run_file
-from tests.run_files import content, entry, plain, save, suite
+from tests.run_files import ENVIRONMENT, content, entry, plain, save, suite
 
 
 def refused(tmp_path, text):
@@ -72,9 +72,9 @@ def test_files_of_pytest_benchmark_alone_are_read(tmp_path):
         ("[]", "it has no list of benchmarks"),
         ('{"command": "ab", "benchmarks": []}', "a result of gnnbench ab, and not a run file"),
         ('{"benchmarks": [], "gnnbench": {"version": 99}}', "version 99 of the format"),
-        ('{"context": {}, "benchmarks": [{"name": "BM_sum", "real_time": 1.2}]}', "have no `fullname`"),
-        ('{"version": "1.0", "benchmarks": [{"runs": [{"values": [0.1]}]}]}', "have no `fullname`"),
-        ('{"version": "1.0", "benchmarks": [1, null]}', "have no `fullname`"),
+        ('{"context": {}, "benchmarks": [{"name": "BM_sum", "real_time": 1.2}]}', "it has no `version`"),
+        ('{"version": "1.0", "benchmarks": [{"runs": [{"values": [0.1]}]}]}', "no 'fullname'"),
+        ('{"version": "1.0", "benchmarks": [1, null]}', "a field has another form"),
         ('{"benchmarks": [{"fullname": "a", "stats": {"median": 1.0}}]}', "it has no `version`"),
         ('{"version": 3, "benchmarks": []}', "it has no `version`"),
     ],
@@ -83,8 +83,52 @@ def test_what_is_no_run_file_is_refused_with_place_and_reason(tmp_path, text, me
     assert message in refused(tmp_path, text)
 
 
-def test_an_environment_of_another_form_is_refused(tmp_path):
-    for environment in ({"cpu": "x"}, {**suite(1)["gnnbench"]["environment"], "python": 3}):
-        whole = suite(1)
-        whole["gnnbench"]["environment"] = environment
-        assert "damaged at gnnbench.environment" in refused(tmp_path, json.dumps(whole))
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        ("environment", {"cpu": "x"}, "damaged at gnnbench.environment: object missing required field"),
+        ("environment", {**codec.encode(ENVIRONMENT), "python": 3}, "damaged at gnnbench.environment.python"),
+        ("fullname", None, "damaged, or not a run file of pytest-benchmark: no 'fullname'"),
+        (
+            "measurement",
+            {"processes": [{"blocks_ns": [[-1]]}]},
+            "test_a.py::b1: $.measurement.processes[0].blocks_ns[0][0]: expected",
+        ),
+        ("spec", {"x": 1}, "test_a.py::b1: $.spec: object missing required field `operation`"),
+        ("data", [0.001, 0.0], "test_a.py::b1: 0.0 is no time or ratio"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_the_place(tmp_path, place, value, message):
+    whole = suite(1)
+    row = whole["benchmarks"][1]
+    if place == "environment":
+        whole["gnnbench"][place] = value
+    elif place == "fullname":
+        del row[place]
+    elif place == "data":
+        row |= {"extra_info": {}, "stats": {place: value}}
+    else:
+        row["extra_info"]["gnnbench"][place] = value
+    assert message in refused(tmp_path, json.dumps(whole))
+
+
+def test_what_users_write_is_ignored_where_it_is_of_another_type(tmp_path):
+    whole = plain(1)
+    whole["benchmarks"][0] |= {"extra_info": "mine", "group": [1], "name": {}, "options": "mine"}
+    whole["benchmarks"][1]["extra_info"] = {"gnnbench": {"mine": 1}}
+    whole["benchmarks"][2] |= {"params": {"x": math.nan}, "extra_info": {"x": [math.inf]}}
+    whole |= {
+        "machine_info": {"cpu": "mine", "system": ["x"]},
+        "commit_info": {"id": 3},
+        "gnnbench": {"mine": 1},
+    }
+    (path,) = save(tmp_path, whole)
+    assert all(benchmark.processes for benchmark in run_file.read(path).benchmarks.values())
+
+
+def test_of_several_benchmarks_with_one_name_the_first_counts(tmp_path):
+    (path,) = save(tmp_path, content(entry("b1", 2.0), entry("b1", 50.0), entry("b1", 70.0)))
+    run = run_file.read(path)
+    assert math.exp(run.benchmarks["test_a.py::b1"].processes[0].log) == pytest.approx(2e6, rel=0.06)
+    names = "(a test that times two calls?): test_a.py::b1"
+    assert run.left_out == (f"left out 2 benchmarks with the name of an earlier one {names}",)

@@ -3,7 +3,6 @@
 import argparse
 import sys
 import warnings
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -143,7 +142,7 @@ def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
             )
         except KeyboardInterrupt:
             interrupted = True
-    return Regrets(tuple(points), effect, asdict(environment.collect())), interrupted
+    return Regrets(tuple(points), effect, environment.collect()), interrupted
 
 
 def _grid(options: argparse.Namespace) -> "Grid":

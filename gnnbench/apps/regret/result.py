@@ -12,6 +12,7 @@ from scipy import special
 
 from ...engine.ground import codec, json_io
 from ...engine.ground.codec import Count, NotNegative, Positive, PositiveCount
+from ...engine.ground.environment import Environment
 from ...engine.judge.verdict import Judgement, Thresholds, judge_ratio
 from .race import BETWEEN_PROCESSES, Ratio
 
@@ -136,7 +137,7 @@ class Regrets:
 
     points: tuple[Point, ...]
     effect: codec.Level
-    environment: dict[str, Any] = field(default_factory=dict)
+    environment: Environment | None = None
     version: int = VERSION
 
     @classmethod

@@ -94,7 +94,7 @@ def text(change: Change, watched: str) -> Document:
         for row, _ in change.pairs.values()
         for note in (*row.work.notes(), *memory_notes(row.memory), *result_notes(row.results))
     ]
-    machine = (step.first.environment or {}) if step.first else {}
+    here = step.first and step.first.environment
     return [
         Heading(title(change, watched)),
         Note(f"{versions(step)}: {count} changed ({', '.join(change.kinds)}){measured}."),
@@ -102,7 +102,7 @@ def text(change: Change, watched: str) -> Document:
         Note(f"The outputs of both sides: {', '.join(sorted(names)) or 'not compared'}."),
         *tables(labels_in(change.pairs), COLUMNS, change.pairs),
         *map(Note, dict.fromkeys(notes)),
-        Note(f"machine: {machine.get('cpu')}, {machine.get('cores')} cores, Python {machine.get('python')}"),
+        *([Note(f"machine: {here.cpu}, {here.cores} cores, Python {here.python}")] if here else []),
         *([Note("repeat", change.command)] if change.command else []),
     ]
 
@@ -143,10 +143,10 @@ def undecided(step: Step) -> list[str]:
 
 def environments(state: State) -> list[Mapping[str, Any]]:
     """Return the machines on which was measured, without what differs from run to run."""
-    found = [one.first.environment or {} for one in state.steps if one.first]
     shown = ("cpu", "architecture", "cores", "threads", "memory_bytes", "system", "python", "libraries")
-    kept = [{key: one[key] for key in shown if key in one} for one in found]
-    return [one for place, one in enumerate(kept) if one not in kept[:place]]
+    machines = filter(None, (step.first and step.first.environment for step in state.steps))
+    rows = [{name: getattr(machine, name) for name in shown} for machine in machines]
+    return [row for place, row in enumerate(rows) if row not in rows[:place]]
 
 
 def _change(change: Change, watched: str) -> dict[str, Any]:

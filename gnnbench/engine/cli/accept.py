@@ -44,23 +44,21 @@ def run(options: argparse.Namespace) -> int:
     from ..drive import acceptable
     from ..store import accepted
 
-    if not options.reason.strip():
+    reason = " ".join(options.reason.split())
+    if not reason:
         raise UsageError("--reason is empty; say why the slowdown is intended")
-    found = _file()
-    new, replaced = acceptable.entries(
-        options.file, options.ids, found, options.reason.strip(), results=bool(options.result)
-    )
-    accepted.write(found, new, replaced)
-    for one in new:
-        ratio = units.ratio(one.ratio, changed=True)
-        times = [f"{ratio} ({units.interval(one.low, one.high)})"] if one.slows else []
-        memory = [f"{units.size(one.more_bytes)} more memory"] if one.more_bytes else []
-        results = ["a different output"] if one.result else []
-        what = " and ".join(times + memory + results)
-        streams.say(f"accepted {what} from {one.base[:10]} to {one.head[:10]}: {one.benchmark}")
+    old = _file()
+    new, replaced = acceptable.entries(options.file, options.ids, old, reason, results=bool(options.result))
+    accepted.write(old, new, replaced)
+    for entry in new:
+        ratio = units.ratio(entry.ratio, changed=True)
+        times = [f"{ratio} ({units.interval(entry.low, entry.high)})"] if entry.slows else []
+        memory = [f"{units.size(entry.more_bytes)} more memory"] if entry.more_bytes else []
+        outputs = ["a different output"] if entry.result else []
+        streams.say(f"accepted {' and '.join(times + memory + outputs)}: {entry.benchmark}")
     instead = f", instead of {units.count(len(replaced), 'older one')}" if replaced else ""
     what = "1 entry" if len(new) == 1 else f"{len(new)} entries"
-    streams.say(f"{what} written to {found.file}{instead}; commit the file together with the change")
+    streams.say(f"{what} written to {old.file}{instead}; commit the file together with the change")
     return NOTHING_SLOWER
 
 
@@ -69,5 +67,5 @@ def _file() -> "Accepted":
     from ..plugin.rootdir import rootdir, settled
     from ..store import accepted
 
-    found = accepted.find(Path.cwd())
-    return found if found.entries or found.file.exists() else accepted.find(rootdir(settled([])))
+    nearest = accepted.find(Path.cwd())
+    return nearest if nearest.entries or nearest.file.exists() else accepted.find(rootdir(settled([])))

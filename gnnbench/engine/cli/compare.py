@@ -67,16 +67,18 @@ def run(options: argparse.Namespace) -> int:
 
 def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     from ..drive.result import of_runs
+    from ..drive.runs import check_alike
+    from ..ground.environment import WHAT
     from ..show import causes, markdown, verdicts, wording
     from ..show.document import Note
     from ..store import run_file
 
     if not options.rest:
         raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
-    head, base = map(run_file.read_all, (map(Path, options.rest), options.base))
+    head, base = ([run_file.read(Path(file)) for file in side] for side in (options.rest, options.base))
     say_left_out((run.path, run.left_out) for run in (*base, *head))
     for side in (base, head):
-        _check_versions(side)
+        check_alike(side, WHAT, "not of the versions of", "give runs of one version on each side")
     effect = () if options.effect is None else ("--effect", options.effect)
     result = of_runs(base, head, thresholds_of(options), effect)
     found = result.comparison
@@ -101,7 +103,6 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
 def _along(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     """Compare the benchmarks of one run: nothing within a run is a regression."""
     from ..drive import along
-    from ..drive.axis import Axis
     from ..judge.verdict import Thresholds
     from ..show import along as along_document
     from ..show import markdown_text
@@ -109,7 +110,7 @@ def _along(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
 
     if options.rest:
         raise UsageError("--by compares within one run: name its files without --, one for each process")
-    axis = Axis.parse(options.by)
+    axis = along.Axis.parse(options.by)
     thresholds = Thresholds(effect_of(options))
     runs = [run_file.read(path) for path in options.base]
     say_left_out((run.path, run.left_out) for run in runs)
@@ -142,22 +143,6 @@ def _give(
         sys.stdout.write(text if options.format == "json" else forms[options.format]())
     else:
         streams.show(document())
-
-
-def _check_versions(side: "Sequence[RunFile]") -> None:
-    """Refuse runs of one side that have different versions."""
-    from ..drive.runs import describe_fields
-    from ..ground import environment
-
-    first = side[0]
-    for run in side[1:]:
-        if run.environment and first.environment:
-            fields = environment.differences(first.environment, run.environment, environment.WHAT)
-            if fields:
-                raise UsageError(
-                    f"{first.path} and {run.path} are on one side, but differ in {describe_fields(fields)}; "
-                    "give runs of one version on each side"
-                )
 
 
 def _changes(base: "RunFile", head: "RunFile") -> list[str]:

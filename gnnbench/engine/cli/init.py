@@ -74,26 +74,23 @@ def run(options: argparse.Namespace) -> int:
 def _project(folder: Path, named: "Sequence[str]") -> "Project":
     """Return the repository with the benchmarks that pytest collects in it, or with a first benchmark."""
     from ..drive.adopt import Project
-    from ..drive.survey import survey
+    from ..drive.survey import Survey
     from .progress import Progress
 
     with Progress() as progress:
         progress.step("reading the sources")
-        known = survey(folder)
-    found = _collected(folder, named, known.may_time)
-    benchmarks = (*found.benchmarks, *found.deselected)
-    first = "" if benchmarks else _first(folder, known)
-    if known.clocks:
-        names = units.listed([str(path) for path in known.clocks], _MOST_NAMED)
-        streams.say(f"time by themselves, without pytest-benchmark's fixture `benchmark`: {names}")
-    functions = tuple(dict.fromkeys(one.partition("[")[0] for one in benchmarks))
-    return Project(folder, functions, named, found.overriding, known, first)
+        survey = Survey(folder)
+        modules = survey.may_time
+    ending = _collected(folder, named, modules)
+    benchmarks = (*ending.benchmarks, *ending.deselected)
+    first = "" if benchmarks else _first(survey)
+    functions = tuple(dict.fromkeys(name.partition("[")[0] for name in benchmarks))
+    return Project(folder, functions, named, ending.overriding, first)
 
 
 def _collected(folder: Path, named: "Sequence[str]", modules: "Collection[Path]") -> "Ending":
     """Let pytest collect what is named, or else what may have benchmarks; say what it cannot."""
     from ..process.variants import fresh
-    from ..process.variants.collected import may_time
     from ..process.variants.outcome import Ending
     from .progress import Progress
 
@@ -101,26 +98,27 @@ def _collected(folder: Path, named: "Sequence[str]", modules: "Collection[Path]"
         return Ending(0)
     with Progress() as progress:
         progress.step("pytest --collect-only")
-        found = fresh.collect(named or ["."], folder, None if named else modules)
-    refused = [f"{file} cannot be collected: {reason}" for file, reason in found.refused.items()]
-    benchmarks = (*found.benchmarks, *found.deselected)
-    if not benchmarks and any(may_time(folder / file) for file in found.refused):
+        ending = fresh.collect(named or ["."], folder, None if named else modules)
+    refused = [f"{file} cannot be collected: {reason}" for file, reason in ending.refused.items()]
+    benchmarks = (*ending.benchmarks, *ending.deselected)
+    unread = [folder / place for place in ending.refused]
+    if not benchmarks and any(file.is_relative_to(place) for file in modules for place in unread):
         raise UsageError(f"no benchmark here: {_PACKAGES}", *refused)
-    if not benchmarks and (named or found.untimed):
-        raise UsageError("pytest finds no benchmarks here", *found.untimed, *refused)
-    for line in (*refused[:_MOST_NAMED], *found.untimed):
+    if not benchmarks and (named or ending.untimed):
+        raise UsageError("pytest finds no benchmarks here", *ending.untimed, *refused)
+    for line in (*refused[:_MOST_NAMED], *ending.untimed):
         streams.say(line)
-    return found
+    return ending
 
 
-def _first(folder: Path, known: "Survey") -> str:
+def _first(survey: "Survey") -> str:
     """Return the text of a first benchmark, and say what it cannot time."""
     from ..drive import first_benchmark
     from .progress import Progress
 
     with Progress() as progress:
         progress.step("trying what can be timed")
-        written = first_benchmark.write(folder, known)
+        written = first_benchmark.write(survey)
     by_reason = {line.split(": ", 2)[2]: line for line in reversed(written.cannot)}
     named = list(reversed(by_reason.values()))[:_MOST_NAMED]
     more = len(written.cannot) - len(named)
@@ -184,4 +182,4 @@ def _say_next(planned: "Adoption") -> None:
 
 def _here(project: "Project") -> list[str]:
     """Return pytest's arguments for the benchmarks as they are typed in this folder."""
-    return [*(os.path.relpath(project.folder / one) for one in project.suite), *project.options]
+    return [*(os.path.relpath(project.folder / path) for path in project.suite), *project.options]

@@ -1,11 +1,9 @@
 """The slower benchmarks of a saved result, and the entries that accept them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
-from ..ground import git, json_io
+from ..ground import codec, git, json_io
 from ..ground.errors import UsageError, unknown_name
 from ..judge.accepted import Accepted, Entry
 from ..judge.allowed import Allowed
@@ -13,6 +11,7 @@ from ..judge.comparison import Compared
 from ..judge.memory import MemoryChange
 from ..judge.verdict import Judgement
 from ..store import run_file
+from ..store.accepted import entries_at
 from . import result
 from .gate import Verdict
 from .settle import Revision, Sides, in_force
@@ -28,16 +27,16 @@ def _read(path: Path) -> Mapping[str, tuple[Compared, Sides]]:
     """Read the verdicts of a saved result, of any kind that has some, and the commits that were compared."""
     content = json_io.read(path, _REMEDY)
     if result.kind(content) != "run":
-        found = result.parse(path, content)
-        sides = found.base.revision, found.head.revision
-        return {row.fullname: (row, sides) for row in found.rows}
-    run = run_file.parse(path, run_file.check(path, content))
+        whole = result.parse(path, content)
+        sides = whole.base.revision, whole.head.revision
+        return {row.fullname: (row, sides) for row in whole.rows}
+    run = run_file.parse(path, content)
     head, rows = Revision.of_runs([run]), {}
-    for name, one in run.benchmarks.items():
-        saved = one.part.comparison
+    for name, benchmark in run.benchmarks.items():
+        saved = benchmark.part.comparison
         with json_io.refusing(path, f"damaged: the comparison of {name}", _REMEDY):
             if saved:
-                verdict = Verdict.of(saved)
+                verdict = codec.decode(saved, Verdict)
                 rows[name] = verdict.row, (verdict.base, head)
     if not rows:
         json_io.refuse(path, "a run file without verdicts: it was not compared", _REMEDY)
@@ -54,10 +53,10 @@ def entries(
 ) -> tuple[list[Entry], set[int]]:
     """Return an entry for each benchmark, and the numbers of the entries that they replace.
 
-    If something was accepted before that is in force for the same base and head, a new entry has what is
-    beyond it. It replaces an entry only if both have the same head.
+    Entries in force for the same base and head are replaced if they are not committed yet; if they are, a new
+    one has what is beyond them.
 
-    `names`: ids of benchmarks in it; empty: all that are worse, at most one of them by a different output.
+    `names`: ids of benchmarks in it; if empty, all that are worse, at most one of them by a different output.
     """
     rows = _read(path)
     for name in names:
@@ -75,11 +74,8 @@ def entries(
         raise UsageError(
             f"{path}: no benchmark is slower or needs more memory, so there is nothing to accept{more}"
         )
-    author = git.author(accepted.folder)
-    if author is None:
-        raise UsageError(
-            "git does not know who accepts this; set git config user.name and git config user.email"
-        )
+    commit = git.commit(accepted.folder)
+    committed = (commit and entries_at(accepted.file, commit)) or ()
     new, replaced = [], set()
     for name in names:
         row, sides = rows[name]
@@ -90,64 +86,43 @@ def entries(
             )
         if row.has_other_result and not results:
             raise UsageError(f"{path}: {name} has {row.judgement.reason}; give --result to accept that")
-        base, head = _commits(path, sides, accepted.folder)
-        ours = in_force(accepted, sides)[name]
-        before = [one for one in ours if one.head != head]
-        replaced |= {one.number for one in ours if one.head == head}
+        _check(path, *sides)
+        known = in_force(accepted, sides, name)
+        before = [entry for entry in known if entry in committed]
+        replaced |= {entry.number for entry in known if entry not in committed}
         ratios, more_bytes = _beyond(row.judgement, before), _more_bytes(row.memory, before)
         if not (ratios or more_bytes or row.has_other_result):
             json_io.refuse(path, f"{name} is within what {before[-1].place} accepts", "leave it out")
-        numbers = ratios or (1.0, 1.0, 1.0)
-        today = date.today()  # noqa: DTZ011 - of the user's calendar
-        entry = Entry(name, *numbers, base, head, author, today, reason, more_bytes)
-        new.append(replace(entry, result=row.has_other_result))
+        new.append(Entry(name, reason, *(ratios or (1.0, 1.0, 1.0)), more_bytes, row.has_other_result))
     return new, replaced
 
 
-def _more_bytes(found: MemoryChange | None, before: Sequence[Entry]) -> int:
+def _more_bytes(change: MemoryChange | None, before: Sequence[Entry]) -> int:
     """Return by how much more memory a benchmark needs than was accepted before; 0: no more."""
-    if found is None or not found.fails:
+    if change is None or not change.fails:
         return 0
-    return max(found.head_bytes - found.base_bytes - sum(one.more_bytes for one in before), 0)
+    return max(change.head_bytes - change.base_bytes - sum(entry.more_bytes for entry in before), 0)
 
 
-def _beyond(found: Judgement, before: Sequence[Entry]) -> tuple[float, float, float] | None:
-    """Return the ratio of an entry and its interval: what is beyond those before it; None: nothing is."""
-    if found.verdict != "slower":
+def _beyond(judgement: Judgement, before: Sequence[Entry]) -> tuple[float, float, float] | None:
+    """Return the ratio of an entry and its interval: what is beyond those before it. None if nothing is."""
+    if judgement.verdict != "slower":
         return None
-    assert found.ratio
-    assert found.low
-    assert found.high
+    assert judgement.ratio
+    assert judgement.low
+    assert judgement.high
     limit = Allowed.of(before)
     if limit is None:
-        return found.ratio, found.low, found.high
-    ratio, low, high = limit.beyond(found)
+        return judgement.ratio, judgement.low, judgement.high
+    ratio, low, high = limit.beyond(judgement)
     return (ratio, low, high) if low > 1 else None
 
 
-def _commits(path: Path, sides: Sides, folder: Path) -> tuple[str, str]:
-    """Return the full hashes of the commits of base and head."""
-    found = []
-    for side, revision in zip(("base", "head"), sides, strict=True):
-        if revision.dirty:
-            why = f"the {side} had uncommitted changes, which no commit contains"
-            json_io.refuse(path, why, "commit them, and compare again")
+def _check(path: Path, base: Revision, head: Revision) -> None:
+    """Refuse a result that does not show which change of the project it is about."""
+    for side, revision in (("base", base), ("head", head)):
         if not revision.commits:
             json_io.refuse(path, f"the commit of the {side} is unknown", "compare commits of a repository")
-        if len(revision.commits) > 1:
-            shown = ", ".join(one[:_SHORT_COMMIT] for one in revision.commits)
-            json_io.refuse(path, f"the {side} has several commits: {shown}", "compare runs of one commit")
-        (commit,) = revision.commits
-        full = git.full_hash(folder, commit) if git.HASH.fullmatch(commit) else None
-        if full is None:
-            why = f"git does not have commit {commit[:_SHORT_COMMIT]} here"
-            json_io.refuse(path, why, "fetch it, or go to its repository")
-        found.append(full)
-    base, head = found
-    if base == head:
-        why = f"both sides are commit {base[:_SHORT_COMMIT]}, so it is not a commit that made it slower"
+    if base.commits == head.commits and not head.dirty:
+        why = f"both sides are commit {base.commits[0][:_SHORT_COMMIT]}, so no change made it slower"
         json_io.refuse(path, why, "compare two commits")
-    if git.merge_base(folder, base, head) == head:
-        why = f"the base contains the head's commit {head[:_SHORT_COMMIT]}"
-        json_io.refuse(path, why, "compare an older base with a newer head")
-    return base, head

@@ -7,7 +7,8 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from pathlib import Path, PurePath
 
@@ -43,9 +44,13 @@ class Project:
     """The files and folders from the top in which pytest looked for them; empty: in all."""
     options: Sequence[str] = ()
     """Further arguments of pytest, which undo what settings deselect."""
-    known: Survey = field(default_factory=Survey)
     first: str = ""
     """The text of a first benchmark, if there is none."""
+
+    @cached_property
+    def known(self) -> Survey:
+        """What its sources show."""
+        return Survey(self.folder)
 
     @property
     def suite(self) -> Sequence[str]:
@@ -54,17 +59,17 @@ class Project:
             return [str(BENCHMARK if self.known.sets("python_files") else _FOLDER)]
         if self.named:
             return self.named
-        files = list(dict.fromkeys(one.partition("::")[0] for one in self.benchmarks))
+        files = list(dict.fromkeys(name.partition("::")[0] for name in self.benchmarks))
         if len(files) <= _FEW:
             return files
         return [PurePath(os.path.commonpath([PurePath(file).parent for file in files]) or ".").as_posix()]
 
     @property
     def around(self) -> str | None:
-        """The package inside which its benchmarks lie; None: they lie beside all."""
-        for one in self.benchmarks:
+        """The package inside which its benchmarks lie. None if they lie beside all."""
+        for name in self.benchmarks:
             folders = [
-                path for path in PurePath(one).parents if (self.folder / path / "__init__.py").exists()
+                path for path in PurePath(name).parents if (self.folder / path / "__init__.py").exists()
             ]
             if folders and folders[-1].name not in _NO_PACKAGES:
                 return folders[-1].name
@@ -145,7 +150,7 @@ def _workflow(project: Project, action: str | None) -> str:
         "ACTION": "./.gnnbench # zizmor: ignore[self-repository]" if clone else action or UNKNOWN_ACTION,
         "ARGUMENTS": json.dumps(shlex.join([*project.suite, *project.options])),
     }
-    return re.sub("@([A-Z]+)@", lambda found: words[found[1]], text)
+    return re.sub("@([A-Z]+)@", lambda match: words[match[1]], text)
 
 
 def _set_up(project: Project) -> list[str]:
@@ -161,14 +166,14 @@ def _set_up(project: Project) -> list[str]:
     if not any((folder / name).exists() for name in ("pyproject.toml", "setup.py")):
         return [*commands, f"{install} pytest-benchmark"]
     try:
-        known = (
+        extras = (
             tomllib.loads(text_of(folder / "pyproject.toml"))
             .get("project", {})
             .get("optional-dependencies", {})
         )
     except tomllib.TOMLDecodeError:
-        known = {}
-    extra = next((f"[{name}]" for name in _EXTRAS if name in known), "")
+        extras = {}
+    extra = next((f"[{name}]" for name in _EXTRAS if name in extras), "")
     builds = "--no-build-isolation " if "cpp_extension" in text_of(folder / "setup.py") else ""
     return [*commands, f"{install} {builds}-e '.{extra}'" if extra else f"{install} {builds}-e ."]
 

@@ -49,7 +49,7 @@ class AffectedResult:
 
     def named(self, status: Status) -> dict[str, Inspections]:
         """Return the benchmarks with a status."""
-        return {name: one for name, one in self.benchmarks.items() if one.status == status}
+        return {name: row for name, row in self.benchmarks.items() if row.status == status}
 
 
 def run(
@@ -98,9 +98,9 @@ def run(
 
 def _chosen(names: Sequence[str], text: str) -> str:
     """Return the name that is or contains a text."""
-    found = [text] if text in names else [name for name in names if text in name]
-    if not found:
+    matches = [text] if text in names else [name for name in names if text in name]
+    if not matches:
         raise UsageError(f"{text!r} is in no benchmark's id: give a test id or a part of it")
-    if len(found) > 1:
-        raise UsageError(f"{text!r} is in {len(found)} ids: give more of one, as in {found[0]}")
-    return found[0]
+    if len(matches) > 1:
+        raise UsageError(f"{text!r} is in {len(matches)} ids: give more of one, as in {matches[0]}")
+    return matches[0]

@@ -1,20 +1,78 @@
-"""Compare the benchmarks of one run along an axis: PyG with DGL, say, in the same processes."""
+"""Compare benchmarks of one run that differ in one field only: PyG with DGL, say, in the same processes."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
-from ..ground import environment, json_io
+from ..ground import environment
+from ..ground.codec import UNSAVED
+from ..ground.errors import UsageError, unknown_name
+from ..ground.labels import Labels
 from ..judge.paired_ratios import PairedRatios
 from ..judge.verdict import Judgement, Thresholds
 from ..store.benchmark import Benchmark
 from ..store.run_file import RunFile
-from .axis import Axis, Pair, pair
-from .runs import contended_on, describe_fields, differing_fields, seconds, timings, without_times
+from .runs import check_alike, contended_on, seconds, timings, without_times
 
 FORMAT_VERSION = 1
-_REMEDY = "give the files of one run"
+THREADS = "threads"
+"""Not a label: the end of an operation's name says how many CPU threads it uses."""
+_THREADS = re.compile(r"(?P<operation>.+)_(?P<threads>1|2|all)_threads?")
+_MOST_NAMES = 20
+"""Names that a message lists."""
+_GRAPH = "graph"
+"""Name of the data set among pytest's parameters."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A field, and the value that the others are compared with."""
+
+    field: str
+    base: str | None = None
+    """None: the first value in the order of the run."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse `FIELD` or `FIELD=VALUE`."""
+        field, equals, base = text.partition("=")
+        if not field or (equals and not base):
+            raise UsageError(f"--by '{text}' must be a field, or a field and its base: platform=pyg")
+        return cls(field.replace("-", "_"), base or None)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two benchmarks that differ in the axis only."""
+
+    fullname: str
+    base: str
+    """Fullname of the one that has the base value."""
+    value: str
+    """What `fullname` has instead."""
+    function: str
+    """The test function of both, with its file; empty if they have labels."""
+    fields: Mapping[str, str]
+    """The other fields, which are equal, by name."""
+    labels: Labels | None = field(metadata=UNSAVED)
+    """Those of `fullname`."""
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The pairs of a run."""
+
+    base: str
+    """The value that the others are compared with."""
+    pairs: tuple[Pair, ...]
+    """Those with the same fields follow one another."""
+    alone: int
+    """Number of benchmarks that have the field, but no partner."""
+    ambiguous: int
+    """Number of benchmarks that are left out: others have the same fields and the same value."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +82,7 @@ class Row:
     pair: Pair
     judgement: Judgement
     seconds: float | None
-    """Of the head; None: not measured."""
+    """Of the head. None if not measured."""
     base_seconds: float | None
     notes: tuple[str, ...] = ()
 
@@ -52,7 +110,7 @@ class Along:
     processes: int
     """The most that timed both benchmarks of a pair."""
     alone: int
-    """As in `axis.Paired`, like `ambiguous`."""
+    """As in `Paired`, like `ambiguous`."""
     ambiguous: int
     version: int = FORMAT_VERSION
 
@@ -62,22 +120,23 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
 
     The simultaneous intervals hold for all rows together; each mean has an interval of its own.
     """
-    _check_one_run(runs)
+    fields = (*environment.WHERE, *environment.WHAT, "commit")
+    check_alike(runs, fields, "not a process of the run of", "give the files of one run")
     names = list(dict.fromkeys(name for run in runs for name in run.benchmarks))
-    found = {name: [run.benchmarks[name] for run in runs if name in run.benchmarks] for name in names}
-    paired = pair([one[0] for one in found.values()], axis)
+    by_name = {name: [run.benchmarks[name] for run in runs if name in run.benchmarks] for name in names}
+    paired = pair([row[0] for row in by_name.values()], axis)
     pairs, axis = paired.pairs, replace(axis, base=paired.base)
     column = {name: number for number, name in enumerate(names)}
-    sides = [column[one.base] for one in pairs], [column[one.fullname] for one in pairs]
+    sides = [column[row.base] for row in pairs], [column[row.fullname] for row in pairs]
     ratios = PairedRatios.of(timings(runs, names), *sides)
     rated: dict[str, list[int]] = {}
-    for place, one in enumerate(pairs):
+    for place, row in enumerate(pairs):
         if ratios.counts[place]:
-            rated.setdefault(one.value, []).append(place)
+            rated.setdefault(row.value, []).append(place)
     family = int(np.isfinite(ratios.errors).sum())
     rows = tuple(
-        _row(one, ratios.judge(place, thresholds, family), axis, found[one.fullname], found[one.base])
-        for place, one in enumerate(pairs)
+        _row(row, ratios.judge(place, thresholds, family), axis, by_name[row.fullname], by_name[row.base])
+        for place, row in enumerate(pairs)
     )
     means = tuple(
         Mean(value, ratios.judge_mean(places, thresholds), len(places)) for value, places in rated.items()
@@ -88,51 +147,73 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
     return Along(axis.field, paired.base, files, thresholds, rows, means, *counts)
 
 
-def _check_one_run(runs: Sequence[RunFile]) -> None:
-    """Refuse files that are not processes of one run."""
-    first = runs[0]
-    for run in runs[1:]:
-        other_run = f"not a process of the run of {first.path}"
-        fields = differing_fields([first], [run])
-        if run.environment and first.environment:
-            fields += environment.differences(first.environment, run.environment, environment.WHAT)
-        if run.commit != first.commit:
-            fields.append(("commit", first.commit, run.commit))
-        if fields:
-            json_io.refuse(run.path, f"{other_run}: they differ in {describe_fields(fields)}", _REMEDY)
-        for name, one in first.benchmarks.items():
-            other = run.benchmarks.get(name, one)
-            if one.fault or other.fault:
-                continue
-            ours, theirs = _identity(one), _identity(other)
-            if what := next((field for field in ours if ours[field] != theirs[field]), None):
-                json_io.refuse(run.path, f"{other_run}: another {what} of {name}", _REMEDY)
-
-
-def _identity(one: Benchmark) -> dict[str, str | None]:
-    """Return what is the same in all processes of a run."""
-    return {
-        "graph hash": one.part.graph_hash,
-        "definition hash": one.part.definition_hash,
-        "code hash": one.part.code_hash,
-        "estimand": one.estimand,
-    }
-
-
-def _row(one: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> Row:
+def _row(pair: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> Row:
     if not judgement.head_processes:
-        judgement = replace(judgement, reason=_untimed(one, axis, head, base) or judgement.reason)
+        judgement = replace(judgement, reason=_untimed(pair, axis, head, base) or judgement.reason)
     ways = base[0].estimand, head[0].estimand
-    differently = ways[0] != ways[1] and not (base[0].fault or head[0].fault)
-    notes = (f"measured differently: {' vs '.join(ways)}",) if differently else ()
-    return Row(one, judgement, seconds(head), seconds(base), notes)
+    notes = (f"measured differently: {' vs '.join(ways)}",) if ways[0] != ways[1] else ()
+    return Row(pair, judgement, seconds(head), seconds(base), notes)
 
 
-def _untimed(one: Pair, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> str | None:
-    """Return why one of two benchmarks has no time that counts; None: both have one."""
-    for benchmarks, value in ((head, one.value), (base, axis.base)):
+def _untimed(pair: Pair, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> str | None:
+    """Return why one of two benchmarks has no time that counts. None if both have one."""
+    for benchmarks, value in ((head, pair.value), (base, axis.base)):
         if not any(benchmark.processes for benchmark in benchmarks):
             return without_times(benchmarks)
         if reason := contended_on(benchmarks, f"benchmark with {axis.field} {value}"):
             return reason
     return None
+
+
+def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
+    """Pair benchmarks along an axis."""
+    groups: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, list[str]]] = {}
+    names: set[str] = set()
+    labels = {}
+    for benchmark in benchmarks:
+        labels[benchmark.fullname] = benchmark.labels
+        function, fields = fields_of(benchmark, axis.field)
+        names |= fields_of(benchmark, THREADS)[1].keys()
+        if (value := fields.pop(axis.field, None)) is not None:
+            group = groups.setdefault((function, tuple(fields.items())), {})
+            group.setdefault(value, []).append(benchmark.fullname)
+    if not names:
+        raise UsageError("these benchmarks have no parameters: there is nothing to compare them by")
+    if not groups:
+        raise _unknown("field", axis.field, names)
+    values = {value: None for group in groups.values() for value in group}
+    base = next(iter(values)) if axis.base is None else axis.base
+    if base not in values:
+        raise _unknown(axis.field, base, values)
+    pairs, alone, ambiguous = [], 0, 0
+    for (function, key), group in groups.items():
+        single = {value: ids[0] for value, ids in group.items() if len(ids) == 1}
+        ambiguous += sum(len(ids) for ids in group.values() if len(ids) > 1)
+        others = [value for value in single if value != base] if base in single else []
+        pairs += [
+            Pair(single[value], single[base], value, function, dict(key), labels[single[value]])
+            for value in others
+        ]
+        alone += 0 if others else len(single)
+    return Paired(base, tuple(pairs), alone, ambiguous)
+
+
+def _unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
+    """Return the error for an unknown name; the file may have any number of others."""
+    return unknown_name(kind, name, sorted(known)[:_MOST_NAMES])
+
+
+def fields_of(benchmark: Benchmark, axis: str = "") -> tuple[str, dict[str, str]]:
+    """Return what tells a benchmark from others: its test function, and its fields by name.
+
+    The function is an empty text if the benchmark has labels.
+
+    `axis`: THREADS also divides the names of operations; else they stay as they are.
+    """
+    params = dict(benchmark.params)
+    if benchmark.labels is None:
+        return benchmark.fullname.partition("[")[0], params
+    fields = dict(benchmark.labels.fields)
+    fields |= {name: value for name, value in params.items() if name not in {*fields, _GRAPH}}
+    named = _THREADS.fullmatch(fields["operation"]) if axis == THREADS else None
+    return "", fields | (named.groupdict() if named else {})

@@ -57,7 +57,7 @@ def failures(terms: Terms, shared: Shared, listener: Listener, trials: Iterable[
 
 
 def _failures(side: str, names: Iterable[str], terms: Terms, shared: Shared) -> dict[str, str]:
-    """Return why benchmarks fail on a side, by name; empty: they pass. What cannot be tried is left out."""
+    """Return why benchmarks fail on a side, by name; empty if they pass. What cannot be tried is left out."""
     reasons: dict[str, str] = {}
     waiting = list(names)
     while waiting and shared.left_seconds() > 0:

@@ -3,7 +3,7 @@
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -77,7 +77,7 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Watcher) -> Result:
         Side.of(head),
         Comparison(withheld(state.rows(), state.control)),
         plan.thresholds,
-        asdict(environment.collect(plan.folder)),
+        environment.collect(plan.folder),
         RealTime.seconds() - start,
         None if pairs.shared.simulated else round(watch.contention_share(), 4),
         interrupted,
@@ -100,16 +100,16 @@ class Planned:
     why: Sequence[str]
     """Lines on why they would be."""
     seconds: float | None
-    """How long their inspection took last time; None: it is not known."""
+    """How long their inspection took last time. None if it is not known."""
 
 
 def planned(base: Prepared, head: Prepared, plan: Plan, watcher: Watcher) -> Planned:
     """Return what `run` would inspect, see there."""
     with Pairs(plan, watcher) as pairs:
         inspecting = _Run(Terms(base, head), plan, watcher, pairs).inspecting()
-        found = inspecting.take_known()
+        known = inspecting.take_known()
     remaining = [trial.name for trial in inspecting.remaining]
-    return Planned(inspecting.known, remaining, found.why, found.seconds)
+    return Planned(inspecting.known, remaining, known.why, known.seconds)
 
 
 class _Run:
@@ -231,15 +231,15 @@ class _Run:
         if pair_plan is None:
             return False
         try:
-            _, found = self._pairs.measure(self._terms, self.trials, pair_plan, self._take)
+            _, times = self._pairs.measure(self._terms, self.trials, pair_plan, self._take)
         except NotStartedError as error:
             self._notes.append(f"ended early: {error}")
             return False
         start = RealTime.seconds()
-        self._confirm(found.failures)
-        failures = {name: why for name, why in found.failures.items() if not self.trials[name].not_timed}
-        self.schedule.add(replace(found, failures=failures))
-        self._control(pair_plan, found.visits)
+        self._confirm(times.failures)
+        failures = {name: why for name, why in times.failures.items() if not self.trials[name].not_timed}
+        self.schedule.add(replace(times, failures=failures))
+        self._control(pair_plan, times.visits)
         self.schedule.spend(RealTime.seconds() - start)
         if line := self.schedule.forecast():
             self._watcher.say(line)
@@ -300,8 +300,8 @@ class _Run:
             trial = self.trials[name]
             inspected = trial.inspections or Inspections()
             logs, results = trial.head_logs, inspected.results
-            told = results and results.is_other and not results.reason.startswith(HEAD_RAISES)
-            if decision.head_fails and not told:
+            is_reported = results and results.is_other and not results.reason.startswith(HEAD_RAISES)
+            if decision.head_fails and not is_reported:
                 results = Agreement("differ", decision.judgement.reason)
             rows.append(
                 Compared(

@@ -94,7 +94,7 @@ class Written:
     """Whether it times an example, because nothing else runs."""
 
 
-def write(folder: Path, known: Survey) -> Written:
+def write(known: Survey) -> Written:
     """Return benchmarks of the operations whose arguments follow from annotations, names and defaults."""
     library = "torch" if known.imports("torch") and find_spec("torch") else "numpy"
     unknown: list[str] = []
@@ -109,16 +109,15 @@ def write(folder: Path, known: Survey) -> Written:
                 unknown.append(f"{operation.place}: {operation.name}: no value for {error}")
         else:
             kind += [candidate] if candidate else []
-    candidates = [one for pair in zip_longest(layers, functions) for one in pair if one]
+    candidates = [candidate for pair in zip_longest(layers, functions) for candidate in pair if candidate]
     start = template(f"benchmark_{library}.py.txt")
-    results = _rehearsed(folder, start, candidates)
     failed: list[str] = []
     imports: set[str] = set()
     tests: list[str] = []
-    for candidate, result in zip(candidates, results, strict=False):
+    for candidate, result in zip(candidates, _rehearsed(known.folder, start, candidates), strict=False):
+        tests += result["passed"]
         if result["passed"]:
             imports.update(candidate.imports)
-            tests += [candidate.alternatives[result["alternative"]][place] for place in result["passed"]]
         else:
             why = one_line(result["why"])[:_LONGEST]
             failed.append(f"{candidate.operation.place}: {candidate.operation.name}: {why}")
@@ -129,12 +128,12 @@ def write(folder: Path, known: Survey) -> Written:
 
 
 def _candidate(operation: Operation, library: str) -> _Candidate | None:
-    """Return ways to call an operation; None: it takes no data."""
-    made = ", ".join(f"{one.name}={_number(one)}" for one in operation.made or ())
+    """Return ways to call an operation. None if it takes no data."""
+    made = ", ".join(f"{parameter.name}={_number(parameter)}" for parameter in operation.made or ())
     alternatives = {}
     for shape in _SHAPES[library]:
-        given = {one: _data(one, operation, shape, library) for one in operation.given}
-        text = ", ".join(f"{one.name}={value}" if one.is_keyword else value for one, value in given.items())
+        given = {parameter: _data(parameter, operation, shape, library) for parameter in operation.given}
+        text = ", ".join(f"{key.name}={value}" if key.is_keyword else value for key, value in given.items())
         alternatives[text] = _tests(operation, made, text)
     if not re.search(r"values\(|indices\(|graph\(", text):
         return None
@@ -150,50 +149,50 @@ def _tests(operation: Operation, made: str, given: str) -> list[str]:
     texts = template(f"{kind}.py.txt").split("\n\n\n")
     called = f"{operation.name}.apply" if operation.is_autograd else operation.name
     words = {"NAME": name, "CALLED": called, "MADE": made, "GIVEN": given}
-    return [re.sub("|".join(words), lambda found: words[found[0]], text) for text in texts]
+    return [re.sub("|".join(words), lambda word: words[word[0]], text) for text in texts]
 
 
-def _number(one: Parameter) -> str:
+def _number(parameter: Parameter) -> str:
     """Return a value for a parameter of a constructor, or of a function if it is no array."""
-    kind = re.sub(r"^(typing\.)?(Optional|Union)\[", "", one.annotation)
+    kind = re.sub(r"^(typing\.)?(Optional|Union)\[", "", parameter.annotation)
     if re.match(r"int\b", kind) or not kind:
         for pattern, value in _COUNTS.items():
-            if re.search(pattern, one.name):
+            if re.search(pattern, parameter.name):
                 return value
     if re.match(r"int\b", kind):
         return "4"
-    if re.match(r"float\b", kind) or (not kind and _FRACTION.search(one.name)):
+    if re.match(r"float\b", kind) or (not kind and _FRACTION.search(parameter.name)):
         return "0.5"
     if re.match(r"bool\b", kind):
         return "True"
-    raise _UnknownError(f"{one.name}: {one.annotation}" if one.annotation else one.name)
+    raise _UnknownError(": ".join(filter(None, (parameter.name, parameter.annotation))))
 
 
-def _data(one: Parameter, operation: Operation, shape: str, library: str) -> str:
+def _data(parameter: Parameter, operation: Operation, shape: str, library: str) -> str:
     """Return a value for a parameter of a call."""
-    if re.search(r"DGL.*Graph", one.annotation) or (
-        "dgl" in operation.libraries and re.fullmatch("g|graph|block", one.name)
+    if re.search(r"DGL.*Graph", parameter.annotation) or (
+        "dgl" in operation.libraries and re.fullmatch("g|graph|block", parameter.name)
     ):
         return "dgl.add_self_loop(dgl.rand_graph(NODES, EDGES)).to(DEVICE)"
-    if re.fullmatch(r"Data|Batch", one.annotation) or (
-        "torch_geometric" in operation.libraries and (one.name, one.annotation) == ("data", "")
+    if re.fullmatch(r"Data|Batch", parameter.annotation) or (
+        "torch_geometric" in operation.libraries and (parameter.name, parameter.annotation) == ("data", "")
     ):
         return "Data(x=values(NODES, FEATURES), edge_index=indices(2, EDGES))"
-    is_model = operation.made is not None and not re.match(r"num_|n_|dim|axis|\w*size", one.name)
-    if not _is_data(one) and (one.annotation or not is_model):
-        return _number(one)
-    value = _array(one.name, operation, shape)
-    return f"({value}).cpu().numpy()" if library == "torch" and _ARRAY.search(one.annotation) else value
+    is_model = operation.made is not None and not re.match(r"num_|n_|dim|axis|\w*size", parameter.name)
+    if not _is_data(parameter) and (parameter.annotation or not is_model):
+        return _number(parameter)
+    value = _array(parameter.name, operation, shape)
+    return f"({value}).cpu().numpy()" if library == "torch" and _ARRAY.search(parameter.annotation) else value
 
 
-def _is_data(one: Parameter) -> bool:
-    if one.annotation:
-        return _TENSOR.search(one.annotation) is not None
-    return bool(_DATA.fullmatch(one.name) or _INDICES.fullmatch(one.name))
+def _is_data(parameter: Parameter) -> bool:
+    if parameter.annotation:
+        return _TENSOR.search(parameter.annotation) is not None
+    return bool(_DATA.fullmatch(parameter.name) or _INDICES.fullmatch(parameter.name))
 
 
 def _array(name: str, operation: Operation, shape: str) -> str:
-    names = [one.name for one in operation.given]
+    names = [parameter.name for parameter in operation.given]
     for pattern, value in _NAMED_DATA.items():
         if re.fullmatch(pattern, name):
             return value
@@ -205,33 +204,24 @@ def _array(name: str, operation: Operation, shape: str) -> str:
 
 
 def _rehearsed(folder: Path, start: str, candidates: Sequence[_Candidate]) -> list[Mapping[str, Any]]:
-    """Run candidates in other processes until enough of them passed; return how they ran."""
+    """Run candidates in another process until enough of them passed; return how they ran."""
     asked = {
         "root": str(root(folder)),
         "start": start,
-        "operations": [("\n".join(one.imports), one.alternatives) for one in candidates],
+        "operations": [("\n".join(candidate.imports), candidate.alternatives) for candidate in candidates],
+        "wanted": _WANTED,
         "seconds": _SECONDS,
         "call_seconds": _CALL_SECONDS,
     }
-    results: list[Mapping[str, Any]] = []
     with scratch() as files:
-        while len(results) < len(candidates):
-            wanted = _WANTED - sum(bool(one["passed"]) for one in results)
-            file = files / "asked.json"
-            file.write_text(json.dumps({**asked, "first": len(results), "wanted": wanted}), encoding="utf-8")
-            command = [sys.executable, rehearsal.__file__, str(file)]
-            with running(command, folder, os.environ, subprocess.DEVNULL) as process:
-                timer = threading.Timer(_HANGING_SECONDS, end, [process])
-                timer.daemon = True  # as Ctrl-C may come
-                timer.start()
-                assert process.stdout
-                lines = [json.loads(line) for line in process.stdout if line.endswith("\n")]
-                is_late = timer.finished.is_set()
-                timer.cancel()
-            results += [line for line in lines if "passed" in line]
-            if not lines or "passed" in lines[-1]:
-                break
-            results.append({"passed": [], "why": "it hangs" if is_late else "it ended the process"})
-            if is_late:
-                break
+        file = files / "asked.json"
+        file.write_text(json.dumps(asked), encoding="utf-8")
+        command = [sys.executable, rehearsal.__file__, str(file)]
+        with running(command, folder, os.environ, subprocess.DEVNULL) as process:
+            timer = threading.Timer(_HANGING_SECONDS, end, [process])
+            timer.daemon = True  # as Ctrl-C may come
+            timer.start()
+            assert process.stdout
+            results = [json.loads(line) for line in process.stdout if line.endswith("\n")]
+            timer.cancel()
     return results

@@ -8,9 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
 
-from ..ground import codec, signals, units
+from ..ground import signals, units
 from ..ground.errors import UsageError
 from ..ground.files import scratch
 from ..judge.choosing import NOT_REACHED
@@ -71,17 +70,6 @@ class Verdict:
     """Whether it was timed interleaved with the base, so that processes are pairs."""
     base: Revision = field(default_factory=Revision)
 
-    @classmethod
-    def of(cls, saved: Mapping[str, Any]) -> "Verdict":
-        """Read one.
-
-        Raises:
-            ValueError: it is damaged.
-        """
-        found = codec.decode(saved, cls)
-        found.row.judgement.check()
-        return found
-
 
 @dataclass(frozen=True)
 class Turns:
@@ -113,7 +101,7 @@ class Judging:
     turns: bool = True
     """Whether the base is built to time it in turns."""
     build: str = ""
-    """The command that builds both sides. Empty: nothing does."""
+    """The command that builds both sides. Empty if nothing does."""
     missing: Collection[str] = ()
     """Benchmarks of the record that the session should have timed, but did not."""
     names: Sequence[str] = ()
@@ -279,8 +267,8 @@ class Judging:
     @property
     def terms(self) -> Terms:
         """What the run file has of the whole comparison."""
-        found = self.result
-        turns = (Turns(self.base.against, found.base, found.seconds, found.repeat),) if found else ()
+        result = self.result
+        turns = (Turns(self.base.against, result.base, result.seconds, result.repeat),) if result else ()
         return Terms(self.thresholds, turns)
 
     def _is_open(self, row: Compared) -> bool:
@@ -310,13 +298,13 @@ class Judging:
 
     def _choose(self, rows: Sequence[Compared]) -> None:
         """Time benchmarks with the record's code, those with the largest ratio first, or say why not."""
-        saved, here = self.base.runs[0].sources, self.head.sources
+        saved, current = self.base.runs[0].sources, self.head.sources
         assert saved
-        assert here
+        assert current
         ranked = sorted(rows, key=lambda row: row.judgement.ratio or 0.0, reverse=True)
         names, why = [row.fullname for row in ranked], "" if self.turns else "--gnn-turns never"
         try:
-            text = "" if why else rebuild.variant(saved, here, is_built=bool(self.build))
+            text = "" if why else rebuild.variant(saved, current, is_built=bool(self.build))
             why = why or (_UNCHANGED if text == variant.WORKING_TREE else "")
         except UsageError as error:
             why = str(error)
@@ -357,12 +345,9 @@ def _timed_again(
 def vanished(
     names: Iterable[str], collected: Mapping[str, Collection[str]], asked: Collection[str], root: Path
 ) -> list[str]:
-    """Return those of a record's benchmarks that a session asks for or that do not exist any more.
+    """Return those of a record's untimed benchmarks that a session asked for or that do not exist any more.
 
-    Args:
-        names: the record's, without those that the session timed.
-        collected: what pytest found in each file and class that it looked into, be it selected or not.
-        asked: ids of the session's tests.
+    `collected`: what pytest found in each file and class that it looked into, be it selected or not.
     """
 
     def is_gone(name: str) -> bool:

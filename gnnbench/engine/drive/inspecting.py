@@ -146,11 +146,11 @@ class Inspecting:
         return [f"known from the files that an earlier run used, without a process: {self.known} of {what}"]
 
 
-def counted(found: Result, base: Prepared, head: Prepared, plan: Plan, listener: Listener) -> Result:
+def counted(result: Result, base: Prepared, head: Prepared, plan: Plan, listener: Listener) -> Result:
     """Return a result with the instructions of a call, of benchmarks whose sides do not run the same code."""
-    names = [row.fullname for row in found.rows if not row.judgement.same_code]
+    names = [row.fullname for row in result.rows if not row.judgement.same_code]
     if not names:
-        return found
+        return result
     changes: dict[str, InstructionChange] = {}
     notes: list[str] = []
     counter, plan = counter_name(), replace(plan, timeout_seconds=ANSWER_SECONDS)
@@ -169,12 +169,12 @@ def counted(found: Result, base: Prepared, head: Prepared, plan: Plan, listener:
         if changes:
             pair.check_trees()
     if pair.broken:
-        left = len(names) - len(changes) - len(notes)
-        notes.append(f"instructions of {left} benchmarks not counted: {pair.broken}")
+        remaining = len(names) - len(changes) - len(notes)
+        notes.append(f"instructions of {remaining} benchmarks not counted: {pair.broken}")
     rows = []
-    for row in found.rows:
+    for row in result.rows:
         work = replace(row.work, instructions=changes.get(row.fullname))
         others = (note for note in row.notes if note not in row.work.notes())
         rows.append(replace(row, work=work, notes=(*work.notes(), *others)))
-    comparison = replace(found.comparison, rows=rows)
-    return replace(found, comparison=comparison, notes=(*found.notes, *notes))
+    comparison = replace(result.comparison, rows=rows)
+    return replace(result, comparison=comparison, notes=(*result.notes, *notes))

@@ -32,7 +32,7 @@ class Commands:
     ab: str
     """Compares benchmarks again."""
     bisect: str | None
-    """Finds what changed them; None: the sides are not two versions of one thing."""
+    """Finds what changed them. None if the sides are not two versions of one thing."""
     count: int
     """Number of benchmarks that both select: fewer than asked for if these have no short selection."""
 
@@ -45,7 +45,7 @@ class Repeat:
     """The older side, as a variant."""
     head: str
     ends: tuple[str, str] | None = None
-    """Good and bad end of a bisection; None: the sides are not two versions of one thing."""
+    """Good and bad end of a bisection. None if the sides are not two versions of one thing."""
     options: tuple[str, ...] = ()
     """Options of `gnnbench ab`."""
     pytest: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Repeat:
     def commands(self, names: Sequence[str], known: Collection[str] = ()) -> Commands:
         """Return the commands for benchmarks.
 
-        `known`: ids of all benchmarks that pytest's arguments select; empty: they are not known.
+        `known`: ids of all benchmarks that pytest's arguments select; empty if they are not known.
         """
         words, count = self._selected(names, known)
         ab = ["gnnbench", "ab", self.base, self.head, *self.options, "--", *words]
@@ -79,7 +79,7 @@ class Repeat:
             if len(nodes) <= MOST_IDS:
                 return [*self.pytest, *map(self._typed, nodes)], len(names)
             word = _word(names, known)
-            if word and self.places and not any(one.startswith("-k") for one in self.pytest):
+            if word and self.places and not any(argument.startswith("-k") for argument in self.pytest):
                 return [*self.pytest, *self.places, "-k", word], len(names)
         shown = names[:MOST_IDS]
         return [*self.pytest, *map(self._typed, shown)], len(shown)
@@ -93,7 +93,7 @@ class Repeat:
 
 
 def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | None:
-    """Return how to time the code of two runs again; None: it cannot be built again."""
+    """Return how to time the code of two runs again. None if it cannot be built again."""
     then, now = base.sources, head.sources
     if not then or not now or any(tree.dirty for tree in (*then.trees, *now.trees)):
         return None
@@ -108,20 +108,20 @@ def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | 
 
 
 def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | None:
-    """Return good and bad end of a bisection from one side to the other; None: they are not of one kind.
+    """Return good and bad end of a bisection from one side to the other. None if they are not of one kind.
 
     The kinds are commits of the caller's repository, commits of another one, and releases of a package.
 
     `clean`: whether the working tree is as committed, or is not known not to be.
     """
-    here = head.text == WORKING_TREE
+    is_working_tree = head.text == WORKING_TREE
     older, newer = (_only(side, Commit) for side in (base, head))
     if older and newer:
         return (base.text, head.text) if older.replaces == newer.replaces else None
     if older and older.folder is None:
-        return (base.text, "git:HEAD") if here and clean else None
+        return (base.text, "git:HEAD") if is_working_tree and clean else None
     package = _package(base)
-    if package and here:
+    if package and is_working_tree:
         installed = version(package)
         # The index has no local parts of versions, such as `+cpu`.
         return (base.text, f"pip:{package}=={installed.partition('+')[0]}") if installed else None
@@ -148,13 +148,13 @@ def _package(side: Variant) -> str | None:
 
 def _nodes(names: Sequence[str], known: Collection[str]) -> list[str]:
     """Return files, functions and ids that select benchmarks, but no other known one."""
-    found, left = [], dict.fromkeys(names)
+    chosen, remaining = [], dict.fromkeys(names)
     for node_of in (_file, _function):
         others = {node_of(name) for name in set(known).difference(names)}
-        nodes = [node for node in dict.fromkeys(map(node_of, left)) if known and node not in others]
-        found += nodes
-        left = {name: None for name in left if node_of(name) not in nodes}
-    return [*found, *left]
+        nodes = [node for node in dict.fromkeys(map(node_of, remaining)) if known and node not in others]
+        chosen += nodes
+        remaining = {name: None for name in remaining if node_of(name) not in nodes}
+    return [*chosen, *remaining]
 
 
 def _file(name: str) -> str:
@@ -166,8 +166,8 @@ def _function(name: str) -> str:
 
 
 def _word(names: Sequence[str], known: Collection[str]) -> str | None:
-    """Return a word for `-k` that is in all ids and in no other known one; None: there is none."""
+    """Return a word for `-k` that is in all ids and in no other known one. None if there is none."""
     others = [name.lower() for name in set(known).difference(names)]
     words = set.intersection(*({*re.findall(r"\w{3,}", name.partition("::")[2].lower())} for name in names))
-    found = [word for word in words - {"and", "not"} if others and not any(word in name for name in others)]
-    return min(found, key=lambda word: (-len(word), word), default=None)
+    fitting = [word for word in words - {"and", "not"} if others and not any(word in name for name in others)]
+    return min(fitting, key=lambda word: (-len(word), word), default=None)

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 from ..ground import codec, json_io, units
 from ..ground.codec import UNSAVED, NotNegative
 from ..ground.cpu import CONTENDED
+from ..ground.environment import Environment
 from ..judge.comparison import Compared, Comparison
 from ..judge.control import Control
 from ..judge.verdict import Thresholds
@@ -38,7 +39,7 @@ class Side:
     text: str
     """The variant as the user typed it; of run files, their number: `3 runs`."""
     commits: tuple[str, ...] = ()
-    """Empty: unknown. Several: its processes ran different ones."""
+    """Empty if unknown. Several: its processes ran different ones."""
     dirty: bool = False
     """Whether tracked files differed from a commit."""
     checkouts: Mapping[str, str] = field(default_factory=dict)
@@ -56,11 +57,11 @@ class Side:
         return cls(variant.text, commits, variant.dirty, *there)
 
     @classmethod
-    def of_runs(cls, found: Sequence[RunFile]) -> Self:
+    def of_runs(cls, runs: Sequence[RunFile]) -> Self:
         """Return the side that run files are."""
-        revision = Revision.of_runs(found)
-        files = tuple(str(run.path) for run in found)
-        return cls(units.count(len(found), "run"), revision.commits, revision.dirty, files=files)
+        revision = Revision.of_runs(runs)
+        files = tuple(str(run.path) for run in runs)
+        return cls(units.count(len(runs), "run"), revision.commits, revision.dirty, files=files)
 
     @property
     def revision(self) -> Revision:
@@ -85,16 +86,16 @@ class Result:
     head: Side
     comparison: Comparison
     thresholds: Thresholds
-    environment: Mapping[str, Any] | None = None
+    environment: Environment | None = None
     seconds: NotNegative | None = None
     contention_share: NotNegative | None = None
-    """The fraction of CPU time that other programs used meanwhile; None: unknown, or a simulated machine."""
+    """Fraction of CPU time that other programs used meanwhile. None if unknown, or on a simulated machine."""
     interrupted: bool = False
     shard: str | None = None
     """The shard that was timed, as in `1/4`; None: all benchmarks."""
     notes: tuple[str, ...] = ()
     repeat: Repeat | None = None
-    """What commands need that time the benchmarks again; None: unknown."""
+    """What commands need that time the benchmarks again. None if unknown."""
     needed_seconds: float = field(default=0.0, metadata=UNSAVED)
     """Time for the pairs that a verdict needs at least, of all benchmarks, by the costs so far."""
     control: Control | None = None
@@ -116,8 +117,8 @@ class Result:
     def settled(self) -> Self:
         """Return the result with what is accepted and ignored, and notes on that."""
         sides = self.base.revision, self.head.revision
-        found, lines = settle(self.comparison, self.thresholds, sides)
-        return replace(self, comparison=found, notes=(*self.notes, *lines))
+        comparison, lines = settle(self.comparison, self.thresholds, sides)
+        return replace(self, comparison=comparison, notes=(*self.notes, *lines))
 
     def all_notes(self) -> tuple[str, ...]:
         """Return how busy the machine was, the notes, and what the run could see."""
@@ -166,7 +167,7 @@ class Result:
             return ""
         whose = f"{units.count(count, 'benchmark')} {'is' if count == 1 else 'are'} undecided"
         used = units.fraction(self.contention_share or 0.0)
-        threads = (self.environment or {}).get("threads", 1)
+        threads = self.environment.threads if self.environment else 1
         hint = "; OMP_NUM_THREADS=1 before the command lets CPU time decide" if threads > 1 else ""
         return f"the machine was busy: other programs used {used} of its CPU time, maybe why {whose}{hint}"
 
@@ -207,8 +208,4 @@ def parse(path: Path, content: Any) -> Result:
     if command not in ("ab", "compare"):
         what = f": it is {units.article(f'{command} file')}" if command else ""
         json_io.refuse(path, f"not a result of gnnbench ab or compare{what}", _REMEDY)
-    found = codec.read(path, content, Result, FORMAT_VERSION, _REMEDY)
-    with json_io.refusing(path, "damaged", _REMEDY):
-        for row in found.rows:
-            row.judgement.check()
-    return replace(found, path=path)
+    return replace(codec.read(path, content, Result, FORMAT_VERSION, _REMEDY), path=path)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ground import cpu, environment, units
+from ..ground import cpu, environment, json_io, units
 from ..judge.comparison import Compared, Comparison, Work
 from ..judge.groups import SideTimings, judge
 from ..judge.memory import MemoryChange, Peaks
@@ -41,20 +41,20 @@ def compare(
     `vanished`: benchmarks of the base that the head should have too; None: all of its shard that it did not
     leave out as not default.
     """
-    here = list(dict.fromkeys(name for run in head for name in run.benchmarks))
-    there = list(dict.fromkeys(name for run in base for name in run.benchmarks))
+    head_names = list(dict.fromkeys(name for run in head for name in run.benchmarks))
+    base_names = list(dict.fromkeys(name for run in base for name in run.benchmarks))
     if vanished is None:
         vanished = {
             name
-            for name in there
+            for name in base_names
             if any(
                 name not in run.part.not_default and (run.shard is None or run.shard.has(name))
                 for run in head
             )
         }
-    shown = {*here, *vanished}
+    shown = {*head_names, *vanished}
     # All benchmarks of the base: they help to estimate the variance between processes.
-    names = list(dict.fromkeys((*here, *there)))
+    names = list(dict.fromkeys((*head_names, *base_names)))
     fields = differing_fields(base, head)
     mismatch = f"different environment: {describe_fields(fields)}" if fields else None
     sides = timings(base, names), timings(head, names)
@@ -66,51 +66,61 @@ def compare(
         verdicts = judge(*sides, thresholds, each=each, family=family, confirming=confirming)
         return dict(zip(names, verdicts, strict=True))
 
-    found = judged()
-    if not fields and (far := {name for name in same_code if _is_far(found[name])}):
+    judgements = judged()
+    if not fields and (far := {name for name in same_code if _is_far(judgements[name])}):
         same_code -= far
-        found = judged()
+        judgements = judged()
     for name in same_code:
-        counts = found[name].base_processes, found[name].head_processes
-        found[name] = replace(SAME_CODE, base_processes=counts[0], head_processes=counts[1])
+        counts = judgements[name].base_processes, judgements[name].head_processes
+        judgements[name] = replace(SAME_CODE, base_processes=counts[0], head_processes=counts[1])
     return Comparison(
         [
-            _row(name, _found(base, name), _found(head, name), found[name], mismatch)
+            _row(name, _found(base, name), _found(head, name), judgements[name], mismatch)
             for name in names
             if name in shown
         ]
     )
 
 
-def _is_far(found: Judgement) -> bool:
+def _is_far(judgement: Judgement) -> bool:
     """Tell whether times are so far apart that something differs which the fingerprints do not have."""
-    low, high = found.own_low, found.own_high
+    low, high = judgement.own_low, judgement.own_high
     if low is not None and high is not None:
         return low > _FAR or high < 1 / _FAR
-    return found.ratio is not None and not 1 / _FAR_ALONE < found.ratio < _FAR_ALONE
+    return judgement.ratio is not None and not 1 / _FAR_ALONE < judgement.ratio < _FAR_ALONE
 
 
-def differing_fields(base: Sequence[RunFile], head: Sequence[RunFile]) -> list[tuple[str, Any, Any]]:
+def differing_fields(
+    base: Sequence[RunFile], head: Sequence[RunFile], fields: Sequence[str] = environment.WHERE
+) -> list[tuple[str, Any, Any]]:
     """Return name and both values of each environment field in which a file differs from the head's first."""
-    here = head[0]
-    found: dict[str, tuple[str, Any, Any]] = {}
+    first = head[0]
+    rows: dict[str, tuple[str, Any, Any]] = {}
     for run in (*base, *head[1:]):
-        if run.environment and here.environment:
-            fields = environment.differences(run.environment, here.environment)
+        if run.environment and first.environment:
+            differing = environment.differences(run.environment, first.environment, fields)
         else:
-            fields = [
+            differing = [
                 (name, run.machine[name], value)
-                for name, value in here.machine.items()
+                for name, value in first.machine.items()
                 if run.machine[name] != value
             ]
-        for field in fields:
-            found.setdefault(field[0], field)
-    return list(found.values())
+        for row in differing:
+            rows.setdefault(row[0], row)
+    return list(rows.values())
+
+
+def check_alike(runs: Sequence[RunFile], fields: Sequence[str], what: str, remedy: str) -> None:
+    """Refuse files that differ in fields of their environment; `what` says what one is not of the first."""
+    for run in runs[1:]:
+        if rows := differing_fields([runs[0]], [run], fields):
+            reason = f"{what} {runs[0].path}: they differ in {describe_fields(rows)}"
+            json_io.refuse(run.path, reason, remedy)
 
 
 def describe_fields(fields: Iterable[tuple[str, Any, Any]]) -> str:
     """Write fields that differ: `threads 2 vs 4, gpu none vs A100`."""
-    return ", ".join(f"{name} {one or 'none'} vs {other or 'none'}" for name, one, other in fields)
+    return ", ".join(f"{name} {first or 'none'} vs {other or 'none'}" for name, first, other in fields)
 
 
 def _found(runs: Sequence[RunFile], name: str) -> list[Benchmark]:
@@ -118,9 +128,9 @@ def _found(runs: Sequence[RunFile], name: str) -> list[Benchmark]:
 
 
 def _difference(base: list[Benchmark], head: list[Benchmark]) -> Difference | None:
-    """Return what differs between the fingerprints of two sides; None: a side has none."""
-    there, here = _fingerprint(base), _fingerprint(head)
-    return Difference.between(there, here) if there and here else None
+    """Return what differs between the fingerprints of two sides. None if a side has none."""
+    before, after = _fingerprint(base), _fingerprint(head)
+    return Difference.between(before, after) if before and after else None
 
 
 def _same_code(base: list[Benchmark], head: list[Benchmark]) -> bool:
@@ -129,9 +139,13 @@ def _same_code(base: list[Benchmark], head: list[Benchmark]) -> bool:
 
 
 def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
-    """Return the fingerprint that all files of a side have; None: there is no such fingerprint."""
-    found = [one.part.comparable_fingerprint for one in side]
-    return found[0] if found and all(one == found[0] for one in found) else None
+    """Return the fingerprint that all files of a side have. None if there is no such fingerprint.
+
+    In a record, the first file has that of all.
+    """
+    parts = [benchmark.part for benchmark in side]
+    prints = [part.comparable_fingerprint for part in parts if part.fingerprint or part.no_fingerprint]
+    return prints[0] if prints and all(row == prints[0] for row in prints) else None
 
 
 def timings(runs: Sequence[RunFile], names: Sequence[str]) -> SideTimings:
@@ -167,8 +181,7 @@ def _row(
         )
     redefined = _redefined(base, head)
     if judgement.same_code:
-        known = all(one.part.definition_hash for one in base + head)
-        notes = (f"{redefined.partition(':')[0]}, but it runs the same code",) if redefined and known else ()
+        notes = (f"{redefined.partition(':')[0]}, but it runs the same code",) if redefined else ()
         work = Work(_difference(base, head))
         return Compared(name, judgement, seconds(head), notes=notes, labels=head[0].labels, work=work)
     measured = _measured_differently(base, head)
@@ -182,7 +195,7 @@ def _row(
             head_processes=judgement.head_processes,
             base_processes=judgement.base_processes,
         )
-    unseen = next((why for one in base + head if (why := one.part.no_fingerprint)), None)
+    unseen = next((why for benchmark in base + head if (why := benchmark.part.no_fingerprint)), None)
     difference = _difference(base, head)
     cost = judgement.ratio if difference is not None and not difference else None
     work = Work(difference, _counters(base, head), unseen, cost=cost)
@@ -199,61 +212,56 @@ def _row(
 
 
 def _peaks(side: list[Benchmark]) -> Peaks | None:
-    return Peaks.all(Peaks.of(one.part.memory) for one in side)
+    return Peaks.all(Peaks.of(benchmark.part.memory) for benchmark in side)
 
 
 def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
     """Return how the definitions differ. The implementation behind a definition may differ."""
-    if any(benchmark.fault for benchmark in base + head):
-        return None  # unknown
-    if change := _change(base, head, lambda one: one.part.graph_hash):
+    if change := _change(base, head, lambda benchmark: benchmark.part.graph_hash):
         return f"different graph: content hash {change}"
-    if not all(benchmark.part.definition_hash for benchmark in base + head):  # a file that was saved earlier
-        change = _change(base, head, lambda one: one.part.code_hash)
-        return f"different code of the benchmark: hash {change}" if change else None
-    change = _change(base, head, lambda one: one.part.definition_hash)
+    if not all(benchmark.part.definition_hash for benchmark in base + head):
+        return None  # gnnbench did not time all
+    change = _change(base, head, lambda benchmark: benchmark.part.definition_hash)
     return f"different definition of the benchmark: hash {change}" if change else None
 
 
 def _measured_differently(base: list[Benchmark], head: list[Benchmark]) -> str | None:
     if reason := without_times(base + head):
         return reason
-    change = _change(base, head, lambda one: one.estimand)
+    change = _change(base, head, lambda benchmark: benchmark.estimand)
     return f"measured differently: {change}" if change else None
 
 
 def without_times(benchmarks: Sequence[Benchmark]) -> str | None:
-    """Return why one of the benchmarks has no times; None: all have."""
-    return next((one.fault or NO_ROUNDS for one in benchmarks if not one.processes), None)
+    """Return why one of the benchmarks has no times. None if all have."""
+    return None if all(benchmark.processes for benchmark in benchmarks) else NO_ROUNDS
 
 
 def _change(base: list[Benchmark], head: list[Benchmark], field: Callable[[Benchmark], str | None]) -> str:
     """Return both sides' values of a field, `a vs b`; an empty text if they are equal."""
-    there, here = (list(dict.fromkeys(map(field, side))) for side in (base, head))
-    if there == here:
+    before, after = (list(dict.fromkeys(map(field, side))) for side in (base, head))
+    if before == after:
         return ""
-    return " vs ".join(" and ".join(value or "not saved" for value in side) for side in (there, here))
+    return " vs ".join(" and ".join(value or "not saved" for value in side) for side in (before, after))
 
 
 def contended_on(benchmarks: Sequence[Benchmark], side: str) -> str | None:
-    """Return the reason if contention, or unknown contention, leaves no process of a side."""
+    """Return the reason if contention leaves no process of a side."""
     processes = [process for benchmark in benchmarks for process in benchmark.processes]
     if not processes or any(process.is_evidence for process in processes):
         return None
-    if any(process.contended for process in processes):
-        most = units.fraction(cpu.CONTENDED)
-        return f"other programs used more than {most} of the CPU time while the {side} was timed"
-    return f"CPU time of other programs was not recorded for the {side}: measure it again"
+    most = units.fraction(cpu.CONTENDED)
+    return f"other programs used more than {most} of the CPU time while the {side} was timed"
 
 
 def _counters(base: list[Benchmark], head: list[Benchmark]) -> tuple[CounterChange, ...]:
-    there, here = base[0].part.counters, head[0].part.counters
-    if not there or not here:
+    before, after = base[0].part.counters, head[0].part.counters
+    if not before or not after:
         return ()
-    return changed(there.counts, here.counts, [*there.unsteady, *here.unsteady])
+    return changed(before.counts, after.counts, [*before.unsteady, *after.unsteady])
 
 
-def seconds(found: Sequence[Benchmark]) -> float | None:
-    """Return a benchmark's time: the geometric mean of all processes; None: it was not measured."""
-    logs = [process.log for benchmark in found for process in benchmark.processes]
+def seconds(benchmarks: Sequence[Benchmark]) -> float | None:
+    """Return a benchmark's time: the geometric mean of all processes. None if it was not measured."""
+    logs = [process.log for benchmark in benchmarks for process in benchmark.processes]
     return math.exp(sum(logs) / len(logs)) / 1e9 if logs else None

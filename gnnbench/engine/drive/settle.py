@@ -1,21 +1,20 @@
 """The one place where verdicts are excused: by accepted slowdowns, and by rules that ignore a benchmark."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 from ..ground import git, units
 from ..ground.settings import Settings
-from ..judge.accepted import FILE, PATTERN, Accepted, Entry
+from ..judge.accepted import FILE, Accepted, Entry
 from ..judge.allowed import Allowed
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.memory import LEAST_BYTES, MOST_SHARE, MemoryChange, differs
 from ..judge.verdict import Reason, Thresholds
 from ..measure.sources import CALLERS_TREE
 from ..process.variants.prepare import Prepared
+from ..store.accepted import entries_at
 from ..store.run_file import RunFile
 
 
@@ -24,7 +23,7 @@ class Revision:
     """The commits of one side."""
 
     commits: tuple[str, ...] = ()
-    """Empty: unknown. Several: its processes ran different ones."""
+    """Empty if unknown. Several: its processes ran different ones."""
     dirty: bool = False
     """Whether tracked files differed from a commit."""
 
@@ -36,35 +35,32 @@ class Revision:
     @classmethod
     def of_runs(cls, runs: Iterable[RunFile]) -> Self:
         """Return the revision of run files; a file that does not say its commit makes it unknown."""
-        found = [
+        trees = [
             next((tree for tree in run.sources.trees if tree.path == CALLERS_TREE), None)
             if run.sources
             else None
             for run in runs
         ]
-        commits = [tree and tree.commit for tree in found]
-        known = tuple(dict.fromkeys(one for one in commits if one))
-        return cls(known if all(commits) else (), any(tree and tree.dirty for tree in found))
+        commits = [tree and tree.commit for tree in trees]
+        distinct = tuple(dict.fromkeys(commit for commit in commits if commit))
+        return cls(distinct if all(commits) else (), any(tree and tree.dirty for tree in trees))
 
 
 Sides = tuple[Revision, Revision]
-_State = Literal["in force", "elsewhere", "ended", "unknown"]
 _FILE = FILE.as_posix()
 _NAMED = 3
 """Most entries that a line names."""
 _ACCEPTED = "accepted: "
 _FAILING = ("slower", "undecided", "incomparable")
 """What fails a benchmark, with --strict or without."""
-_LINES: dict[_State, str] = {
+_LINES = {
     "ended": "ended, because the base already contains what was accepted: {entries}",
-    "elsewhere": "not accepted, because the head's history does not have the accepted commit: {entries}; "
-    "after a rebase, accept it again",
-    "unknown": "not accepted, because it is unknown whether base and head contain it: {entries}; "
-    "results must name their commits, and git must have their history (git fetch --unshallow)",
+    "unknown": "not accepted, because it is unknown whether the base contains it: {entries}; "
+    "results must name their commits, and git must have the base's (git fetch --unshallow)",
 }
 
 
-def settle(found: Comparison, thresholds: Thresholds, sides: Sides) -> tuple[Comparison, list[str]]:
+def settle(comparison: Comparison, thresholds: Thresholds, sides: Sides) -> tuple[Comparison, list[str]]:
     """Return the verdicts with what is accepted and ignored, and lines on entries that matter otherwise.
 
     What is *slower* within the accepted slowdowns in force becomes *accepted*. What a rule of the settings
@@ -72,46 +68,46 @@ def settle(found: Comparison, thresholds: Thresholds, sides: Sides) -> tuple[Com
     """
     rows: list[Compared] = []
     lines: list[str] = []
-    noticed: dict[_State, list[Entry]] = defaultdict(list)
-    accepted = thresholds.accepted
-    for raw in found.rows:
-        own = thresholds.of(raw.fullname)
-        states = {
-            entry: _state(entry, accepted, *sides)
-            for entry in accepted.entries
-            if entry.benchmark == raw.fullname
-        }
-        entries = [entry for entry, state in states.items() if state == "in force"]
-        row = _refusing(_ignoring(_accepting(raw, entries, own), thresholds.rules))
+    states = _by_state(thresholds.accepted, *sides)
+    for raw in comparison.rows:
+        limits = thresholds.of(raw.fullname)
+        entries = [entry for entry in states["in force"] if entry.benchmark == raw.fullname]
+        row = _refusing(_ignoring(_accepting(raw, entries, limits), thresholds.rules))
         rows.append(row)
-        lines.extend(_recovered(row, entries, own))
-        for entry, state in states.items():
-            if state != "elsewhere" or row.is_worse:
-                noticed[state].append(entry)
+        lines.extend(_recovered(row, entries, limits))
+    names = {row.fullname for row in rows}
     for state, text in _LINES.items():
-        if entries := noticed[state]:
-            named = units.listed([entry.place for entry in entries], _NAMED)
-            lines.append(text.format(entries=f"{named} of {_FILE}"))
-    return replace(found, rows=rows), lines
+        if places := [entry.place for entry in states[state] if entry.benchmark in names]:
+            lines.append(text.format(entries=f"{units.listed(places, _NAMED)} of {_FILE}"))
+    return replace(comparison, rows=rows), lines
 
 
-def in_force(accepted: Accepted, sides: Sides) -> dict[str, list[Entry]]:
-    """Return the entries that are in force between two sides, by benchmark.
+def in_force(accepted: Accepted, sides: Sides, benchmark: str) -> list[Entry]:
+    """Return the entries of a benchmark that the file has at the head, and does not have yet at the base."""
+    return [entry for entry in _by_state(accepted, *sides)["in force"] if entry.benchmark == benchmark]
 
-    These are those whose change the head contains and the base does not. What git does not know does not
-    accept anything.
-    """
-    found: dict[str, list[Entry]] = defaultdict(list)
-    for one in accepted.entries:
-        if _state(one, accepted, *sides) == "in force":
-            found[one.benchmark].append(one)
-    return found
+
+def _by_state(accepted: Accepted, base: Revision, head: Revision) -> Mapping[str, Sequence[Entry]]:
+    """Return the entries between two sides: those in force, those that ended, and those of unknown bases."""
+    states: dict[str, list[Entry]] = {"in force": [], "ended": [], "unknown": []}
+    if not accepted.entries:
+        return states
+    here = git.commit(accepted.folder)  # which has the file as it is now
+    before = [entries_at(accepted.file, commit) for commit in base.commits] or [None]
+    after = [entries_at(accepted.file, commit) or () for commit in head.commits if commit != here]
+    for entry in accepted.entries:
+        if all(entry in entries for entries in after):
+            is_ended = any(entry in entries for entries in before if entries)
+            states["ended" if is_ended else "unknown" if None in before else "in force"].append(entry)
+    return states
 
 
 def allowed(accepted: Accepted, base: Prepared, head: Prepared) -> dict[str, Allowed]:
     """Return how much slower benchmarks may be, of those for which an accepted slowdown is in force."""
-    found = in_force(accepted, (Revision.of(base), Revision.of(head)))
-    return {name: limit for name, entries in found.items() if (limit := Allowed.of(entries))}
+    entries: dict[str, list[Entry]] = defaultdict(list)
+    for entry in _by_state(accepted, Revision.of(base), Revision.of(head))["in force"]:
+        entries[entry.benchmark].append(entry)
+    return {name: limit for name, its in entries.items() if (limit := Allowed.of(its))}
 
 
 def _accepting(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Compared:
@@ -119,36 +115,36 @@ def _accepting(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) 
     excused = _accepting_results(row.results, entries)
     memory = row.memory and _excusing_memory(row.fullname, row.memory, entries, thresholds.rules)
     row = replace(row, memory=memory, results=excused)
-    limit, found = Allowed.of(entries), row.judgement
+    limit, judgement = Allowed.of(entries), row.judgement
     if limit is None:
         return row
-    if found.verdict == "slower" and not limit.is_exceeded(found, thresholds):
+    if judgement.verdict == "slower" and not limit.is_exceeded(judgement, thresholds):
         reason = f"{_ACCEPTED}{'; '.join(limit.reasons)}"
-        found = replace(found, verdict="accepted", reason=reason, code=None)
-    return replace(row, judgement=found, allowed=limit, notes=(*limit.notes(found), *row.notes))
+        judgement = replace(judgement, verdict="accepted", reason=reason, code=None)
+    return replace(row, judgement=judgement, allowed=limit, notes=(*limit.notes(judgement), *row.notes))
 
 
 def _excusing_memory(
-    name: str, found: MemoryChange, entries: Sequence[Entry], settings: Settings
+    name: str, change: MemoryChange, entries: Sequence[Entry], settings: Settings
 ) -> MemoryChange:
     """Excuse more memory within the limit of the settings, or as far as entries accept it.
 
     Peaks are exact, so there is no interval. A difference that would give no verdict is accepted too.
     """
-    if not found.fails:
-        return found
+    if not change.fails:
+        return change
     share = settings.value("more_memory", name) or MOST_SHARE
     size = settings.value("more_memory_bytes", name) or LEAST_BYTES
-    limit = max(share * found.base_bytes, size)
-    accepted = sum(one.more_bytes for one in entries)
-    more = found.head_bytes - found.base_bytes
+    limit = max(share * change.base_bytes, size)
+    accepted = sum(entry.more_bytes for entry in entries)
+    more = change.head_bytes - change.base_bytes
     if more <= limit:
         words = units.size(size) if limit == size else units.fraction(share)
-        return replace(found, excused=f"within the limit of {words}")
-    if more - accepted > limit and differs(found.base_bytes + accepted, found.head_bytes):
-        return found
-    reasons = dict.fromkeys(one.reason for one in entries if one.more_bytes)
-    return replace(found, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
+        return replace(change, excused=f"within the limit of {words}")
+    if more - accepted > limit and differs(change.base_bytes + accepted, change.head_bytes):
+        return change
+    reasons = dict.fromkeys(entry.reason for entry in entries if entry.more_bytes)
+    return replace(change, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
 
 
 def _ignoring(row: Compared, settings: Settings) -> Compared:
@@ -164,11 +160,11 @@ def _ignoring(row: Compared, settings: Settings) -> Compared:
     return replace(row, judgement=replace(before, verdict="ignored", reason=reason))
 
 
-def _accepting_results(found: Agreement | None, entries: Sequence[Entry]) -> Agreement | None:
-    reasons = dict.fromkeys(one.reason for one in entries if one.result)
-    if found is None or not found.fails or not reasons:
-        return found
-    return replace(found, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
+def _accepting_results(agreement: Agreement | None, entries: Sequence[Entry]) -> Agreement | None:
+    reasons = dict.fromkeys(entry.reason for entry in entries if entry.result)
+    if agreement is None or not agreement.fails or not reasons:
+        return agreement
+    return replace(agreement, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
 
 
 def _refusing(row: Compared) -> Compared:
@@ -189,47 +185,17 @@ def _refusing(row: Compared) -> Compared:
 
 def _recovered(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Iterator[str]:
     """Return lines on entries in force that a benchmark does not need any more."""
-    found, limit = row.judgement, row.allowed
-    if limit and limit.is_recovered(found, thresholds):
-        now = "it runs the same code as the base" if found.same_code else units.ratio(found.ratio)
-        where = " and ".join(f"entry {one.number}" for one in entries if one.slows)
+    judgement, limit = row.judgement, row.allowed
+    if limit and limit.is_recovered(judgement, thresholds):
+        now = "it runs the same code as the base" if judgement.same_code else units.ratio(judgement.ratio)
+        where = " and ".join(f"entry {entry.number}" for entry in entries if entry.slows)
         was = f"is not as slow as accepted any more ({now}, accepted {units.ratio(limit.ratio)})"
         yield f"{row.fullname} {was}: remove {where} of {_FILE}"
     if row.results and row.results.status in ("equal", "close") and not row.results.only_repeated:
-        for one in entries:
-            if one.result:
-                yield f"{row.fullname} has the base's result again: remove result of {one.place} of {_FILE}"
-    parts = [f"{'more_bytes of ' * one.slows}entry {one.number}" for one in entries if one.more_bytes]
+        for entry in entries:
+            if entry.result:
+                yield f"{row.fullname} has the base's result again: remove result of {entry.place} of {_FILE}"
+    parts = [f"{'more_bytes of ' * entry.slows}entry {entry.number}" for entry in entries if entry.more_bytes]
     if parts and row.memory and not row.memory.is_more:
         where = " and ".join(parts)
         yield f"{row.fullname} does not need more memory any more: remove {where} of {_FILE}"
-
-
-def _state(entry: Entry, accepted: Accepted, base: Revision, head: Revision) -> _State:
-    in_base, in_head = (
-        [_contains(accepted.folder, commit, entry) for commit in side.commits] or [None]
-        for side in (base, head)
-    )
-    if False in in_head:
-        return "elsewhere"
-    if True in in_base:
-        return "ended"
-    return "unknown" if None in (*in_head, *in_base) else "in force"
-
-
-@cache
-def _contains(folder: Path, commit: str, entry: Entry) -> bool | None:
-    """Tell whether a commit contains the change of an entry; None: git does not know.
-
-    It does if the entry's head is in its history, or if a commit of its history wrote the entry together with
-    changes of other files: a squash of the entry's branch.
-    """
-    if git.full_hash(folder, commit) is None:
-        return None
-    if git.merge_base(folder, entry.head, commit) == git.full_hash(folder, entry.head) is not None:
-        return True
-    if git.full_hash(folder, entry.base) is None:
-        return None
-    if git.changed_together(folder, entry.base, commit, entry.head, PATTERN):
-        return True
-    return None if git.is_shallow(folder) else False

@@ -2,13 +2,13 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from functools import cached_property
+from pathlib import Path
 
 _OTHERS = re.compile(r"_|bench|(tests?|testing|docs?|examples?|scripts?|tools?)\b|(setup|conftest)\.py")
 """How files and folders begin that are not what users of a package import."""
-_CLOCKS = re.compile(r"\bperf_counter|\btimeit\b|benchmark\.Timer|cuda\.Event\(")
 _SETTINGS = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
 _IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 OF_GRAPHS = frozenset(("edge_index", "edges", "adj_t", "adj", "graph", "g"))
@@ -28,7 +28,7 @@ class Parameter:
 
     name: str
     annotation: str
-    """Empty: there is none."""
+    """Empty if there is none."""
     is_keyword: bool = False
 
 
@@ -45,61 +45,84 @@ class Operation:
     given: Sequence[Parameter]
     """What a call is given."""
     made: Sequence[Parameter] | None = None
-    """What the constructor is given; None: there is none to call."""
+    """What the constructor is given. None if there is none to call."""
     is_autograd: bool = False
     """Whether it is a `torch.autograd.Function`."""
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What the sources of a repository show."""
+    """What the sources of a repository show; each is read when it is needed."""
 
-    operations: Sequence[Operation] = ()
-    may_time: frozenset[Path] = frozenset()
-    """Files that may have tests with the fixture `benchmark`."""
-    clocks: Sequence[PurePath] = ()
-    """Files of benchmarks or tests that time by themselves."""
-    settings: str = ""
-    """The text of the files that may have pytest's settings."""
+    folder: Path
+
+    @cached_property
+    def texts(self) -> Mapping[Path, str]:
+        """The Python files."""
+        return {path: text_of(path) for path in _sources(self.folder)}
+
+    @cached_property
+    def may_time(self) -> frozenset[Path]:
+        """The files with functions that take the fixture `benchmark`, or one that takes it."""
+        files: set[Path] = set()
+        names, known = {"benchmark"}, set[str]()
+        while names - known:
+            use = re.compile(rf"def (\w+)\([^)]*\b(?:{'|'.join(names - known)})\b")
+            known |= names
+            for path, text in self.texts.items():
+                if functions := use.findall(text):
+                    files.add(path)
+                    fixtures = "fixture" in text
+                    names.update(name for name in functions if fixtures and not name.startswith("test"))
+        return frozenset(files)
+
+    @cached_property
+    def operations(self) -> list[Operation]:
+        """Classes with `forward`, and functions, first those of graphs that an `__init__.py` names."""
+        public = re.findall(
+            r"\w+", " ".join(self.texts[path] for path in self.texts if path.stem == "__init__")
+        )
+        unique: dict[str, Operation] = {}
+        for path, parts, text in self._code():
+            place = path.relative_to(self.folder).as_posix()
+            for operation in _operations(path, parts, place, text):
+                unique.setdefault(operation.name, operation)
+        names = unique.keys() & {*public}
+
+        def rank(operation: Operation) -> tuple[bool, bool, bool, int]:
+            is_of_graphs = any(parameter.name in OF_GRAPHS for parameter in operation.given)
+            helps = _HELPER.match(operation.name) is not None
+            return helps, operation.name not in names, not is_of_graphs, operation.module.count(".")
+
+        return sorted(unique.values(), key=rank)
 
     def imports(self, library: str) -> bool:
-        """Return whether an operation's module imports a package."""
-        return any(library in one.libraries for one in self.operations)
+        """Return whether the code imports a package."""
+        return any(library in _IMPORTED.findall(text) for *_, text in self._code())
 
     def sets(self, name: str) -> bool:
         """Return whether pytest's settings have an option."""
-        return re.search(rf"^\s*{name}\s*=", self.settings, re.MULTILINE) is not None
+        settings = "\n".join(text_of(self.folder / file) for file in _SETTINGS)
+        return re.search(rf"^\s*{name}\s*=", settings, re.MULTILINE) is not None
 
-
-def survey(folder: Path) -> Survey:
-    """Read the sources of a repository."""
-    texts = {path: text_of(path) for path in _sources(folder)}
-    timed = _that_may_time(texts)
-    operations: list[Operation] = []
-    clocks = []
-    for path, text in texts.items():
-        inside = path.relative_to(folder)
-        parts = inside.parts[1:] if _is_source(folder) and inside.parts[0] == "src" else inside.parts
-        if not any(map(_OTHERS.match, parts)):
-            operations += _operations(path, inside, parts, text)
-        elif path not in timed and _CLOCKS.search(text):
-            clocks.append(PurePath(inside))
-    settings = "\n".join(text_of(folder / name) for name in _SETTINGS)
-    return Survey(_ranked(folder, operations), timed, clocks, settings)
+    def _code(self) -> Iterator[tuple[Path, Sequence[str], str]]:
+        """Yield the files that users of the package import, and the parts of their places in it."""
+        top = root(self.folder)
+        for path, text in self.texts.items():
+            parts = path.relative_to(top if path.is_relative_to(top) else self.folder).parts
+            if not any(map(_OTHERS.match, parts)):
+                yield path, parts, text
 
 
 def text_of(file: Path) -> str:
-    """Return the text of a file; empty: there is none."""
+    """Return the text of a file; empty if there is none."""
     return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
 
 
 def root(folder: Path) -> Path:
     """Return the folder from which the repository's code is imported."""
-    return folder / "src" if _is_source(folder) else folder
-
-
-def _is_source(folder: Path) -> bool:
-    return (folder / "src").is_dir() and not (folder / "src/__init__.py").exists()
+    source = folder / "src"
+    return source if source.is_dir() and not (source / "__init__.py").exists() else folder
 
 
 def _sources(folder: Path) -> Iterator[Path]:
@@ -113,22 +136,11 @@ def _sources(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _that_may_time(texts: Mapping[Path, str]) -> frozenset[Path]:
-    """Return the files with functions that take the fixture `benchmark`, or one that takes it."""
-    found: set[Path] = set()
-    names, known = {"benchmark"}, set[str]()
-    while names - known:
-        use = re.compile(rf"def (\w+)\([^)]*\b(?:{'|'.join(names - known)})\b")
-        known |= names
-        for path, text in texts.items():
-            if functions := use.findall(text):
-                found.add(path)
-                fixtures = "fixture" in text
-                names.update(one for one in functions if fixtures and not one.startswith("test"))
-    return frozenset(found)
-
-
-def _operations(path: Path, inside: Path, parts: Sequence[str], text: str) -> Iterator[Operation]:
+def _operations(path: Path, parts: Sequence[str], place: str, text: str) -> Iterator[Operation]:
+    module = ".".join((*parts[:-1], *(() if path.stem == "__init__" else (path.stem,))))
+    libraries = frozenset(_IMPORTED.findall(text))
+    if not module or not libraries & {"torch", "numpy"}:
+        return
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
@@ -136,23 +148,19 @@ def _operations(path: Path, inside: Path, parts: Sequence[str], text: str) -> It
     is_package = (path.parent / "__init__.py").exists()
     if not is_package and any(map(_runs, tree.body)):
         return
-    module = ".".join((*parts[:-1], *(() if path.stem == "__init__" else (path.stem,))))
-    libraries = frozenset(_IMPORTED.findall(text))
-    if not module or not libraries & {"torch", "numpy"}:
-        return
     for node in tree.body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith(("_", "test")):
-            if any(_UNUSUAL.search(ast.unparse(one)) for one in node.decorator_list):
+            if any(_UNUSUAL.search(ast.unparse(decorator)) for decorator in node.decorator_list):
                 continue
-            place = f"{inside.as_posix()}:{node.lineno}"
+            line = f"{place}:{node.lineno}"
             if isinstance(node, ast.FunctionDef):
-                yield Operation(module, node.name, place, libraries, _parameters(node, 0))
+                yield Operation(module, node.name, line, libraries, _parameters(node, 0))
             elif forward := _method(node, "forward"):
                 is_static = "staticmethod" in map(ast.unparse, forward.decorator_list)
                 start = _method(node, "__init__")
                 made = None if is_static else _parameters(start, 1) if start else ()
                 given = _parameters(forward, 1)
-                yield Operation(module, node.name, place, libraries, given, made, is_static)
+                yield Operation(module, node.name, line, libraries, given, made, is_static)
 
 
 def _runs(node: ast.stmt) -> bool:
@@ -162,7 +170,7 @@ def _runs(node: ast.stmt) -> bool:
 
 
 def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    return next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == name), None)
+    return next((item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == name), None)
 
 
 def _parameters(node: ast.FunctionDef, skipped: int) -> tuple[Parameter, ...]:
@@ -170,30 +178,8 @@ def _parameters(node: ast.FunctionDef, skipped: int) -> tuple[Parameter, ...]:
     given = node.args
     positional = [*given.posonlyargs, *given.args]
     required = positional[: len(positional) - len(given.defaults)][skipped:]
-    named = [one for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if not default]
+    named = [item for item, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if not default]
     return tuple(
-        Parameter(one.arg, ast.unparse(one.annotation).strip("'\"") if one.annotation else "", one in named)
-        for one in (*required, *named)
+        Parameter(arg.arg, ast.unparse(arg.annotation).strip("'\"") if arg.annotation else "", arg in named)
+        for arg in (*required, *named)
     )
-
-
-def _ranked(folder: Path, operations: Iterable[Operation]) -> list[Operation]:
-    """Return them, first those of graphs that a package's `__init__.py` names."""
-    public: dict[Path, set[str]] = {}
-
-    def is_public(one: Operation) -> bool:
-        places = [(folder / one.place).parent, root(folder) / one.module.partition(".")[0]]
-        for place in places:
-            if place not in public:
-                public[place] = set(re.findall(r"\w+", text_of(place / "__init__.py")))
-        return any(one.name in public[place] for place in places)
-
-    def rank(one: Operation) -> tuple[bool, bool, bool, int]:
-        is_of_graphs = any(parameter.name in OF_GRAPHS for parameter in one.given)
-        helps = _HELPER.match(one.name) is not None
-        return helps, not is_public(one), not is_of_graphs, one.module.count(".")
-
-    unique: dict[str, Operation] = {}
-    for one in operations:
-        unique.setdefault(one.name, one)
-    return sorted(unique.values(), key=rank)

@@ -45,10 +45,10 @@ def decode(content: Any, kind: type[_Any]) -> _Any:
 def encode(value: Any) -> Any:
     """Return an object as `json.dumps` takes it."""
     if is_dataclass(value):
-        saved = (one.name for one in fields(value) if one.metadata != UNSAVED)
+        saved = (item.name for item in fields(value) if item.metadata != UNSAVED)
         return {name: encode(getattr(value, name)) for name in saved}
     if isinstance(value, Mapping):
-        return {name: encode(one) for name, one in value.items()}
+        return {name: encode(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return list(map(encode, value))
     return to_builtins(value)
@@ -61,9 +61,9 @@ def as_text(value: Any) -> str:
 
 def read(path: Path, content: Any, kind: type[_Any], version: int, remedy: str) -> _Any:
     """Return a file's content as an object of its type."""
-    found = content.get("version") if isinstance(content, dict) else None
-    if found != version:
-        reason = f"version {found!r} of the format, and this gnnbench reads {version}"
+    written = content.get("version") if isinstance(content, dict) else None
+    if written != version:
+        reason = f"version {written!r} of the format, and this gnnbench reads {version}"
         json_io.refuse(path, reason, f"use the gnnbench that wrote it, or {remedy}")
     try:
         return decode(content, kind)
@@ -73,8 +73,8 @@ def read(path: Path, content: Any, kind: type[_Any], version: int, remedy: str) 
 
 def schema(*kinds: type) -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of an object that has the fields of all these types."""
-    found, definitions = schema_components(
+    schemas, definitions = schema_components(
         kinds, schema_hook=lambda _: {"type": "string"}, ref_template="#/$defs/{name}"
     )
-    whole = found[0] if len(kinds) == 1 else {"allOf": list(found)}
+    whole = schemas[0] if len(kinds) == 1 else {"allOf": list(schemas)}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole, "$defs": definitions}

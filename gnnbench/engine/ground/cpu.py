@@ -110,10 +110,10 @@ class Placement:
         try:
             yield
         finally:
-            for one in {0, *(_threads() - before), *_children()}:
+            for task in {0, *(_threads() - before), *_children()}:
                 with suppress(OSError):
-                    if os.sched_getaffinity(one) == {core}:  # unless the call itself pinned it elsewhere
-                        os.sched_setaffinity(one, allowed)
+                    if os.sched_getaffinity(task) == {core}:  # unless the call itself pinned it elsewhere
+                        os.sched_setaffinity(task, allowed)
 
 
 def _threads() -> set[int]:
@@ -121,11 +121,11 @@ def _threads() -> set[int]:
 
 
 def _children() -> set[int]:
-    found: set[int] = set()
+    ids: set[int] = set()
     for task in _TASKS.iterdir():
         with suppress(OSError):  # the thread has just ended, or the kernel has no such file
-            found.update(map(int, (task / "children").read_text(encoding="ascii").split()))
-    return found
+            ids.update(map(int, (task / "children").read_text(encoding="ascii").split()))
+    return ids
 
 
 def _last_started() -> str | None:
@@ -156,7 +156,7 @@ def _busy_seconds(numbers: list[int]) -> float:
     every = psutil.cpu_times(percpu=True)
     wanted = [every[core] for core in numbers if core < len(every)] or every
     idle = ("idle", "iowait", "guest", "guest_nice")  # a guest's time is in `user` as well
-    return sum(value for one in wanted for name, value in one._asdict().items() if name not in idle)
+    return sum(value for times in wanted for name, value in times._asdict().items() if name not in idle)
 
 
 def _own_seconds() -> float:
@@ -192,7 +192,7 @@ class ContentionWatch:
         If that is too short, the window starts at an earlier look; if there is none, this waits.
         """
         now = _look(self._cores)
-        start = next((one for one in reversed(self._looks) if now[0] - one[0] >= _SHORTEST_SECONDS), None)
+        start = next((look for look in reversed(self._looks) if now[0] - look[0] >= _SHORTEST_SECONDS), None)
         if start is None:
             start = self._looks[0]
             RealTime.sleep(_SHORTEST_SECONDS - (now[0] - start[0]))

@@ -75,17 +75,17 @@ def gpu(index: int = 0) -> Iterator[Callable[..., Any] | None]:
 
 def _visible(pynvml: Any) -> list[Any]:
     """Return the GPUs that CUDA uses, in its order. CUDA ignores all entries after an unknown one."""
-    found: list[Any] = []
+    handles: list[Any] = []
     try:
         count = pynvml.nvmlDeviceGetCount()
         for name in os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(count)))).split(","):
             handle = _handle(pynvml, name.strip())
             if handle is None:
                 break
-            found.append(handle)
+            handles.append(handle)
     except pynvml.NVMLError:
         pass
-    return found
+    return handles
 
 
 def _handle(pynvml: Any, visible: str) -> Any:
@@ -97,7 +97,7 @@ def _handle(pynvml: Any, visible: str) -> Any:
         return None
     # CUDA accepts a prefix of a UUID.
     handles = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
-    return next((one for one in handles if pynvml.nvmlDeviceGetUUID(one).startswith(visible)), None)
+    return next((handle for handle in handles if pynvml.nvmlDeviceGetUUID(handle).startswith(visible)), None)
 
 
 def resolve(name: str) -> tuple[str, int | None]:
@@ -118,17 +118,10 @@ def resolve(name: str) -> tuple[str, int | None]:
     index = int(number)
     with gpu(index) as ask:
         if ask is None:
-            raise UsageError(f"device '{name}' was asked for, but {_counted()}")
+            raise UsageError(
+                f"device '{name}' was asked for, but CUDA has no GPU {index}: nvidia-smi lists them"
+            )
     return kind, index
-
-
-def _counted() -> str:
-    import pynvml
-
-    pynvml.nvmlInit()
-    count = len(_visible(pynvml))
-    pynvml.nvmlShutdown()
-    return f"CUDA sees {count} GPUs, cuda:0 to cuda:{count - 1}" if count > 1 else "CUDA sees only cuda:0"
 
 
 def cuda_free_bytes() -> int:

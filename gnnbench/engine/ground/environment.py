@@ -7,7 +7,7 @@ import platform
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -127,32 +127,29 @@ def collect(root: Path | None = None, *, device: str = "cuda", gpu: int | None =
         system=f"{platform.system()} {platform.release()}",
         gpu=_gpu(gpu or 0) if device == "cuda" else None,
         python=platform.python_version(),
-        libraries=tuple((name, found) for name in LIBRARIES if (found := version(name))),
+        libraries=tuple((name, number) for name in LIBRARIES if (number := version(name))),
         commit=commit,
         dirty=dirty if commit else None,
     )
 
 
 def differences(
-    one: Mapping[str, Any], other: Mapping[str, Any], fields: Sequence[str] = WHERE
+    one: Environment, other: Environment, fields: Sequence[str] = WHERE
 ) -> list[tuple[str, Any, Any]]:
-    """Return the fields that differ, each with both values.
-
-    Both environments are dictionaries from `dataclasses.asdict` or from a file.
-    """
+    """Return the fields that differ, each with both values."""
     left, right = _flat(one), _flat(other)
     return [
         (field, left.get(field), right.get(field)) for field in fields if left.get(field) != right.get(field)
     ]
 
 
-def name(environment: Mapping[str, Any]) -> str:
+def name(environment: Environment) -> str:
     """Return a folder name that comparable environments share: `amd-epyc_1f0c9a3e`."""
     flat = _flat(environment)
     return f"{_model(flat)}_{_digest(flat, WHERE)}"
 
 
-def name_with_versions(environment: Mapping[str, Any]) -> str:
+def name_with_versions(environment: Environment) -> str:
     """Return a name that comparable environments of equal versions share."""
     flat = _flat(environment)
     torch = (flat.get("libraries.torch") or "none").partition("+")[0]
@@ -190,12 +187,11 @@ def read(path: str) -> str | None:
         return None
 
 
-def _flat(environment: Mapping[str, Any]) -> dict[str, Any]:
-    flat = dict(environment)
+def _flat(environment: Environment) -> dict[str, Any]:
+    flat = asdict(environment)
     for field in ("thread_settings", "gpu", "libraries"):
-        flat |= {f"{field}.{name}": value for name, value in dict(environment[field] or ()).items()}
-    flat["python"] = ".".join(environment["python"].split(".")[:2])
-    return flat
+        flat |= {f"{field}.{name}": value for name, value in dict(flat[field] or ()).items()}
+    return flat | {"python": ".".join(environment.python.split(".")[:2])}
 
 
 def _threads() -> int | None:

@@ -14,12 +14,9 @@ _AS_NEAR = 0.1
 class UsageError(Exception):
     """An input, a file or the installation cannot be used.
 
-    The message is one line that says what is wrong, where, and what to do. The plugin and the command show
-    it without a traceback. As most functions may raise it, few docstrings say so.
-
-    Args:
-        message: the line; unprintable characters, of names in files for example, are replaced.
-        details: further lines, such as the output of a process.
+    The message is one line that says what is wrong, where, and what to do; `details` are further lines, such
+    as the output of a process. Unprintable characters are replaced. The plugin and the command show it
+    without a traceback. As most functions may raise it, few docstrings say so.
     """
 
     def __init__(self, message: str, *details: str) -> None:
@@ -57,7 +54,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """
     names = sorted(known)
     near = difflib.get_close_matches(name.lower(), names, n=3, cutoff=_NEAR)
-    scores = [difflib.SequenceMatcher(None, one, name.lower()).ratio() for one in near]
-    near = [one for one, score in zip(near, scores, strict=True) if score > scores[0] - _AS_NEAR]
+    scores = [difflib.SequenceMatcher(None, candidate, name.lower()).ratio() for candidate in near]
+    near = [candidate for candidate, score in zip(near, scores, strict=True) if score > scores[0] - _AS_NEAR]
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
     return UsageError(f"unknown {kind} '{name}': {hint}")

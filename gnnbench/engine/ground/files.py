@@ -4,7 +4,6 @@ import errno
 import fcntl
 import os
 import shutil
-import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,8 +17,6 @@ from .errors import UsageError
 CACHE_VARIABLE = "GNNBENCH_CACHE"
 UNFINISHED = ".unfinished-"
 """Beginning of the names of folders that exist while something is being saved."""
-MAX_BYTES = 2**28
-"""Of a file that is read: a run file of 60,000 benchmarks."""
 _SCRATCH = "gnnbench-run-"
 _LEAST_BYTES = 2**16
 
@@ -33,9 +30,9 @@ def cache_folder() -> Path:
 def above(folder: Path) -> list[Path]:
     """Return a folder and those above it, up to the top of its repository; outside of one, it alone."""
     folder = folder.resolve()
-    found = [folder, *folder.parents]
-    top = next((place for place, one in enumerate(found) if (one / ".git").exists()), 0)
-    return found[: top + 1]
+    folders = [folder, *folder.parents]
+    top = next((place for place, parent in enumerate(folders) if (parent / ".git").exists()), 0)
+    return folders[: top + 1]
 
 
 def project(folder: Path) -> Path:
@@ -43,38 +40,13 @@ def project(folder: Path) -> Path:
 
     Without such files, the top of the repository; outside of a repository, the folder itself.
     """
-    found = above(folder)
-    return next((one for one in found if any((one / name).is_file() for name in _PACKAGING)), found[-1])
+    places = above(folder)
+    return next(
+        (place for place in places if any((place / name).is_file() for name in _PACKAGING)), places[-1]
+    )
 
 
 _PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg")
-_OTHERS = {
-    stat.S_IFDIR: "it is a folder",
-    stat.S_IFIFO: "it is a pipe: save its content to a file, and give that",
-}
-
-
-def read_whole(path: Path) -> bytes:
-    """Return the content of a regular file, or of one that a symbolic link leads to.
-
-    The kind is checked after opening, so the file cannot be replaced in between. This never waits for a pipe
-    or a terminal, and takes at most MAX_BYTES even if the file grows.
-
-    Raises:
-        OSError: the file cannot be read, is not regular or is larger; `strerror` says which.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    try:
-        kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
-        if kind != stat.S_IFREG:
-            raise OSError(errno.EINVAL, _OTHERS.get(kind, "it is a device"), str(path))
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            content = file.read(MAX_BYTES + 1) or b""  # None: a file of the kernel that would have to wait
-    finally:
-        os.close(descriptor)
-    if len(content) > MAX_BYTES:
-        raise OSError(errno.EFBIG, f"it has more than {MAX_BYTES:,} bytes", str(path))
-    return content
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -211,24 +183,23 @@ def next_number(folder: Path, last: Callable[[], int]) -> Iterator[tuple[int, Pa
     No other process gets the same number: the name of the folder has it. Unlike the file of a lock, it does
     not stay in a folder that users add to their repository. If a process is killed, its number is left out.
     """
-    reserved = 0  # by others
+    number = 0
     while True:
-        number = max(last(), reserved) + 1
-        own = folder / f"{UNFINISHED}{number:04}"
+        number = max(last(), number) + 1
+        draft = folder / f"{UNFINISHED}{number:04}"
         try:
-            own.mkdir()
-        except FileExistsError:
-            reserved = number
+            draft.mkdir()
+        except FileExistsError:  # another process has it
             continue
         if last() < number:
             break
         with suppress(FileNotFoundError):  # the one who has saved under this number since may have removed it
-            own.rmdir()
+            draft.rmdir()
     try:
-        yield number, own
+        yield number, draft
     finally:
         with suppress(FileNotFoundError):  # it may have been renamed
-            shutil.rmtree(own)
+            shutil.rmtree(draft)
 
 
 def remove(path: Path) -> None:
@@ -246,16 +217,16 @@ def real_path(path: Path) -> Path:
 
 def distinct(paths: Iterable[Path]) -> list[Path]:
     """Return the real paths of run files."""
-    found = list(map(real_path, paths))
-    if twice := next((path for path in found if found.count(path) > 1), None):
+    real_paths = list(map(real_path, paths))
+    if twice := next((path for path in real_paths if real_paths.count(path) > 1), None):
         raise UsageError(f"{twice} is named twice; name each run file once")
-    return found
+    return real_paths
 
 
 def shown(path: Path) -> Path:
     """Return a path as it is shown: relative to the current folder, if it is in it."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+    current = Path.cwd()
+    return path.relative_to(current) if path.is_relative_to(current) else path
 
 
 def user_path(text: str) -> Path:

@@ -35,8 +35,8 @@ class Commit:
 
 def variables() -> dict[str, str]:
     """Return the environment variables to run git with."""
-    own = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
-    return {**own, **_SETTINGS}
+    inherited = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+    return {**inherited, **_SETTINGS}
 
 
 def commit(folder: Path) -> str | None:
@@ -69,9 +69,9 @@ def _why_not(folder: Path, *arguments: str) -> str:
 def reason(errors: str) -> str:
     """Return what git says first of an error, and the command that it advises, printable and in a line."""
     lines = [line.strip() for line in errors.splitlines()]
-    said = [line for line in lines if line and not line.startswith(("warning:", "hint:"))]
-    advice = [line for line in said[1:] if line.startswith("git config ")]
-    return one_line("; ".join([*said[:1], *advice[:1]])).removeprefix("fatal: ").removeprefix("error: ")
+    messages = [line for line in lines if line and not line.startswith(("warning:", "hint:"))]
+    advice = [line for line in messages[1:] if line.startswith("git config ")]
+    return one_line("; ".join([*messages[:1], *advice[:1]])).removeprefix("fatal: ").removeprefix("error: ")
 
 
 def changed_files(folder: Path) -> int:
@@ -81,8 +81,8 @@ def changed_files(folder: Path) -> int:
 
 def state(folder: Path) -> tuple[str | None, bool]:
     """Return the commit of a folder, or None, and whether tracked files differ from it."""
-    found = commit(folder)
-    return found, bool(found and changed_files(folder))
+    head = commit(folder)
+    return head, bool(head and changed_files(folder))
 
 
 def top(folder: Path) -> Path:
@@ -148,8 +148,8 @@ def submodules(folder: Path, commit: str) -> dict[str, tuple[Path, str]]:
 
     Those that are not on this machine are left out.
     """
-    own = {name: hash_ for name, (kind, hash_) in _entries(folder, commit).items() if kind == "commit"}
-    if not own:
+    pinned = {name: hash_ for name, (kind, hash_) in _entries(folder, commit).items() if kind == "commit"}
+    if not pinned:
         return {}
     settings = _ask(folder, "config", "-z", "--blob", f"{commit}:.gitmodules", "--get-regexp", r"\.path$")
     names = {
@@ -157,15 +157,15 @@ def submodules(folder: Path, commit: str) -> dict[str, tuple[Path, str]]:
         for key, _, path in (line.partition("\n") for line in settings.split("\0")[:-1])
     }
     shared = folder / _ask(folder, "rev-parse", "--git-common-dir").removesuffix("\n")
-    found = {}
-    for path, hash_ in own.items():
+    repositories = {}
+    for path, hash_ in pinned.items():
         places = (shared / "modules" / names.get(path, path), folder / path / ".git")
         repository = next(filter(Path.is_dir, places), None)
         if repository:
-            found[path] = repository, hash_
+            repositories[path] = repository, hash_
             inner = submodules(repository, hash_)
-            found |= {f"{path}/{name}": place for name, place in inner.items()}
-    return found
+            repositories |= {f"{path}/{name}": place for name, place in inner.items()}
+    return repositories
 
 
 def _entries(folder: Path, commit: str) -> dict[str, tuple[str, str]]:
@@ -176,7 +176,7 @@ def _entries(folder: Path, commit: str) -> dict[str, tuple[str, str]]:
 
 
 def full_hash(folder: Path, name: str) -> str | None:
-    """Return the full hash of a commit; None: the folder's repository does not have it."""
+    """Return the full hash of a commit. None if the folder's repository does not have it."""
     return _ask(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip() or None
 
 
@@ -186,26 +186,13 @@ def is_shallow(folder: Path) -> bool:
 
 
 def merge_base(folder: Path, one: str, other: str) -> str | None:
-    """Return the newest commit that is in the history of two commits; None: there is none."""
+    """Return the newest commit that is in the history of two commits. None if there is none."""
     return _ask(folder, "merge-base", one, other).strip() or None
 
 
-def author(folder: Path) -> str | None:
-    """Return the user's name and address as commits have them, `NAME <ADDRESS>`; None: one is not set."""
-    name, address = (_ask(folder, "config", f"user.{part}").strip() for part in ("name", "email"))
-    return f"{name} <{address}>" if name and address else None
-
-
-def changed_together(folder: Path, after: str, commit: str, text: str, pattern: str) -> bool:
-    """Tell whether a commit wrote `text` into a file together with a change of another file.
-
-    `after`: a commit whose history does not count.
-    """
-    place = f":(top,glob){pattern}"
-    found = _ask(folder, "log", "--format=%H", f"-S{text}", f"{after}..{commit}", "--", place).split()
-    names = ("diff-tree", "-r", "--root", "--no-commit-id", "--name-only")
-    others = ("--", ":(top)", f":(top,exclude,glob){pattern}")
-    return any(_ask(folder, *names, one, *others) for one in found)
+def content(folder: Path, commit: str, path: Path) -> str:
+    """Return the text of a file, by its path from the folder, in a commit; empty if there is none."""
+    return _ask(folder, "show", f"{commit}:./{path.as_posix()}")
 
 
 def first_parents(folder: Path, old: str, new: str) -> list[Commit]:
@@ -217,7 +204,7 @@ def first_parents(folder: Path, old: str, new: str) -> list[Commit]:
 
 
 def commit_of(folder: Path, hash_: str) -> Commit | None:
-    """Return a commit; None: the folder's repository does not have it."""
+    """Return a commit. None if the folder's repository does not have it."""
     return next(iter(_commits(folder, "-1", hash_)), None)
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .errors import UsageError
-from .files import read_whole
 
 DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 """What reading a file's content raises if the content departs from its format."""
@@ -27,7 +26,7 @@ def read(path: Path, remedy: str) -> Any:
     when the file is not JSON.
     """
     try:
-        raw = read_whole(path)
+        raw = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
     try:
@@ -63,17 +62,17 @@ def damage(error: Exception) -> str:
 
 
 def fields(value: Any) -> dict[str, Any]:
-    """Return an object of JSON; empty: the value is none, as where users may write anything."""
+    """Return an object of JSON; empty if the value is none, as where users may write anything."""
     return value if isinstance(value, dict) else {}
 
 
 def own_part(whole: Any) -> dict[str, Any]:
-    """Return gnnbench's part of a benchmark's `extra_info`, or of a run file; empty: there is none.
+    """Return gnnbench's part of a benchmark's `extra_info`, or of a run file; empty if there is none.
 
     It has a whole number as `version`. Users may write anything in its place.
     """
-    found = fields(fields(whole).get(KEY))
-    return found if type(found.get("version")) is int else {}
+    part = fields(fields(whole).get(KEY))
+    return part if type(part.get("version")) is int else {}
 
 
 LARGEST = 1e18

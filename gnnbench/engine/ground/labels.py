@@ -73,4 +73,4 @@ class Limit:
     fraction: NotNegative
     """Least possible time / measured time."""
     note: str
-    """Why `fraction` is above 1; empty: it is not."""
+    """Why `fraction` is above 1; empty if it is not."""

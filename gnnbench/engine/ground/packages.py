@@ -61,7 +61,7 @@ def missing(packages: Iterable[str], device: str = "cpu") -> str | None:
 
 
 def unusable(package: str) -> str | None:
-    """Import a package, and say in one line why it cannot be used; None: it can."""
+    """Import a package, and say in one line why it cannot be used. None if it can."""
     if reason := missing((package,)):
         return reason
     try:
@@ -73,7 +73,7 @@ def unusable(package: str) -> str | None:
 
 
 def missing_one_of(packages: Sequence[str]) -> str | None:
-    """Say that none of some packages is installed; None: one is, or there are none."""
+    """Say that none of some packages is installed. None if one is, or there are none."""
     if not packages or any(map(is_installed, packages)):
         return None
     if len(packages) == 1:

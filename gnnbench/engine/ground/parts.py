@@ -180,15 +180,15 @@ def _optimizer(value: Any) -> Parts:
 
 def _sparse_tensor(value: Any) -> Parts:
     """Return torch_sparse's matrix as torch's; which of its indices are kept depends on earlier calls."""
-    kept, torch = vars(vars(value)["storage"]), sys.modules["torch"]
-    row, values = kept["_row"], kept["_value"]
+    stored, torch = vars(vars(value)["storage"]), sys.modules["torch"]
+    row, values = stored["_row"], stored["_value"]
     if row is None:
-        degrees = kept["_rowptr"].diff()
+        degrees = stored["_rowptr"].diff()
         row = torch.arange(len(degrees), device=degrees.device).repeat_interleave(degrees)
     if values is None:
         values = torch.ones(len(row), device=row.device)
-    size = (*kept["_sparse_sizes"], *values.shape[1:])
-    yield "", torch.sparse_coo_tensor(torch.stack((row, kept["_col"])), values, size)
+    size = (*stored["_sparse_sizes"], *values.shape[1:])
+    yield "", torch.sparse_coo_tensor(torch.stack((row, stored["_col"])), values, size)
 
 
 def _scipy(value: Any) -> Parts:

@@ -16,7 +16,7 @@ from typing import Any
 from . import units
 from .codec import UNSAVED, Level, Positive, PositiveCount
 from .errors import UsageError, unknown_name
-from .files import above, read_whole
+from .files import above
 from .json_io import clipped
 
 FILES = ("pyproject.toml", "gnnbench.toml")
@@ -134,7 +134,7 @@ def _table(file: Path) -> dict[str, Any] | None:
 def read_toml(file: Path) -> dict[str, Any]:
     """Return the content of a TOML file."""
     try:
-        return tomllib.loads(read_whole(file).decode())
+        return tomllib.loads(file.read_text("utf-8"))
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -19,7 +19,7 @@ class Received:
     """The signal that ended the command."""
 
     number: int | None = None
-    """None: neither SIGTERM nor SIGHUP arrived."""
+    """None if neither SIGTERM nor SIGHUP arrived."""
 
 
 @contextmanager
@@ -40,10 +40,10 @@ def as_ctrl_c() -> Iterator[Received]:
             raise KeyboardInterrupt
 
     is_main = threading.current_thread() is threading.main_thread()
-    numbers = [one for one in _ENDING if is_main and signal.getsignal(one) is not signal.SIG_IGN]
-    kept = {number: signal.signal(number, end) for number in numbers}
+    numbers = [number for number in _ENDING if is_main and signal.getsignal(number) is not signal.SIG_IGN]
+    handlers = {number: signal.signal(number, end) for number in numbers}
     try:
         yield received
     finally:
-        for number, handler in kept.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)

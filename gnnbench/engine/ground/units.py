@@ -83,7 +83,7 @@ def ratio(value: float | None, less: str = "faster", digits: int = 2, *, changed
     """Write a ratio: `1.22x`, `0.85x`, `25.3x`, `370x`; below a tenth, the other way round: `370x faster`.
 
     Args:
-        less: what a ratio below 1 means; empty: the text next to it says so.
+        less: what a ratio below 1 means; empty if the text next to it says so.
         changed: whether it is known to differ from 1, so that it never reads as 1: `1.002x`. None: it has no
             interval, and ends in a question mark: `1.22x?`.
     """
@@ -122,15 +122,15 @@ def read_seconds(text: str) -> float | None:
 
 
 def read_size(text: str) -> int | None:
-    """Read a size with its unit, as in `64 MiB`, in bytes; None: it is no size of at least one byte."""
+    """Read a size with its unit, as in `64 MiB`, in bytes. None if it is no size of at least one byte."""
     units = {name: 2.0 ** (10 * power) for power, name in enumerate(_SIZES)}
     units |= {name: 1000.0**power for power, name in enumerate(("B", "kB", "MB", "GB", "TB"))}
-    found = _read(text, units)
-    return None if found is None or found < 1 else round(found)
+    value = _read(text, units)
+    return None if value is None or value < 1 else round(value)
 
 
 def read_fraction(text: str) -> float | None:
-    """Read `3%` or `0.03` as 0.03; None: the text is no number between 0 and 1."""
+    """Read `3%` or `0.03` as 0.03. None if the text is no number between 0 and 1."""
     number, percent, rest = text.strip().partition("%")
     try:
         value = float(number) / (100 if percent else 1)
@@ -147,7 +147,7 @@ def _beside_one(value: float, digits: int) -> str:
 
 
 def _read(text: str, units: Mapping[str, float]) -> float | None:
-    """Read a number and one of `units`; None: the text has another form, or is not positive."""
+    """Read a number and one of `units`. None if the text has another form, or is not positive."""
     match = _QUANTITY.fullmatch(text.strip())
     # Some keyboards write the Greek letter in the place of the sign for micro.
     length = units.get(match[2].replace("\u03bc", "µ")) if match else None

@@ -1,8 +1,7 @@
 """Accepted slowdowns and more memory, as far as verdicts need them."""
 
-import datetime as dt
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -11,35 +10,27 @@ from msgspec import Meta
 from ..ground import codec, json_io
 
 FILE = Path("baselines") / "accepted.toml"
-PATTERN = f"**/{FILE.as_posix()}"
-"""Of the file's path in a repository, for git."""
 
 Ratio = Annotated[float, Meta(gt=1e-6, lt=1e6)]
-Commit = Annotated[str, Meta(pattern=r"\A[0-9a-f]{7,64}\Z")]
-Text = Annotated[str, Meta(pattern=r"\S")]
+Line = Annotated[str, Meta(pattern=r"\A.*\S.*\Z")]
 
 
 @dataclass(frozen=True)
 class Entry:
     """What is intended of one benchmark: a slowdown, more memory, a different output, or several of these."""
 
-    benchmark: Text
+    benchmark: Line
     """The id of its test."""
-    ratio: Ratio
+    reason: Line
+    ratio: Ratio = 1.0
     """Time of the head / time of the base; 1, as both bounds: the time is not accepted to be longer."""
-    low: Ratio
+    low: Ratio = 1.0
     """Lower bound of the simultaneous interval of the comparison that found it; `high` is the upper one."""
-    high: Ratio
-    base: Commit
-    """Full hash of the compared base's commit."""
-    head: Commit
-    author: Text
-    date: dt.date
-    reason: Text
+    high: Ratio = 1.0
     more_bytes: codec.PositiveCount = 0
     """By how much more the head's peak memory beside its inputs is accepted."""
     result: bool = False
-    number: int = 0
+    number: int = field(default=0, compare=False)
     """Its position in the file, from 1; 0: it is not in a file."""
 
     @property

@@ -28,56 +28,56 @@ class Allowed:
 
     @classmethod
     def of(cls, entries: Sequence[Entry]) -> Self | None:
-        """Return what these entries allow together; None: none of them accepts a longer time."""
-        slowing = [one for one in entries if one.slows]
+        """Return what these entries allow together. None if none of them accepts a longer time."""
+        slowing = [row for row in entries if row.slows]
         if not slowing:
             return None
-        ratio = math.prod(one.ratio for one in slowing)
-        factor = math.exp(math.hypot(*(one.half_width for one in slowing)))
-        return cls(ratio, ratio / factor, ratio * factor, tuple(dict.fromkeys(one.reason for one in slowing)))
+        ratio = math.prod(row.ratio for row in slowing)
+        factor = math.exp(math.hypot(*(row.half_width for row in slowing)))
+        return cls(ratio, ratio / factor, ratio * factor, tuple(dict.fromkeys(row.reason for row in slowing)))
 
-    def beyond(self, found: Judgement) -> tuple[float, float, float]:
+    def beyond(self, judgement: Judgement) -> tuple[float, float, float]:
         """Return the measured ratio / the accepted one, and the bounds of its interval."""
-        assert found.ratio
-        assert found.high
-        ratio = found.ratio / self.ratio
-        widths = math.log(found.high / found.ratio), math.log(self.high / self.ratio)
+        assert judgement.ratio
+        assert judgement.high
+        ratio = judgement.ratio / self.ratio
+        widths = math.log(judgement.high / judgement.ratio), math.log(self.high / self.ratio)
         factor = math.exp(math.hypot(*widths))
         return ratio, ratio / factor, ratio * factor
 
-    def is_exceeded(self, found: Judgement, thresholds: Thresholds) -> bool:
+    def is_exceeded(self, judgement: Judgement, thresholds: Thresholds) -> bool:
         """Tell whether a benchmark that is slower takes longer than this.
 
         By at least the minimum effect of interest, and by more than both intervals allow for.
         """
-        ratio, low, _ = self.beyond(found)
+        ratio, low, _ = self.beyond(judgement)
         return low > 1 and ratio >= 1 + thresholds.effect
 
-    def is_settled(self, found: Judgement, thresholds: Thresholds) -> bool:
+    def is_settled(self, judgement: Judgement, thresholds: Thresholds) -> bool:
         """Tell whether a verdict would not gain from more measurements.
 
         *Slower* than the base is known early. It is settled when the time is beyond what is accepted, or when
         the per-benchmark interval lies below what is accepted and the minimum effect of interest.
         """
-        if found.verdict != "slower":
+        if judgement.verdict != "slower":
             return True
-        within = found.own_high is not None and found.own_high < self.ratio * (1 + thresholds.effect)
-        return within or self.is_exceeded(found, thresholds)
+        within = judgement.own_high is not None and judgement.own_high < self.ratio * (1 + thresholds.effect)
+        return within or self.is_exceeded(judgement, thresholds)
 
-    def is_recovered(self, found: Judgement, thresholds: Thresholds) -> bool:
+    def is_recovered(self, judgement: Judgement, thresholds: Thresholds) -> bool:
         """Tell whether a benchmark is clearly less slow than this."""
-        if found.same_code or found.low is None:
-            return found.same_code
-        ratio, _, high = self.beyond(found)
+        if judgement.same_code or judgement.low is None:
+            return judgement.same_code
+        ratio, _, high = self.beyond(judgement)
         return high < 1 and ratio <= 1 / (1 + thresholds.effect)
 
-    def notes(self, found: Judgement) -> tuple[str, ...]:
+    def notes(self, judgement: Judgement) -> tuple[str, ...]:
         """Return the notes of verdict tables on what is accepted, and on what is more than that."""
         reasons = "; ".join(self.reasons)
-        if found.verdict == "accepted":
+        if judgement.verdict == "accepted":
             return (f"accepted {units.ratio(self.ratio)} ({units.interval(self.low, self.high)}): {reasons}",)
-        if found.verdict != "slower":
+        if judgement.verdict != "slower":
             return ()
-        ratio, low, high = self.beyond(found)
+        ratio, low, high = self.beyond(judgement)
         more = f"{units.ratio(ratio, changed=True)} ({units.interval(low, high)})"
         return (f"{more} beyond the accepted {units.ratio(self.ratio)}: {reasons}",)

@@ -45,16 +45,16 @@ class Cause:
     """Number of benchmarks that are not slower although the first of `names` changed in them too."""
 
     def side_of(self, name: str) -> str:
-        """Return the side that alone has a part in each of the benchmarks; empty: there is none."""
+        """Return the side that alone has a part in each of the benchmarks; empty if there is none."""
         first, *others = (row.work.changed.side_of(name) for row in self.rows if row.work.changed)
-        return first if all(one == first for one in others) else ""
+        return first if all(side == first for side in others) else ""
 
     def tells_all(self, row: Compared) -> bool:
         """Tell whether the cause names all that is known to differ in the work of one of its benchmarks."""
         difference = row.work.changed
-        kinds = [one for one in _KINDS if difference and getattr(difference, one)]
+        kinds = [item for item in _KINDS if difference and getattr(difference, item)]
         names = difference.names(kinds[0]) if difference and kinds else ()
-        counters = {str(one) for one in row.work.counters}
+        counters = {str(item) for item in row.work.counters}
         return ([*kinds[:1], "counters"][0], {*names}, counters) == (
             self.kind,
             {*self.names},
@@ -77,33 +77,33 @@ def causes(rows: Iterable[Compared]) -> list[Cause]:
                 slowed[part] |= {row.fullname}
         elif row.judgement.verdict in ("same", "faster"):
             against.update(_parts(row.work))
-    found = [_cause([slower[name] for name in names], against) for names in _cover(slowed, against)]
-    return sorted(found, key=lambda one: (-len(one.rows), _rank(one.rows[0])))
+    groups = [_cause([slower[name] for name in names], against) for names in _cover(slowed, against)]
+    return sorted(groups, key=lambda cause: (-len(cause.rows), _rank(cause.rows[0])))
 
 
 def _parts(work: Work) -> set[_Part]:
     """Return everything that may be a cause."""
-    found: set[_Part] = set()
+    parts: set[_Part] = set()
     if difference := work.changed:
-        found = {(rank, name) for rank, kind in enumerate(_KINDS) for name in difference.names(kind)}
-    return found | {_direction(one) for one in work.counters if one.name != _VAGUE}
+        parts = {(rank, name) for rank, kind in enumerate(_KINDS) for name in difference.names(kind)}
+    return parts | {_direction(counter) for counter in work.counters if counter.name != _VAGUE}
 
 
 def _cover(slowed: Mapping[_Part, Collection[str]], against: Mapping[_Part, int]) -> Iterator[set[str]]:
     """Yield the benchmarks of each cause; each benchmark is in one of them."""
-    left = {part: set(names) for part, names in slowed.items()}
+    remaining = {part: set(names) for part, names in slowed.items()}
 
     def key(part: _Part) -> tuple[int, int, int, _Part]:
-        count = len(left[part])
+        count = len(remaining[part])
         # Counters say what the code does, so they come after code that several benchmarks share.
         is_code = part[0] < _MORE and count > against[part]
         last = _ALONE if count < 2 else int(not is_code)  # noqa: PLR2004 - several
         return last, against[part] - count, -count, part
 
-    while left:
-        covered = left[min(left, key=key)]
+    while remaining:
+        covered = remaining[min(remaining, key=key)]
         yield covered
-        left = {part: rest for part, names in left.items() if (rest := names - covered)}
+        remaining = {part: rest for part, names in remaining.items() if (rest := names - covered)}
 
 
 def _cause(rows: Collection[Compared], against: Mapping[_Part, int]) -> Cause:
@@ -112,12 +112,12 @@ def _cause(rows: Collection[Compared], against: Mapping[_Part, int]) -> Cause:
     counters = _counters(ranked)
     difference = ranked[0].work.changed or Difference()
     for rank, kind in enumerate(_KINDS):
-        refuted = {one: against[rank, one] for one in difference.names(kind) if (rank, one) in shared}
+        refuted = {name: against[rank, name] for name in difference.names(kind) if (rank, name) in shared}
         names = _least(refuted)
         if names and (refuted[names[0]] < len(ranked) or not counters):
             if kind == "functions" and difference.side_of(names[0]):
                 # What one side alone runs is a consequence: the code that changed calls it.
-                changed = {one: count for one, count in refuted.items() if not difference.side_of(one)}
+                changed = {name: count for name, count in refuted.items() if not difference.side_of(name)}
                 names = (*_least(changed), *names)
             return Cause(kind, names, counters, ranked, refuted[names[0]])
     return Cause("counters", (), counters, ranked)
@@ -136,16 +136,16 @@ def _least(counts: Mapping[str, int]) -> tuple[str, ...]:
 
 def _counters(rows: Collection[Compared]) -> tuple[str, ...]:
     """Return the counters that changed in the same direction in all rows, those that rose first, by size."""
-    changes = [{_direction(one): one for one in row.work.counters} for row in rows]
-    found = []
+    changes = [{_direction(change): change for change in row.work.counters} for row in rows]
+    counters = []
     # Those of a row are in the order of their size.
     for direction in sorted(changes[0], key=itemgetter(0)):
-        if not all(direction in one for one in changes):
+        if not all(direction in change for change in changes):
             continue
-        texts = {str(one[direction]) for one in changes}
+        texts = {str(change[direction]) for change in changes}
         word = "more" if direction[0] == _MORE else "fewer"
-        found.append(texts.pop() if len(texts) == 1 else f"{word} {direction[1]}")
-    return tuple(found)
+        counters.append(texts.pop() if len(texts) == 1 else f"{word} {direction[1]}")
+    return tuple(counters)
 
 
 def _direction(change: CounterChange) -> _Part:

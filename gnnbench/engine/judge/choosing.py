@@ -150,7 +150,7 @@ class Choosing:
         Of the numbers of pairs that may be enough, it is the one with which most are decided.
         """
         states, family = {name: self.benchmarks[name] for name in self._ranked}, len(self.benchmarks)
-        lacking = {name: one.estimate.lacking(one.thresholds, family) for name, one in states.items()}
+        lacking = {name: state.estimate.lacking(state.thresholds, family) for name, state in states.items()}
         ranked = sorted(states, key=lambda name: (not states[name].looks_changed, lacking[name]))
         best: Sequence[str] = ()
         for pairs in sorted(set(lacking.values())):

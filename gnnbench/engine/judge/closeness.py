@@ -52,7 +52,7 @@ class Closeness:
 
 
 def digits(kind: str) -> int | None:
-    """Return the binary digits of a type of floating-point or complex numbers; None: it is another type."""
+    """Return the binary digits of a type of floating-point or complex numbers. None if it is another type."""
     if kind in _DIGITS:
         return _DIGITS[kind]
     dtype = np.dtype(kind)
@@ -76,8 +76,8 @@ def compare(
     places = digits(kind)
     if not base.ndim:
         flat = ((other.reshape(1), units) for other, units in others)
-        found = compare(base.reshape(1), head.reshape(1), kind, others=list(flat), inputs=inputs)
-        return replace(found, place=())
+        result = compare(base.reshape(1), head.reshape(1), kind, others=list(flat), inputs=inputs)
+        return replace(result, place=())
     if places is None:
         differs = _differs(base, head).reshape(-1)
         at = int(np.argmax(differs)) if base.size else 0
@@ -196,10 +196,10 @@ def as_in_base(base: Mapping[str, Any], head: Mapping[str, Any]) -> tuple[dict[s
     free = [place for place in base["inputs"] if place not in head["inputs"]]
     places: dict[str, str] = {}
     for place, content in head["inputs"].items():
-        same = (one for one in free if place not in base["inputs"] and base["inputs"][one] == content)
-        if (found := next(same, None)) is not None:
-            free.remove(found)
-            places[place] = found
+        same = (item for item in free if place not in base["inputs"] and base["inputs"][item] == content)
+        if (former := next(same, None)) is not None:
+            free.remove(former)
+            places[place] = former
 
     def renamed(part: str) -> str:
         before, place, after = _split(part)
@@ -210,7 +210,7 @@ def as_in_base(base: Mapping[str, Any], head: Mapping[str, Any]) -> tuple[dict[s
         "inputs": {renamed(place): content for place, content in head["inputs"].items()},
         "writable": [renamed(place) for place in head["writable"]],
         "calls": [
-            {**call, "parts": {renamed(part): one for part, one in call["parts"].items()}}
+            {**call, "parts": {renamed(part): item for part, item in call["parts"].items()}}
             for call in head["calls"]
         ],
     }
@@ -218,6 +218,6 @@ def as_in_base(base: Mapping[str, Any], head: Mapping[str, Any]) -> tuple[dict[s
 
 
 def _split(part: str) -> tuple[str, str, str]:
-    found = _OF_INPUT.fullmatch(part)
-    assert found
-    return found[1], found[2], found[3]
+    match = _OF_INPUT.fullmatch(part)
+    assert match
+    return match[1], match[2], match[3]

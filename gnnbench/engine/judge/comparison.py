@@ -25,7 +25,7 @@ class Agreement:
     status: Status
     """`close`: they differ by no more than rounding may change."""
     reason: str = ""
-    """Where and how they differ, or why they were not compared; empty: nothing more is to be said."""
+    """Where and how they differ, or why they were not compared; empty if nothing more is to be said."""
     error: NotNegative | None = None
     """Of results that are close, the largest error, in units in the last place of the largest value."""
     only_repeated: bool = False
@@ -34,7 +34,7 @@ class Agreement:
     reservation: str = ""
     """What was not compared of an output that is equal or close, or is another, as a type; empty: nothing."""
     excused: str | None = None
-    """Why a different output does not fail: it is accepted; None: nothing excuses it."""
+    """Why a different output does not fail: it is accepted. None if nothing excuses it."""
 
     @property
     def is_other(self) -> bool:
@@ -57,10 +57,10 @@ class Work:
     """What one call of a benchmark does differently on both sides, as far as it is known."""
 
     changed: Difference | None = None
-    """Between the fingerprints; None: a side has none."""
+    """Between the fingerprints. None if a side has none."""
     counters: tuple[CounterChange, ...] = ()
     no_fingerprint: str | None = None
-    """Why a side has no fingerprint; None: both have one, or nothing says why."""
+    """Why a side has no fingerprint. None if both have one, or nothing says why."""
     instructions: InstructionChange | None = None
     cost: Positive | None = None
     """How many times as much a call of the head costs, though its code is the same. None if as much, or if it
@@ -78,7 +78,7 @@ class Work:
             code = (f"code not compared, {self.no_fingerprint}",)
         if self.cost:
             code = (self.cost_sentence,)
-        changes = units.listed([str(one) for one in self.counters], _COUNTERS)
+        changes = units.listed([str(counter) for counter in self.counters], _COUNTERS)
         counters = (f"counters: {changes}",) if changes else ()
         moved = self.instructions
         instructions = (f"instructions: {moved.sentence()}",) if moved else ()
@@ -110,20 +110,20 @@ class Compared:
     fullname: str
     judgement: Judgement
     seconds: Positive | None = None
-    """The head's time, the geometric mean of its processes; None: not measured."""
+    """The head's time, the geometric mean of its processes. None if not measured."""
     notes: tuple[str, ...] = ()
     """Those of `work`, and others, such as a changed share of slow layouts."""
     labels: Labels | None = field(default=None, metadata=UNSAVED)
     work: Work = Work()
     redefined: str | None = None
-    """How the definitions of the benchmark differ, in graph or code; None: they do not."""
+    """How the definitions of the benchmark differ, in graph or code. None if they do not."""
     allowed: Allowed | None = None
     memory: MemoryChange | None = None
-    """None: a side has no peak, the peaks cannot be compared, or both sides run the same code."""
+    """None if a side has no peak, the peaks cannot be compared, or both sides run the same code."""
     counts: PairCounts | None = None
-    """None: it was not timed in turns."""
+    """None if it was not timed in turns."""
     results: Agreement | None = None
-    """None: results were not asked for, or both sides run the same code."""
+    """None if results were not asked for, or both sides run the same code."""
 
     @property
     def needs_more_memory(self) -> bool:

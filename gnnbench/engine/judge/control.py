@@ -56,11 +56,11 @@ def control(visits: Sequence[Visit]) -> Control | None:
     return Control(len(logs), math.exp(mean), math.exp(mean - margin), math.exp(mean + margin))
 
 
-def withheld(rows: Sequence[Compared], found: Control | None) -> list[Compared]:
+def withheld(rows: Sequence[Compared], result: Control | None) -> list[Compared]:
     """Return the benchmarks of a run; if its control fails, without the verdicts that came from time."""
-    if not (found and found.fails):
+    if not (result and result.fails):
         return [*rows]
-    reason = f"this run differs from itself: {found.text}; repeat it on a quiet machine"
+    reason = f"this run differs from itself: {result.text}; repeat it on a quiet machine"
     return [
         replace(row, judgement=replace(row.judgement, verdict="undecided", reason=reason))
         if row.judgement.low is not None

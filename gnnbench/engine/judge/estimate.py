@@ -78,7 +78,7 @@ class RatioEstimate:
 
     @property
     def doubt(self) -> str | None:
-        """Why the interval alone allows no verdict yet; None: it does."""
+        """Why the interval alone allows no verdict yet. None if it does."""
         if self.pairs < self.fewest:
             far = f"a ratio above {FACTOR:g}x needs {self.fewest}: processes have two modes"
             return f"{units.count(self.pairs, 'pair')}, {far}"
@@ -108,24 +108,24 @@ def judged(
         return _counted(few, estimate)
     wide, own = tails or ((1 - thresholds.family_level) / 2 / family, (1 - thresholds.own_level) / 2)
     at_look = replace(thresholds, family_level=1 - 2 * wide * family, own_level=1 - 2 * own)
-    found = judge_ratio(
+    judgement = judge_ratio(
         estimate.log_ratio, estimate.standard_error, estimate.degrees_of_freedom, at_look, family
     )
-    assert found.code
+    assert judgement.code
     # The reason names the levels of the run, not those of this interim analysis.
-    verdict, reason = found.verdict, found.code.text(thresholds)
+    verdict, reason = judgement.verdict, judgement.code.text(thresholds)
     if verdict in ("slower", "faster") and estimate.shrunk and estimate.agreeing < _AGREEING:
         verdict, reason = "undecided", "some pairs contradict the difference"
     if estimate.pairs < FEWEST_PAIRS:
         if verdict not in ("slower", "faster") or excluded:
             return _counted(few, estimate)
-        assert found.low
-        assert found.high
-        least = units.ratio(found.low if verdict == "slower" else 1 / found.high)
+        assert judgement.low
+        assert judgement.high
+        least = units.ratio(judgement.low if verdict == "slower" else 1 / judgement.high)
         verdict, reason = "undecided", f"at least {least} {verdict}, not decided: {estimate.too_few}"
     elif estimate.doubt and verdict != "undecided":
         verdict, reason = "undecided", estimate.doubt
-    return _counted(replace(found, verdict=verdict, reason=reason + excluded), estimate)
+    return _counted(replace(judgement, verdict=verdict, reason=reason + excluded), estimate)
 
 
 def _counted(judgement: Judgement, estimate: RatioEstimate) -> Judgement:

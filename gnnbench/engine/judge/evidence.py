@@ -51,10 +51,10 @@ class Evidence:
         """Add the visits of one pair."""
         row = np.full((7, len(self._columns)), np.nan)
         for name, visit in visits.items():
-            one = sample(visit)
-            (of_location, shared), (_, of_turns) = one.noise
+            pair = sample(visit)
+            (of_location, shared), (_, of_turns) = pair.noise
             noises = of_location, shared, of_turns
-            row[:, self._columns[name]] = one.base, one.head, one.turns, *noises, one.blocks
+            row[:, self._columns[name]] = pair.base, pair.head, pair.turns, *noises, pair.blocks
         self._measured = np.append(self._measured, row[:, None], axis=1)
 
     def block_noise(self) -> dict[str, float]:
@@ -73,16 +73,16 @@ class Evidence:
         noise = np.stack(noises)
         difference = head - base
         keeps = kept(base, head)
-        told = np.isfinite(noise[0]) & keeps
-        total = np.where(told, noise * blocks**2, 0.0).sum(axis=1)
-        weight = np.where(told, blocks, 0.0).sum(axis=0)
+        known = np.isfinite(noise[0]) & keeps
+        total = np.where(known, noise * blocks**2, 0.0).sum(axis=1)
+        weight = np.where(known, blocks, 0.0).sum(axis=0)
         of_location, shared, of_turns = np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
-        scatter = _scatter(difference - turns, turns, np.where(told, blocks, 0.0))
+        scatter = _scatter(difference - turns, turns, np.where(known, blocks, 0.0))
         share, per_block = _least_noise(of_location, shared, of_turns, scatter)
         fitted = scatter[-1] / (scatter[-1] + _WITHIN_FREEDOM)
         difference = share * difference + (1 - share) * turns
         # Simulated for the decile: a jackknife of a quantile uses about sqrt(n) of n order statistics.
-        degrees_of_freedom = np.where(told, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
+        degrees_of_freedom = np.where(known, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
         per_block, degrees_of_freedom = _shrunk_noise(per_block, degrees_of_freedom)
         return np.stack([difference, blocks]), keeps, per_block, degrees_of_freedom, fitted
 
@@ -97,20 +97,20 @@ class Evidence:
         logs = np.where(keeps, difference, 0.0)
         within = np.where(keeps, np.nan_to_num(per_block) / np.maximum(np.nan_to_num(blocks), 1), 0.0)
         count = keeps.sum(axis=0)
-        own = np.maximum(count - 1 - fitted, 0)
-        told = _between(logs, within, keeps, own) if own.any() else 0.0
-        self.pair_variance = (told * own.sum() + USUAL_PAIR_VARIANCE * _USUAL_FREEDOM) / (
-            own.sum() + _USUAL_FREEDOM
+        freedom = np.maximum(count - 1 - fitted, 0)
+        between = _between(logs, within, keeps, freedom) if freedom.any() else 0.0
+        self.pair_variance = (between * freedom.sum() + USUAL_PAIR_VARIANCE * _USUAL_FREEDOM) / (
+            freedom.sum() + _USUAL_FREEDOM
         )
         weights = _reciprocals(self.pair_variance + within, keeps)
         total = weights.sum(axis=0)
         means = (weights * logs).sum(axis=0) / np.where(total > 0, total, np.nan)
         residuals = np.where(keeps, logs - means, np.nan)
-        scale, degrees_of_freedom = _moderated(residuals, weights, own)
+        scale, degrees_of_freedom = _moderated(residuals, weights, freedom)
         # The shrunk part is relative to the expected variance, whose noise within is itself an estimate: the
         # squared coefficients of variation, 2 / degrees_of_freedom, add up.
         share = (weights * weights * within).sum(axis=0) / np.where(total > 0, total, np.nan)
-        lent = share * (1 - own / np.maximum(degrees_of_freedom, 1e-9))
+        lent = share * (1 - freedom / np.maximum(degrees_of_freedom, 1e-9))
         doubt = np.divide(lent**2, noise_freedom, out=np.zeros_like(share), where=noise_freedom > 0)
         degrees_of_freedom = np.where(
             degrees_of_freedom > 0, 1 / (1 / np.maximum(degrees_of_freedom, 1e-9) + doubt), 0.0
@@ -123,22 +123,22 @@ class Evidence:
         base, head, *_ = self._measured
         measured, modes = np.isfinite(difference), modes_shown(base, head)
         some = (measured & ~keeps).any(axis=0)
-        found = {}
+        by_name = {}
         for name, column in self._columns.items():
-            there = measured[:, column]
-            excluded = outliers(base[there, column], head[there, column]) if some[column] else None
-            found[name] = RatioEstimate(
+            present = measured[:, column]
+            excluded = outliers(base[present, column], head[present, column]) if some[column] else None
+            by_name[name] = RatioEstimate(
                 float(means[column]),
                 math.sqrt(square[column]),
                 float(degrees_of_freedom[column]),
                 int(count[column]),
                 excluded or Outliers(int(count[column])),
                 math.sqrt(square[column] * max(count[column], 1)),
-                bool(own[column] < degrees_of_freedom[column] / 2),
+                bool(freedom[column] < degrees_of_freedom[column] / 2),
                 float((weights * beyond)[:, column].sum() / total[column]) if total[column] else 0.0,
                 modes,
             )
-        return found
+        return by_name
 
 
 def _scatter(apart: Array, turns: Array, blocks: Array) -> tuple[Array, Array, Array, Array]:
@@ -155,8 +155,8 @@ def _scatter(apart: Array, turns: Array, blocks: Array) -> tuple[Array, Array, A
     """
     there = blocks > 0
     weight = np.maximum(blocks.sum(axis=0), 1)
-    apart, turns = (np.where(there, one, 0.0) for one in (apart, turns))
-    mean, middle = ((one * blocks).sum(axis=0) / weight for one in (apart, turns))
+    apart, turns = (np.where(there, values, 0.0) for values in (apart, turns))
+    mean, middle = ((values * blocks).sum(axis=0) / weight for values in (apart, turns))
     squares = (blocks * (apart - mean) ** 2).sum(axis=0)
     products = (blocks * (apart - mean) * (turns - middle)).sum(axis=0)
     return mean**2 * weight, squares, products, np.maximum(there.sum(axis=0) - 1, 0).astype(float)
@@ -194,24 +194,24 @@ def _least_noise(
     return share, share**2 * of_location + 2 * share * rest * shared + rest**2 * (of_turns + bias)
 
 
-def _reciprocals(expected: Array, kept: NDArray[np.bool_]) -> Array:
+def _reciprocals(expected: Array, keeps: NDArray[np.bool_]) -> Array:
     """Return weights [..., pairs, m]: 0 for excluded pairs, and finite if the expected variance is 0."""
-    return np.where(kept, 1 / np.maximum(expected, 1e-12), 0.0)
+    return np.where(keeps, 1 / np.maximum(expected, 1e-12), 0.0)
 
 
-def _between(logs: Array, within: Array, kept: NDArray[np.bool_], own: Array) -> float:
+def _between(logs: Array, within: Array, keeps: NDArray[np.bool_], freedom: Array) -> float:
     """Return the variance between pairs with which the median benchmark's residuals are as expected.
 
     This is the method of Paule and Mandel (J. Res. NBS 87, 1982) for the variance between laboratories, with
     the median over benchmarks, so that a single outlying benchmark has little influence.
     """
-    several = own > 0
-    logs, within, kept, own = logs[:, several], within[:, several], kept[:, several], own[several]
-    weights = _reciprocals(_VARIANCES[:, None, None] + within, kept)
+    several = freedom > 0
+    logs, within, keeps, freedom = logs[:, several], within[:, several], keeps[:, several], freedom[several]
+    weights = _reciprocals(_VARIANCES[:, None, None] + within, keeps)
     means = (weights * logs).sum(axis=1) / weights.sum(axis=1)
     squares = (weights * (logs - means[:, None]) ** 2).sum(axis=1)
     # Divide by the median of the chi-squared distribution.
-    ratio = np.median(squares / (2 * special.gammaincinv(own / 2, 0.5)), axis=1)
+    ratio = np.median(squares / (2 * special.gammaincinv(freedom / 2, 0.5)), axis=1)
     above = np.flatnonzero(ratio > 1)
     if not len(above):
         return 0.0
@@ -232,9 +232,9 @@ def _shrunk_noise(variances: Array, degrees_of_freedom: Array) -> tuple[Array, A
     )
 
 
-def _moderated(residuals: Array, weights: Array, own: Array) -> tuple[Array, Array]:
+def _moderated(residuals: Array, weights: Array, freedom: Array) -> tuple[Array, Array]:
     """Return the factor of each benchmark's expected variance, and its degrees of freedom [m]."""
     squares = np.nansum(weights * residuals**2, axis=0)
-    if ((own > 0) & (squares > 0)).sum() < FEWEST_TO_POOL:
-        return np.divide(squares, own, out=np.full_like(own, np.nan), where=own > 0), own
-    return shrunk(squares, own, np.ones_like(own), [residuals * np.sqrt(weights)], MOST_FREEDOM)
+    if ((freedom > 0) & (squares > 0)).sum() < FEWEST_TO_POOL:
+        return np.divide(squares, freedom, out=np.full_like(freedom, np.nan), where=freedom > 0), freedom
+    return shrunk(squares, freedom, np.ones_like(freedom), [residuals * np.sqrt(weights)], MOST_FREEDOM)

@@ -81,7 +81,7 @@ def judge(
     errors = _standard_errors(variance, (base, head), (counts[0], counts[1]))
     most = np.maximum(counts[1], 1 + confirming)
     confirmed_errors = _standard_errors(variance, (base, head), (counts[0], most))
-    found = []
+    judgements = []
     for column, (error, n_base, n_head) in enumerate(zip(errors, *counts, strict=True)):
         thresholds = each[column]
         judgement = _missing(int(n_base), int(n_head), thresholds)
@@ -94,8 +94,8 @@ def judge(
                 judgement = judge_ratio(
                     log_ratio, float(error), degrees_of_freedom, thresholds, family, least
                 )
-                there, here = (side.logs[np.isfinite(side.logs[:, column]), column] for side in (base, head))
-                judgement = doubted(judgement, log_ratio, there, here, least)
+                old, new = (side.logs[np.isfinite(side.logs[:, column]), column] for side in (base, head))
+                judgement = doubted(judgement, log_ratio, old, new, least)
                 if n_head < most[column]:
                     least = least_believed(variance.farthest, min(int(n_base), int(most[column])))
                     pair = float(error), float(confirmed_errors[column])
@@ -106,16 +106,14 @@ def judge(
                     process_sd=math.sqrt(variance.variance[column]),
                     shrunk=bool(variance.own[column] < degrees_of_freedom / 2),
                 )
-        found.append(replace(judgement, base_processes=int(n_base), head_processes=int(n_head)))
-    return found
+        judgements.append(replace(judgement, base_processes=int(n_base), head_processes=int(n_head)))
+    return judgements
 
 
 def least_believed(farthest: float, processes: int) -> float:
-    """Return the largest log ratio that outlier processes alone could cause.
+    """Return the largest log ratio that outlier processes could cause, with so many on the smaller side.
 
-    Args:
-        farthest: largest distance of any process of the run from the median of its side.
-        processes: number of processes of the smaller side.
+    `farthest`: largest distance of any process of the run from the median of its side.
     """
     return farthest * (_LONE_FACTOR if processes == 1 else 1 / processes)
 
@@ -157,20 +155,20 @@ def moderated(sides: Sequence[Array], noise: Array) -> ProcessVariance:
         noise: variance within a process [m]; NaN where it is unknown.
     """
     residuals = np.concatenate([side - mean(side) for side in sides])
-    own = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)
+    freedom = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)
     squares = np.nansum(residuals**2, axis=0)
     farthest = max((_farthest(side) for side in sides), default=0.0)
-    known = (own > 0) & (squares > 0)
-    variance = np.full(own.shape, np.nan)
-    variance[own > 0] = squares[own > 0] / own[own > 0]
+    known = (freedom > 0) & (squares > 0)
+    variance = np.full(freedom.shape, np.nan)
+    variance[freedom > 0] = squares[freedom > 0] / freedom[freedom > 0]
     if known.sum() < FEWEST_TO_POOL:
-        return ProcessVariance(variance, own, own, farthest)
+        return ProcessVariance(variance, freedom, freedom, farthest)
     within = np.where(np.isnan(noise), np.nanmedian(noise) if np.isfinite(noise).any() else 0.0, noise)
     added = max(0.0, float(np.median((variance - within)[known])))
     # Not 0, even if the processes agree by chance.
     expected = np.maximum(added + within, float(np.median(variance[known])) / _MOST_FREEDOM)
-    pooled, degrees_of_freedom = shrunk(squares, own, expected, sides, _MOST_FREEDOM, _PART)
-    return ProcessVariance(pooled, degrees_of_freedom, own, farthest)
+    pooled, degrees_of_freedom = shrunk(squares, freedom, expected, sides, _MOST_FREEDOM, _PART)
+    return ProcessVariance(pooled, degrees_of_freedom, freedom, farthest)
 
 
 def _farthest(side: Array) -> float:

@@ -60,9 +60,9 @@ class InstructionChange:
         text = f"{change} instructions ({units.amount(self.base)} to {units.amount(self.head)})"
         if not self:
             return f"{text}, no more than noise"
-        shorter = short_names(one.name for one in self.frames)
-        python = [_moved(one, name) for one, name in zip(self.frames, shorter, strict=True)]
-        native = [_moved(one, named(one.name)) for one in self.functions]
+        shorter = short_names(change.name for change in self.frames)
+        python = [_moved(change, name) for change, name in zip(self.frames, shorter, strict=True)]
+        native = [_moved(change, named(change.name)) for change in self.functions]
         where = "; ".join(filter(None, (", ".join(python), ", ".join(native))))
         return f"{text}: {where}" if where else text
 
@@ -71,7 +71,7 @@ def _most(base: Mapping[str, int], head: Mapping[str, int], least: float) -> tup
     """Return the functions that changed most; none if those of a side are not known."""
     if not base or not head:
         return ()
-    changes = [one for one in between(base, head) if abs(one.head - one.base) >= least]
+    changes = [change for change in between(base, head) if abs(change.head - change.base) >= least]
     return tuple(changes[:_MOST_NAMED])
 
 

@@ -39,13 +39,13 @@ class Peaks:
         return cls(saved.get("least_peak_bytes", most), most)
 
     @classmethod
-    def all(cls, found: "Iterable[Peaks | None]") -> "Peaks | None":
-        """Return the peaks of all processes of a side; None: some process, or all, did not measure it."""
-        peaks = list(found)
-        known = [one for one in peaks if one]
+    def all(cls, processes: "Iterable[Peaks | None]") -> "Peaks | None":
+        """Return the peaks of all processes of a side. None if some process, or all, did not measure it."""
+        peaks = list(processes)
+        known = [peak for peak in peaks if peak]
         if not known or len(known) < len(peaks):
             return None
-        return cls(min(one.least_bytes for one in known), max(one.most_bytes for one in known))
+        return cls(min(peak.least_bytes for peak in known), max(peak.most_bytes for peak in known))
 
 
 @dataclass(frozen=True)
@@ -62,23 +62,23 @@ class MemoryChange:
 
     @classmethod
     def between(cls, base: Peaks | None, head: Peaks | None) -> "MemoryChange | None":
-        """Judge the peaks of two sides; None: a side has none.
+        """Judge the peaks of two sides. None if a side has none.
 
         The smallest difference between a call of the base and a call of the head counts.
         """
         if base is None or head is None:
             return None
         if head.least_bytes > base.most_bytes:
-            there, here = base.most_bytes, head.least_bytes
+            before, after = base.most_bytes, head.least_bytes
         elif head.most_bytes < base.least_bytes:
-            there, here = base.least_bytes, head.most_bytes
+            before, after = base.least_bytes, head.most_bytes
         else:
             both = min(base.most_bytes, head.most_bytes)  # a value that both sides reach
             return cls("same memory", both, both)
         spread = max(base.spread_bytes, head.spread_bytes)
-        if not differs(there, here) or abs(here - there) < _SPREADS * spread:
-            return cls("same memory", there, here)
-        return cls("more memory" if here > there else "less memory", there, here)
+        if not differs(before, after) or abs(after - before) < _SPREADS * spread:
+            return cls("same memory", before, after)
+        return cls("more memory" if after > before else "less memory", before, after)
 
     @property
     def changed(self) -> bool:

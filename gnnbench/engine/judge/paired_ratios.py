@@ -31,16 +31,16 @@ class PairedRatios:
     """Of a process's log ratio."""
 
     @classmethod
-    def of(cls, found: SideTimings, base: Sequence[int], head: Sequence[int]) -> Self:
+    def of(cls, timings: SideTimings, base: Sequence[int], head: Sequence[int]) -> Self:
         """Return the ratios head / base of pairs.
 
         The mean of n processes has the variance v / n, where v is the variance of a process's log ratio
         (`moderated`), but not less than the variance within a process. With one process, only the latter is
         known.
         """
-        logs = found.logs[:, head] - found.logs[:, base]
+        logs = timings.logs[:, head] - timings.logs[:, base]
         known = np.isfinite(logs)
-        squares = found.errors[:, head] ** 2 + found.errors[:, base] ** 2
+        squares = timings.errors[:, head] ** 2 + timings.errors[:, base] ** 2
         within = mean(np.where(known, squares, np.nan))
         counts = known.sum(axis=0)
         variance = moderated([logs], within)
@@ -65,13 +65,13 @@ class PairedRatios:
         log_ratio = float(logs.mean())
         freedom = float(self.variance.degrees_of_freedom[place])
         least = least_believed(self.variance.farthest, count)
-        found = _judged(log_ratio, error, freedom, thresholds, family, least)
-        if freedom and found.low is not None:
-            found = doubted(found, log_ratio, np.zeros(1), logs, least)
+        judgement = _judged(log_ratio, error, freedom, thresholds, family, least)
+        if freedom and judgement.low is not None:
+            judgement = doubted(judgement, log_ratio, np.zeros(1), logs, least)
             spread = math.sqrt(self.variance.variance[place])
             shrunk = bool(self.variance.own[place] < freedom / 2)
-            found = replace(found, process_sd=spread, shrunk=shrunk)
-        return replace(found, base_processes=count, head_processes=count)
+            judgement = replace(judgement, process_sd=spread, shrunk=shrunk)
+        return replace(judgement, base_processes=count, head_processes=count)
 
     def judge_mean(self, places: Sequence[int], thresholds: Thresholds) -> Judgement:
         """Judge the mean of pairs that have a ratio.
@@ -109,7 +109,7 @@ def _judged(
         return Judgement("incomparable", few.text(thresholds), math.exp(log_ratio), code=few)
     if freedom:
         return judge_ratio(log_ratio, error, freedom, thresholds, family, least)
-    found = judge_ratio(log_ratio, error, math.inf, thresholds, family)
-    one = Reason.ONE_PROCESS
-    found = replace(found, verdict="undecided", reason=one.text(thresholds), code=one)
-    return replace(found, minimum_detectable_effect=None)
+    judgement = judge_ratio(log_ratio, error, math.inf, thresholds, family)
+    code = Reason.ONE_PROCESS
+    judgement = replace(judgement, verdict="undecided", reason=code.text(thresholds), code=code)
+    return replace(judgement, minimum_detectable_effect=None)

@@ -120,14 +120,14 @@ def _neighbours(logs: Array, jumps: Sequence[float]) -> list[Array]:
     scales = np.log(_SCALES) / _SCALE_SPREAD
     evidence = np.repeat(-(scales**2) / 2, len(_OUTLIERS)) + peaks.sum(axis=0)
     forward, ahead = [likelihood[0]], [likelihood[-1]]
-    for jump, here in zip(jumps, likelihood[1:], strict=True):
+    for jump, step in zip(jumps, likelihood[1:], strict=True):
         moved = (1 - jump) * forward[-1] + jump * forward[-1].sum(axis=1, keepdims=True) / size
-        total = (moved * here).sum(axis=1, keepdims=True)
+        total = (moved * step).sum(axis=1, keepdims=True)
         evidence += np.log(total[:, 0])
-        forward.append(moved * here / total)
-    for jump, here in zip(jumps[:0:-1], likelihood[-2:0:-1], strict=True):
+        forward.append(moved * step / total)
+    for jump, step in zip(jumps[:0:-1], likelihood[-2:0:-1], strict=True):
         moved = (1 - jump) * ahead[-1] + jump * ahead[-1].mean(axis=1, keepdims=True)
-        ahead.append(here * moved / moved.max(axis=1, keepdims=True))
+        ahead.append(step * moved / moved.max(axis=1, keepdims=True))
     probability = np.exp(evidence - evidence.max())
     distributions = []
     for jump, before, after in zip(jumps, forward[:-1], ahead[::-1], strict=True):

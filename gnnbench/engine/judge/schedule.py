@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..ground import units
-from ..interfaces import Driver
 from .allowed import Allowed
 from .choosing import PAIRS_TO_AFFORD, SHORTEST_VISIT, Choosing, Timing
 from .comparison import PairCounts
@@ -65,7 +64,7 @@ SAME_CODE = Decision(SAME, PairCounts(0, 0, 0, 0, 0.0))
 """Of a benchmark for which both sides run the same code."""
 
 
-class Schedule(Driver):
+class Schedule:
     """Divides a time budget among benchmarks, according to their variance and cost.
 
     The first pair measures each benchmark. Then those that are likely slower have pairs of their own, up to
@@ -122,7 +121,8 @@ class Schedule(Driver):
     def decisions(self) -> dict[str, Decision]:
         """Return the state of each benchmark."""
         enough = self._enough()
-        return {name: Decision(_advised(one, enough), one.counts) for name, one in self._benchmarks.items()}
+        rows = self._benchmarks.items()
+        return {name: Decision(_advised(timing, enough), timing.counts) for name, timing in rows}
 
     def _enough(self) -> str:
         """Return which options give time for more pairs of each benchmark; empty if this budget does."""
@@ -182,14 +182,14 @@ class Schedule(Driver):
             longest = self._budget / PAIRS_TO_AFFORD / len(names)
             self._plan = PairPlan(dict.fromkeys(names, seconds), at_most, longest)
             return self._plan
-        rest = left = now.left - now.start
+        rest = remaining = now.left - now.start
         afford = {}
         chosen, sharing = now.chosen((self._budget - self._settled) / 2)
         names = [str(name) for name in self._random.permutation(chosen)]
         for name, seconds in self._visit_seconds(now, names, sharing).items():
             cost = now.extra[name] + seconds
-            if cost <= left + _ROUNDING:
-                left -= cost
+            if cost <= remaining + _ROUNDING:
+                remaining -= cost
                 afford[name] = seconds
         self._plan = None
         if afford:
@@ -206,9 +206,9 @@ class Schedule(Driver):
         """
         noises = self._evidence.block_noise()
         rates = {
-            name: noises[name] * one.asked / one.layouts
+            name: noises[name] * timing.asked / timing.layouts
             for name in names
-            if (one := self._benchmarks[name]).layouts and math.isfinite(noises[name])
+            if (timing := self._benchmarks[name]).layouts and math.isfinite(noises[name])
         }
         usual = float(np.median(list(rates.values()))) if rates else 0.0
         variance = max(self._evidence.pair_variance, _QUIETEST)
@@ -229,58 +229,58 @@ class Schedule(Driver):
         self._settled += pair.settled_seconds
         self.spent_seconds += pair.start_seconds + pair.settled_seconds + visits_seconds
         for name, visit in pair.visits.items():
-            one = self._benchmarks[name]
-            one.pairs += 1
-            one.rounds += visit.rounds
-            one.layouts += len(visit.base_ns)
-            one.seconds += visit.seconds
-            one.asked += self._plan.seconds[name] if self._plan else 0.0
+            timing = self._benchmarks[name]
+            timing.pairs += 1
+            timing.rounds += visit.rounds
+            timing.layouts += len(visit.base_ns)
+            timing.seconds += visit.seconds
+            timing.asked += self._plan.seconds[name] if self._plan else 0.0
         self._evidence.add(pair.visits)
         estimates = self._evidence.estimates()
         for name in pair.visits:
             self._analyse(self._benchmarks[name], estimates[name])
         for name, why in pair.failures.items():
-            one = self._benchmarks[name]
-            one.failures += 1
-            one.decided |= one.failures >= FAILURES
-            if one.decided or not one.pairs:
-                one.judgement = Judgement("incomparable", why.text)
+            timing = self._benchmarks[name]
+            timing.failures += 1
+            timing.decided |= timing.failures >= FAILURES
+            if timing.decided or not timing.pairs:
+                timing.judgement = Judgement("incomparable", why.text)
 
-    def _analyse(self, one: Timing, estimate: RatioEstimate) -> None:
-        one.estimate = estimate
+    def _analyse(self, timing: Timing, estimate: RatioEstimate) -> None:
+        timing.estimate = estimate
         if estimate.pairs < FEWEST_PAIRS:
-            one.judgement = judged(estimate, one.thresholds, len(self._benchmarks))
+            timing.judgement = judged(estimate, timing.thresholds, len(self._benchmarks))
             return
-        if one.boundaries is None:
-            error = (1 - one.thresholds.family_level) / 2 / len(self._benchmarks)
-            own_error = (1 - one.thresholds.own_level) / 2
-            one.boundaries = Boundary(error), Boundary(own_error)
-        information = estimate.information * math.log1p(one.thresholds.effect) ** 2
+        if timing.boundaries is None:
+            error = (1 - timing.thresholds.family_level) / 2 / len(self._benchmarks)
+            own_error = (1 - timing.thresholds.own_level) / 2
+            timing.boundaries = Boundary(error), Boundary(own_error)
+        information = estimate.information * math.log1p(timing.thresholds.effect) ** 2
         time = self.spent_seconds / self._budget
         # The boundaries count information in pairs, which does not depend on the estimated variance.
         wide, own = (
             boundary.tail(estimate.pairs, spending.share(information, time))
-            for boundary, spending in zip(one.boundaries, (WIDE_SPENDING, OWN_SPENDING), strict=True)
+            for boundary, spending in zip(timing.boundaries, (WIDE_SPENDING, OWN_SPENDING), strict=True)
         )
         if wide is not None and own is not None:
-            one.analysis = estimate, (wide, own)
-        if one.analysis is None:
+            timing.analysis = estimate, (wide, own)
+        if timing.analysis is None:
             return
-        last, tails = one.analysis
+        last, tails = timing.analysis
         if last is not estimate:
             if not last.pairs < last.fewest == estimate.fewest:
                 return  # the last intervals stay
             # So they do, but the pairs that a verdict lacked have come.
             last = replace(last, pairs=estimate.pairs, outliers=estimate.outliers)
-        one.judgement = judged(last, one.thresholds, len(self._benchmarks), tails)
-        one.decided = one.judgement.verdict in ("slower", "faster", "same")
-        if one.limit and one.decided:
-            one.decided = one.limit.is_settled(one.judgement, one.thresholds)
+        timing.judgement = judged(last, timing.thresholds, len(self._benchmarks), tails)
+        timing.decided = timing.judgement.verdict in ("slower", "faster", "same")
+        if timing.limit and timing.decided:
+            timing.decided = timing.limit.is_settled(timing.judgement, timing.thresholds)
 
 
-def _advised(one: Timing, enough: str) -> Judgement:
+def _advised(timing: Timing, enough: str) -> Judgement:
     """Add to a judgement of too few pairs what gives time for more, if anything is needed for that."""
-    judgement, few = one.judgement, one.has_too_few_pairs or not one.judgement.judged
+    judgement, few = timing.judgement, timing.has_too_few_pairs or not timing.judgement.judged
     if judgement.verdict != "undecided" or not few or not enough:
         return judgement
     which = "which decide large changes, and small ones only where pairs differ little"

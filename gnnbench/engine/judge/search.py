@@ -93,7 +93,7 @@ class Search:
 
 
 def next_position(searches: Mapping[str, Search]) -> tuple[int, list[str]] | None:
-    """Return the candidate to measure next and the benchmarks to measure there; None: all is known."""
+    """Return the candidate to measure next and the benchmarks to measure there. None if all is known."""
     total: dict[int, float] = {}
     for search in searches.values():
         for position, score in search.scores().items():

@@ -96,9 +96,7 @@ def mean(side: Array) -> Array:
 def prior_of(variances: Array, freedom: Array) -> tuple[float, float]:
     """Fit the common variance and its degrees of freedom (Smyth, 2004, 6.2); infinite if all are equal.
 
-    Args:
-        variances: estimates [m], all positive.
-        freedom: degrees of freedom of each [m].
+    `variances` are positive estimates, `freedom` the degrees of freedom of each [m].
     """
     centred = np.log(variances) - special.digamma(freedom / 2) + np.log(freedom / 2)
     mean = float(centred.mean())

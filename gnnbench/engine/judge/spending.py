@@ -18,21 +18,17 @@ class Spending:
     Information shows when an effect of interest becomes detectable. If only much larger effects ever do, time
     decides (Lan and DeMets, Biometrics 45, 1989): the square of the elapsed fraction, of the power family of
     Kim and DeMets (Biometrika 74, 1987). So everything is spent at the end.
-
-    Args:
-        middle: information at which half is spent.
-        steepness: exponent in 1 / (1 + (middle / information) ** steepness).
     """
 
     middle: float
+    """Information at which half is spent."""
     steepness: float
+    """Exponent in 1 / (1 + (middle / information) ** steepness)."""
 
     def share(self, information: float, time: float) -> float:
         """Return the fraction of the error rate that may be spent by now.
 
-        Args:
-            information: positive; in the unit of `middle`.
-            time: elapsed fraction of the budget.
+        `information` is positive, in the unit of `middle`, and `time` the elapsed fraction of the budget.
         """
         return max(1 / (1 + (self.middle / information) ** self.steepness), min(time, 1.0) ** 2)
 
@@ -54,11 +50,9 @@ class Boundary:
         """Distribution of the statistic at the last analysis, if it never crossed."""
 
     def tail(self, information: float, share: float) -> float | None:
-        """Spend on one interim analysis, and return its tail probability; None: it is too early for one.
+        """Spend on one interim analysis, and return its tail probability. Returns None if it is too early.
 
-        Args:
-            information: positive; in any unit, the same at all analyses.
-            share: fraction of the error that may be spent by now.
+        `information` is positive, in any unit, and `share` the fraction that may be spent by now.
         """
         if information < self._information * _GROWTH:
             return None

@@ -17,7 +17,7 @@ class Trial:
     name: str
     """Its test id."""
     inspections: Inspections | None = None
-    """What a call does on both sides. None: it was not inspected."""
+    """What a call does on both sides. None if it was not inspected."""
     not_timed: NotTimed | None = None
     """Why it is not timed. None if it is, or if that is not known yet."""
     from_files: bool = False
@@ -29,7 +29,7 @@ class Trial:
     head_logs: list[float] = field(default_factory=list)
     """The log of the head's time in nanoseconds, in each pair."""
     by_cpu: bool | None = None
-    """Whether CPU time is judged, as the first visit chooses for all. None: there was none."""
+    """Whether CPU time is judged, as the first visit chooses for all. None if there was none."""
     contradiction: str | None = None
     """Why pairs of two processes contradict its verdict. None if they do not, or were not run."""
 

@@ -41,8 +41,8 @@ class Thresholds:
 
     def of(self, name: str) -> Self:
         """Return the thresholds of one benchmark: a rule may set its effect."""
-        own = self.rules.value("effect", name)
-        return self if own is None else replace(self, effect=own)
+        effect = self.rules.value("effect", name)
+        return self if effect is None else replace(self, effect=effect)
 
 
 class Reason(Enum):
@@ -73,7 +73,7 @@ class Judgement:
     verdict: Verdict
     reason: str
     ratio: Positive | None = None
-    """Time of the head / time of the base; None: one of them is missing."""
+    """Time of the head / time of the base. None if one of them is missing."""
     low: _Bound | None = None
     """Lower bound of the simultaneous interval; `high` is the upper one."""
     high: _Bound | None = None
@@ -93,11 +93,6 @@ class Judgement:
     code: Reason | None = field(default=None, metadata=UNSAVED)
     """The reason as code tests it."""
 
-    def check(self) -> None:
-        """Check one that was saved: a change has its numbers."""
-        if self.verdict in ("slower", "faster", "accepted") and None in (self.ratio, self.low, self.high):
-            raise ValueError(f"{self.verdict}, but without a ratio and its interval")
-
     @property
     def judged(self) -> bool:
         """Whether the sides were comparable, and there is an interval or no need of one."""
@@ -105,7 +100,7 @@ class Judgement:
 
     @property
     def changed(self) -> bool | None:
-        """Whether the simultaneous interval excludes 1; None: there is none."""
+        """Whether the simultaneous interval excludes 1. None if there is none."""
         return None if self.low is None or self.high is None else not self.low <= 1 <= self.high
 
     def looks_slower(self, thresholds: Thresholds) -> bool:
@@ -166,15 +161,13 @@ def detectable_after(
 ) -> float:
     """Return the minimum detectable effect if what looks slower is measured again, as a fraction.
 
-    Args:
-        first: standard error of the log ratio before confirmation.
-        again: standard error with the confirming processes.
+    `first` and `again` are the standard errors of the log ratio without and with the confirming processes.
     """
     looks = max(math.log1p(thresholds.effect), _own(first, degrees_of_freedom, thresholds) / 2)
     looks += _margin(first, degrees_of_freedom)
-    found = judge_ratio(0.0, again, degrees_of_freedom, thresholds, family, least).minimum_detectable_effect
-    assert found is not None
-    return max(math.expm1(_within(looks)), found)
+    judgement = judge_ratio(0.0, again, degrees_of_freedom, thresholds, family, least)
+    assert judgement.minimum_detectable_effect is not None
+    return max(math.expm1(_within(looks)), judgement.minimum_detectable_effect)
 
 
 def _own(error: float, degrees_of_freedom: float, thresholds: Thresholds) -> float:

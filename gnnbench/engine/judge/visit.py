@@ -83,7 +83,7 @@ class Visit:
     seconds: float
     """Total duration, with set-up, calibration and tear-down of both sides."""
     cpu: CpuTimes | None = None
-    """None: it is not known, or says nothing about the time."""
+    """None if it is not known, or says nothing about the time."""
 
     @classmethod
     def of(cls, *sides: Sequence[Mapping[str, Any]]) -> Self:
@@ -115,13 +115,13 @@ class Inspections:
 
     work: Work = field(default_factory=Work)
     sides: tuple[Mapping[str, Any], ...] = field(default=(), compare=False, metadata=UNSAVED)
-    """What the workers of base and head answered; empty: this was read from a result."""
+    """What the workers of base and head answered; empty if this was read from a result."""
     memory: MemoryChange | None = None
-    """None: a side has no peak, or both run the same code."""
+    """None if a side has no peak, or both run the same code."""
     results: Agreement | None = None
-    """None: they were not asked for, or both run the same code."""
+    """None if they were not asked for, or both run the same code."""
     failed: str | None = None
-    """Why it could not be inspected, in one line; None: it was."""
+    """Why it could not be inspected, in one line. None if it was."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """On what both sides run alike, although it differs between them."""
     status: Status = field(init=False)
@@ -134,7 +134,7 @@ class Inspections:
 
     @property
     def unknown(self) -> str | None:
-        """Why it is unknown whether both sides run the same code; None: it is known."""
+        """Why it is unknown whether both sides run the same code. None if it is known."""
         return self.failed or self.work.no_fingerprint
 
     @property
@@ -177,11 +177,11 @@ class Inspections:
             unseen = f"{'base' if base['unseen'] else 'head'}: {unseen}"
         difference = None
         if not unseen:
-            prints = (codec.decode(one["fingerprint"], Fingerprint) for one in (base, head))
+            prints = (codec.decode(side["fingerprint"], Fingerprint) for side in (base, head))
             difference = Difference.between(*prints)
             settings = (*difference.settings, *(f"${name}" for name in variables))
             difference = replace(difference, settings=tuple(dict.fromkeys(settings)))
-        memory = MemoryChange.between(*(Peaks.of(one.get("memory")) for one in (base, head)))
+        memory = MemoryChange.between(*(Peaks.of(side.get("memory")) for side in (base, head)))
         if difference is not None and not difference:
             memory = None
         changes = between(*counts) if all(counts) else ()
@@ -190,7 +190,7 @@ class Inspections:
     def with_costs(self, answers: Sequence[Mapping[str, Any]], *, is_strict: bool) -> "Inspections":
         """Return these inspections with what both workers answered to `cost`; see `Cost.change`."""
         sides = tuple(
-            {**one, "cost": answer["cost"]} for one, answer in zip(self.sides, answers, strict=True)
+            {**side, "cost": answer["cost"]} for side, answer in zip(self.sides, answers, strict=True)
         )
         if unseen := next((why for answer in answers if (why := answer.get("unseen"))), None):
             work = replace(self.work, changed=None, no_fingerprint=unseen)
@@ -204,7 +204,7 @@ def lower(answer: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, Any]
     """Return the lower of two answers of a worker to `cost`; one without numbers if either has none."""
     if not (answer["cost"] and again["cost"]):
         return {**answer, **again}
-    costs = (codec.decode(one["cost"], Cost) for one in (answer, again))
+    costs = (codec.decode(row["cost"], Cost) for row in (answer, again))
     return {**answer, "cost": codec.encode(next(costs).lower(next(costs)))}
 
 
@@ -273,9 +273,9 @@ def _without_each(values: Array, quantile: float) -> Array:
     ordered, weights = values[order], _weights(len(values) - 1, quantile)
     below = np.concatenate([[0.0], np.cumsum(weights * ordered[:-1])])
     above = np.concatenate([np.cumsum((weights * ordered[1:])[::-1])[::-1], [0.0]])
-    found = np.empty_like(ordered)
-    found[order] = below + above
-    return found
+    quantiles = np.empty_like(ordered)
+    quantiles[order] = below + above
+    return quantiles
 
 
 @functools.cache

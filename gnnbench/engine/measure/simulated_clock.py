@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from ..ground.errors import UsageError
-from ..ground.files import read_whole
 from .clock import Block, Call, Clock
 
 VARIABLE = "GNNBENCH_FAKE_CLOCK"
@@ -92,7 +91,7 @@ class FakeMachine:
         if not seed.isdecimal() or not name:
             raise UsageError(f"{VARIABLE}='{text}' must be SEED:FILE, with a whole number as seed")
         try:
-            content = json.loads(read_whole(Path(name)))
+            content = json.loads(Path(name).read_bytes())
             truths, of_base = (
                 {key: _truth(value) for key, value in times.items()}
                 for times in (content["benchmarks"], content.get("base", {}))

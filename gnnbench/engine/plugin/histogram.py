@@ -1,7 +1,6 @@
 """`--benchmark-histogram`: draws the pictures that pytest-benchmark would draw with pygal."""
 
 from collections.abc import Generator, Sequence
-from dataclasses import asdict
 from itertools import count
 from typing import Any
 
@@ -84,7 +83,7 @@ class _Histogram:
 
         device, gpu = devices.resolve(self._config.getoption("gnn_device") or "auto")
         here = environment.collect(self._config.rootpath, device=device, gpu=gpu)
-        footer = slides.footer(environment_facts(asdict(here)))
+        footer = slides.footer(environment_facts(here))
         written: set[str] = set()
         for name, picture in histogram.pictures(groups, by_operation=self._by_operation):
             slug = slugify(name)[:_LONGEST]

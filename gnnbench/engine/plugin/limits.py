@@ -57,7 +57,7 @@ class LimitCheck:
         if not config.pluginmanager.has_plugin(GATE) or "measurement" not in part:
             return ""
         strict, settings = options_of(config).strict, settings_of(config)
-        fault = installed().fault(config.rootpath, part_of({"extra_info": {"gnnbench": part}}), strict=strict)
+        fault = installed().fault(config.rootpath, part_of({"gnnbench": part}), strict=strict)
         if fault and (rule := settings.rule("ignore", item.nodeid)):
             self._ignored.append(f"{item.nodeid}: ignored: {settings.reason(rule)}: {fault}")
             return ""

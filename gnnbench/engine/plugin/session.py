@@ -3,7 +3,6 @@
 import argparse
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -86,10 +85,10 @@ def untimed_by(config: pytest.Config) -> list[Option]:
     return [option for option in options if option.untimed and config.getoption(f"gnn_{option.key}")]
 
 
-def here(config: pytest.Config) -> dict[str, Any]:
-    """Return the environment of this session, as in a run file."""
+def here(config: pytest.Config) -> environment.Environment:
+    """Return the environment of this session."""
     options = options_of(config)
-    return asdict(environment.collect(config.rootpath, device=options.device, gpu=options.gpu))
+    return environment.collect(config.rootpath, device=options.device, gpu=options.gpu)
 
 
 def places(config: pytest.Config) -> list[str]:

@@ -28,7 +28,7 @@ _THEIR_TABLE: dict[str, object] = {
 def record(item: pytest.Item) -> dict[str, Any] | None:
     """Return the results of a benchmark for the summary; None if gnnbench did not time it."""
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
-    measured = part_of({"extra_info": benchmark.extra_info}).measurement if benchmark else None
+    measured = part_of(benchmark.extra_info).measurement if benchmark else None
     if not measured:
         return None
     seconds = times(measured)

@@ -85,8 +85,8 @@ class Timing:
 
     def part(self) -> dict[str, Any]:
         """Return the fields of the run file that say what was measured, and where."""
-        sources = codec.encode(self.sources())
-        return {"version": FORMAT_VERSION, "environment": here(self._config), "sources": sources}
+        parts = {"environment": here(self._config), "sources": self.sources()}
+        return {"version": FORMAT_VERSION, **codec.encode(parts)}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path) -> None:

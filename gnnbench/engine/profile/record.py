@@ -10,6 +10,7 @@ from typing import Any
 
 from ..ground import codec
 from ..ground.codec import PositiveCount
+from ..ground.environment import Environment
 from ..ground.files import next_number
 from .findings import Finding
 
@@ -26,8 +27,7 @@ class ProfileRecord:
     """The values of its labels, joined by hyphens; pytest's node id if it has none."""
     spec: Mapping[str, str | int] | None
     """The fields of its labels; None if it has none."""
-    environment: Mapping[str, Any]
-    """Of the process; the fields of `environment.Environment`."""
+    environment: Environment
     repeats: PositiveCount
     """Calls after the first of each kind."""
     sections: Mapping[str, Any]

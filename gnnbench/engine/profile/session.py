@@ -4,7 +4,6 @@ import signal
 import sys
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -104,7 +103,7 @@ class Profiler(Overrides, Instrument):
             made = record.ProfileRecord(
                 id=name,
                 spec=spec,
-                environment=asdict(environment.collect(self._root, device=device)),
+                environment=environment.collect(self._root, device=device),
                 repeats=subject.repeats,
                 sections=sections,
                 unavailable=unavailable,

@@ -2,8 +2,7 @@
 
 from collections import Counter
 
-from ..drive.along import Along, Mean, Row
-from ..drive.axis import Pair
+from ..drive.along import Along, Mean, Pair, Row
 from ..ground import units
 from ..judge.verdict import Reason
 from .document import Column, Document, Note, Table

@@ -1,24 +1,24 @@
 """Read the files of a page, check that they belong together, and make a view of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from ..drive import result
 from ..drive import runs as comparison
 from ..drive.gate import Terms, Verdict
 from ..drive.result import Result, Side, of_runs
 from ..ground import codec, json_io, units
+from ..ground.environment import WHERE, Environment
 from ..ground.errors import UsageError
 from ..ground.files import distinct
 from ..judge.comparison import Compared, Comparison
-from ..judge.verdict import Judgement, Thresholds
+from ..judge.verdict import Thresholds
 from ..store import run_file
 from ..store.left_out import by_file
 from ..store.run_file import RunFile
 from . import causes
-from .names import clean, labels_in, titles
+from .names import labels_in, titles
 from .view import BenchmarkView, Verdicts, View
 
 _SHORT_COMMIT = 10
@@ -52,7 +52,7 @@ def _read(path: Path) -> RunFile | Result:
         reason = f"there is no page of {units.article(f'{kind} file')}" if kind else "unknown format"
         json_io.refuse(path, reason, _REMEDY)
     if kind == "run":
-        return run_file.parse(path, run_file.check(path, content))
+        return run_file.parse(path, content)
     return result.parse(path, content)
 
 
@@ -65,15 +65,8 @@ def _base(found: Sequence[RunFile | Result]) -> tuple[RunFile, ...]:
             kind = units.article(f"{one.command} file")
             raise UsageError(f"{one.path}: {kind} cannot be compared with other files; give it alone")
         runs.append(one)
-    first, *base = runs
-    for run in base:
-        if fields := comparison.differing_fields([run], [first]):
-            raise UsageError(
-                f"{run.path} and {first.path} have different environments "
-                f"({clean(comparison.describe_fields(fields))}); "
-                "give runs of one environment"
-            )
-    return tuple(base)
+    comparison.check_alike(runs, WHERE, "not of the environment of", "give runs of one environment")
+    return tuple(runs[1:])
 
 
 def compose(sources: Sources, thresholds: Thresholds) -> View:
@@ -88,7 +81,7 @@ def compose(sources: Sources, thresholds: Thresholds) -> View:
 
 def _of_result(found: Result) -> View:
     benchmarks, common = _benchmarks(found.rows)
-    facts = environment_facts(found.environment or {})
+    facts = environment_facts(found.environment)
     if (busy := found.contention_share) is not None:
         facts = (("CPU time of other programs", units.fraction(busy)), *facts)
     if found.environment is not None:
@@ -104,7 +97,7 @@ def _of_result(found: Result) -> View:
 def _of_run(run: RunFile, base: Sequence[RunFile], judged: Verdicts | None, left_out: Sequence[str]) -> View:
     benchmarks, common = _benchmarks(judged.result.rows if judged else (), run, base)
     taken = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
-    facts = (*taken, *environment_facts(run.environment or {}))
+    facts = (*taken, *environment_facts(run.environment))
     notes = (*(judged.result.notes if judged else ()), *left_out)
     return View("run", run.path.name, common, benchmarks, judged, facts=facts, notes=notes)
 
@@ -143,10 +136,10 @@ def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> V
 
 def _saved(run: RunFile) -> Verdicts | None:
     """Return the verdicts of `--benchmark-compare` that were saved with a run; None: there are none."""
-    found = {name: saved for name, one in run.benchmarks.items() if (saved := one.part.comparison)}
+    found = [saved for row in run.benchmarks.values() if (saved := row.part.comparison)]
     if not found:
         return None
-    verdicts = [_verdict(name, one) for name, one in found.items()]
+    verdicts = [codec.decode(saved, Verdict) for saved in found]
     rows = [one.row for one in verdicts]
     compared = codec.decode(run.part.compared, Terms) if run.part.compared else None
     in_turns = {one.row.fullname for one in verdicts if one.in_turns}
@@ -160,28 +153,18 @@ def _saved(run: RunFile) -> Verdicts | None:
     return Verdicts(result, thresholds, tuple(told))
 
 
-def _verdict(name: str, saved: Mapping[str, Any]) -> Verdict:
-    try:
-        return Verdict.of(saved)
-    except ValueError as error:
-        return Verdict(Compared(name, Judgement("incomparable", f"damaged: its verdict: {error}")))
-
-
-def environment_facts(environment: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def environment_facts(environment: Environment | None) -> tuple[tuple[str, str], ...]:
     """Return name and value of each known field."""
     if not environment:
         return ()
-    commit = environment.get("commit")
-    changed = ", with uncommitted changes" if environment.get("dirty") else ""
-    libraries = environment.get("libraries")
-    listed = libraries if isinstance(libraries, list | tuple) else ()
-    found = {
-        "processor": environment.get("cpu"),
-        "threads": environment.get("threads"),
-        "GPU": json_io.fields(environment.get("gpu")).get("name"),
-        "system": environment.get("system"),
-        "Python": environment.get("python"),
-        "libraries": " · ".join(" ".join(map(str, one)) for one in listed if isinstance(one, list | tuple)),
-        "commit": commit and f"{str(commit)[:_SHORT_COMMIT]}{changed}",
+    changed = ", with uncommitted changes" if environment.dirty else ""
+    facts = {
+        "processor": environment.cpu,
+        "threads": environment.threads,
+        "GPU": environment.gpu and environment.gpu.name,
+        "system": environment.system,
+        "Python": environment.python,
+        "libraries": " · ".join(map(" ".join, environment.libraries)),
+        "commit": environment.commit and f"{environment.commit[:_SHORT_COMMIT]}{changed}",
     }
-    return tuple((name, str(value)) for name, value in found.items() if value)
+    return tuple((name, str(value)) for name, value in facts.items() if value)

@@ -167,17 +167,17 @@ def _order(entries: Sequence[Entry], times: Sequence[_Timed]) -> list[int]:
 
 
 def _labels(entry: Entry) -> Labels | None:
-    fields = part_of(entry).spec
+    fields = part_of(entry["extra_info"]).spec
     return suite.installed().labels(fields) if fields else None
 
 
 def _is_ours(entry: Entry) -> bool:
     """Return whether gnnbench timed it in this session; a saved run's row has pytest-benchmark's times."""
-    return entry["path"] is None and part_of(entry).measurement is not None
+    return entry["path"] is None and part_of(entry["extra_info"]).measurement is not None
 
 
 def _block_medians(entry: Entry) -> _Timed:
-    found = part_of(entry).measurement
+    found = part_of(entry["extra_info"]).measurement
     assert found
     least, most = np.quantile(estimate.block_values(found.blocks_ns), (0.1, 0.9)) / 1e9
     return _Timed(*times_of(found), float(least), float(most))

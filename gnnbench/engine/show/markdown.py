@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -64,10 +64,8 @@ class _Excerpt:
     @property
     def machine(self) -> str:
         """The name of the GPU, or of the processor."""
-        environment = self.result.environment or {}
-        gpu = environment.get("gpu")
-        name = gpu.get("name") if isinstance(gpu, Mapping) else None
-        return str(name or environment.get("cpu") or "")
+        here = self.result.environment
+        return (here.gpu.name if here.gpu else here.cpu) if here else ""
 
 
 def _excerpt(result: Result) -> _Excerpt:

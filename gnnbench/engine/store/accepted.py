@@ -1,11 +1,13 @@
 """Accepted slowdowns and more memory: the file `baselines/accepted.toml`, read and written."""
 
+import tomllib
 from collections.abc import Collection, Sequence
 from dataclasses import fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..ground import codec, json_io
+from ..ground import codec, git, json_io
 from ..ground.errors import UsageError
 from ..ground.files import above, save
 from ..ground.settings import check_keys, read_toml
@@ -15,9 +17,11 @@ _LIST = "accepted"
 """The key of the list of entries."""
 _HEADER = """\
 # What is intended, written by gnnbench accept (docs/accept.md). To end it, remove its entry.
+
 """
 _DIGITS = 4
 _AGAIN = "or remove the entry and accept again"
+_FIELDS = [field for field in fields(Entry) if field.compare]
 
 
 def find(start: Path) -> Accepted:
@@ -39,22 +43,33 @@ def read(file: Path) -> Accepted:
         tables = codec.decode(content.get(_LIST, []), list[dict[str, Any]])
     except ValueError:
         raise UsageError(f"{file}: {_LIST} must be a list of tables, as in [[{_LIST}]]") from None
-    return Accepted(file, tuple(_entry(file, *one) for one in enumerate(tables, 1)))
+    return Accepted(file, tuple(_entry(file, *row) for row in enumerate(tables, 1)))
+
+
+@cache
+def entries_at(file: Path, commit: str) -> Sequence[Entry] | None:
+    """Return the entries of a file as a commit has it. None if git does not have the commit."""
+    if git.full_hash(file.parents[1], commit) is None:
+        return None
+    try:
+        content = tomllib.loads(git.content(file.parents[1], commit, FILE))
+        return codec.decode(content.get(_LIST, []), list[Entry])
+    except ValueError:  # of another version
+        return ()
 
 
 def _entry(file: Path, number: int, table: dict[str, Any]) -> Entry:
     named = table.get("benchmark")
     place = f"{file}: entry {number}{f' ({json_io.clipped(named)})' if isinstance(named, str) else ''}"
-    check_keys(place, table, _KEYS)
-    of_others = not table.keys().isdisjoint(_OF_OTHERS) and table.keys().isdisjoint(_OF_TIME)
+    check_keys(place, table, [field.name for field in _FIELDS])
     try:
-        found = codec.decode(table | dict.fromkeys(_OF_TIME if of_others else (), 1.0), Entry)
+        entry = codec.decode(table, Entry)
     except ValueError as error:
         reason = str(error).lstrip("$.: ")
         raise UsageError(f"{place}: {reason}; correct it, {_AGAIN}") from None
-    if not found.low <= found.ratio <= found.high:
+    if not entry.low <= entry.ratio <= entry.high:
         raise UsageError(f"{place}: ratio must lie between low and high; correct it, {_AGAIN}")
-    return replace(found, reason=" ".join(found.reason.split()), number=number)
+    return replace(entry, number=number)
 
 
 def write(old: Accepted, new: Sequence[Entry], replaced: Collection[int] = ()) -> None:
@@ -68,30 +83,19 @@ def write(old: Accepted, new: Sequence[Entry], replaced: Collection[int] = ()) -
     except OSError as error:
         raise UsageError(f"{old.file} cannot be read: {error.strerror}") from None
     document = tomlkit.parse(text)
-    tables = document.get(_LIST)
-    if isinstance(tables, tomlkit.items.AoT):
-        for number in sorted(replaced, reverse=True):
-            del tables[number - 1]
-    else:  # there is none, or it is written in brackets
-        new = [*(one for one in old.entries if one.number not in replaced), *new]
-        tables = []
-    if not tables:
+    if not document.get(_LIST):
         document.pop(_LIST, None)
-    before = tomlkit.dumps(document).rstrip("\n") or _HEADER.rstrip("\n")
-    save(old.file, "\n\n".join((before, *map(_text_of, new))) + "\n")
-
-
-def _text_of(one: Entry) -> str:
-    """Return the table of an entry, without the line break at its end."""
-    import tomlkit
-
-    left_out = () if one.slows else _OF_TIME
-    table = {key: value for key in _KEYS if key not in left_out and (value := getattr(one, key))}
-    rounded = {key: round(one, _DIGITS) if isinstance(one, float) else one for key, one in table.items()}
-    return tomlkit.dumps({_LIST: [rounded]}).strip("\n")
-
-
-_KEYS = [one.name for one in fields(Entry) if one.name != "number"]
-_OF_TIME = ("ratio", "low", "high")
-"""All or none; an entry without them has one of the others."""
-_OF_OTHERS = ("more_bytes", "result")
+        document.append(_LIST, tomlkit.aot())
+    tables = document[_LIST]
+    if not isinstance(tables, tomlkit.items.AoT):
+        raise UsageError(f"{old.file}: write each entry as a table [[{_LIST}]], not in brackets")
+    for number in sorted(replaced, reverse=True):
+        del tables[number - 1]
+    for entry in new:
+        table = tomlkit.table()
+        for field in _FIELDS:
+            if (value := getattr(entry, field.name)) != field.default:
+                table.add(field.name, round(value, _DIGITS) if isinstance(value, float) else value)
+        table.add(tomlkit.nl())
+        tables.append(table)
+    save(old.file, f"{tomlkit.dumps(document).rstrip()}\n")

@@ -5,16 +5,17 @@ The files of a record are `<environment>/<machine>/NNNN_NAME_pK.json`, with proc
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..ground import environment
+from ..ground import codec, environment
+from ..ground.environment import Environment
 from ..ground.errors import UsageError
 from ..ground.files import next_number, write_whole
-from . import run_file
+from . import benchmark, run_file
 from .run_file import RunFile
 
 FOLDER = Path("baselines") / "timings"
@@ -37,7 +38,7 @@ class Record:
 
     def read(self) -> list[RunFile]:
         """Return the run files of all processes."""
-        runs = run_file.read_all(self.files)
+        runs = list(map(run_file.read, self.files))
         for run in runs:
             count = run.part.record.processes if run.part.record else 0
             if count != len(runs):
@@ -66,7 +67,7 @@ class RecordStore:
         ]
         return sorted(records, key=lambda record: record.id)
 
-    def nearest(self, here: Mapping[str, Any]) -> tuple[Record | None, list[tuple[str, Any, Any]]]:
+    def nearest(self, here: Environment) -> tuple[Record | None, list[tuple[str, Any, Any]]]:
         """Return the newest record of the most similar environment, and the fields that differ.
 
         If one of `environment.MACHINE` does, it is of another machine. If others do, such as the number of
@@ -91,14 +92,14 @@ class RecordStore:
 
         A fingerprint that all processes agree on is kept in the first file only; others are dropped.
         """
-        here = contents[0]["gnnbench"]["environment"]
+        here = codec.decode(contents[0]["gnnbench"]["environment"], Environment)
         folder = self.root / environment.name(here) / machine
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with next_number(folder, lambda: self._last_number(folder)) as (number, temporary):
                 if number > _LAST_NUMBER:
                     raise UsageError(f"{folder}: all numbers are used; remove old records")
-                run_file.keep_once(contents)
+                _share_fingerprints(contents)
                 staged = []
                 for process, content in enumerate(contents, 1):
                     content["gnnbench"]["record"] = {
@@ -122,8 +123,24 @@ class RecordStore:
         return max((int(record.id) for record in self.records(folder.parent.name)), default=0)
 
 
-def _environment(record: Record) -> Mapping[str, Any] | None:
+def _environment(record: Record) -> Environment | None:
     """Return the environment that a record's first file has. None if it cannot be read."""
     with suppress(UsageError):
         return run_file.read(record.files[0]).environment
     return None
+
+
+def _share_fingerprints(contents: Sequence[dict[str, Any]]) -> None:
+    """Leave a benchmark's fingerprint in the first file if all files have the same, and in no other file."""
+    parts = [
+        {name: entry["extra_info"]["gnnbench"] for name, entry in benchmark.entries(content).items()}
+        for content in contents
+    ]
+    for name, first in parts[0].items():
+        prints = [part[name].pop("fingerprint", None) for part in parts]
+        kinds = {(row["code"], row["settings"]) if row else None for row in prints}
+        if len(kinds) > 1:
+            for part in parts:
+                part[name].setdefault("no_fingerprint", "its processes run different code")
+        elif prints[0]:
+            first["fingerprint"] = prints[0]

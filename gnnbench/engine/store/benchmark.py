@@ -8,7 +8,6 @@ from typing import Any
 from ..ground import codec, cpu, json_io
 from ..ground.labels import Labels
 from ..measure import estimate
-from ..measure.measurement import Measurement
 from . import suite
 from .parts import FORMAT_VERSION, BenchmarkPart
 
@@ -27,19 +26,13 @@ class ProcessTiming:
     error: float
     """Standard error of `log` within the process; NaN: too few blocks."""
     blocks: int
-    contention_share: float | None = 0.0
-    """Share of the CPU time that other programs used meanwhile. 0 if it does not matter (GPU) or if the file
-    has no part of gnnbench. None: it should have been recorded, but was not."""
-
-    @property
-    def contended(self) -> bool:
-        """Whether other programs used too much CPU time."""
-        return (self.contention_share or 0.0) > cpu.CONTENDED
+    contention_share: float = 0.0
+    """Share of the CPU time that other programs used meanwhile, where that matters and was measured."""
 
     @property
     def is_evidence(self) -> bool:
-        """Whether contention is known to be low enough."""
-        return self.contention_share is not None and not self.contended
+        """Whether contention is low enough."""
+        return self.contention_share <= cpu.CONTENDED
 
 
 @dataclass(frozen=True)
@@ -48,7 +41,7 @@ class Benchmark:
 
     fullname: str
     processes: tuple[ProcessTiming, ...]
-    """Empty: the file has no rounds of this benchmark."""
+    """Empty if the file has no rounds of this benchmark."""
     estimand: str = PLAIN
     """The kind of estimate, with clock and layouts; times are comparable only if it is equal."""
     part: BenchmarkPart = _NO_PART
@@ -56,11 +49,9 @@ class Benchmark:
     params: Mapping[str, str] = field(default_factory=dict)
     """pytest's parameters as text, in the order of the test id."""
     rounds_seconds: tuple[float, ...] = ()
-    """pytest-benchmark's rounds; empty: gnnbench measured the benchmark, or the file has none."""
+    """pytest-benchmark's rounds; empty if gnnbench measured the benchmark, or the file has none."""
     median_seconds: float | None = None
-    """pytest-benchmark's median; None: gnnbench measured the benchmark, or the file has no median."""
-    fault: str | None = None
-    """Why its times cannot be used; None: they can, or there are none."""
+    """pytest-benchmark's median. None if gnnbench measured the benchmark, or the file has no median."""
     labels: Labels | None = None
     """None if it has none, or if their suite is not installed."""
 
@@ -71,92 +62,66 @@ class Benchmark:
 
 
 def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the records of a run file's benchmarks, by fullname: of several with one name the first.
-
-    What is no record of a benchmark with a name is not among them.
-    """
-    found: dict[str, dict[str, Any]] = {}
+    """Return the records of a run file's benchmarks, by fullname: of several with one name the first."""
+    rows: dict[str, dict[str, Any]] = {}
     for entry in content["benchmarks"]:
-        if isinstance(entry, dict) and isinstance(name := entry.get("fullname"), str):
-            found.setdefault(name, entry)
-    return found
+        rows.setdefault(entry["fullname"], entry)
+    return rows
+
+
+def part_of(extra_info: Any) -> BenchmarkPart:
+    """Return gnnbench's part of a benchmark's `extra_info`; a ValueError says that it has another form."""
+    ours = json_io.own_part(extra_info)
+    return codec.decode(ours, BenchmarkPart) if ours else _NO_PART
 
 
 def read(entry: Mapping[str, Any]) -> Benchmark:
-    """Read a benchmark's part of a run file; if it is damaged, the benchmark has a `fault` and no times."""
+    """Read a benchmark's part of a run file.
+
+    Raises:
+        ValueError: it is damaged; the message names it.
+    """
     try:
         return _read(entry)
     except json_io.DAMAGE as error:
-        return Benchmark(entry["fullname"], (), params=_params(entry), fault=json_io.damage(error))
-
-
-def part_of(entry: Mapping[str, Any]) -> BenchmarkPart:
-    """Return gnnbench's part of a benchmark's record, or of a benchmark with `extra_info`.
-
-    Raises:
-        ValueError: it has another form or version.
-    """
-    ours = json_io.own_part(entry.get("extra_info"))
-    if not ours:
-        return _NO_PART
-    if ours["version"] != FORMAT_VERSION:
-        raise ValueError(f"version {ours['version']} of the format, which this gnnbench cannot read")
-    return codec.decode(ours, BenchmarkPart)
+        raise ValueError(f"{entry['fullname']}: {json_io.damage(error)}") from None
 
 
 def _read(entry: Mapping[str, Any]) -> Benchmark:
-    part, params = part_of(entry), _params(entry)
+    part, params = part_of(entry.get("extra_info")), _params(entry)
     labels = suite.installed().labels(part.spec) if part.spec else None
     measured = part.measurement
     if measured:
-        share = _contention_share(measured)
+        share = measured.contention_share or 0.0
         return Benchmark(
             entry["fullname"],
-            tuple(_process(one.blocks_ns, share) for one in measured.processes if one.blocks_ns),
+            tuple(_process(row.blocks_ns, share) for row in measured.processes if row.blocks_ns),
             f"{measured.location or estimate.NAME}, clock {measured.clock}, layouts {measured.layouts}",
             part,
             params,
             labels=labels,
         )
-    rounds = _rounds_seconds(entry)
-    processes = (_process([[one * 1e9] for one in rounds], 0.0),) if rounds else ()
+    rounds = tuple(map(json_io.positive, entry["stats"].get("data") or ()))
     median = entry["stats"].get("median")
     return Benchmark(
         entry["fullname"],
-        processes,
+        (_process([[seconds * 1e9] for seconds in rounds], 0.0),) if rounds else (),
         part=part,
         params=params,
         rounds_seconds=rounds,
-        median_seconds=None if median is None else _round(median),
+        median_seconds=None if median is None else json_io.positive(median),
         labels=labels,
     )
-
-
-def _rounds_seconds(entry: Mapping[str, Any]) -> tuple[float, ...]:
-    """Return pytest-benchmark's rounds; empty: the file does not have them.
-
-    Raises:
-        KeyError, ValueError: a round, or one that the file has the minimum of, is no time. Other rounds must
-            not be used either: without the shortest ones, a low quantile is too long.
-    """
-    stats = entry["stats"]
-    return tuple(_round(seconds) for seconds in (stats.get("min", 1.0), *(stats.get("data") or ())))[1:]
-
-
-def _round(seconds: Any) -> float:
-    if seconds == 0:
-        raise ValueError("a round took 0 s: the clock is too coarse")
-    return json_io.positive(seconds)
 
 
 def _params(entry: Mapping[str, Any]) -> dict[str, str]:
     """Return pytest's parameters as text: of an object, such as a function, what the test id has for it."""
     params = json_io.fields(entry.get("params"))
     ids = str(entry.get("param") or "").split("-")
-    known = ids if len(ids) == len(params) else [""] * len(params)
+    words = ids if len(ids) == len(params) else [""] * len(params)
     return {
-        name: one if one and _is_object(value) else str(value)
-        for (name, value), one in zip(params.items(), known, strict=True)
+        name: word if word and _is_object(value) else str(value)
+        for (name, value), word in zip(params.items(), words, strict=True)
     }
 
 
@@ -164,13 +129,7 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict | list) or (isinstance(value, str) and value.startswith(_OBJECT))
 
 
-def _contention_share(measured: Measurement) -> float | None:
-    if measured.contention_share is None and measured.clock in cpu.UNWATCHED_CLOCKS:
-        return 0.0
-    return measured.contention_share
-
-
-def _process(blocks: Sequence[Sequence[float]], contention_share: float | None) -> ProcessTiming:
+def _process(blocks: Sequence[Sequence[float]], contention_share: float) -> ProcessTiming:
     """Estimate the time of a process from its blocks."""
     values = estimate.block_values(blocks)
     location = estimate.estimate(values).location

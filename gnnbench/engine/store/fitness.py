@@ -4,45 +4,42 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..ground import environment, units
+from ..ground.cpu import CONTENDED
 from . import left_out
 from .run_file import RunFile
 
 
 def measured(run: RunFile) -> RunFile:
     """Return a run without the benchmarks that gnnbench did not measure, unless it measured none."""
-    found = {name: one for name, one in run.benchmarks.items() if one.is_measured}
-    others = [name for name, one in run.benchmarks.items() if not one.is_measured and not one.fault]
-    if not found:
+    timed = {name: benchmark for name, benchmark in run.benchmarks.items() if benchmark.is_measured}
+    others = [name for name in run.benchmarks if name not in timed]
+    if not timed:
         return run
     lines = (left_out.line("that gnnbench did not time", others),) if others else ()
-    return replace(run, benchmarks=found, left_out=(*run.left_out, *lines))
+    return replace(run, benchmarks=timed, left_out=(*run.left_out, *lines))
 
 
 def unlike(runs: Sequence[RunFile]) -> str | None:
-    """Return why runs cannot be processes of one record, apart from CPU contention; None: they can."""
+    """Return why runs cannot be processes of one record, apart from CPU contention. None if they can."""
     reasons = (_unfit(run) or _unlike(run, runs[0]) for run in runs)
     return next((reason for reason in reasons if reason), None)
 
 
 def disturbed(runs: Sequence[RunFile]) -> str | None:
     """Return a line on the times that other programs disturbed, which nothing is compared with, if any."""
-    found = {
-        name: [one for run in runs for one in run.benchmarks[name].processes if not one.is_evidence]
+    shares = (
+        max(process.contention_share for run in runs for process in run.benchmarks[name].processes)
         for name in runs[0].benchmarks
-    }
-    shares = [one.contention_share for timings in found.values() for one in timings]
-    if not shares:
+    )
+    above = [share for share in shares if share > CONTENDED]
+    if not above:
         return None
-    count = units.count(sum(map(bool, found.values())), "benchmark")
-    known = [share for share in shares if share is not None]
-    used = f"up to {units.fraction(max(known))}" if known else "an unknown part"
-    return f"other programs used {used} of the CPU time: the times of {count} are marked, and not compared"
+    used = f"other programs used up to {units.fraction(max(above))} of the CPU time"
+    return f"{used}: the times of {units.count(len(above), 'benchmark')} are marked, and not compared"
 
 
 def _unfit(run: RunFile) -> str | None:
-    if faulty := next((one for one in run.benchmarks.values() if one.fault), None):
-        return f"{faulty.fullname}: {faulty.fault}"
-    if run.sources is None or not all(one.is_measured for one in run.benchmarks.values()):
+    if run.sources is None or not all(benchmark.is_measured for benchmark in run.benchmarks.values()):
         return "gnnbench did not time the benchmarks; run without --gnn-layouts off"
     if run.part.incomplete:
         return f"{run.part.incomplete[0].fullname} was interrupted"
@@ -52,16 +49,16 @@ def _unfit(run: RunFile) -> str | None:
     return f"tracked files of {' and '.join(dirty)} have uncommitted changes" if dirty else None
 
 
-def _commits(run: RunFile) -> dict[str, str | None]:
-    return {tree.path: tree.commit for tree in run.sources.trees} if run.sources else {}
-
-
 def _unlike(run: RunFile, first: RunFile) -> str | None:
-    """Return how a process differs from the first one of its record; None: it does not."""
-    both = first.environment or {}, run.environment or {}
-    if fields := environment.differences(*both, (*environment.WHERE, *environment.WHAT)):
+    """Return how a process differs from the first one of its record. None if it does not."""
+    assert first.environment
+    assert run.environment
+    names = (*environment.WHERE, *environment.WHAT)
+    if fields := environment.differences(first.environment, run.environment, names):
         return f"the environment changed during the recording: {', '.join(name for name, *_ in fields)}"
-    if _commits(run) != _commits(first):
+    both = [side.sources for side in (run, first) if side.sources]
+    commits, before = ({tree.path: tree.commit for tree in sources.trees} for sources in both)
+    if commits != before:
         return "another commit was checked out during the recording"
     if run.benchmarks.keys() != first.benchmarks.keys():
         return f"{min(run.benchmarks.keys() ^ first.benchmarks.keys())} is missing in some processes"

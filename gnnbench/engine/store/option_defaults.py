@@ -139,11 +139,11 @@ def _as_typed(settings: Settings, option: Option, value: Any, place: str) -> Any
         raise UsageError(f"{place} must be {form}")
     texts = list(map(str, values))
     if option.is_list:
-        texts = [one.strip() for text in texts for one in text.split(",")]
+        texts = [word.strip() for text in texts for word in text.split(",")]
     if option.path is not None:  # relative to the file, wherever the user is
         assert settings.file
         folder = settings.file.parent
-        texts = [str(folder / user_path(one)) if one.endswith(option.path) else one for one in texts]
+        texts = [str(folder / user_path(text)) if text.endswith(option.path) else text for text in texts]
     return texts if option.is_list else texts[0]
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from ..ground.codec import Count
+from ..ground.environment import Environment
 from ..ground.labels import Limit
 from ..measure.counter_changes import Counters
 from ..measure.fingerprint.fingerprint import METHOD, Fingerprint
@@ -46,9 +47,9 @@ class BenchmarkPart:
     fingerprint: Fingerprint | None = None
     """What one call runs; in a record only the first file has it, and only if all processes agree."""
     no_fingerprint: str | None = None
-    """Why it has no fingerprint; None: it has one, or the file does not say."""
+    """Why it has no fingerprint. None if it has one, or the file does not say."""
     counters: Counters | None = None
-    """What one call does; None: it was not counted."""
+    """What one call does. None if it was not counted."""
     compilation: Mapping[str, Count] | None = None
     """What torch.compile does in one whole call; elsewhere it is among the counters."""
     resident_growth_bytes: Count | None = None
@@ -59,17 +60,17 @@ class BenchmarkPart:
 
     @property
     def memory(self) -> Mapping[str, int]:
-        """What one call allocates, as among its counters; empty: it was not counted."""
+        """What one call allocates, as among its counters; empty if it was not counted."""
         return self.counters.memory if self.counters else {}
 
     @property
     def graph_hash(self) -> str | None:
-        """The hash of the graph's content; None: unknown, or there is no graph."""
+        """The hash of the graph's content. None if unknown, or there is no graph."""
         return self.graph.content_hash if self.graph else None
 
     @property
     def comparable_fingerprint(self) -> Fingerprint | None:
-        """The fingerprint; None: there is none, or its hashes were computed in another way."""
+        """The fingerprint. None if there is none, or its hashes were computed in another way."""
         return self.fingerprint if self.fingerprint and self.fingerprint.method == METHOD else None
 
 
@@ -96,8 +97,7 @@ class RunPart:
     """`gnnbench` of a whole run file."""
 
     version: int
-    environment: Mapping[str, Any] | None = None
-    """The fields of `environment.Environment`."""
+    environment: Environment | None = None
     sources: Sources | None = None
     """Where the code came from."""
     incomplete: tuple[Interrupted, ...] = ()

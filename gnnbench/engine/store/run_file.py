@@ -1,12 +1,12 @@
 """Read run files: pytest-benchmark's JSON, with gnnbench's part if there is one."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..ground import codec, environment, json_io
-from ..ground.errors import UsageError
+from ..ground import codec, json_io
+from ..ground.environment import Environment
 from ..ground.shard import Shard
 from ..measure.sources import Sources
 from . import benchmark, left_out
@@ -20,27 +20,6 @@ _FOREIGN = "not a run file of pytest-benchmark"
 _OF_PYTEST = "give a file that pytest --benchmark-json wrote"
 
 
-@dataclass(frozen=True)
-class _Gpu:
-    name: str | None = None
-
-
-@dataclass(frozen=True)
-class _Environment:
-    """Those fields of an environment that are used; `environment.name` uses others if they are there."""
-
-    cpu: str
-    python: str
-    libraries: tuple[tuple[str, str], ...]
-    commit: str | None = None
-    gpu: _Gpu | None = None
-
-
-@dataclass(frozen=True)
-class _WithEnvironment:
-    environment: _Environment | None = None
-
-
 _MACHINE = ("system", "machine", "python_implementation", "cpu.brand_raw", "cpu.arch", "cpu.count")
 """Fields of pytest-benchmark's `machine_info` that must be equal if a file has no environment of gnnbench."""
 
@@ -52,135 +31,68 @@ class RunFile:
     path: Path
     benchmarks: Mapping[str, Benchmark]
     """By fullname: of several with one name the first."""
-    environment: Mapping[str, Any] | None
-    """None: the file has no part of gnnbench."""
+    environment: Environment | None
+    """None if the file has no part of gnnbench."""
     machine: Mapping[str, Any]
     """The fields of pytest-benchmark's `machine_info` that are compared."""
     commit: str | None
     part: RunPart
     """gnnbench's part; without any field, if the file has none."""
     shard: Shard | None = None
-    """None: the run was not split."""
+    """None if the run was not split."""
     sources: Sources | None = None
-    """Where the code came from. None: the file has no part of gnnbench."""
+    """Where the code came from. None if the file has no part of gnnbench."""
     left_out: tuple[str, ...] = ()
     """What is not used, a line for each reason, without the file's name."""
     datetime: str = ""
-    """When it was saved; empty: unknown."""
+    """When it was saved; empty if unknown."""
 
 
 def read(path: Path) -> RunFile:
     """Read a run file."""
-    return parse(path, load(path))
+    return parse(path, json_io.read(path, REMEDY))
 
 
-def load(path: Path) -> dict[str, Any]:
-    """Return a file's content, after `check`."""
-    return check(path, json_io.read(path, REMEDY))
-
-
-def check(path: Path, content: Any) -> dict[str, Any]:
-    """Return the parsed content of a file if it is a run file of a version that can be read."""
+def parse(path: Path, content: Any) -> RunFile:
+    """Read the content of a file if it is a run file of a version that can be read."""
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         _refuse(path, f"{_FOREIGN}: it has no list of benchmarks", _OF_PYTEST)
     if "command" in content:
         _refuse(path, f"a result of gnnbench {content['command']}, and not a run file", "give a run file")
-    if content["benchmarks"] and not benchmark.entries(content):
-        reason = f"{_FOREIGN}: its benchmarks have no `fullname`, as in the JSON of other tools"
-        _refuse(path, reason, _OF_PYTEST)
     ours = json_io.own_part(content)
     if not ours and not isinstance(content.get("version"), str):
         _refuse(path, f"{_FOREIGN}: it has no `version`, as in the JSON of other tools", _OF_PYTEST)
     if ours and ours["version"] != FORMAT_VERSION:
         what = f"version {ours['version']} of the format; this gnnbench reads {FORMAT_VERSION}"
         _refuse(path, what, "use the gnnbench that wrote it, or measure again")
-    return content
+    with json_io.refusing(path, f"damaged, or {_FOREIGN}", REMEDY):
+        return _run(path, content, ours)
 
 
-def parse(path: Path, content: Mapping[str, Any]) -> RunFile:
-    """Check what `load` returned."""
-    with json_io.refusing(path, _FOREIGN, REMEDY):
-        return _run(path, content)
-
-
-def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
-    saved = json_io.own_part(content)
+def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> RunFile:
     try:
         ours = codec.decode(saved or {"version": FORMAT_VERSION}, RunPart)
-        codec.decode(saved, _WithEnvironment)
     except ValueError as error:
         _refuse(path, f"damaged at gnnbench{str(error).removeprefix('$')}")
-    here = ours.environment
-    if here:
-        environment.name(here)  # raises if a field is missing
     machine = json_io.fields(content.get("machine_info"))  # which users may write
     flat = machine | {f"cpu.{name}": value for name, value in json_io.fields(machine.get("cpu")).items()}
-    found = {name: benchmark.read(entry) for name, entry in benchmark.entries(content).items()}
-    commit = (here or {}).get("commit") or json_io.fields(content.get("commit_info")).get("id")
+    benchmarks = {name: benchmark.read(entry) for name, entry in benchmark.entries(content).items()}
+    commit = ours.environment.commit if ours.environment else None
+    commit = commit or json_io.fields(content.get("commit_info")).get("id")
     python = ".".join(str(machine.get("python_version", "")).split(".")[:2])
     return RunFile(
         path,
-        found,
-        here,
+        benchmarks,
+        ours.environment,
         {**{name: flat.get(name) for name in _MACHINE}, "python": python},
         None if commit in (None, _NO_COMMIT) else str(commit),
         ours,
-        shard_of(path, ours.shard),
+        Shard.parse(ours.shard) if ours.shard else None,
         ours.sources,
-        left_out.lines(content["benchmarks"], found),
+        left_out.again(entry["fullname"] for entry in content["benchmarks"]),
         str(content.get("datetime") or ""),
     )
 
 
-def shard_of(path: Path, text: str | None) -> Shard | None:
-    """Parse a file's shard, as in `1/4`."""
-    try:
-        return Shard.parse(text) if text else None
-    except UsageError as error:
-        _refuse(path, str(error))
-
-
 def _refuse(path: Path, reason: str, remedy: str = REMEDY) -> NoReturn:
     json_io.refuse(path, reason, remedy)
-
-
-def keep_once(contents: Sequence[dict[str, Any]]) -> None:
-    """Keep a benchmark's fingerprint in the first file if all files have the same, and in no other file."""
-    parts = [
-        {name: entry["extra_info"]["gnnbench"] for name, entry in benchmark.entries(content).items()}
-        for content in contents
-    ]
-    for name, first in parts[0].items():
-        found = [part[name].pop("fingerprint", None) for part in parts]
-        if found[0] and all(one and _same_code(one, found[0]) for one in found):
-            first["fingerprint"] = found[0]
-
-
-def read_all(files: Iterable[Path]) -> list[RunFile]:
-    """Read run files; the processes of a record get the fingerprints of its first file."""
-    runs = [read(file) for file in files]
-    firsts: dict[str | None, Mapping[str, Benchmark]] = {
-        place: run.benchmarks
-        for run in runs
-        if (place := _place(run)) and run.part.record and run.part.record.process == 1
-    }
-    return [_with_fingerprints(run, firsts.get(_place(run), run.benchmarks)) for run in runs]
-
-
-def _same_code(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return (one["code"], one["settings"]) == (other["code"], other["settings"])
-
-
-def _place(run: RunFile) -> str | None:
-    """Return the path without `_pK.json`, which the files of a record share; None: part of no record."""
-    place, found, _ = str(run.path).rpartition("_p")
-    return place if run.part.record and found else None
-
-
-def _with_fingerprints(run: RunFile, of: Mapping[str, Benchmark]) -> RunFile:
-    benchmarks = {}
-    for name, one in run.benchmarks.items():
-        first = of.get(name)
-        part = replace(one.part, fingerprint=first.part.fingerprint if first else None)
-        benchmarks[name] = replace(one, part=part)
-    return replace(run, benchmarks=benchmarks)

@@ -75,9 +75,7 @@ class Suite:
     def fault(self, root: Path, part: "BenchmarkPart", *, strict: bool) -> str | None:
         """Return why a benchmark that was timed fails for what it did, whatever its time is.
 
-        Args:
-            root: pytest's rootdir.
-            strict: whether it also fails if there is nothing to compare it with.
+        `strict`: whether it also fails if there is nothing to compare it with.
         """
         del root, part, strict
         return None

@@ -49,7 +49,7 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
         return None
     spec, row, result = spec_of(item), None, "checked" if seconds is None else f"{units.seconds(seconds):>9}"
     if "measurement" in ours:
-        row = TableRow.of(spec, part_of({"extra_info": benchmark.extra_info}))
+        row = TableRow.of(spec, part_of(benchmark.extra_info))
         result += f" {row.interval.text:>6}"
     result = out_of_memory or result
     if counted:

@@ -41,7 +41,7 @@ def test_a_grid_is_measured_shown_and_saved(tmp_path, call):
         ("float32", 1, "cpu")
     ] * 2
     assert found.effect == 0.03
-    assert found.environment["threads"]
+    assert found.environment.threads
     assert "point 1 of 2: degree forward on uniform:5@1" in err
     assert call("regret", "--from", "r.json")[:2] == (0, out)
 

@@ -14,7 +14,7 @@ from functools import cache, partial
 from ...ground import codec, units
 from ...ground.cpu import RealTime
 from ...ground.errors import UsageError
-from ...ground.files import read_whole, save
+from ...ground.files import save
 from ...judge.comparison import Work
 from ...judge.posterior import PAIR_VARIANCE, Interval, Observation
 from ...judge.schedule import PairPlan
@@ -127,9 +127,7 @@ def _key(line: Line, plan: Plan) -> str:
     what = (
         [candidate.variant for candidate in line.candidates],
         [(file, file.read_bytes()) for file in sorted(files) if file.is_file()],
-        (folder, plan.arguments, plan.dependencies, plan.build, sys.version, sys.prefix),
-        (plan.thresholds.effect, plan.thresholds.rules.rules),
-        (plan.per_benchmark_seconds, plan.total_seconds),
+        (replace(plan, seed=0), sys.version, sys.prefix),
     )
     return hashlib.sha256(repr(what).encode()).hexdigest()[:24]
 
@@ -145,7 +143,7 @@ class _Bisection:
         self._trials: dict[str, Trial] = {}
         self._file, self._saved = plan.cache / "bisect" / f"{_key(line, plan)}.json", Saved()
         with suppress(OSError, ValueError):  # one that is missing or damaged counts as empty
-            self._saved = codec.decode(json.loads(read_whole(self._file)), Saved)
+            self._saved = codec.decode(json.loads(self._file.read_bytes()), Saved)
 
     def run(self) -> Bisected:
         """Bisect; after an interruption, or when the time is used up, return what is known so far."""
@@ -292,7 +290,7 @@ def _likely(search: Search) -> Interval:
 
 def _log_ratio(visit: Visit) -> tuple[float, float]:
     """Return a visit's log ratio, of the two estimates of `sample` that with less noise, and its variance."""
-    found = sample(visit)
-    noises = found.noise.diagonal()
-    noise, log_ratio = min((noises[0], found.head - found.base), (noises[1], found.turns))
+    estimates = sample(visit)
+    noises = estimates.noise.diagonal()
+    noise, log_ratio = min((noises[0], estimates.head - estimates.base), (noises[1], estimates.turns))
     return log_ratio, PAIR_VARIANCE + (float(noise) if math.isfinite(noise) else PAIR_VARIANCE)

@@ -140,16 +140,16 @@ def _releases(old: str, new: str, common: Sequence[str], root: Path) -> list[Can
     first, last = Version(good), Version(bad)
     if first > last:
         raise UsageError(f"{old} is newer than {new}: swap them")
-    known = available(name, root)
-    between = {Version(each.public) for each in known if first < each < last}
+    releases = available(name, root)
+    between = {Version(each.public) for each in releases if first < each < last}
     between -= {Version(end.public) for end in (first, last)}
-    builds = {each.public for each in known if each.local and not (first.local or last.local)}
-    several = builds & {str(each) for each in known}
-    here = installed(canonicalize_name(name).replace("-", "_"))
+    builds = {each.public for each in releases if each.local and not (first.local or last.local)}
+    several = builds & {str(each) for each in releases}
+    current = installed(canonicalize_name(name).replace("-", "_"))
     candidates: list[Candidate] = []
     for text in [good, *map(str, sorted(between)), bad]:
         pin = f"pip:{name}{'===' if text in several else '=='}{text}"
-        parts = [] if here and here.version == text else [pin]  # what is installed here need not be again
+        parts = [] if current and current.version == text else [pin]  # what is installed need not be again
         cause = Cause("release", f"{name} {text}") if candidates else None
         candidates.append(Candidate(f"{name} {text}", shlex.join([*parts, *common]) or ".", cause))
     return candidates

@@ -7,14 +7,14 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 from ...ground import codec, environment
 from ...ground.cpu import RealTime
-from ...ground.files import project, read_whole, write_whole
+from ...ground.files import project, write_whole
 from ...measure.fingerprint.fingerprint import METHOD
 from ..variants.child import SIDES
 from ..variants.prepare import Prepared
@@ -156,7 +156,7 @@ def _read(store: Path) -> list[tuple[Path, Manifest]]:
     found = []
     for file in sorted(store.glob("*.json"), key=_time, reverse=True):
         with suppress(OSError, ValueError):
-            content = json.loads(read_whole(file))
+            content = json.loads(file.read_bytes())
             found.append((file, codec.decode(content, Manifest)))
     return found
 
@@ -189,7 +189,7 @@ def digests(sides: Iterable[Prepared], arguments: Sequence[str], folder: Path, v
     Of installed packages, the place, size and time of each file count; of Python, its executable's.
     """
     found = hashlib.sha256(f"{version} {METHOD} {sys.version}\0".encode())
-    found.update(environment.name(asdict(environment.collect())).encode())
+    found.update(environment.name(environment.collect()).encode())
     found.update(repr((list(arguments), str(folder), sys.flags)).encode())
     executable = Path(sys.executable).resolve()
     found.update(repr((str(executable), _state(executable.stat()))).encode())
