@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..ground import git, units
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
+from ..show.lines import Note
 from . import streams
 from .common import NOTHING_SLOWER, suite
 from .progress import Progress
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         streams.say(f"gnnbench: {line}", sys.stderr)
     count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(saved.files)
     streams.say(f"recorded {count} in {processes} processes: record {saved.id} of {saved.environment}")
-    streams.say(f"compare with it: {fresh.typed([*arguments, '--benchmark-compare'], Path.cwd())}")
+    streams.say(Note("compare with it", fresh.typed([*arguments, "--benchmark-compare"], Path.cwd())))
     return NOTHING_SLOWER
 
 

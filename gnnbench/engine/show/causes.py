@@ -11,6 +11,7 @@ from ..judge import causes
 from ..judge.causes import Cause
 from ..judge.comparison import Compared
 from ..measure.fingerprint.difference import FRAMES, run_by, short_names
+from .lines import Note
 
 _MOST = 5
 """Causes that are shown."""
@@ -28,8 +29,7 @@ class Told:
     """A cause in words."""
 
     cause: Cause
-    commands: tuple[tuple[str, str], ...]
-    """What each does, and the command."""
+    commands: tuple[Note, ...]
 
     def sentence(self, write: Callable[[str], str] = str) -> str:
         """Return the cause, its names as `write` makes them: `6 slower through add_remaining_self_loops`."""
@@ -54,10 +54,13 @@ class Told:
         """The benchmarks."""
         return frozenset(row.fullname for row in self.cause.rows)
 
-    def lines(self, names: Mapping[str, str]) -> list[str]:
+    def notes(self, names: Mapping[str, str]) -> list[Note]:
         """Return the lines for a terminal."""
         which = units.listed([names[row.fullname] for row in self.cause.rows], BENCHMARKS)
-        return [f"{self.sentence()}: {which}", *(f"  {does}: {command}" for does, command in self.commands)]
+        return [
+            Note(f"{self.sentence()}: {which}"),
+            *(Note(f"  {note.text}", note.command) for note in self.commands),
+        ]
 
 
 def told(
@@ -99,14 +102,14 @@ def notes_of(row: Compared, shown: Iterable[Told]) -> list[str]:
     return [note for note in row.notes if not said or note not in row.work.notes()]
 
 
-def _commands(names: Sequence[str], repeat: RepeatOf, known: Collection[str]) -> tuple[tuple[str, str], ...]:
+def _commands(names: Sequence[str], repeat: RepeatOf, known: Collection[str]) -> tuple[Note, ...]:
     how = repeat(names)
     if how is None:
         return ()
     found = how.commands(names, known)
     of = f" {found.count} of {len(names)}" if found.count < len(names) else ""
-    commands = [(f"repeat{of}", found.ab)]
+    commands = [Note(f"repeat{of}", found.ab)]
     if found.bisect and how.ends:
         what = "release" if how.ends[0].startswith("pip:") else "commit"
-        commands.append((f"find the {what}", found.bisect))
+        commands.append(Note(f"find the {what}", found.bisect))
     return tuple(commands)

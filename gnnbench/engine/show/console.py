@@ -104,8 +104,7 @@ class Terminal(Writer):
                     console.print()
                     console.print(Text(wrapped(block.text, self.width), "bold"), soft_wrap=True)
                 case Note():
-                    text = f"{block.text}: {block.command}" if block.command else block.text
-                    out.write(f"{wrapped(text, self.width)}\n")
+                    out.write(f"{wrapped(block, self.width)}\n")
         return out.getvalue()
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 from ..ground import units
 from ..ground.labels import Labels
 from ..judge.memory import MemoryChange
+from .lines import Note
 from .names import Names, groups
 
 Kind = Literal[
@@ -125,14 +126,6 @@ class Heading:
     """The heading of what follows."""
 
     text: str
-
-
-@dataclass(frozen=True)
-class Note:
-    """A line below a table, or a command and what it does."""
-
-    text: str
-    command: str = ""
 
 
 Document = Sequence[Table | Heading | Note]

@@ -151,9 +151,9 @@ def _cause(told: Told, names: Names) -> list[str]:
     """Write what slower benchmarks have in common, and the commands, except those that are too long."""
     which = units.listed([_name(names, row) for row in told.cause.rows], BENCHMARKS)
     commands = (
-        f"  - {does}: {code(command, most=LONGEST)}"
-        for does, command in told.commands
-        if len(command) <= LONGEST
+        f"  - {note.text}: {code(note.command, most=LONGEST)}"
+        for note in told.commands
+        if len(note.command) <= LONGEST
     )
     return [f"- {told.sentence(code)}: {which}", *commands]
 

@@ -92,8 +92,6 @@ def slide(picture: Picture, last: str) -> str:
 
 
 def _lines(text: str, colour: str, size: int, weight: str = "normal") -> list[Line]:
-    """Break a text into lines, but not between a number and what it counts."""
-    text = re.sub(r"(?<=\d) (?=[^\W\d])", "\N{NO-BREAK SPACE}", text)
     letters = int((_WIDTH - 2 * _MARGIN) / (_WIDTH_OF_LETTER * size))
     return [Line(line, colour, size, weight) for line in in_lines(text, letters)] if text else []
 

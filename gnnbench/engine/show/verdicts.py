@@ -111,9 +111,11 @@ def document(
     of_rows = [*remarks, *shrunk((row.judgement for row in found.rows), "benchmark")]
     is_urgent = bool(noted) and _rank(noted[0]) < _OF_RUN
     lines = brief([*of_rows, *notes] if is_urgent else [*notes, *of_rows], verbose=verbose)
-    lines = [same_code, *lines, *(line for one in causes for line in one.lines(names))]
-    by_name = {row.fullname: row for row in shown}
-    return [*tables(labels, COLUMNS, by_name), *map(Note, filter(None, lines))]
+    below = [
+        *map(Note, filter(None, (same_code, *lines))),
+        *(note for one in causes for note in one.notes(names)),
+    ]
+    return [*tables(labels, COLUMNS, {row.fullname: row for row in shown}), *below]
 
 
 def _rank(row: Compared) -> int:

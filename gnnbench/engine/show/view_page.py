@@ -15,6 +15,7 @@ from ..ground import units
 from . import drawing, page, wording
 from .causes import BENCHMARKS, Told
 from .document import Column, Shown, Table, filled
+from .lines import Note
 from .measured import half_width
 from .names import LONGEST, grouped
 from .numbers import Numbers, remarks
@@ -132,13 +133,13 @@ def _moved_columns(view: View) -> list[Column]:
     ]
 
 
-def _causes(view: View) -> list[tuple[Told, list[BenchmarkView], list[tuple[str, str]]]]:
+def _causes(view: View) -> list[tuple[Told, list[BenchmarkView], list[Note]]]:
     """Return each cause with the benchmarks to name, and the commands to show."""
     known = {one.fullname: one for one in view.benchmarks}
     found = []
     for told in view.judged.causes if view.judged else ():
         shown = [known[row.fullname] for row in told.cause.rows[:BENCHMARKS]]
-        found.append((told, shown, [one for one in told.commands if len(one[1]) <= LONGEST]))
+        found.append((told, shown, [note for note in told.commands if len(note.command) <= LONGEST]))
     return found
 
 

@@ -72,10 +72,10 @@ def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
         for line in header(reporter.config, ()):
             reporter.write_line(line)
     rows = [entry["row"] for entry in records if entry["row"]]
-    below = [*reading(rows, arguments_without(reporter.config)), *notes(rows, reporter.verbosity)]
+    below = [*reading(rows, arguments_without(reporter.config)), *map(Note, notes(rows, reporter.verbosity))]
     tables, colour = document(rows), reporter.hasmarkup
     reporter.ensure_newline()
-    reporter.write(console.Terminal(colour=colour).write([*tables, *map(Note, below)]))
+    reporter.write(console.Terminal(colour=colour).write([*tables, *below]))
     counted = [entry for entry in records if entry["counted"]]
     if counted:
         lines = _counted(counted, reporter.config)
