@@ -79,7 +79,7 @@ def read_by_all(folder, whole, call):
         assert status in (0, 3), err
         assert {row["fullname"] for row in json.loads(out)["comparison"]["rows"]} >= OTHERS
         said.append(err)
-    view = composed.compose(composed.read([path]), Thresholds(0.03))
+    view = composed.read([path], Thresholds(0.03))
     timed = {one.fullname for one in view.benchmarks if one.seconds}
     said.append("\n".join(view.notes))
     if "environment" in (whole["gnnbench"] if isinstance(whole["gnnbench"], dict) else {}):

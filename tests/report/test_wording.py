@@ -9,7 +9,7 @@ from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.engine.measure.fingerprint.difference import Difference
 from gnnbench.engine.show.causes import told
-from gnnbench.engine.show.view import BenchmarkView, Verdicts, View, ordered
+from gnnbench.engine.show.view import BenchmarkView, View, ordered
 from gnnbench.engine.show.wording import headline
 
 RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None, "ignored": 1.3}
@@ -26,7 +26,7 @@ def view(*verdicts):
     )
     side = Side("5 runs")
     result = Result("compare", side, side, Comparison([]), Thresholds(0.03))
-    return View("run", "run.json", benchmarks=benchmarks, judged=Verdicts(result, result.thresholds))
+    return View("report", "run.json", benchmarks=benchmarks, result=result)
 
 
 def test_of_what_is_slower_than_accepted_the_headline_says_by_how_much():

@@ -161,20 +161,27 @@ def _differences(one: Result, other: Result) -> Iterable[tuple[str, Any, Any]]:
 def _runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     first = contents[0]
     # These fields are valid for one shard only.
-    left_out = ("shard", "compared", "not_default", "benchmarks_seconds", "timing_seconds")
+    left_out = ("shard", "not_default", "benchmarks_seconds", "timing_seconds")
     ours = {name: value for name, value in first["gnnbench"].items() if name not in left_out}
+    if terms := [found for content in contents if (found := content["gnnbench"].get("compared"))]:
+        level = _level([found["thresholds"]["family_level"] for found in terms])
+        ours["compared"] = {**terms[0], "thresholds": {**terms[0]["thresholds"], "family_level": level}}
     ours["incomplete"] = [entry for content in contents for entry in content["gnnbench"]["incomplete"]]
     benchmarks = [entry for content in contents for entry in content["benchmarks"]]
     return {**first, "benchmarks": benchmarks, "gnnbench": ours}
 
 
+def _level(levels: Sequence[float]) -> float:
+    """Return the family level of shards together (Bonferroni): their error rates add up at most."""
+    level = round(1 - sum(1 - each for each in levels), 12)
+    if level <= 0:
+        raise UsageError(f"cannot merge {len(levels)} results: their combined error rate would reach 100 %")
+    return level
+
+
 def _joined(results: Sequence[Result]) -> Result:
     """Return the results of shards as one."""
-    first = results[0]
-    # Bonferroni: the error rates add up at most.
-    level = round(1 - sum(1 - one.thresholds.family_level for one in results), 12)
-    if level <= 0:
-        raise UsageError(f"cannot merge {len(results)} results: their combined error rate would reach 100 %")
+    first, level = results[0], _level([one.thresholds.family_level for one in results])
     shares = [one.contention_share for one in results if one.contention_share is not None]
     return replace(
         first,

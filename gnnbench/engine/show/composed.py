@@ -1,7 +1,7 @@
 """Read the files of a page, check that they belong together, and make a view of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,15 @@ from ..ground import codec, json_io, units
 from ..ground.errors import UsageError
 from ..ground.files import distinct
 from ..judge.comparison import Compared, Comparison
-from ..judge.verdict import Judgement, Thresholds
+from ..judge.verdict import Thresholds
 from ..store import run_file
+from ..store.benchmark import Benchmark
 from ..store.left_out import by_file
 from ..store.run_file import RunFile
 from . import causes
+from .causes import Told
 from .names import clean, labels_in, titles
-from .view import BenchmarkView, Verdicts, View
+from .view import BenchmarkView, View
 
 _SHORT_COMMIT = 10
 _ITSELF = Side("")
@@ -27,22 +29,16 @@ _ITSELF = Side("")
 _REMEDY = "give a run file, or a result of gnnbench ab or compare"
 
 
-@dataclass(frozen=True)
-class Sources:
-    """The files of a page."""
-
-    first: RunFile | Result
-    base: tuple[RunFile, ...]
-    """Runs of the older side; only if `first` is a run."""
-    left_out: tuple[str, ...]
-    """What is left out of the runs, a line for each reason."""
-
-
-def read(paths: Sequence[Path]) -> Sources:
-    """Read all files; the first is shown, further ones are its base."""
-    found = list(map(_read, paths))
+def read(paths: Sequence[Path], thresholds: Thresholds) -> View:
+    """Read the files of a page: the first is shown, and further ones are run files of its older side."""
+    main, *others = found = list(map(_read, paths))
     left_out = by_file((one.path, one.left_out) for one in found if isinstance(one, RunFile))
-    return Sources(found[0], _base(found) if len(found) > 1 else (), tuple(left_out))
+    base = _base(found) if others else ()
+    with json_io.refusing(main.path, "damaged", "save it again"):
+        if isinstance(main, Result):
+            return _of_result(main)
+        judged = _against(main, base, thresholds) if base else _saved(main)
+        return _of_run(main, base, *judged, tuple(left_out))
 
 
 def _read(path: Path) -> RunFile | Result:
@@ -76,16 +72,6 @@ def _base(found: Sequence[RunFile | Result]) -> tuple[RunFile, ...]:
     return tuple(base)
 
 
-def compose(sources: Sources, thresholds: Thresholds) -> View:
-    """Return the view of files."""
-    main = sources.first
-    with json_io.refusing(main.path, "damaged", "save it again"):
-        if isinstance(main, Result):
-            return _of_result(main)
-        judged = _against(main, sources.base, thresholds) if sources.base else _saved(main)
-        return _of_run(main, sources.base, judged, sources.left_out)
-
-
 def _of_result(found: Result) -> View:
     benchmarks, common = _benchmarks(found.rows)
     facts = environment_facts(found.environment or {})
@@ -97,16 +83,23 @@ def _of_result(found: Result) -> View:
     if found.interrupted:
         text = "The comparison was interrupted: benchmarks without a verdict by then are undecided."
         notes = (text, *notes)
-    judged = Verdicts(found, found.thresholds, tuple(causes.of_result(found)))
-    return View(found.command, found.path.name, common, benchmarks, judged, facts=facts, notes=notes)
+    return View(
+        found.command, found.path.name, common, benchmarks, found, causes.of_result(found), facts, notes
+    )
 
 
-def _of_run(run: RunFile, base: Sequence[RunFile], judged: Verdicts | None, left_out: Sequence[str]) -> View:
-    benchmarks, common = _benchmarks(judged.result.rows if judged else (), run, base)
+def _of_run(
+    run: RunFile,
+    base: Sequence[RunFile],
+    judged: Result | None,
+    told: Sequence[Told],
+    left_out: Sequence[str],
+) -> View:
+    benchmarks, common = _benchmarks(judged.rows if judged else (), run, base)
     taken = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
     facts = (*taken, *environment_facts(run.environment or {}))
-    notes = (*(judged.result.notes if judged else ()), *left_out)
-    return View("run", run.path.name, common, benchmarks, judged, facts=facts, notes=notes)
+    notes = (*(judged.notes if judged else ()), *left_out)
+    return View("report", run.path.name, common, benchmarks, judged, told, facts, notes, left_out)
 
 
 def _benchmarks(
@@ -125,7 +118,7 @@ def _benchmarks(
             *titled[name],
             labels[name],
             judged.get(name),
-            timed.get(name),
+            timed.get(name) or Benchmark(name, ()),
             tuple(one.benchmarks[name] for one in base if name in one.benchmarks),
             cut.get(name, ""),
         )
@@ -134,37 +127,26 @@ def _benchmarks(
     return found, common
 
 
-def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> Verdicts:
-    found = replace(
-        of_runs(base, [run], thresholds), head=_ITSELF, shard=str(run.shard) if run.shard else None
-    )
-    return Verdicts(found, thresholds, tuple(causes.of_result(found)))
+def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> tuple[Result, Sequence[Told]]:
+    found = of_runs(base, [run], thresholds)
+    found = replace(found, head=_ITSELF, shard=str(run.shard) if run.shard else None)
+    return found, causes.of_result(found)
 
 
-def _saved(run: RunFile) -> Verdicts | None:
-    """Return the verdicts of `--benchmark-compare` that were saved with a run; None: there are none."""
-    found = {name: saved for name, one in run.benchmarks.items() if (saved := one.part.comparison)}
+def _saved(run: RunFile) -> tuple[Result | None, Sequence[Told]]:
+    """Return the verdicts of `--benchmark-compare` that were saved with a run, and their causes."""
+    found = [Verdict.of(saved) for one in run.benchmarks.values() if (saved := one.part.comparison)]
     if not found:
-        return None
-    verdicts = [_verdict(name, one) for name, one in found.items()]
-    rows = [one.row for one in verdicts]
-    compared = codec.decode(run.part.compared, Terms) if run.part.compared else None
-    in_turns = {one.row.fullname for one in verdicts if one.in_turns}
-    repeat = compared.turns[0].repeat if compared and compared.turns else None
+        return None, ()
+    terms = codec.decode(run.part.compared, Terms)
+    rows = [one.row for one in found]
+    in_turns = {one.row.fullname for one in found if one.in_turns}
+    repeat = terms.turns[0].repeat if terms.turns else None
     told = causes.told(rows, lambda names: repeat if in_turns.issuperset(names) else None, whole=False)
-    records = sorted({one.against for one in verdicts if one.against})
-    commits = tuple(dict.fromkeys(commit for one in verdicts for commit in one.base.commits))
+    records = sorted({one.against for one in found if one.against})
+    commits = tuple(dict.fromkeys(commit for one in found for commit in one.base.commits))
     base = Side(f"record {', '.join(records)}" if records else "other runs", commits)
-    thresholds = compared.thresholds if compared else None
-    result = Result("compare", base, _ITSELF, Comparison(rows), thresholds or Thresholds(0.03))
-    return Verdicts(result, thresholds, tuple(told))
-
-
-def _verdict(name: str, saved: Mapping[str, Any]) -> Verdict:
-    try:
-        return Verdict.of(saved)
-    except ValueError as error:
-        return Verdict(Compared(name, Judgement("incomparable", f"damaged: its verdict: {error}")))
+    return Result("compare", base, _ITSELF, Comparison(rows), terms.thresholds), told
 
 
 def environment_facts(environment: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import vl_convert
 from markupsafe import Markup
 
-from .names import LONGEST, clean
+from .names import LONGEST, clean, cleaned
 from .style import PAGE, PHONE, Style
 
 _SVG = "http://www.w3.org/2000/svg"
@@ -30,15 +30,7 @@ def svg(spec: Mapping[str, Any] | str) -> str:
     """Return a Vega-Lite chart as the text of an SVG file, with its texts cleaned; SVG stays as it is."""
     if isinstance(spec, str):
         return spec
-    return vl_convert.vegalite_to_svg(_cleaned(spec))
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _cleaned(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_cleaned(one) for one in value]
-    return "\n".join(map(clean, value.split("\n"))) if isinstance(value, str) else value
+    return vl_convert.vegalite_to_svg(cleaned(spec))
 
 
 @dataclass(frozen=True)

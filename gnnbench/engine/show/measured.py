@@ -36,9 +36,8 @@ class Measured:
     """A benchmark's time and its interval."""
 
     seconds: float
-    low_seconds: float | None
-    """Lower bound of the interval; None, as `high_seconds`: too few blocks."""
-    high_seconds: float | None
+    interval: tuple[float, float] | None
+    """Its bounds. None if there are too few blocks."""
     location: str
     """Name of the estimate."""
     facts: tuple[tuple[str, str], ...] = ()
@@ -47,7 +46,7 @@ class Measured:
 
 
 def time_of(one: Benchmark) -> Measured | None:
-    """Return the time of a benchmark; None: nothing was measured, or in several processes."""
+    """Return the time of a benchmark. Returns None if nothing was measured, or in several processes."""
     measured = one.part.measurement
     if measured is None:
         return _plain(one)
@@ -63,20 +62,24 @@ def time_of(one: Benchmark) -> Measured | None:
     ]
     if (growth := one.part.resident_growth_bytes) is not None:
         facts.append(("resident set", f"grows by {units.size(growth)} in a call"))
-    return Measured(*times(measured), estimate.NAME, tuple(facts), tuple(remarks(measured)))
+    seconds, *bounds = times(measured)
+    return Measured(seconds, _interval(*bounds), estimate.NAME, tuple(facts), tuple(remarks(measured)))
+
+
+def _interval(low: float | None, high: float | None) -> tuple[float, float] | None:
+    return None if low is None or high is None else (low, high)
 
 
 def _plain(one: Benchmark) -> Measured | None:
-    """Return the time from pytest-benchmark's rounds, or from its median; None: it has neither."""
+    """Return the time from pytest-benchmark's rounds, or from its median. Returns None if it has neither."""
     if rounds := one.rounds_seconds:
         found = estimate.estimate(np.array(rounds))
-        facts = (("rounds", f"{len(rounds):,}"),)
-        remarks = (NO_INTERVAL,) if None in (found.low, found.high) else ()
-        name = "first decile of the rounds"
-        return Measured(found.location, found.low, found.high, name, facts, remarks)
+        interval, facts = _interval(found.low, found.high), (("rounds", f"{len(rounds):,}"),)
+        remarks = () if interval else (NO_INTERVAL,)
+        return Measured(found.location, interval, "first decile of the rounds", facts, remarks)
     if one.median_seconds is None:
         return None
-    return Measured(one.median_seconds, None, None, "median of pytest-benchmark")
+    return Measured(one.median_seconds, None, "median of pytest-benchmark")
 
 
 def processes_of(one: Benchmark, side: Side) -> tuple[ProcessBlocks, ...]:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ..ground import units
 from ..ground.errors import one_line
@@ -33,6 +33,15 @@ def clean(value: object, longest: int = _LONGEST) -> str:
     """Return a text on one line of at most `longest` characters, with unprintable characters replaced."""
     text = str(value)
     return one_line((text if len(text) <= longest else f"{text[: longest - 1]}…").translate(_SPACES))
+
+
+def cleaned(value: Any, longest: int = _LONGEST) -> Any:
+    """Return lists and mappings with their texts as `clean` returns them; lines of a text stay."""
+    if isinstance(value, Mapping):
+        return {name: cleaned(each, longest) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [cleaned(each, longest) for each in value]
+    return "\n".join(clean(line, longest) for line in value.split("\n")) if isinstance(value, str) else value
 
 
 def in_lines(text: str, letters: int) -> list[str]:

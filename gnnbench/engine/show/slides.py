@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from ..drive.result import SHORT_COMMIT, Side
+from ..drive.result import SHORT_COMMIT, Result
 from ..ground.errors import UsageError
 from ..ground.files import write_whole
 from . import drawing
@@ -51,15 +51,14 @@ def save(picture: Picture, last: str, path: Path, mark: str = "") -> tuple[Path,
     return svg, png
 
 
-def footer(facts: Iterable[tuple[str, str]], sides: tuple[Side, Side] | None = None) -> str:
+def footer(facts: Iterable[tuple[str, str]], result: Result | None = None) -> str:
     """Return both sides, machine and versions as one text."""
     known = dict(facts)
     both = []
-    if sides:
-        base, head = sides
-        newer = head.title or known.get("commit", "")[:SHORT_COMMIT] or "this run"
-        both = [f"{base.title} → {newer}"]
-        known.pop("commit", None)
+    if result:
+        commit = known.pop("commit", "")
+        newer = result.head.title or commit[:SHORT_COMMIT] or "this run"
+        both = [f"{result.base.title} → {newer}"]
     return " · ".join(
         (*both, *(value if name in _SPEAKING else f"{name} {value}" for name, value in known.items()))
     )

@@ -4,15 +4,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from typing import Literal
 
-from ..drive.result import Result, Side
+from ..drive.result import Result
 from ..ground import units
-from ..ground.labels import Labels, Limit
+from ..ground.labels import Labels
 from ..judge.comparison import Compared
-from ..judge.verdict import Thresholds
-from ..measure.counter_changes import Counters
 from ..store.benchmark import Benchmark
 from . import wording
 from .causes import Told
@@ -20,6 +16,8 @@ from .measured import Measured, ProcessBlocks, processes_of, time_of
 from .page import fragment
 from .verdicts import divided
 from .wording import CHANGED
+
+_NOT_TIMED = Benchmark("", ())
 
 
 @dataclass(frozen=True)
@@ -33,9 +31,9 @@ class BenchmarkView:
     """The platform, and the inputs in which the benchmarks of the page differ."""
     labels: Labels | None = None
     row: Compared | None = None
-    """Its verdict; None: it has none."""
-    timed: Benchmark | None = None
-    """Its measurement; None: the file is a result, or has none of it."""
+    """Its verdict. None if it has none."""
+    timed: Benchmark = _NOT_TIMED
+    """Its measurement, which is empty if the file is a result or has none of it."""
     before: tuple[Benchmark, ...] = ()
     """Its measurements in the runs of the older side."""
     error: str = ""
@@ -53,23 +51,13 @@ class BenchmarkView:
 
     @property
     def verdict(self) -> str:
-        """Empty: it has none."""
+        """Empty if it has none."""
         return self.row.judgement.verdict if self.row else ""
 
     @property
     def ratio(self) -> float:
-        """1: it has none."""
+        """1 if it has none."""
         return (self.row and self.row.judgement.ratio) or 1.0
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether its time, its memory or its output changed."""
-        return self.row is not None and wording.is_changed(self.row)
-
-    @property
-    def failed(self) -> bool:
-        """Whether it is slower, needs more memory, has a different output or was interrupted."""
-        return bool(self.error or (self.row and self.row.is_worse))
 
     @property
     def subject(self) -> str:
@@ -78,7 +66,7 @@ class BenchmarkView:
 
     @property
     def where(self) -> str:
-        """The platform, ` on torch`; empty: unknown."""
+        """The platform, ` on torch`. Empty if it is unknown."""
         return f" on {self.labels.platform}" if self.labels else ""
 
     @property
@@ -96,58 +84,43 @@ class BenchmarkView:
 
     @cached_property
     def time(self) -> Measured | None:
-        """Its time in a run; None: it was not measured there."""
-        return time_of(self.timed) if self.timed else None
+        """Its time in a run. None if it was not measured there."""
+        return time_of(self.timed)
 
     @property
     def seconds(self) -> float | None:
-        """None: not known."""
-        found = self.time if self.timed else self.row
+        """Its time. None if it is not known."""
+        found = self.time or self.row
         return found.seconds if found else None
-
-    @property
-    def counters(self) -> Counters | None:
-        """None: they were not counted."""
-        return self.timed.part.counters if self.timed else None
-
-    @property
-    def limit(self) -> Limit | None:
-        """None: there is no model of its least work."""
-        return self.timed.part.limit if self.timed else None
 
     @cached_property
     def processes(self) -> tuple[ProcessBlocks, ...]:
         """The processes of the older side, then those of the newer."""
-        older = (processes_of(one, "base") for one in self.before)
-        return (*chain(*older), *(processes_of(self.timed, "head") if self.timed else ()))
-
-
-@dataclass(frozen=True)
-class Verdicts:
-    """Verdicts, and what is known of them."""
-
-    result: Result
-    """Its newer side has no text if it is the file of the page."""
-    thresholds: Thresholds | None
-    """None: the verdicts were saved without them."""
-    causes: tuple[Told, ...] = ()
-    """Those of most benchmarks first."""
+        return (
+            *(process for one in self.before for process in processes_of(one, "base")),
+            *processes_of(self.timed, "head"),
+        )
 
 
 @dataclass(frozen=True)
 class View:
     """The whole content."""
 
-    kind: Literal["run", "ab", "compare"]
+    kind: str
+    """`report`, or the command that made the file."""
     source: str
     shared: str = ""
     """Graph, width and types that all benchmarks have in common."""
     benchmarks: tuple[BenchmarkView, ...] = ()
-    judged: Verdicts | None = None
-    """None: there are no verdicts."""
+    result: Result | None = None
+    """The verdicts. None if there are none; its newer side has no text if it is the file of the page."""
+    causes: Sequence[Told] = ()
+    """What slower benchmarks have in common, those of most benchmarks first."""
     facts: tuple[tuple[str, str], ...] = ()
     """Place and time of the measurement: name and value."""
     notes: tuple[str, ...] = ()
+    left_out: Sequence[str] = ()
+    """What is left out of run files, a line for each reason."""
 
     @cached_property
     def rows(self) -> tuple[BenchmarkView, ...]:
@@ -155,11 +128,6 @@ class View:
         return tuple(
             one for one in self.benchmarks if one.time or not (one.row and one.row.judgement.same_code)
         )
-
-    @property
-    def sides(self) -> tuple[Side, Side] | None:
-        """What was compared; None: there are no verdicts."""
-        return (self.judged.result.base, self.judged.result.head) if self.judged else None
 
     @cached_property
     def moved(self) -> list[BenchmarkView]:
@@ -192,7 +160,7 @@ class View:
 
     @cached_property
     def same_code(self) -> str:
-        """One line on the benchmarks that run the same code on both sides; empty: there are none."""
+        """One line on the benchmarks that run the same code on both sides. Empty if there are none."""
         return divided([one.row for one in self.benchmarks if one.row])[1]
 
     @property
@@ -204,16 +172,15 @@ class View:
         cut = len(self.benchmarks) - len(others)
         if all(one.error for one in self.benchmarks):
             return f"{wording.every(len(self.benchmarks), 'is', 'are')} interrupted"
-        if self.judged:
-            text = self._verdicts([one.row for one in others if one.row], self.judged)
+        if self.result:
+            text = self._verdicts([one.row for one in others if one.row], self.result)
         else:
             text = f"{units.count(len(others), 'benchmark')}, not compared with a baseline"
         return f"{text}; {cut} interrupted" if cut else text
 
-    def _verdicts(self, rows: Sequence[Compared], judged: Verdicts) -> str:
+    def _verdicts(self, rows: Sequence[Compared], result: Result) -> str:
         """Return the main result; of what is slower, the largest change."""
-        effect = judged.thresholds.effect if judged.thresholds else None
-        found = wording.headline(rows, effect, busy=judged.result.is_busy)
+        found = wording.headline(rows, result.thresholds.effect, busy=result.is_busy)
         slower = sum(one.verdict == "slower" for one in self.moved)
         if not slower:
             return found.whole
@@ -221,6 +188,12 @@ class View:
         return f"{found.said}{':' if alone else ';'} {self.moved[0].change}"
 
 
-def ordered(benchmarks: Iterable[BenchmarkView]) -> tuple[BenchmarkView, ...]:
+def ordered(benchmarks: Iterable[BenchmarkView]) -> list[BenchmarkView]:
     """Return what failed, then other changes, then the rest, each in the order of the file."""
-    return tuple(sorted(benchmarks, key=lambda one: 0 if one.failed else 1 if one.is_changed else 2))
+
+    def place(one: BenchmarkView) -> int:
+        if one.error or (one.row and one.row.is_worse):
+            return 0
+        return 1 if one.row and wording.is_changed(one.row) else 2
+
+    return sorted(benchmarks, key=place)

@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ..ground import units
-from . import drawing, page, wording
+from . import drawing, page
 from .causes import BENCHMARKS, Told
 from .document import Column, Shown, Table, filled
 from .lines import Note
@@ -33,44 +33,34 @@ def html(view: View, pictures: Iterable[Picture]) -> str:
     """Return the page of a view and its charts: one file that loads nothing else."""
     rows = ordered(view.rows)
     numbers = Numbers(rows)
-    thresholds = view.judged and view.judged.thresholds
     return page.render(
         "report.html",
         own="report",
         view=view,
-        thresholds=thresholds,
-        effect=thresholds and effects(thresholds, (one.fullname for one in view.benchmarks)),
-        headline=view.headline,
+        thresholds=view.result and view.result.thresholds,
+        effect=view.result and effects(view.result.thresholds, (one.fullname for one in view.benchmarks)),
         counts=_counts(view.benchmarks),
         causes=_causes(view),
-        same_code=view.same_code,
         rows=rows,
         most=_MOST_CHANGED,
-        moved=_together(view.moved, view.judged.causes if view.judged else ()),
+        moved=_together(view.moved, view.causes),
         moved_columns=_moved_columns(view),
-        weighed=view.weighed,
         weighed_columns=_WEIGHED,
         figures=_figures(pictures),
         draw=lambda one: drawing.for_page(one.draw, one.text),
         caption=lambda one: one.caption(PAGE),
         remarks=grouped(remarks(rows)),
         incomplete=[one for one in view.benchmarks if one.error],
-        columns=filled(_COLUMNS, view.rows),
+        columns=filled(_COLUMNS, rows),
         platforms=_platforms(view),
         choices=_choices(rows),
         numbers=numbers,
         packed=_packed(numbers.rows),
-        wording=wording,
     )
 
 
 def _spread(one: BenchmarkView) -> Shown | None:
-    found = one.time
-    return half_width(found.seconds, found.low_seconds, found.high_seconds) if found else None
-
-
-def _peak(one: BenchmarkView) -> int | None:
-    return one.counters.memory.get("peak_bytes") if one.counters else None
+    return half_width(one.time.seconds, *(one.time.interval or (None, None))) if one.time else None
 
 
 def _of_row(column: Column, one: BenchmarkView) -> Any:
@@ -81,9 +71,11 @@ _COLUMNS = (
     Column("time", "time", lambda one: one.seconds),
     Column("±", "fraction", _spread, aside=True),
     *(replace(one, of=partial(_of_row, one)) for one in COLUMNS[1:] if one.title != "sees"),
-    Column("limit", "fraction", lambda one: one.limit and one.limit.fraction, aside=True),
-    Column("peak", "size", _peak, aside=True),
-    Column("operators", "count", lambda one: one.counters and one.counters.operators, aside=True),
+    Column("limit", "fraction", lambda one: (limit := one.timed.part.limit) and limit.fraction, aside=True),
+    Column("peak", "size", lambda one: one.timed.part.memory.get("peak_bytes"), aside=True),
+    Column(
+        "operators", "count", lambda one: (made := one.timed.part.counters) and made.operators, aside=True
+    ),
 )
 _WHAT_ELSE = "counters are equal, or were not recorded"
 
@@ -118,8 +110,7 @@ _WEIGHED = (
 
 def _moved_columns(view: View) -> list[Column]:
     """Return the columns of the table of changed times."""
-    judged = view.judged
-    level = f"{units.level(judged.thresholds.family_level)} " if judged and judged.thresholds else ""
+    level = units.level(view.result.thresholds.family_level) if view.result else ""
 
     def time(one: BenchmarkView) -> str:
         now = one.seconds
@@ -127,7 +118,7 @@ def _moved_columns(view: View) -> list[Column]:
 
     return [
         Column("change", "shown", lambda one: Shown(change(one.row.judgement), style=one.verdict)),
-        Column(f"{level}interval", "text", _interval),
+        Column(f"{level} interval", "text", _interval),
         Column("time", "number", time),
         Column("what else changed", "text", _what_else),
     ]
@@ -137,7 +128,7 @@ def _causes(view: View) -> list[tuple[Told, list[BenchmarkView], list[Note]]]:
     """Return each cause with the benchmarks to name, and the commands to show."""
     known = {one.fullname: one for one in view.benchmarks}
     found = []
-    for told in view.judged.causes if view.judged else ():
+    for told in view.causes:
         shown = [known[row.fullname] for row in told.cause.rows[:BENCHMARKS]]
         found.append((told, shown, [note for note in told.commands if len(note.command) <= LONGEST]))
     return found
