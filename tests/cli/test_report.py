@@ -1,7 +1,6 @@
 import json
 import re
 import struct
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -163,24 +162,6 @@ def test_slides_are_svg_and_png_of_one_size(tmp_path, page, call):
             assert "A CPU · threads 2 · Linux 6 · Python 3.11.7 · torch 2.13.0" in texts[file.stem]
     assert "op0 fwd is 1.49x slower on pyg" in texts["02-op0-fwd-is-1-49x-slower-on-pyg"]
     assert "pyg took the least time in 2 of 3 operations, sparse for 1" in " ".join(texts.values())
-
-
-@pytest.mark.nightly
-def test_older_slides_do_not_stay_among_new_ones(tmp_path, page, call):
-    slides = tmp_path / "slides"
-    run, other = save(tmp_path, judged(), contents.family(1))
-    call("report", run, "-o", page, "--slides", slides)
-    older = {file.name for file in slides.iterdir()}
-    assert "01-" in {name[:3] for name in older}
-    theirs = {"notes.txt", "01-mine.svg", "01-mine.png", "02-folder.svg"}
-    for name in theirs - {"02-folder.svg"}:
-        (slides / name).write_text("<svg/>")
-    (slides / "02-folder.svg").mkdir()
-    status, out, _ = call("report", other, "-o", page, "--slides", slides)
-    assert status == 0
-    written = {Path(line).name for line in out.splitlines()[2:]}
-    assert not written & older
-    assert {file.name for file in slides.iterdir()} == written | theirs
 
 
 @pytest.mark.parametrize("operations", [20, pytest.param(500, marks=pytest.mark.nightly)])

@@ -126,8 +126,6 @@ def _drawn(table: Table) -> RichTable:
 
 def _cell(column: Column, value: Any) -> Text | Folded:
     found = column.shown(value)
-    return (
-        Folded(found.text)
-        if column.kind in ("name", "text")
-        else Text(found.text, _STYLES.get(found.style, ""))
-    )
+    if column.kind == "name":
+        return Folded(found.text)
+    return Text(clean(found.text), _STYLES.get(found.style, ""), overflow="fold")

@@ -26,27 +26,24 @@ _LONGEST_NAME = 60
 _LONGEST_END = 110
 """Characters of the last line."""
 _WIDTH, _HEIGHT = 1280, 720
-_MARK = "<!-- a slide of gnnbench report -->\n"
-"""End of each SVG file, by which old slides are recognised."""
 
 
 def write(pictures: Iterable[Picture], last: str, folder: Path) -> list[Path]:
-    """Write an SVG and a PNG for each chart; return the files. Older slides in the folder are removed."""
+    """Write an SVG and a PNG for each chart; return the files."""
     written: list[Path] = []
     try:
         for number, picture in enumerate(pictures, 1):
-            written += save(picture, last, folder / f"{number:02}-{_name(picture)}", _MARK)
-        _remove_older(folder, written)
+            written += save(picture, last, folder / f"{number:02}-{_name(picture)}")
     except OSError as error:
         raise UsageError(f"the folder {folder} cannot be written ({error.strerror})") from None
     return written
 
 
-def save(picture: Picture, last: str, path: Path, mark: str = "") -> tuple[Path, Path]:
+def save(picture: Picture, last: str, path: Path) -> tuple[Path, Path]:
     """Write a chart as SVG and PNG; return the files."""
     text = slide(picture, last)
     svg, png = (path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png"))
-    write_whole(svg, f"{text}\n{mark}")
+    write_whole(svg, f"{text}\n")
     write_whole(png, drawing.png(text))
     return svg, png
 
@@ -62,14 +59,6 @@ def footer(facts: Iterable[tuple[str, str]], result: Result | None = None) -> st
     return " · ".join(
         (*both, *(value if name in _SPEAKING else f"{name} {value}" for name, value in known.items()))
     )
-
-
-def _remove_older(folder: Path, written: list[Path]) -> None:
-    """Remove the slides of an earlier report, and no other file."""
-    for path in set(folder.glob("[0-9]*-*.svg")).difference(written):
-        if path.is_file() and path.read_bytes().endswith(_MARK.encode()):
-            path.with_suffix(".png").unlink(missing_ok=True)
-            path.unlink()
 
 
 def slide(picture: Picture, last: str) -> str:
