@@ -108,9 +108,9 @@ def test_files_that_do_not_belong_together_are_one_line(tmp_path, call):
     for files, message in (
         ((here, there), "have different environments"),
         ((here, there), "threads 8 vs 2"),
-        ((here, profile), "there is no page of a profile file"),
+        ((here, profile), "neither a run file nor a result"),
         ((here, here), "is named twice"),
-        ((here, alone), "a compare file cannot be compared"),
+        ((here, alone), "a result cannot be compared"),
         ((tmp_path / "none.json",), "cannot be read (No such file or directory)"),
         ((here, "--effect", "much"), "effect"),
     ):

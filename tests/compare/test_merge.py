@@ -134,7 +134,7 @@ def test_files_that_are_no_shards_are_joined_if_they_share_nothing(tmp_path):
         ),
         ((ab(1, 2), ab(2, 2, effect=0.05)), "differ in effect: 0.03 and 0.05"),
         ((plain(1), plain(2)), "does not describe its environment"),
-        (({"benchmarks": [], "command": "compare"},), "it is a compare file"),
+        (({"benchmarks": [], "command": "compare"},), "neither a run file nor a result of gnnbench ab"),
     ],
 )
 def test_what_does_not_belong_together_is_refused_in_a_line(tmp_path, contents, text):

@@ -86,7 +86,6 @@ def run(options: argparse.Namespace) -> int:
     from ..process import slowdown
     from ..process.plan import Plan
     from ..show import causes, markdown, verdicts, wording
-    from ..show.document import Note
 
     shard = None if options.shard is None else Shard.parse(options.shard)
     thresholds = thresholds_of(options)
@@ -129,9 +128,8 @@ def run(options: argparse.Namespace) -> int:
     comparison = found.comparison
     texts = {options.json: as_text(found), options.markdown: markdown.write([found])}
     with saving(texts):
-        told = causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None)
-        document = verdicts.document(comparison, told, found.first_notes(), verbose=options.verbose)
-        streams.show([*document, *(Note(*note) for note in found.last_notes())])
+        told = causes.of_result(found)
+        streams.show(verdicts.document(comparison, told, found, verbose=options.verbose))
         if found.interrupted:
             left = sum(not (row.counts and row.counts.decided) for row in found.rows)
             streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")

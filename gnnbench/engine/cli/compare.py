@@ -90,7 +90,7 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
         paths,
         result,
         lambda: [
-            *verdicts.document(found, causes.of_result(result), noted.notes, verbose=options.verbose),
+            *verdicts.document(found, causes.of_result(result), noted, verbose=options.verbose),
             Note(wording.result(found)),
         ],
         markdown=lambda: markdown.write([noted]),

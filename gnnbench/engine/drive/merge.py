@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..ground import codec, environment, json_io, units
+from ..ground import codec, environment, json_io
 from ..ground.errors import UsageError
 from ..ground.shard import Shard
 from ..judge.comparison import Comparison
@@ -62,8 +62,7 @@ def _read(path: Path) -> _Shard:
     if kind == "run":
         return _run(path, run_file.check(path, content))
     if kind != "ab":
-        what = f": it is {units.article(f'{kind} file')}" if kind else ""
-        json_io.refuse(path, f"neither a run file nor a result of gnnbench ab{what}", _REMEDY)
+        json_io.refuse(path, "neither a run file nor a result of gnnbench ab", _REMEDY)
     found = result.parse(path, content)
     names = tuple(row.fullname for row in found.rows)
     here = found.environment or {}

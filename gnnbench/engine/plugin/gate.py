@@ -125,13 +125,11 @@ class Gate:
                 writing.say(terminalreporter, line)
             if rows := judged.comparison.rows:
                 is_whole = not options_of(self._config).shard
-                told = causes.told(rows, judged.repeat, whole=is_whole, failures=True)
-                notes = judged.result.first_notes() if judged.result else ()
+                told = causes.told(rows, judged.repeat, whole=is_whole)
                 verbose = terminalreporter.verbosity > 0
-                document = verdicts.document(judged.comparison, told, notes, verbose=verbose)
-                last = judged.result.last_notes() if judged.result else ()
+                document = verdicts.document(judged.comparison, told, judged.result, verbose=verbose)
                 writer = console.Terminal(colour=terminalreporter.hasmarkup)
-                terminalreporter.write(writer.write([*document, *(Note(*note) for note in last)]))
+                terminalreporter.write(writer.write(document))
         for line in self._lines:
             writing.say(terminalreporter, line.text, line.command)
         for line in self._failures:

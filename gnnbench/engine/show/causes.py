@@ -1,7 +1,7 @@
 """What slower benchmarks have in common, in words, and the commands that go on from there."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..drive.repeat import Repeat
@@ -63,37 +63,35 @@ class Told:
         ]
 
 
-def told(
-    rows: Collection[Compared], repeat: RepeatOf, *, whole: bool = True, failures: bool = False
-) -> list[Told]:
+def told(rows: Collection[Compared], repeat: RepeatOf, *, whole: bool = True) -> list[Told]:
     """Return the causes to show, those of most benchmarks first.
 
-    Args:
-        whole: whether the result has all benchmarks of the places that were given to pytest.
-        failures: whether each slower benchmark is a failed test, whose message has what changed and the
-            command that repeats it. Of a cause with one benchmark, only another command is shown then.
+    `whole`: whether the result has all benchmarks of the places that were given to pytest.
     """
     known = [row.fullname for row in rows] if whole else []
-    found = []
-    for one in causes.causes(rows)[:_MOST]:
-        commands = _commands([row.fullname for row in one.rows], repeat, known)
-        if failures and len(one.rows) == 1:
-            commands = commands[1:]
-            if not commands:
-                continue
-        found.append(Told(one, commands))
-    return found
+    return [
+        Told(one, _commands([row.fullname for row in one.rows], repeat, known))
+        for one in causes.causes(rows)[:_MOST]
+    ]
 
 
 def of_result(found: Result) -> list[Told]:
-    """Return the causes to show of a saved result."""
-    return told(found.comparison.rows, lambda _: found.repeat, whole=found.shard is None)
+    """Return the causes to show of a result."""
+    return told(found.rows, lambda _: found.repeat, whole=found.shard is None)
 
 
-def apart(row: Compared, shown: Iterable[Told]) -> list[str]:
-    """Return the notes on a benchmark, without those on its work if it stands with its cause."""
-    together = any(row.fullname in one.fullnames for one in shown)
-    return [note for note in row.notes if not together or note not in row.work.notes()]
+def counting(found: Result) -> Note | None:
+    """Return the command that tells more of undecided benchmarks, whatever the load.
+
+    Returns None if none is undecided, or their instructions are known, or nothing can be compared again.
+    """
+    undecided = [row for row in found.rows if row.judgement.verdict == "undecided"]
+    names = [row.fullname for row in undecided if not row.work.instructions]
+    if not names or not found.repeat:
+        return None
+    how = replace(found.repeat, options=(*found.repeat.options, "--instructions"))
+    commands = how.commands(names, [row.fullname for row in found.rows])
+    return Note(f"count the instructions of {units.count(commands.count, 'benchmark')}", commands.ab)
 
 
 def notes_of(row: Compared, shown: Iterable[Told]) -> list[str]:

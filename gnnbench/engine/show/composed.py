@@ -44,9 +44,8 @@ def read(paths: Sequence[Path], thresholds: Thresholds) -> View:
 def _read(path: Path) -> RunFile | Result:
     content = json_io.read(path, _REMEDY)
     kind = result.kind(content)
-    if kind not in ("run", "ab", "compare"):
-        reason = f"there is no page of {units.article(f'{kind} file')}" if kind else "unknown format"
-        json_io.refuse(path, reason, _REMEDY)
+    if kind is None:
+        json_io.refuse(path, "neither a run file nor a result", _REMEDY)
     if kind == "run":
         return run_file.parse(path, run_file.check(path, content))
     return result.parse(path, content)
@@ -58,8 +57,7 @@ def _base(found: Sequence[RunFile | Result]) -> tuple[RunFile, ...]:
     runs = []
     for one in found:
         if isinstance(one, Result):
-            kind = units.article(f"{one.command} file")
-            raise UsageError(f"{one.path}: {kind} cannot be compared with other files; give it alone")
+            raise UsageError(f"{one.path}: a result cannot be compared with other files; give it alone")
         runs.append(one)
     first, *base = runs
     for run in base:

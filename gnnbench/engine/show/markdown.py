@@ -11,7 +11,7 @@ from ..ground import units
 from ..ground.errors import UsageError
 from ..judge.comparison import Compared
 from . import causes, document, verdicts, wording
-from .causes import BENCHMARKS, Told, apart, notes_of
+from .causes import BENCHMARKS, Told, notes_of
 from .markdown_text import code, prose, table
 from .names import LONGEST, Names, grouped, labels_of
 from .wording import CHANGED
@@ -144,7 +144,7 @@ def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool)
 
 def _notes(row: Compared, told: Sequence[Told]) -> tuple[str, ...]:
     other = (row.judgement.reason,) if row.has_other_result else wording.result_notes(row.results)
-    return (*other, *wording.memory_notes(row.memory), *apart(row, told))
+    return (*other, *wording.memory_notes(row.memory), *notes_of(row, told))
 
 
 def _cause(told: Told, names: Names) -> list[str]:
@@ -192,8 +192,7 @@ def _remarks(result: Result, rows: Sequence[Compared], names: Names, told: Seque
         unsure = verdict in ("undecided", "incomparable")
         reasons = [reason] if unsure else wording.reasons(row.judgement)
         # Those of changed ones are below the table.
-        above = _notes(row, told) if wording.is_changed(row) else ()
-        others = (note for note in notes_of(row, told) if note not in above)
+        others = [] if wording.is_changed(row) else notes_of(row, told)
         by_row.append((_name(names, row), [prose(note) for note in (*reasons, *others) if note]))
     first = [f"only a part of the benchmarks: shard {result.shard}"] if result.shard else []
     first += ["interrupted: benchmarks without a verdict by then are undecided"] if result.interrupted else []

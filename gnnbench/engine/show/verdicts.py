@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from ..drive.result import Result
 from ..ground import units
 from ..judge.comparison import Compared, Comparison
 from ..judge.schedule import Decision
-from .causes import Told, notes_of
+from .causes import Told, counting, notes_of
 from .document import Column, Document, Note, Shown, tables
 from .names import brief, grouped, labels_of, short
 from .wording import memory_notes, reasons, result_notes, sees, shrunk
@@ -94,14 +95,15 @@ def named(*titles: str) -> list[Column]:
 
 
 def document(
-    found: Comparison, causes: Sequence[Told] = (), notes: Iterable[str] = (), *, verbose: bool = True
+    found: Comparison, causes: Sequence[Told] = (), result: Result | None = None, *, verbose: bool = True
 ) -> Document:
     """Return a table for each heading, the line on benchmarks that run the same code, notes, and causes.
 
     Args:
-        notes: those on the whole run.
+        result: the run that the benchmarks are of, or a part of them.
         verbose: whether all notes are shown, see `brief`.
     """
+    notes = result.first_notes() if result else ()
     shown, same_code = divided(found.rows)
     labels = labels_of(shown)
     noted = [row for row in found.rows if row.notes or row.fullname in labels]
@@ -115,6 +117,8 @@ def document(
         *map(Note, filter(None, (same_code, *lines))),
         *(note for one in causes for note in one.notes(names)),
     ]
+    if result and result.command == "ab":
+        below += filter(None, (Note(result.power()) if result.power() else None, counting(result)))
     return [*tables(labels, COLUMNS, {row.fullname: row for row in shown}), *below]
 
 
