@@ -14,9 +14,8 @@ from ..measure import estimate
 from ..store import suite
 from ..store.benchmark import part_of
 from .charts import times as charts
-from .charts.common import distinct
 from .measured import times as times_of
-from .names import clean, in_lines, titles
+from .names import clean, titles
 from .pictures import Picture
 from .style import SLIDE
 
@@ -28,8 +27,6 @@ _Seconds = tuple[float, float | None, float | None, float, float]
 _LONGEST_TITLE = 120
 _EMPTY = '""'
 """Label of a parameter whose id is empty."""
-_LETTERS = 26
-"""Letters per line of a label."""
 _OURS = (
     f"Dot: the time in the table. Thick line: its {units.level(estimate.SHOWN_LEVEL)} interval within this "
     "run. Thin line: the middle 80% of the measurements."
@@ -86,26 +83,29 @@ def _of_group(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
         return known.rank if known else 0, fastest[entry["fullname"]], entry["fullname"], row[2][0]
 
     timed.sort(key=place)
-    names = distinct("\n".join(in_lines(label, _LETTERS)) for _, label, _ in timed)
-    rows = list(zip(names, (times for _, _, times in timed), strict=True))
-    lines = max(name.count("\n") + 1 for name in names)
-    parts = -(-len(rows) * lines // SLIDE.most_rows)
-    ends = [len(rows) * part // parts for part in range(parts + 1)]
+    parts = -(-len(timed) // SLIDE.most_rows)
+    ends = [len(timed) * part // parts for part in range(parts + 1)]
     notes = [f"{shared}." if title and shared else "", _OURS if is_ours else _THEIRS]
-    if any(low is None for _, (_, low, *_) in rows):
+    if any(low is None for _, _, (_, low, *_) in timed):
         notes.append(_NO_INTERVAL)
     for part, (start, end) in enumerate(pairwise(ends), 1):
-        divisor, unit = units.scale(max(times[0] for _, times in rows[start:end]))
-        shown = [_row(name, times, divisor) for name, times in rows[start:end]]
+        divisor, unit = units.scale(max(times[0] for _, _, times in timed[start:end]))
+        shown = [_row(label, times, divisor) for _, label, times in timed[start:end]]
         message = f"{title or shared or 'Times'}{f', part {part} of {parts}' if parts > 1 else ''}"
         text = f"Times of {units.count(len(shown), 'benchmark')}. {message}."
-        draw = partial(charts.spread, shown, unit, lines)
-        yield Picture("times", message, " ".join(filter(None, notes)), text, draw)
+        yield Picture(
+            "times", message, " ".join(filter(None, notes)), text, partial(charts.chart, shown, unit)
+        )
 
 
-def _row(name: str, times: _Seconds, divisor: float) -> dict[str, Any]:
+def _row(label: str, times: _Seconds, divisor: float) -> dict[str, Any]:
     scaled = (time and time / divisor for time in times)
-    return {"label": name, "text": units.seconds(times[0]), **dict(zip(_TIMES, scaled, strict=True))}
+    return {
+        "label": label,
+        "text": units.seconds(times[0]),
+        "sure": float(times[1] is not None),
+        **dict(zip(_TIMES, scaled, strict=True)),
+    }
 
 
 def _named(entries: Sequence[Entry]) -> tuple[list[str], str]:

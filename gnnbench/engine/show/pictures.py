@@ -140,7 +140,7 @@ def _times(benchmarks: Sequence[BenchmarkView]) -> Picture:
     longest = sorted(benchmarks, key=lambda one: -_seconds(one))
 
     def draw(style: Style) -> dict[str, Any]:
-        return times.chart([_time(one) for one in longest[: style.most_rows]], style)
+        return times.chart([_time(one) for one in longest[: style.most_rows]], "ms", style)
 
     first = longest[0]
     message = f"{first.subject} takes longest{first.where}: {units.seconds(_seconds(first))}"
