@@ -126,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
         found = replace(found, notes=(*found.notes, f"a slowdown of {planted} was planted in the head"))
     found = replace(found.settled(), path=options.json or Path())
     comparison = found.comparison
-    texts = {options.json: as_text(found), options.markdown: markdown.write([found])}
+    texts = {options.json: as_text(found), options.markdown: markdown.write(found)}
     with saving(texts):
         told = causes.of_result(found)
         streams.show(verdicts.document(comparison, told, found, verbose=options.verbose))

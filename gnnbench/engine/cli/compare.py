@@ -93,7 +93,7 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
             *verdicts.document(found, causes.of_result(result), noted, verbose=options.verbose),
             Note(wording.result(found)),
         ],
-        markdown=lambda: markdown.write([noted]),
+        markdown=lambda: markdown.write(noted),
     )
     return exit_code(found, strict=options.strict)
 

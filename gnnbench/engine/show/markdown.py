@@ -8,7 +8,6 @@ from itertools import chain
 
 from ..drive.result import Result
 from ..ground import units
-from ..ground.errors import UsageError
 from ..judge.comparison import Compared
 from . import causes, document, verdicts, wording
 from .causes import BENCHMARKS, Told, notes_of
@@ -29,54 +28,24 @@ _COLUMNS = sorted(verdicts.COLUMNS, key=lambda column: column.kind != "verdict")
 """The verdict comes first: a comment is often narrow."""
 
 
-def write(
-    results: Sequence[Result], title: str = "", details_url: str = "", most: int = MOST_CHARACTERS
-) -> str:
-    """Write results: a summary, a table that begins with the changed benchmarks, and folded details.
+def write(result: Result, title: str = "", details_url: str = "", most: int = MOST_CHARACTERS) -> str:
+    """Write a result: a summary, a table that begins with the changed benchmarks, and folded details.
 
     `most`: most characters; what does not fit is left out, with a line that says how much.
     """
-    parts = list(map(_excerpt, results))
-
-    def render(rows: int) -> str:
-        return _render(parts, title, details_url, rows)
-
-    high = min(max(max(len(part.rows), len(part.remarks)) for part in parts), most // _SHORTEST)
-    if _size(text := render(high)) <= most:
-        return text
-    fit = bisect(range(high), most, key=lambda rows: _size(render(rows)))
-    if fit == 0:
-        raise UsageError(f"{len(results)} results do not fit into {most:,} characters; write fewer at once")
-    return render(fit - 1)
-
-
-@dataclass(frozen=True)
-class _Excerpt:
-    result: Result
-    rows: list[Compared]
-    """Changed benchmarks first."""
-    names: Names
-    causes: Sequence[Told]
-    same_code: str
-    """Line on the benchmarks that run the same code and have no row; empty: there are none."""
-    remarks: list[str]
-
-    @property
-    def machine(self) -> str:
-        """The name of the GPU, or of the processor."""
-        environment = self.result.environment or {}
-        gpu = environment.get("gpu")
-        name = gpu.get("name") if isinstance(gpu, Mapping) else None
-        return str(name or environment.get("cpu") or "")
-
-
-def _excerpt(result: Result) -> _Excerpt:
     found, same_code = verdicts.divided(result.rows)
     told = causes.of_result(result)
     place = {row.fullname: number for number, one in enumerate(told) for row in one.cause.rows}
     rows = sorted(found, key=lambda row: _rank(row, place.get(row.fullname, len(place))))
     names = Names.of(labels_of(rows))
-    return _Excerpt(result, rows, names, told, same_code, _remarks(result, rows, names, told))
+    comment = _Comment(
+        result, rows, names, told, same_code, _remarks(result, rows, names, told), title, details_url
+    )
+    high = min(max(len(rows), len(comment.remarks)), most // _SHORTEST)
+    if _size(text := comment.render(high)) <= most:
+        return text
+    fit = bisect(range(high), most, key=lambda rows: _size(comment.render(rows)))
+    return comment.render(max(fit - 1, 0))
 
 
 def _size(text: str) -> int:
@@ -84,62 +53,65 @@ def _size(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
-def _render(parts: Sequence[_Excerpt], title: str, details_url: str, most: int) -> str:
-    """Write at most `most` rows and `most` notes of each section."""
-    together = [row for part in parts for row in part.result.rows]
-    several = len(parts) > 1
-    busy = any(part.result.is_busy for part in parts)
-    blocks = [[_verdict(together, busy=busy) + (f" · {prose(title)}" if title else "")]]
-    for part in parts:
-        result = part.result
-        if several:
-            alike = sum(other.machine == part.machine for other in parts) > 1
-            names = (part.machine, result.path.name if alike else "")
-            blocks += [
-                [f"#### {' · '.join(map(code, filter(None, names)))}"],
-                [_verdict(result.rows, busy=result.is_busy)],
-            ]
-        blocks += _section(part, details_url, most, name_machine=not several)
-    if details_url:
-        blocks.append([f"[Full report]({details_url})"])
-    return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
+@dataclass(frozen=True)
+class _Comment:
+    result: Result
+    rows: list[Compared]
+    """Changed benchmarks first."""
+    names: Names
+    causes: Sequence[Told]
+    same_code: str
+    """Line on the benchmarks that run the same code and have no row. Empty if there are none."""
+    remarks: list[str]
+    title: str
+    details_url: str
+
+    def render(self, most: int) -> str:
+        """Write at most `most` rows and `most` notes, with blank lines between blocks."""
+        result, rows, url = self.result, self.rows, self.details_url
+        kept = rows[:most]
+        changed = [row for row in kept if wording.is_changed(row)]
+        shown = kept if len(rows) <= _FEW else changed
+        folded = kept[len(shown) :]
+        told = self.causes[:most]
+        why = [line for one in told for line in _cause(one, self.names)]
+        remain = [(row, notes) for row in changed if (notes := _notes(row, told))]
+        why += [f"- {_name(self.names, row)}: {_joined(notes)}" for row, notes in remain]
+        shared = f": {code(self.names.shared)}" if self.names.shared else ""
+        missing = {"benchmark": len(rows) - len(kept), "note": len(self.remarks) - most}
+        left_out = " and ".join(units.count(number, noun) for noun, number in missing.items() if number > 0)
+        file = code(result.path.name) if result.path.name else ""
+        where = f"[the full report]({url})" if url else file
+        what = f"{units.count(len(folded), 'more benchmark')}, notes" if folded else "Notes"
+        blocks = [
+            [f"{_verdict(result)}{f' · {prose(self.title)}' if self.title else ''}"],
+            [f"{prose(result.base.title)} → {prose(result.head.title)}{_machine(result)}{shared}"],
+            _table(shown, self.names),
+            why,
+            [f"{self.same_code}."] if self.same_code else [],
+            [f"Left out for length: {left_out}{where and f'; see {where}'}."] if left_out else [],
+            ["<details>", f"<summary>{what} and how to read this</summary>"],
+            _table(folded, self.names),
+            [*self.remarks[:most], *_key(result)],
+            ["</details>"],
+            [f"[Full report]({url})"] if url else [],
+        ]
+        return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
 
 
-def _verdict(rows: Sequence[Compared], *, busy: bool) -> str:
+def _verdict(result: Result) -> str:
     """Return the summary line."""
-    found = wording.headline(rows, busy=busy)
+    found = wording.headline(result.rows, busy=result.is_busy)
     return f"**{found.said}**{f': {found.others}' if found.others else ''}"
 
 
-def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool) -> list[list[str]]:
-    """Return the lines of each block; there are blank lines between the blocks."""
-    result, rows, remarks = part.result, part.rows, part.remarks
-    kept = rows[:most]
-    changed = [row for row in kept if wording.is_changed(row)]
-    shown = kept if len(rows) <= _FEW else changed
-    folded = kept[len(shown) :]
-    told = part.causes[:most]
-    why = [line for one in told for line in _cause(one, part.names)]
-    remain = [(row, notes) for row in changed if (notes := _notes(row, told))]
-    why += [f"- {_name(part.names, row)}: {_joined(notes)}" for row, notes in remain]
-    place = f", on {code(part.machine)}" if part.machine and name_machine else ""
-    shared = f": {code(part.names.shared)}" if part.names.shared else ""
-    missing = {"benchmark": len(rows) - len(kept), "note": len(remarks) - most}
-    left_out = " and ".join(units.count(number, noun) for noun, number in missing.items() if number > 0)
-    file = code(result.path.name) if result.path.name else ""
-    where = f"[the full report]({details_url})" if details_url else file
-    what = f"{units.count(len(folded), 'more benchmark')}, notes" if folded else "Notes"
-    return [
-        [f"{prose(result.base.title)} → {prose(result.head.title)}{place}{shared}"],
-        _table(shown, part.names),
-        why,
-        [f"{part.same_code}."] if part.same_code else [],
-        [f"Left out for length: {left_out}{where and f'; see {where}'}."] if left_out else [],
-        ["<details>", f"<summary>{what} and how to read this</summary>"],
-        _table(folded, part.names),
-        [*remarks[:most], *_key(result)],
-        ["</details>"],
-    ]
+def _machine(result: Result) -> str:
+    """Return the name of the GPU, or of the processor: `, on AMD EPYC`."""
+    environment = result.environment or {}
+    gpu = environment.get("gpu")
+    name = gpu.get("name") if isinstance(gpu, Mapping) else None
+    name = name or environment.get("cpu")
+    return f", on {code(str(name))}" if name else ""
 
 
 def _notes(row: Compared, told: Sequence[Told]) -> tuple[str, ...]:
