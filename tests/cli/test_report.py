@@ -100,14 +100,12 @@ def test_a_reason_in_a_file_is_text_that_shows(tmp_path, page, call):
         assert "x" * 2000 not in text
 
 
-def test_files_that_do_not_belong_together_are_one_line(tmp_path, call):
+def test_files_that_do_not_belong_together_are_one_line(tmp_path, page, call):
     alone, _ = compared(tmp_path, call)
     here, there = save(tmp_path, suite(1), suite(2, threads=8))
     profile = tmp_path / "profile.json"
     profile.write_text(json.dumps(contents.profile("pyg")))
     for files, message in (
-        ((here, there), "have different environments"),
-        ((here, there), "threads 8 vs 2"),
         ((here, profile), "neither a run file nor a result"),
         ((here, here), "is named twice"),
         ((here, alone), "a result cannot be compared"),
@@ -118,6 +116,8 @@ def test_files_that_do_not_belong_together_are_one_line(tmp_path, call):
         assert (status, out) == (2, "")
         assert message in err
         assert err.count("\n") == 1
+    assert call("report", here, there, "-o", page)[1].startswith("All 6 benchmarks are incomparable\n")
+    assert "different environment: threads 8 vs 2" in page.read_text()
 
 
 def test_what_cannot_be_written_or_drawn_is_said(tmp_path, page, call):

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from ..drive import result
-from ..drive import runs as comparison
 from ..drive.gate import Terms, Verdict
 from ..drive.result import Result, Side, of_runs
 from ..ground import codec, json_io, units
@@ -20,7 +19,7 @@ from ..store.left_out import by_file
 from ..store.run_file import RunFile
 from . import causes
 from .causes import Told
-from .names import clean, labels_in, titles
+from .names import labels_in, titles
 from .view import BenchmarkView, View
 
 _SHORT_COMMIT = 10
@@ -32,8 +31,11 @@ _REMEDY = "give a run file, or a result of gnnbench ab or compare"
 def read(paths: Sequence[Path], thresholds: Thresholds) -> View:
     """Read the files of a page: the first is shown, and further ones are run files of its older side."""
     main, *others = found = list(map(_read, paths))
+    distinct(paths)
     left_out = by_file((one.path, one.left_out) for one in found if isinstance(one, RunFile))
-    base = _base(found) if others else ()
+    base = [one for one in others if isinstance(one, RunFile)]
+    if others and (len(base) < len(others) or isinstance(main, Result)):
+        raise UsageError("a result cannot be compared with other files; give it alone")
     with json_io.refusing(main.path, "damaged", "save it again"):
         if isinstance(main, Result):
             return _of_result(main)
@@ -49,25 +51,6 @@ def _read(path: Path) -> RunFile | Result:
     if kind == "run":
         return run_file.parse(path, run_file.check(path, content))
     return result.parse(path, content)
-
-
-def _base(found: Sequence[RunFile | Result]) -> tuple[RunFile, ...]:
-    """Return all files but the first, as runs of the same environment."""
-    distinct([one.path for one in found])
-    runs = []
-    for one in found:
-        if isinstance(one, Result):
-            raise UsageError(f"{one.path}: a result cannot be compared with other files; give it alone")
-        runs.append(one)
-    first, *base = runs
-    for run in base:
-        if fields := comparison.differing_fields([run], [first]):
-            raise UsageError(
-                f"{run.path} and {first.path} have different environments "
-                f"({clean(comparison.describe_fields(fields))}); "
-                "give runs of one environment"
-            )
-    return tuple(base)
 
 
 def _of_result(found: Result) -> View:

@@ -115,8 +115,7 @@ def _machine(result: Result) -> str:
 
 
 def _notes(row: Compared, told: Sequence[Told]) -> tuple[str, ...]:
-    other = (row.judgement.reason,) if row.has_other_result else wording.result_notes(row.results)
-    return (*other, *wording.memory_notes(row.memory), *notes_of(row, told))
+    return (*wording.changes(row), *notes_of(row, told))
 
 
 def _cause(told: Told, names: Names) -> list[str]:

@@ -136,16 +136,6 @@ class View:
         return sorted(changed, key=lambda one: (CHANGED.index(one.verdict), -abs(math.log(one.ratio))))
 
     @cached_property
-    def weighed(self) -> list[BenchmarkView]:
-        """The benchmarks whose memory changed, those that need most more first."""
-        added = [
-            (memory.head_bytes - memory.base_bytes, one)
-            for one in self.benchmarks
-            if one.row and (memory := one.row.memory) and memory.changed
-        ]
-        return [one for _, one in sorted(added, key=lambda pair: -pair[0])]
-
-    @cached_property
     def side_by_side(self) -> dict[str, dict[str, list[BenchmarkView]]]:
         """Benchmarks that differ only in their platform: by graph and types, then by operation."""
         found: dict[str, dict[str, list[BenchmarkView]]] = {}

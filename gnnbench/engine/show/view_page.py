@@ -6,7 +6,6 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -21,9 +20,9 @@ from .names import LONGEST, grouped
 from .numbers import Numbers, remarks
 from .pictures import Picture
 from .style import PAGE
-from .verdicts import COLUMNS
+from .verdicts import named
 from .view import BenchmarkView, View, ordered
-from .wording import CHANGED, ORDER, change, effects
+from .wording import CHANGED, ORDER, change, changes, effects, is_changed
 
 _MOST_CHANGED = 100
 """Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
@@ -31,7 +30,7 @@ _MOST_CHANGED = 100
 
 def html(view: View, pictures: Iterable[Picture]) -> str:
     """Return the page of a view and its charts: one file that loads nothing else."""
-    rows = ordered(view.rows)
+    rows, changed = ordered(view.rows), _changed(view)
     numbers = Numbers(rows)
     return page.render(
         "report.html",
@@ -43,9 +42,8 @@ def html(view: View, pictures: Iterable[Picture]) -> str:
         causes=_causes(view),
         rows=rows,
         most=_MOST_CHANGED,
-        moved=_together(view.moved, view.causes),
-        moved_columns=_moved_columns(view),
-        weighed_columns=_WEIGHED,
+        changed=changed,
+        changed_columns=filled(_changed_columns(view), changed),
         figures=_figures(pictures),
         draw=lambda one: drawing.for_page(one.draw, one.text),
         caption=lambda one: one.caption(PAGE),
@@ -63,63 +61,49 @@ def _spread(one: BenchmarkView) -> Shown | None:
     return half_width(one.time.seconds, *(one.time.interval or (None, None))) if one.time else None
 
 
-def _of_row(column: Column, one: BenchmarkView) -> Any:
-    return one.row and column.of(one.row)
+def _of_row(column: Column) -> Column:
+    """Return a column of verdicts as one of benchmarks."""
+    return replace(column, of=lambda one: one.row and column.of(one.row))
 
 
 _COLUMNS = (
     Column("time", "time", lambda one: one.seconds),
     Column("±", "fraction", _spread, aside=True),
-    *(replace(one, of=partial(_of_row, one)) for one in COLUMNS[1:] if one.title != "sees"),
+    *map(_of_row, named("ratio", "interval", "verdict", "memory", "outputs")),
     Column("limit", "fraction", lambda one: (limit := one.timed.part.limit) and limit.fraction, aside=True),
     Column("peak", "size", lambda one: one.timed.part.memory.get("peak_bytes"), aside=True),
     Column(
         "operators", "count", lambda one: (made := one.timed.part.counters) and made.operators, aside=True
     ),
 )
-_WHAT_ELSE = "counters are equal, or were not recorded"
 
 
-def _weighed_too(one: BenchmarkView) -> str:
-    """Return why more memory is excused, and what else changed, unless the table of times has it."""
-    row = one.row
-    excused = [row.memory.excused] if row and row.memory and row.memory.excused else []
-    return "; ".join((*excused, "see above" if one.verdict in CHANGED else _what_else(one)))
+def _change(one: BenchmarkView) -> Shown:
+    return Shown(change(one.row.judgement) if one.row else "", style=one.verdict)
 
 
 def _interval(one: BenchmarkView) -> str:
-    assert one.row
-    return units.interval(one.row.judgement.low, one.row.judgement.high)
+    return units.interval(one.row.judgement.low, one.row.judgement.high) if one.row else ""
+
+
+def _times(one: BenchmarkView) -> str:
+    now = one.seconds
+    return f"{units.seconds(now / one.ratio)} → {units.seconds(now)}" if now else ""
 
 
 def _what_else(one: BenchmarkView) -> str:
-    return "; ".join(one.row.notes if one.row else ()) or _WHAT_ELSE
+    known = (*changes(one.row), *one.row.notes) if one.row else ()
+    return "; ".join(known) or "counters are equal, or were not recorded"
 
 
-_WEIGHED = (
-    Column("change", "memory", lambda one: one.row.memory),
-    Column(
-        "peak",
-        "number",
-        lambda one: " → ".join(map(units.size, (one.row.memory.base_bytes, one.row.memory.head_bytes))),
-    ),
-    Column("what else changed", "text", _weighed_too),
-)
-"""The columns of the table of changed memory."""
-
-
-def _moved_columns(view: View) -> list[Column]:
-    """Return the columns of the table of changed times."""
+def _changed_columns(view: View) -> list[Column]:
+    """Return the columns of the table of changed benchmarks."""
     level = units.level(view.result.thresholds.family_level) if view.result else ""
-
-    def time(one: BenchmarkView) -> str:
-        now = one.seconds
-        return f"{units.seconds(now / one.ratio)} → {units.seconds(now)}" if now else ""
-
     return [
-        Column("change", "shown", lambda one: Shown(change(one.row.judgement), style=one.verdict)),
+        Column("change", "shown", _change),
         Column(f"{level} interval", "text", _interval),
-        Column("time", "number", time),
+        Column("time", "number", _times),
+        *map(_of_row, named("memory", "outputs")),
         Column("what else changed", "text", _what_else),
     ]
 
@@ -134,12 +118,14 @@ def _causes(view: View) -> list[tuple[Told, list[BenchmarkView], list[Note]]]:
     return found
 
 
-def _together(moved: Sequence[BenchmarkView], causes: Sequence[Told]) -> list[BenchmarkView]:
-    """Order slower benchmarks by their cause, as far as it is known; the others stay behind them."""
-    place = {name: number for number, told in enumerate(causes) for name in told.fullnames}
-    slower = [one for one in moved if one.verdict == "slower"]
-    others = [one for one in moved if one.verdict != "slower"]
-    return sorted(slower, key=lambda one: place.get(one.fullname, len(causes))) + others
+def _changed(view: View) -> list[BenchmarkView]:
+    """Return what changed: slower benchmarks by their cause, as far as it is known, other times, the rest."""
+    place = {name: number for number, told in enumerate(view.causes) for name in told.fullnames}
+    last = len(view.causes)
+    slower = [one for one in view.moved if one.verdict == "slower"]
+    others = [one for one in view.moved if one.verdict != "slower"]
+    rest = [one for one in view.benchmarks if one.row and is_changed(one.row) and one.verdict not in CHANGED]
+    return [*sorted(slower, key=lambda one: place.get(one.fullname, last)), *others, *rest]
 
 
 def _packed(content: Any) -> Markup:

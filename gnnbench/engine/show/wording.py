@@ -86,9 +86,9 @@ def times(word: str, factor: float) -> str:
 
 
 def change(found: Judgement) -> str:
-    """Write the ratio of a judgement that has one, and its verdict: `1.22x slower`, `0.80x faster`."""
+    """Write the ratio of a judgement and its verdict: `1.22x slower`, `0.80x faster`."""
     less = "" if found.verdict == "faster" else "faster"
-    return f"{units.ratio(found.ratio, less, changed=found.changed)} {found.verdict}"
+    return f"{units.ratio(found.ratio, less, changed=found.changed)} {found.verdict}".strip()
 
 
 def shrunk(judgements: Iterable[Judgement], noun: str) -> list[str]:
@@ -180,6 +180,12 @@ def result_notes(found: Agreement | None) -> tuple[str, ...]:
     if found.status == "not compared":
         return (f"outputs not compared: {found.reason}",)
     return (f"outputs {found.reason}",) if found.reason and not found.is_other else ()
+
+
+def changes(row: Compared) -> tuple[str, ...]:
+    """Return the notes on a benchmark whose output or memory changed."""
+    other = (row.judgement.reason,) if row.has_other_result else result_notes(row.results)
+    return (*other, *memory_notes(row.memory))
 
 
 def sees(found: Judgement) -> float | None:
