@@ -63,7 +63,7 @@ def document(data_root: Path | None, cache: Path) -> Document:
         Note(_DATA_SETS),
         Table("Platforms (--gnn-platform)", titles, platforms),
         *(Note(f"{name}: {reason}") for name, reason in reasons.items() if reason),
-        Table("", columns, list(_operations(line_width())), heading),
+        Table(heading, columns, list(_operations(line_width()))),
         Note("gnnbench list OPERATION shows the calls on all platforms, and why a platform has none."),
     ]
 

@@ -92,14 +92,17 @@ def test_benchmarks_that_were_not_asked_for_still_tell_how_much_processes_differ
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"code_hash": "f" * 16}, "different code of the benchmark: hash eeeeeeeeeeeeeeee vs ffff"),
+        (
+            {"definition_hash": "f" * 16},
+            "different definition of the benchmark: hash eeeeeeeeeeeeeeee vs ffff",
+        ),
         ({"graph": {"content_hash": "0" * 16}}, "different graph: content hash not saved vs 0000"),
         ({"layouts": "sampled"}, "measured differently"),
     ],
 )
 def test_other_work_and_other_layouts_are_not_compared(tmp_path, change, reason):
-    base = processes(tmp_path, code_hash="e" * 16)
-    other = entry("b", **{"code_hash": "e" * 16, **change})
+    base = processes(tmp_path, definition_hash="e" * 16)
+    other = entry("b", **{"definition_hash": "e" * 16, **change})
     measured(other, layouts=change.get("layouts", "one"))
     row = only(base, runs(tmp_path, content(other)))
     assert row.judgement.verdict == "incomparable"

@@ -204,9 +204,6 @@ def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
         return None  # unknown
     if change := _change(base, head, lambda one: one.part.graph_hash):
         return f"different graph: content hash {change}"
-    if not all(benchmark.part.definition_hash for benchmark in base + head):  # a file that was saved earlier
-        change = _change(base, head, lambda one: one.part.code_hash)
-        return f"different code of the benchmark: hash {change}" if change else None
     change = _change(base, head, lambda one: one.part.definition_hash)
     return f"different definition of the benchmark: hash {change}" if change else None
 

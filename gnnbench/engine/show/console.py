@@ -98,7 +98,7 @@ class Terminal(Writer):
             match block:
                 case Table():
                     console.print()
-                    console.print(Text(clean(block.sentence or block.heading), "bold"))
+                    console.print(Text(clean(block.heading), "bold"))
                     console.print(_drawn(block))
                 case Heading():
                     console.print()
@@ -109,12 +109,11 @@ class Terminal(Writer):
 
 
 def _drawn(table: Table) -> RichTable:
-    header = not table.sentence
-    drawn = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=header)
+    titled = any(column.title for column in table.columns)
+    drawn = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=titled)
     for column in table.columns:
         whole = column.kind not in ("name", "text") or column.title in _SHORT
-        right = column.is_number and header
-        drawn.add_column(clean(column.title), justify="right" if right else "left", no_wrap=whole)
+        drawn.add_column(clean(column.title), justify="right" if column.is_number else "left", no_wrap=whole)
     once, above = [column.once for column in table.columns], None
     for row in table.rows:
         names = list(compress(row, once))

@@ -112,8 +112,6 @@ class Table:
     heading: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
-    sentence: str = ""
-    """What the table has, if its heading is none."""
 
     @classmethod
     def of(cls, heading: str, columns: Sequence[Column], found: Iterable[Any]) -> Self:

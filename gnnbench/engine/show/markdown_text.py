@@ -47,9 +47,7 @@ class Markdown(Writer):
             for block in blocks if kind is not Note else ():
                 match block:
                     case Table():
-                        if block.sentence:
-                            parts.append([f"{block.sentence.capitalize()}:"])
-                        elif block.heading:
+                        if block.heading:
                             parts.append([code(block.heading)])
                         parts.append(table(block))
                     case Heading():

@@ -12,8 +12,6 @@ VERDICT_SHAPES = {
     "ignored": "triangle-up",
 }
 """Verdicts differ in shape as well as in colour."""
-PLATFORMS = ("pyg", "sparse", "torch", "dgl", "compiled", "pyg_lib")
-"""Order of legends."""
 PLATFORM_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 """Shapes of the platforms of a chart, in this order."""
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from ..style import PLATFORM_SHAPES, PLATFORMS, Style
+from ..style import PLATFORM_SHAPES, Style
 from .common import Row, Rows, Spec, log_x, rows_of, scale
 
 
@@ -33,8 +33,7 @@ def platforms(times: Sequence[Row], style: Style) -> Spec:
 
     `times`: rows with `label` of the operation, `platform`, `relative` time, and `text` of the fastest.
     """
-    found = dict.fromkeys(row["platform"] for row in times)
-    there = sorted(found, key=lambda name: PLATFORMS.index(name) if name in PLATFORMS else len(PLATFORMS))
+    there = list(dict.fromkeys(row["platform"] for row in times))
     shapes, colours = (
         [values[number % len(values)] for number in range(len(there))]
         for values in (PLATFORM_SHAPES, style.platforms)
