@@ -17,7 +17,7 @@ def benchmark(*counts, seconds=2e-3):
         Benchmark("a", (), rounds_seconds=tuple(random.lognormal(np.log(seconds), 0.1, count).tolist()))
         for count in counts
     )
-    return BenchmarkView("a", "a", "", timed=timed, before=tuple(before))
+    return BenchmarkView("a", "a", timed=timed, before=tuple(before))
 
 
 def test_layouts_keep_their_order():

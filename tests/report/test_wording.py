@@ -21,7 +21,7 @@ def row(name, judgement, **fields):
 
 def view(*verdicts):
     benchmarks = tuple(
-        BenchmarkView(name := f"b{number}", name, "", row=row(name, Judgement(verdict, "", RATIOS[verdict])))
+        BenchmarkView(name := f"b{number}", name, row=row(name, Judgement(verdict, "", RATIOS[verdict])))
         for number, verdict in enumerate(verdicts)
     )
     side = Side("5 runs")
@@ -37,7 +37,7 @@ def test_of_what_is_slower_than_accepted_the_headline_says_by_how_much():
 
 
 def test_what_was_cut_short_is_said_beside_verdicts():
-    short = tuple(BenchmarkView(name, name, "", error="OOM at 12 GiB") for name in ("c0", "c1"))
+    short = tuple(BenchmarkView(name, name, error="OOM at 12 GiB") for name in ("c0", "c1"))
     known = view("same", "same")
     text = "No slowdown found in 2 benchmarks: 2 same within 3.0%; 2 interrupted"
     assert replace(known, benchmarks=(*known.benchmarks, *short)).headline == text
@@ -53,8 +53,8 @@ def test_rows_begin_with_what_failed_and_then_with_what_changed():
     benchmarks = [*found.benchmarks]
     less, more = MemoryChange("less memory", 2**24, 2**20), MemoryChange("more memory", 2**20, 2**24)
     benchmarks[3] = replace(benchmarks[3], row=replace(benchmarks[3].row, memory=less))
-    benchmarks.append(BenchmarkView("b5", "b5", "", error="OOM"))
-    benchmarks.append(BenchmarkView("b6", "b6", "", row=replace(benchmarks[0].row, memory=more)))
+    benchmarks.append(BenchmarkView("b5", "b5", error="OOM"))
+    benchmarks.append(BenchmarkView("b6", "b6", row=replace(benchmarks[0].row, memory=more)))
     assert [one.fullname for one in ordered(benchmarks)] == ["b2", "b4", "b5", "b6", "b1", "b3", "b0"]
 
 

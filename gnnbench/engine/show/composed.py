@@ -19,7 +19,7 @@ from ..store.left_out import by_file
 from ..store.run_file import RunFile
 from . import causes
 from .causes import Told
-from .names import labels_in, titles
+from .names import labels_in, short_and_shared
 from .view import BenchmarkView, View
 
 _SHORT_COMMIT = 10
@@ -92,11 +92,11 @@ def _benchmarks(
     cut = {one.fullname: str(one.error) for one in run.part.incomplete} if run else {}
     names = list(dict.fromkeys([*timed, *judged, *cut]))
     labels = {**labels_in(names), **{name: row.labels for name, row in timed.items() if row.labels}}
-    titled, common = titles({name: labels[name] for name in names})
+    short, common = short_and_shared({name: labels[name] for name in names})
     found = tuple(
         BenchmarkView(
             name,
-            *titled[name],
+            short[name],
             labels[name],
             judged.get(name),
             timed.get(name) or Benchmark(name, ()),

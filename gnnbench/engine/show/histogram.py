@@ -15,7 +15,7 @@ from ..store import suite
 from ..store.benchmark import part_of
 from .charts import times as charts
 from .measured import times as times_of
-from .names import clean, titles
+from .names import clean, short_and_shared
 from .pictures import Picture
 from .style import SLIDE
 
@@ -110,8 +110,8 @@ def _row(label: str, times: _Seconds, divisor: float) -> dict[str, Any]:
 
 def _named(entries: Sequence[Entry]) -> tuple[list[str], str]:
     """Return what distinguishes the benchmarks, and what they have in common."""
-    found, shared = titles({entry["fullname"]: _labels(entry) for entry in entries})
-    labels = [" ".join(filter(None, found[entry["fullname"]])) for entry in entries]
+    names, shared = short_and_shared({entry["fullname"]: _labels(entry) for entry in entries})
+    labels = [names[entry["fullname"]] for entry in entries]
     start = os.path.commonprefix([label[:-1] for label in labels])  # noqa: RUF071 - words of names
     start = start[: max(start.rfind(" "), start.rfind("[")) + 1]
     labels = [label.removeprefix(start) for label in labels]

@@ -25,10 +25,9 @@ class BenchmarkView:
     """One benchmark."""
 
     fullname: str
-    title: str
-    """Operation and direction, or the name of the test."""
-    context: str
-    """The platform, and the inputs in which the benchmarks of the page differ."""
+    label: str
+    """Operation, direction and platform, and the inputs in which the benchmarks of the page differ; or the
+    name of the test."""
     labels: Labels | None = None
     row: Compared | None = None
     """Its verdict. None if it has none."""
@@ -38,11 +37,6 @@ class BenchmarkView:
     """Its measurements in the runs of the older side."""
     error: str = ""
     """Why it was interrupted."""
-
-    @property
-    def label(self) -> str:
-        """Title and context."""
-        return f"{self.title} {self.context}".strip()
 
     @property
     def fragment(self) -> str:
@@ -61,8 +55,8 @@ class BenchmarkView:
 
     @property
     def subject(self) -> str:
-        """Operation and direction, `gcn_norm f+b`, or the title."""
-        return self.labels.subject if self.labels else self.title
+        """Operation and direction, `gcn_norm f+b`, or the name of the test."""
+        return self.labels.subject if self.labels else self.label
 
     @property
     def where(self) -> str:
