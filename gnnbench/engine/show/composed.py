@@ -17,8 +17,6 @@ from ..store import run_file
 from ..store.benchmark import Benchmark
 from ..store.left_out import by_file
 from ..store.run_file import RunFile
-from . import causes
-from .causes import Told
 from .names import labels_in, short_and_shared
 from .view import BenchmarkView, View
 
@@ -40,7 +38,7 @@ def read(paths: Sequence[Path], thresholds: Thresholds) -> View:
         if isinstance(main, Result):
             return _of_result(main)
         judged = _against(main, base, thresholds) if base else _saved(main)
-        return _of_run(main, base, *judged, tuple(left_out))
+        return _of_run(main, base, judged, left_out)
 
 
 def _read(path: Path) -> RunFile | Result:
@@ -64,23 +62,15 @@ def _of_result(found: Result) -> View:
     if found.interrupted:
         text = "The comparison was interrupted: benchmarks without a verdict by then are undecided."
         notes = (text, *notes)
-    return View(
-        found.command, found.path.name, common, benchmarks, found, causes.of_result(found), facts, notes
-    )
+    return View(found.command, found.path.name, common, benchmarks, found, facts, notes)
 
 
-def _of_run(
-    run: RunFile,
-    base: Sequence[RunFile],
-    judged: Result | None,
-    told: Sequence[Told],
-    left_out: Sequence[str],
-) -> View:
+def _of_run(run: RunFile, base: Sequence[RunFile], judged: Result | None, left_out: Sequence[str]) -> View:
     benchmarks, common = _benchmarks(judged.rows if judged else (), run, base)
     taken = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
     facts = (*taken, *environment_facts(run.environment or {}))
     notes = (*(judged.notes if judged else ()), *left_out)
-    return View("report", run.path.name, common, benchmarks, judged, told, facts, notes, left_out)
+    return View("report", run.path.name, common, benchmarks, judged, facts, notes, left_out)
 
 
 def _benchmarks(
@@ -108,43 +98,42 @@ def _benchmarks(
     return found, common
 
 
-def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> tuple[Result, Sequence[Told]]:
+def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> Result:
     found = of_runs(base, [run], thresholds)
-    found = replace(found, head=_ITSELF, shard=str(run.shard) if run.shard else None)
-    return found, causes.of_result(found)
+    return replace(found, head=_ITSELF, shard=str(run.shard) if run.shard else None)
 
 
-def _saved(run: RunFile) -> tuple[Result | None, Sequence[Told]]:
-    """Return the verdicts of `--benchmark-compare` that were saved with a run, and their causes."""
+def _saved(run: RunFile) -> Result | None:
+    """Return the verdicts of `--benchmark-compare` in a run file. Returns None if it has none."""
     found = [Verdict.of(saved) for one in run.benchmarks.values() if (saved := one.part.comparison)]
     if not found:
-        return None, ()
+        return None
     terms = codec.decode(run.part.compared, Terms)
-    rows = [one.row for one in found]
-    in_turns = {one.row.fullname for one in found if one.in_turns}
-    repeat = terms.turns[0].repeat if terms.turns else None
-    told = causes.told(rows, lambda names: repeat if in_turns.issuperset(names) else None, whole=False)
     records = sorted({one.against for one in found if one.against})
     commits = tuple(dict.fromkeys(commit for one in found for commit in one.base.commits))
     base = Side(f"record {', '.join(records)}" if records else "other runs", commits)
-    return Result("compare", base, _ITSELF, Comparison(rows), terms.thresholds), told
+    return Result(
+        "compare",
+        base,
+        _ITSELF,
+        Comparison([one.row for one in found]),
+        terms.thresholds,
+        shard=str(run.shard) if run.shard else None,
+        repeat=terms.turns[0].repeat if terms.turns else None,
+    )
 
 
 def environment_facts(environment: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return name and value of each known field."""
-    if not environment:
-        return ()
     commit = environment.get("commit")
     changed = ", with uncommitted changes" if environment.get("dirty") else ""
-    libraries = environment.get("libraries")
-    listed = libraries if isinstance(libraries, list | tuple) else ()
     found = {
         "processor": environment.get("cpu"),
         "threads": environment.get("threads"),
         "GPU": json_io.fields(environment.get("gpu")).get("name"),
         "system": environment.get("system"),
         "Python": environment.get("python"),
-        "libraries": " · ".join(" ".join(map(str, one)) for one in listed if isinstance(one, list | tuple)),
+        "libraries": " · ".join(map(" ".join, environment.get("libraries") or ())),
         "commit": commit and f"{str(commit)[:_SHORT_COMMIT]}{changed}",
     }
     return tuple((name, str(value)) for name, value in found.items() if value)

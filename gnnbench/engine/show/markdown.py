@@ -2,12 +2,12 @@
 
 import math
 from bisect import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
 from ..drive.result import Result
-from ..ground import units
+from ..ground import json_io, units
 from ..judge.comparison import Compared
 from . import causes, document, verdicts, wording
 from .causes import BENCHMARKS, Told, notes_of
@@ -21,8 +21,6 @@ _SHORTEST = 20
 """Fewest characters of a row or a note."""
 _FEW = 20
 """Up to this many rows, none is folded."""
-_NAMED = 3
-"""Notes shown per benchmark."""
 _ORDER = (*CHANGED, "undecided", "incomparable", "ignored", "same")
 _COLUMNS = sorted(verdicts.COLUMNS, key=lambda column: column.kind != "verdict")
 """The verdict comes first: a comment is often narrow."""
@@ -76,7 +74,7 @@ class _Comment:
         told = self.causes[:most]
         why = [line for one in told for line in _cause(one, self.names)]
         remain = [(row, notes) for row in changed if (notes := _notes(row, told))]
-        why += [f"- {_name(self.names, row)}: {_joined(notes)}" for row, notes in remain]
+        why += [f"- {_name(self.names, row)}: {'; '.join(map(prose, notes))}" for row, notes in remain]
         shared = f": {code(self.names.shared)}" if self.names.shared else ""
         missing = {"benchmark": len(rows) - len(kept), "note": len(self.remarks) - most}
         left_out = " and ".join(units.count(number, noun) for noun, number in missing.items() if number > 0)
@@ -108,9 +106,7 @@ def _verdict(result: Result) -> str:
 def _machine(result: Result) -> str:
     """Return the name of the GPU, or of the processor: `, on AMD EPYC`."""
     environment = result.environment or {}
-    gpu = environment.get("gpu")
-    name = gpu.get("name") if isinstance(gpu, Mapping) else None
-    name = name or environment.get("cpu")
+    name = json_io.fields(environment.get("gpu")).get("name") or environment.get("cpu")
     return f", on {code(str(name))}" if name else ""
 
 
@@ -127,11 +123,6 @@ def _cause(told: Told, names: Names) -> list[str]:
         if len(note.command) <= LONGEST
     )
     return [f"- {told.sentence(code)}: {which}", *commands]
-
-
-def _joined(notes: Sequence[str]) -> str:
-    more = f"; {len(notes) - _NAMED} more" if len(notes) > _NAMED else ""
-    return "; ".join(map(prose, notes[:_NAMED])) + more
 
 
 def _rank(row: Compared, cause: int) -> tuple[bool, int, int, float]:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import Any, Literal
 
 from ..ground import units
@@ -50,21 +49,10 @@ def pictures(view: View) -> Iterator[Picture]:
             yield _forest(view, view.result.thresholds, with_ratio)
         for benchmark in [one for one in view.moved if one.processes][:_MOST_CHANGED]:
             yield _distribution(benchmark)
-    groups = view.side_by_side
-    for title, where in zip(groups, graphs(groups), strict=True):
-        yield _platforms(title, where, groups[title])
+    for title, rows in view.side_by_side.items():
+        yield _platforms(title, rows)
     if timed := [one for one in view.benchmarks if one.seconds and not view.result]:
         yield _times(timed)
-
-
-def graphs(groups: Mapping[str, Mapping[str, Sequence[BenchmarkView]]]) -> list[str]:
-    """Return a short name of each group of `View.side_by_side`: its graph, and in what else groups differ."""
-    labels = [
-        next(one.labels for ones in rows.values() for one in ones if one.labels) for rows in groups.values()
-    ]
-    every = [tuple(known.inputs.values()) for known in labels]
-    differs = [len(set(values)) > 1 for values in zip(*every, strict=True)]
-    return [", ".join(compress(values, (True, *differs[1:]))) for values in every]
 
 
 def _forest(view: View, thresholds: Thresholds, benchmarks: Sequence[BenchmarkView]) -> Picture:
@@ -103,10 +91,11 @@ def _distribution(benchmark: BenchmarkView) -> Picture:
     return Picture("benchmark", benchmark.change, note, text, draw)
 
 
-def _platforms(title: str, where: str, rows: dict[str, list[BenchmarkView]]) -> Picture:
+def _platforms(title: str, rows: Mapping[str, Sequence[BenchmarkView]]) -> Picture:
     best = {what: min(ones, key=_seconds) for what, ones in rows.items()}
     wins = Counter(one.labels.platform for one in best.values() if one.labels).most_common()
     winner, most = wins[0]
+    where = title.partition(" · ")[0]
     spread = sorted(rows, key=lambda what: -max(map(_seconds, rows[what])) / _seconds(best[what]))
 
     def draw(style: Style) -> dict[str, Any]:

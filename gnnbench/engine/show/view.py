@@ -11,7 +11,7 @@ from ..ground.labels import Labels
 from ..judge.comparison import Compared
 from ..store.benchmark import Benchmark
 from . import wording
-from .causes import Told
+from .causes import Told, of_result
 from .measured import Measured, ProcessBlocks, processes_of, time_of
 from .page import fragment
 from .verdicts import divided
@@ -108,13 +108,16 @@ class View:
     benchmarks: tuple[BenchmarkView, ...] = ()
     result: Result | None = None
     """The verdicts. None if there are none; its newer side has no text if it is the file of the page."""
-    causes: Sequence[Told] = ()
-    """What slower benchmarks have in common, those of most benchmarks first."""
     facts: tuple[tuple[str, str], ...] = ()
     """Place and time of the measurement: name and value."""
     notes: tuple[str, ...] = ()
     left_out: Sequence[str] = ()
     """What is left out of run files, a line for each reason."""
+
+    @cached_property
+    def causes(self) -> list[Told]:
+        """What slower benchmarks have in common, those of most benchmarks first."""
+        return of_result(self.result) if self.result else []
 
     @cached_property
     def rows(self) -> tuple[BenchmarkView, ...]:
