@@ -4,13 +4,12 @@ import math
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from ..drive.result import Result
 from ..ground import json_io, units
 from ..judge.comparison import Compared
 from . import causes, document, verdicts, wording
-from .causes import BENCHMARKS, Told, notes_of
+from .causes import BENCHMARKS, Told
 from .markdown_text import code, prose, table
 from .names import LONGEST, Names, grouped, labels_of
 from .wording import CHANGED
@@ -73,7 +72,7 @@ class _Comment:
         folded = kept[len(shown) :]
         told = self.causes[:most]
         why = [line for one in told for line in _cause(one, self.names)]
-        remain = [(row, notes) for row in changed if (notes := _notes(row, told))]
+        remain = [(row, notes) for row in changed if (notes := verdicts.remarks(row, told))]
         why += [f"- {_name(self.names, row)}: {'; '.join(map(prose, notes))}" for row, notes in remain]
         shared = f": {code(self.names.shared)}" if self.names.shared else ""
         missing = {"benchmark": len(rows) - len(kept), "note": len(self.remarks) - most}
@@ -110,10 +109,6 @@ def _machine(result: Result) -> str:
     return f", on {code(str(name))}" if name else ""
 
 
-def _notes(row: Compared, told: Sequence[Told]) -> tuple[str, ...]:
-    return (*wording.changes(row), *notes_of(row, told))
-
-
 def _cause(told: Told, names: Names) -> list[str]:
     """Write what slower benchmarks have in common, and the commands, except those that are too long."""
     which = units.listed([_name(names, row) for row in told.cause.rows], BENCHMARKS)
@@ -147,20 +142,16 @@ def _name(names: Names, row: Compared) -> str:
 
 
 def _remarks(result: Result, rows: Sequence[Compared], names: Names, told: Sequence[Told]) -> list[str]:
-    """Return the folded notes: on unchanged benchmarks, what else changed in others, the whole result."""
-    by_row = []
-    for row in rows:
-        verdict, reason = row.judgement.verdict, row.judgement.reason
-        unsure = verdict in ("undecided", "incomparable")
-        reasons = [reason] if unsure else wording.reasons(row.judgement)
-        # Those of changed ones are below the table.
-        others = [] if wording.is_changed(row) else notes_of(row, told)
-        by_row.append((_name(names, row), [prose(note) for note in (*reasons, *others) if note]))
+    """Return the folded notes: on unchanged benchmarks, and on the whole result."""
+    by_row = [
+        (_name(names, row), [prose(note) for note in verdicts.remarks(row, told)])
+        for row in rows
+        if not wording.is_changed(row)  # whose notes are below the table
+    ]
     first = [f"only a part of the benchmarks: shard {result.shard}"] if result.shard else []
     first += ["interrupted: benchmarks without a verdict by then are undecided"] if result.interrupted else []
     of_all = wording.shrunk((row.judgement for row in result.rows), "benchmark")
-    whole = map(prose, (*of_all, *first, *result.all_notes()))
-    return [f"- {line}" for line in chain(grouped(by_row), filter(None, whole))]
+    return [f"- {line}" for line in (*grouped(by_row), *map(prose, (*of_all, *first, *result.all_notes())))]
 
 
 def _key(result: Result) -> list[str]:

@@ -13,8 +13,9 @@ from .charts.layouts import Band, Layouts
 from .document import effect
 from .names import LONGEST, cleaned
 from .style import PAGE
+from .verdicts import remarks
 from .view import BenchmarkView
-from .wording import is_changed, memory_sentence, reasons, sees
+from .wording import is_changed, memory_sentence, sees
 
 _POINTS = 60_000
 """Most layouts of all benchmarks together; each takes about seven bytes of the page."""
@@ -93,24 +94,20 @@ def _operators(counters: Counters | None) -> list[tuple[str, int]]:
 
 def notes(one: BenchmarkView) -> list[str]:
     """Return the notes on a benchmark."""
+    error = [f"interrupted: {one.error}"] if one.error else []
+    return [*error, *(one.row.notes if one.row else ()), *_measured(one)]
+
+
+def further(one: BenchmarkView) -> list[str]:
+    """Return the notes on a benchmark that the table of changed ones does not show."""
+    unchanged = remarks(one.row) if one.row and not is_changed(one.row) else []
+    return [*unchanged, *_measured(one)]
+
+
+def _measured(one: BenchmarkView) -> list[str]:
     limit = one.timed.part.limit
-    return [
-        *([f"interrupted: {one.error}"] if one.error else []),
-        *(one.row.notes if one.row else ()),
-        *(one.time.remarks if one.time else ()),
-        *([f"above the roofline bound: {limit.note}"] if limit and limit.note else []),
-    ]
-
-
-def remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]:
-    """Return the notes on each benchmark by label, without those that a table of changed ones shows."""
-    found = []
-    for one in benchmarks:
-        in_table = one.row.notes if one.row and is_changed(one.row) else ()
-        shown = [f"interrupted: {one.error}", *in_table]
-        further = [note for note in notes(one) if note not in shown]
-        found.append((one.label, [*(reasons(one.row.judgement) if one.row else ()), *further]))
-    return found
+    above = [f"above the roofline bound: {limit.note}"] if limit and limit.note else []
+    return [*(one.time.remarks if one.time else ()), *above]
 
 
 def layouts_of(one: BenchmarkView) -> Layouts:

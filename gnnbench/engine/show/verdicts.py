@@ -109,8 +109,8 @@ def document(
     noted = [row for row in found.rows if row.notes or row.fullname in labels]
     names = short(labels_of(noted))
     noted.sort(key=_rank)
-    remarks = grouped((names[row.fullname], _remarks(row, causes)) for row in noted)
-    of_rows = [*remarks, *shrunk((row.judgement for row in found.rows), "benchmark")]
+    by_row = grouped((names[row.fullname], remarks(row, causes)) for row in noted)
+    of_rows = [*by_row, *shrunk((row.judgement for row in found.rows), "benchmark")]
     is_urgent = bool(noted) and _rank(noted[0]) < _OF_RUN
     lines = brief([*of_rows, *notes] if is_urgent else [*notes, *of_rows], verbose=verbose)
     below = [
@@ -127,7 +127,7 @@ def _rank(row: Compared) -> int:
     return 0 if row.is_worse else 1 if row.judgement.verdict == "incomparable" else _OF_RUN
 
 
-def _remarks(row: Compared, causes: Sequence[Told]) -> list[str]:
+def remarks(row: Compared, causes: Sequence[Told] = ()) -> list[str]:
     """Return what changed besides the time, and why there is no verdict, without what the causes say."""
     of_memory, of_results = memory_notes(row.memory), result_notes(row.results)
     return [*of_memory, *of_results, *reasons(row.judgement), *notes_of(row, causes)]

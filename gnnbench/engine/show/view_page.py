@@ -17,12 +17,12 @@ from .document import Column, Shown, Table, filled
 from .lines import Note
 from .measured import half_width
 from .names import LONGEST, grouped
-from .numbers import Numbers, remarks
+from .numbers import Numbers, further
 from .pictures import Picture
 from .style import PAGE
-from .verdicts import named
+from .verdicts import named, remarks
 from .view import BenchmarkView, View, ordered
-from .wording import CHANGED, ORDER, change, changes, effects, is_changed
+from .wording import CHANGED, ORDER, change, effects, is_changed
 
 _MOST_CHANGED = 100
 """Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
@@ -47,7 +47,7 @@ def html(view: View, pictures: Iterable[Picture]) -> str:
         figures=_figures(pictures),
         draw=lambda one: drawing.for_page(one.draw, one.text),
         caption=lambda one: one.caption(PAGE),
-        remarks=grouped(remarks(rows)),
+        remarks=grouped((one.label, further(one)) for one in rows),
         incomplete=[one for one in view.benchmarks if one.error],
         columns=filled(_COLUMNS, rows),
         platforms=_platforms(view),
@@ -92,7 +92,7 @@ def _times(one: BenchmarkView) -> str:
 
 
 def _what_else(one: BenchmarkView) -> str:
-    known = (*changes(one.row), *one.row.notes) if one.row else ()
+    known = remarks(one.row) if one.row else ()
     return "; ".join(known) or "counters are equal, or were not recorded"
 
 

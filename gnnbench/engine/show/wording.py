@@ -182,12 +182,6 @@ def result_notes(found: Agreement | None) -> tuple[str, ...]:
     return (f"outputs {found.reason}",) if found.reason and not found.is_other else ()
 
 
-def changes(row: Compared) -> tuple[str, ...]:
-    """Return the notes on a benchmark whose output or memory changed."""
-    other = (row.judgement.reason,) if row.has_other_result else result_notes(row.results)
-    return (*other, *memory_notes(row.memory))
-
-
 def sees(found: Judgement) -> float | None:
     """Return the minimum detectable effect of an undecided benchmark; None: it is decided, or not known."""
     return found.minimum_detectable_effect if found.verdict == "undecided" else None
