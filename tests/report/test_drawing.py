@@ -4,7 +4,7 @@ from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import Judgement
 from gnnbench.engine.show import drawing
 from gnnbench.engine.show.charts import forest, times
-from gnnbench.engine.show.charts.common import log_axis, verdict_fields
+from gnnbench.engine.show.charts.common import log_axis
 from gnnbench.engine.show.style import PAGE, SLIDE
 
 NAME = "<script>alert(1)</script> \"' onload=x & datum.x ${y}"
@@ -68,10 +68,3 @@ def test_log_axes_have_ticks():
         ([3], [3]),
     ):
         assert log_axis(values, PAGE).to_dict()["values"] == ticks
-
-
-def test_what_is_not_known_is_pale_or_hollow():
-    found = (judged(1.2), judged(1.2, "undecided"), Judgement("undecided", "", 21.8))
-    fields = [verdict_fields(one) for one in found]
-    assert [one["sure"] for one in fields] == [1, 1, 0]
-    assert [one["strength"] < 1 for one in fields] == [False, True, True]

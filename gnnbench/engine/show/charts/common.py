@@ -172,20 +172,15 @@ class Rows:
         """Return where the parts of a row are."""
         style = self._style
         text = lines * style.line_height
+        marks = _MARKS * style.font_size if style.narrow else 0.0
+        start = (top + bottom - text - marks) / 2
+        first = start + style.line_height / 2
         if not style.narrow:
             middle = (top + bottom) / 2
-            first = middle - (text - style.line_height) / 2
             return {"name_y": first, "value_y": middle, "y": middle, "top": top, "bottom": bottom}
-        marks = _MARKS * style.font_size
-        start = (top + bottom - text - marks) / 2
-        first, below = start + style.line_height / 2, start + text
-        return {
-            "name_y": first,
-            "value_y": first,
-            "y": below + marks / 2,
-            "top": below,
-            "bottom": below + marks,
-        }
+        top_of = start + text
+        places = {"y": top_of + marks / 2, "top": top_of, "bottom": top_of + marks}
+        return {"name_y": first, "value_y": first, **places}
 
     def _width(self, texts: Iterable[str]) -> float:
         """Return the width of the widest text and its distance from the marks."""
