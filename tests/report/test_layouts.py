@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gnnbench.engine.show.charts import layouts
-from gnnbench.engine.show.numbers import Numbers, layouts_of
+from gnnbench.engine.show.measured import block_medians
+from gnnbench.engine.show.numbers import Numbers
 from gnnbench.engine.show.style import PAGE, SLIDE
 from gnnbench.engine.show.view import BenchmarkView
 from gnnbench.engine.store.benchmark import Benchmark
@@ -22,11 +23,11 @@ def benchmark(*counts, seconds=2e-3):
 
 def test_layouts_keep_their_order():
     one = benchmark(30, 15)
-    found = layouts_of(one).thinned(50)
+    found = one.layouts.thinned(50)
     older, newer = found.bands
     assert found.unit == "ms"
-    for process, band in zip(one.processes, found.bands, strict=True):
-        assert np.allclose(band.times, np.array(process.blocks_ns) / 1e6)
+    for (times,), band in zip(map(block_medians, (*one.before, one.timed)), found.bands, strict=True):
+        assert np.allclose(band.times, np.array(times) * 1e3)
     assert (older.label, older.is_newer) == ("older 1", False)
     assert (newer.label, newer.is_newer) == ("this run", True)
     assert [band.label for band in found.of_sides().bands] == [
@@ -37,24 +38,24 @@ def test_layouts_keep_their_order():
     assert low < time < high
     assert time == pytest.approx(1e3 * one.seconds)
     few = benchmark(3)
-    assert layouts_of(few).interval == pytest.approx([1e3 * few.seconds] * 3), "no bounds are known"
+    assert few.layouts.interval == pytest.approx([1e3 * few.seconds] * 3), "no bounds are known"
 
 
 def test_of_many_some_are_kept_and_the_quantiles_are_of_all():
     one = benchmark(1000, 999)
-    found = layouts_of(one).thinned(40).bands
+    found = one.layouts.thinned(40).bands
     assert [len(band.times) for band in found] == [40, 40]
-    assert found[0].times[0] == pytest.approx(one.processes[0].blocks_ns[0] / 1e6)
+    assert found[0].times[0] == one.layouts.bands[0].times[0]
     (row,) = Numbers((one,)).rows
-    for process, (_, count, *quantiles) in zip(one.processes, row["processes"], strict=True):
-        expected = np.quantile(process.blocks_ns, (0, 0.1, 0.5, 0.9, 1)) / 1e6
-        assert count == f"{len(process.blocks_ns):,}"
+    for band, (_, count, *quantiles) in zip(one.layouts.bands, row["processes"], strict=True):
+        expected = np.quantile(band.times, (0, 0.1, 0.5, 0.9, 1))
+        assert count == f"{len(band.times):,}"
         assert np.allclose([*map(float, quantiles)], expected, rtol=1e-3)
 
 
 def test_layouts_are_drawn_once_as_wide_as_their_place_or_as_a_slide():
     one = benchmark(30, 15)
-    page, slide = (layouts.svg(layouts_of(one), style) for style in (PAGE, SLIDE))
+    page, slide = (layouts.svg(one.layouts, style) for style in (PAGE, SLIDE))
     for text in (page, slide):
         root = ET.fromstring(text)
         places = [dot.get("cx") for dot in root.iter() if dot.tag.endswith("circle")]

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -14,21 +13,11 @@ from ..store.benchmark import Benchmark
 from .document import Shown
 from .names import brief, grouped
 
-Side = Literal["base", "head"]
 NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time or --gnn-time"
 _DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
 _CLOCK_SET = "measurements without a positive time were left out, as if the clock was set: run again"
 _TO_DO = (_DISTURBED, NO_INTERVAL, _CLOCK_SET)
 """Notes about which a reader can do something; they come first."""
-
-
-@dataclass(frozen=True)
-class ProcessBlocks:
-    """The blocks of one benchmark in one process."""
-
-    side: Side
-    blocks_ns: tuple[float, ...]
-    """Median of each block (each has its own layout), in the order of measurement."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +71,16 @@ def _plain(one: Benchmark) -> Measured | None:
     return Measured(one.median_seconds, None, "median of pytest-benchmark")
 
 
-def processes_of(one: Benchmark, side: Side) -> tuple[ProcessBlocks, ...]:
-    """Return the blocks of each process; without gnnbench's part, pytest-benchmark's rounds."""
+def block_medians(one: Benchmark) -> list[list[float]]:
+    """Return the median of each block of each process, in seconds; of plain pytest-benchmark, its rounds.
+
+    Each block has its own layout in memory; they are in the order of measurement.
+    """
     measured = one.part.measurement
     if measured is None:
-        rounds = tuple(seconds * 1e9 for seconds in one.rounds_seconds)
-        return (ProcessBlocks(side, rounds),) if rounds else ()
-    return tuple(
-        ProcessBlocks(side, tuple(map(float, estimate.block_values(process.blocks_ns))))
-        for process in measured.processes
-        if process.blocks_ns
-    )
+        return [list(one.rounds_seconds)] if one.rounds_seconds else []
+    blocks = (process.blocks_ns for process in measured.processes if process.blocks_ns)
+    return [(estimate.block_values(each_ns) / 1e9).tolist() for each_ns in blocks]
 
 
 def times(measured: Measurement) -> tuple[float, float | None, float | None]:

@@ -9,7 +9,6 @@ from ..ground import units
 from ..measure.counter_changes import Counters
 from ..measure.estimate import SHOWN_LEVEL
 from .charts import layouts
-from .charts.layouts import Band, Layouts
 from .document import effect
 from .names import LONGEST, cleaned
 from .style import PAGE
@@ -23,7 +22,6 @@ _FEWEST = 5
 """At least this many layouts per process."""
 MOST_POINTS = 600
 """Most layouts of one benchmark that are drawn."""
-_WORDS = {"base": "older", "head": "this"}
 
 
 class Numbers:
@@ -31,18 +29,17 @@ class Numbers:
 
     def __init__(self, benchmarks: Sequence[BenchmarkView]) -> None:
         """Choose how many layouts of each process to keep."""
-        processes = [[len(process.blocks_ns) for process in one.processes] for one in benchmarks]
-        self.points = min(max(_POINTS // max(sum(map(len, processes)), 1), _FEWEST), MOST_POINTS)
+        bands = [one.layouts.bands for one in benchmarks if one.layouts]
+        self.points = min(max(_POINTS // max(sum(map(len, bands)), 1), _FEWEST), MOST_POINTS)
         """Most layouts of a process that are drawn."""
-        self.thinned = sum(max(counts, default=0) > self.points for counts in processes)
+        self.thinned = sum(any(len(band.times) > self.points for band in each) for each in bands)
         """Number of benchmarks with more layouts than are drawn."""
         self.rows = [self._row(one) for one in benchmarks]
 
     def _row(self, one: BenchmarkView) -> dict[str, Any]:
         found = {"facts": facts(one), "notes": notes(one), "operators": _operators(one.timed.part.counters)}
         row: dict[str, Any] = cleaned(found, LONGEST)
-        if one.processes:
-            chart = layouts_of(one)
+        if chart := one.layouts:
             row |= {
                 "unit": chart.unit,
                 "svg": layouts.svg(chart.thinned(self.points), PAGE),
@@ -108,24 +105,6 @@ def _measured(one: BenchmarkView) -> list[str]:
     limit = one.timed.part.limit
     above = [f"above the roofline bound: {limit.note}"] if limit and limit.note else []
     return [*(one.time.remarks if one.time else ()), *above]
-
-
-def layouts_of(one: BenchmarkView) -> Layouts:
-    """Return the layouts of each process."""
-    every_ns = np.concatenate([process.blocks_ns for process in one.processes])
-    length, unit = units.scale(one.seconds or float(np.median(every_ns)) / 1e9)
-    sides = [process.side for process in one.processes]
-    bands = []
-    for number, process in enumerate(one.processes):
-        side, times = process.side, np.array(process.blocks_ns) / 1e9 / length
-        several = side == "base" or sides.count(side) > 1
-        name = f"{_WORDS[side]} {sides[: number + 1].count(side) if several else 'run'}"
-        bands.append(Band(name, side == "head", times.tolist()))
-    if one.time is None:
-        return Layouts(bands, unit)
-    seconds = one.time.seconds
-    low, high = one.time.interval or (seconds, seconds)
-    return Layouts(bands, unit, (low / length, seconds / length, high / length))
 
 
 def _quantiles(times: Sequence[float]) -> list[str]:

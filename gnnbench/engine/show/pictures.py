@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from ..ground import units
 from ..judge.verdict import Thresholds
-from . import numbers
 from .charts import forest, layouts, times
+from .numbers import MOST_POINTS
 from .style import Style
 from .view import BenchmarkView, View
 
@@ -47,8 +47,7 @@ def pictures(view: View) -> Iterator[Picture]:
         with_ratio = [one for one, found in judged if found.ratio and not found.same_code]
         if with_ratio:
             yield _forest(view, view.result.thresholds, with_ratio)
-        for benchmark in [one for one in view.moved if one.processes][:_MOST_CHANGED]:
-            yield _distribution(benchmark)
+        yield from map(_distribution, [one for one in view.moved if one.layouts][:_MOST_CHANGED])
     for title, rows in view.side_by_side.items():
         yield _platforms(title, rows)
     if timed := [one for one in view.benchmarks if one.seconds and not view.result]:
@@ -77,16 +76,17 @@ def _forest(view: View, thresholds: Thresholds, benchmarks: Sequence[BenchmarkVi
 
 
 def _distribution(benchmark: BenchmarkView) -> Picture:
+    found = benchmark.layouts
+    assert found
+    count, newer = len(found.bands), sum(band.is_newer for band in found.bands)
+
     def draw(style: Style) -> str:
-        found = numbers.layouts_of(benchmark).thinned(numbers.MOST_POINTS // len(benchmark.processes))
-        return layouts.svg(found.of_sides(), style)
+        return layouts.svg(found.thinned(MOST_POINTS // count).of_sides(), style)
 
     note = "Each dot: the median of a layout. Dashed: the newer side's time, grey: its interval."
-    sides = [process.side for process in benchmark.processes]
     text = (
         f"Times by layout of {benchmark.label}: "
-        f"{units.count(sides.count('base'), 'process')} of the older side, "
-        f"{sides.count('head')} of the newer."
+        f"{units.count(count - newer, 'process')} of the older side, {newer} of the newer."
     )
     return Picture("benchmark", benchmark.change, note, text, draw)
 

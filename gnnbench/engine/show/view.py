@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from ..drive.result import Result
 from ..ground import units
 from ..ground.labels import Labels
@@ -12,7 +14,8 @@ from ..judge.comparison import Compared
 from ..store.benchmark import Benchmark
 from . import wording
 from .causes import Told, of_result
-from .measured import Measured, ProcessBlocks, processes_of, time_of
+from .charts.layouts import Band, Layouts
+from .measured import Measured, block_medians, time_of
 from .page import fragment
 from .verdicts import divided
 from .wording import CHANGED
@@ -88,12 +91,24 @@ class BenchmarkView:
         return found.seconds if found else None
 
     @cached_property
-    def processes(self) -> tuple[ProcessBlocks, ...]:
-        """The processes of the older side, then those of the newer."""
-        return (
-            *(process for one in self.before for process in processes_of(one, "base")),
-            *processes_of(self.timed, "head"),
-        )
+    def layouts(self) -> Layouts | None:
+        """The layouts of each process, those of the older side first. None if none was measured."""
+        older = [times for one in self.before for times in block_medians(one)]
+        newer = block_medians(self.timed)
+        every = [*older, *newer]
+        if not every:
+            return None
+        length, unit = units.scale(self.seconds or float(np.median(np.concatenate(every))))
+        names = [f"older {number}" for number in range(1, len(older) + 1)]
+        names += [f"this {number}" for number in range(1, len(newer) + 1)] if len(newer) > 1 else ["this run"]
+        bands = [
+            Band(name, number >= len(older), [time / length for time in times])
+            for number, (name, times) in enumerate(zip(names, every, strict=False))
+        ]
+        if self.time is None:
+            return Layouts(bands, unit)
+        low, high = self.time.interval or (self.time.seconds, self.time.seconds)
+        return Layouts(bands, unit, (low / length, self.time.seconds / length, high / length))
 
 
 @dataclass(frozen=True)
