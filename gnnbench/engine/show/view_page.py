@@ -82,10 +82,6 @@ def _change(one: BenchmarkView) -> Shown:
     return Shown(change(one.row.judgement) if one.row else "", style=one.verdict)
 
 
-def _interval(one: BenchmarkView) -> str:
-    return units.interval(one.row.judgement.low, one.row.judgement.high) if one.row else ""
-
-
 def _times(one: BenchmarkView) -> str:
     now = one.seconds
     return f"{units.seconds(now / one.ratio)} → {units.seconds(now)}" if now else ""
@@ -99,9 +95,10 @@ def _what_else(one: BenchmarkView) -> str:
 def _changed_columns(view: View) -> list[Column]:
     """Return the columns of the table of changed benchmarks."""
     level = units.level(view.result.thresholds.family_level) if view.result else ""
+    (interval,) = named("interval")
     return [
         Column("change", "shown", _change),
-        Column(f"{level} interval", "text", _interval),
+        replace(_of_row(interval), title=f"{level} interval", aside=False),
         Column("time", "number", _times),
         *map(_of_row, named("memory", "outputs")),
         Column("what else changed", "text", _what_else),
@@ -150,30 +147,23 @@ def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
 
 def _choices(benchmarks: Sequence[BenchmarkView]) -> dict[str, list[str]]:
     """Return the filters that have at least two values."""
-    found = {
-        "verdict": [word for word in ORDER if any(one.verdict == word for one in benchmarks)],
-    }
+    found = {"verdict": [word for word in ORDER if any(one.verdict == word for one in benchmarks)]}
     for labels in (one.labels for one in benchmarks if one.labels):
         for title, value in labels.filters.items():
-            found.setdefault(title, [])
-            if value not in found[title]:
-                found[title].append(value)
-    return {name: values for name, values in found.items() if len(values) > 1}
-
-
-def _values(values: Any) -> list[str]:
-    return list(dict.fromkeys(values))
+            found.setdefault(title, []).append(value)
+    distinct = {title: list(dict.fromkeys(values)) for title, values in found.items()}
+    return {title: values for title, values in distinct.items() if len(values) > 1}
 
 
 def _platforms(view: View) -> list[Table]:
     """Return a table for each graph and types; a row is an operation, with a time for each platform."""
     found = []
     for title, rows in view.side_by_side.items():
-        names = _values(one.labels.platform for ones in rows.values() for one in ones if one.labels)
         times = {
             what: {one.labels.platform: one.seconds for one in ones if one.labels}
             for what, ones in rows.items()
         }
+        names = list(dict.fromkeys(name for each in times.values() for name in each))
         columns = [Column("operation"), *(Column(name, "time") for name in names)]
-        found.append(Table(title, columns, [(what, *map(one.get, names)) for what, one in times.items()]))
+        found.append(Table(title, columns, [(what, *map(each.get, names)) for what, each in times.items()]))
     return found
