@@ -8,7 +8,7 @@ from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison, Wo
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.engine.measure.fingerprint.difference import Difference
-from gnnbench.engine.show.causes import told
+from gnnbench.engine.show.causes import explained
 from gnnbench.engine.show.view import BenchmarkView, View, ordered
 from gnnbench.engine.show.wording import headline
 
@@ -135,12 +135,12 @@ def changed(name, **kinds):
     ],
 )
 def test_a_cause_is_named_by_its_kind(kinds, sentence):
-    (one,) = told([changed("a", **kinds), changed("b", **kinds)], lambda _: None)
+    (one,) = explained([changed("a", **kinds), changed("b", **kinds)], lambda _: None)
     assert one.sentence("`{}`".format) == f"2 slower through {sentence}"
 
 
 def test_a_function_that_both_sides_run_in_some_benchmark_is_not_marked():
-    (one,) = told(
+    (one,) = explained(
         [changed("a", functions=(F,)), changed("b", functions=(F,), base_only=(F,))], lambda _: None
     )
     assert one.sentence() == "2 slower through Thing.f"

@@ -128,8 +128,8 @@ def run(options: argparse.Namespace) -> int:
     comparison = found.comparison
     texts = {options.json: as_text(found), options.markdown: markdown.write(found)}
     with saving(texts):
-        told = causes.of_result(found)
-        streams.show(verdicts.document(comparison, told, found, verbose=options.verbose))
+        explained = causes.of_result(found)
+        streams.show(verdicts.document(comparison, explained, found, verbose=options.verbose))
         if found.interrupted:
             left = sum(not (row.counts and row.counts.decided) for row in found.rows)
             streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")

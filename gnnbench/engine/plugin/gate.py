@@ -125,9 +125,9 @@ class Gate:
                 writing.say(terminalreporter, line)
             if rows := judged.comparison.rows:
                 is_whole = not options_of(self._config).shard
-                told = causes.told(rows, judged.repeat, whole=is_whole)
+                explained = causes.explained(rows, judged.repeat, whole=is_whole)
                 verbose = terminalreporter.verbosity > 0
-                document = verdicts.document(judged.comparison, told, judged.result, verbose=verbose)
+                document = verdicts.document(judged.comparison, explained, judged.result, verbose=verbose)
                 writer = console.Terminal(colour=terminalreporter.hasmarkup)
                 terminalreporter.write(writer.write(document))
         for line in self._lines:

@@ -25,7 +25,7 @@ RepeatOf = Callable[[Sequence[str]], Repeat | None]
 
 
 @dataclass(frozen=True)
-class Told:
+class Explained:
     """A cause in words."""
 
     cause: Cause
@@ -63,21 +63,21 @@ class Told:
         ]
 
 
-def told(rows: Collection[Compared], repeat: RepeatOf, *, whole: bool = True) -> list[Told]:
+def explained(rows: Collection[Compared], repeat: RepeatOf, *, whole: bool = True) -> list[Explained]:
     """Return the causes to show, those of most benchmarks first.
 
     `whole`: whether the result has all benchmarks of the places that were given to pytest.
     """
     known = [row.fullname for row in rows] if whole else []
     return [
-        Told(one, _commands([row.fullname for row in one.rows], repeat, known))
+        Explained(one, _commands([row.fullname for row in one.rows], repeat, known))
         for one in causes.causes(rows)[:_MOST]
     ]
 
 
-def of_result(found: Result) -> list[Told]:
+def of_result(found: Result) -> list[Explained]:
     """Return the causes to show of a result."""
-    return told(found.rows, lambda _: found.repeat, whole=found.shard is None)
+    return explained(found.rows, lambda _: found.repeat, whole=found.shard is None)
 
 
 def counting(found: Result) -> Note | None:
@@ -94,7 +94,7 @@ def counting(found: Result) -> Note | None:
     return Note(f"count the instructions of {units.count(commands.count, 'benchmark')}", commands.ab)
 
 
-def notes_of(row: Compared, shown: Iterable[Told]) -> list[str]:
+def notes_of(row: Compared, shown: Iterable[Explained]) -> list[str]:
     """Return the notes on a benchmark, without those that its cause says."""
     said = any(row.fullname in one.fullnames and one.cause.tells_all(row) for one in shown)
     return [note for note in row.notes if not said or note not in row.work.notes()]

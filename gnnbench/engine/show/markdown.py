@@ -9,7 +9,7 @@ from ..drive.result import Result
 from ..ground import json_io, units
 from ..judge.comparison import Compared
 from . import causes, document, verdicts, wording
-from .causes import BENCHMARKS, Told
+from .causes import BENCHMARKS, Explained
 from .markdown_text import code, prose, table
 from .names import LONGEST, Names, grouped, labels_of
 from .wording import CHANGED
@@ -31,12 +31,19 @@ def write(result: Result, title: str = "", details_url: str = "", most: int = MO
     `most`: most characters; what does not fit is left out, with a line that says how much.
     """
     found, same_code = verdicts.divided(result.rows)
-    told = causes.of_result(result)
-    place = {row.fullname: number for number, one in enumerate(told) for row in one.cause.rows}
+    explained = causes.of_result(result)
+    place = {row.fullname: number for number, one in enumerate(explained) for row in one.cause.rows}
     rows = sorted(found, key=lambda row: _rank(row, place.get(row.fullname, len(place))))
     names = Names.of(labels_of(rows))
     comment = _Comment(
-        result, rows, names, told, same_code, _remarks(result, rows, names, told), title, details_url
+        result,
+        rows,
+        names,
+        explained,
+        same_code,
+        _remarks(result, rows, names, explained),
+        title,
+        details_url,
     )
     high = min(max(len(rows), len(comment.remarks)), most // _SHORTEST)
     if _size(text := comment.render(high)) <= most:
@@ -56,7 +63,7 @@ class _Comment:
     rows: list[Compared]
     """Changed benchmarks first."""
     names: Names
-    causes: Sequence[Told]
+    causes: Sequence[Explained]
     same_code: str
     """Line on the benchmarks that run the same code and have no row. Empty if there are none."""
     remarks: list[str]
@@ -70,9 +77,9 @@ class _Comment:
         changed = [row for row in kept if wording.is_changed(row)]
         shown = kept if len(rows) <= _FEW else changed
         folded = kept[len(shown) :]
-        told = self.causes[:most]
-        why = [line for one in told for line in _cause(one, self.names)]
-        remain = [(row, notes) for row in changed if (notes := verdicts.remarks(row, told))]
+        explained = self.causes[:most]
+        why = [line for one in explained for line in _cause(one, self.names)]
+        remain = [(row, notes) for row in changed if (notes := verdicts.remarks(row, explained))]
         why += [f"- {_name(self.names, row)}: {'; '.join(map(prose, notes))}" for row, notes in remain]
         shared = f": {code(self.names.shared)}" if self.names.shared else ""
         missing = {"benchmark": len(rows) - len(kept), "note": len(self.remarks) - most}
@@ -109,15 +116,15 @@ def _machine(result: Result) -> str:
     return f", on {code(str(name))}" if name else ""
 
 
-def _cause(told: Told, names: Names) -> list[str]:
+def _cause(explained: Explained, names: Names) -> list[str]:
     """Write what slower benchmarks have in common, and the commands, except those that are too long."""
-    which = units.listed([_name(names, row) for row in told.cause.rows], BENCHMARKS)
+    which = units.listed([_name(names, row) for row in explained.cause.rows], BENCHMARKS)
     commands = (
         f"  - {note.text}: {code(note.command, most=LONGEST)}"
-        for note in told.commands
+        for note in explained.commands
         if len(note.command) <= LONGEST
     )
-    return [f"- {told.sentence(code)}: {which}", *commands]
+    return [f"- {explained.sentence(code)}: {which}", *commands]
 
 
 def _rank(row: Compared, cause: int) -> tuple[bool, int, int, float]:
@@ -141,10 +148,12 @@ def _name(names: Names, row: Compared) -> str:
     return code(" ".join(names.cells[row.fullname]))
 
 
-def _remarks(result: Result, rows: Sequence[Compared], names: Names, told: Sequence[Told]) -> list[str]:
+def _remarks(
+    result: Result, rows: Sequence[Compared], names: Names, explained: Sequence[Explained]
+) -> list[str]:
     """Return the folded notes: on unchanged benchmarks, and on the whole result."""
     by_row = [
-        (_name(names, row), [prose(note) for note in verdicts.remarks(row, told)])
+        (_name(names, row), [prose(note) for note in verdicts.remarks(row, explained)])
         for row in rows
         if not wording.is_changed(row)  # whose notes are below the table
     ]

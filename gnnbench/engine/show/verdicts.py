@@ -7,7 +7,7 @@ from ..drive.result import Result
 from ..ground import units
 from ..judge.comparison import Compared, Comparison
 from ..judge.schedule import Decision
-from .causes import Told, counting, notes_of
+from .causes import Explained, counting, notes_of
 from .document import Column, Document, Note, Shown, tables
 from .names import brief, grouped, labels_of, short
 from .wording import memory_notes, reasons, result_notes, sees, shrunk
@@ -26,15 +26,15 @@ def divided(benchmarks: Iterable[_Judged]) -> tuple[list[_Judged], str]:
     return shown, f"{count} {'runs' if count == 1 else 'run'} the same code" if count else ""
 
 
-def newly_decided(decisions: Mapping[str, Decision], told: set[str]) -> list[str]:
+def newly_decided(decisions: Mapping[str, Decision], printed: set[str]) -> list[str]:
     """Return a line for each benchmark that was decided meanwhile, and one for those that run the same code.
 
-    `told`: the benchmarks that were decided at the last call; becomes those that are decided now.
+    `printed`: the benchmarks that were decided at the last call; becomes those that are decided now.
     """
     decided = {name: one for name, one in decisions.items() if one.counts.decided}
-    new = {name: one for name, one in decided.items() if name not in told}
-    told.clear()  # of another comparison, they are told again
-    told.update(decided)
+    new = {name: one for name, one in decided.items() if name not in printed}
+    printed.clear()  # of another comparison, they are printed again
+    printed.update(decided)
     same_code = divided(new.values())[1]
     lines = [
         " ".join([one.judgement.verdict, *filter(None, standing(one)), name])
@@ -95,7 +95,7 @@ def named(*titles: str) -> list[Column]:
 
 
 def document(
-    found: Comparison, causes: Sequence[Told] = (), result: Result | None = None, *, verbose: bool = True
+    found: Comparison, causes: Sequence[Explained] = (), result: Result | None = None, *, verbose: bool = True
 ) -> Document:
     """Return a table for each heading, the line on benchmarks that run the same code, notes, and causes.
 
@@ -127,7 +127,7 @@ def _rank(row: Compared) -> int:
     return 0 if row.is_worse else 1 if row.judgement.verdict == "incomparable" else _OF_RUN
 
 
-def remarks(row: Compared, causes: Sequence[Told] = ()) -> list[str]:
+def remarks(row: Compared, causes: Sequence[Explained] = ()) -> list[str]:
     """Return what changed besides the time, and why there is no verdict, without what the causes say."""
     of_memory, of_results = memory_notes(row.memory), result_notes(row.results)
     return [*of_memory, *of_results, *reasons(row.judgement), *notes_of(row, causes)]

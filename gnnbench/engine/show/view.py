@@ -13,7 +13,7 @@ from ..ground.labels import Labels
 from ..judge.comparison import Compared
 from ..store.benchmark import Benchmark
 from . import wording
-from .causes import Told, of_result
+from .causes import Explained, of_result
 from .charts.layouts import Band, Layouts
 from .measured import Measured, block_medians, time_of
 from .page import fragment
@@ -130,7 +130,7 @@ class View:
     """What is left out of run files, a line for each reason."""
 
     @cached_property
-    def causes(self) -> list[Told]:
+    def causes(self) -> list[Explained]:
         """What slower benchmarks have in common, those of most benchmarks first."""
         return of_result(self.result) if self.result else []
 

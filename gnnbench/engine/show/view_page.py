@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from ..ground import units
 from . import drawing, page
-from .causes import BENCHMARKS, Told
+from .causes import BENCHMARKS, Explained
 from .document import Column, Shown, Table, filled
 from .lines import Note
 from .measured import half_width
@@ -105,19 +105,21 @@ def _changed_columns(view: View) -> list[Column]:
     ]
 
 
-def _causes(view: View) -> list[tuple[Told, list[BenchmarkView], list[Note]]]:
+def _causes(view: View) -> list[tuple[Explained, list[BenchmarkView], list[Note]]]:
     """Return each cause with the benchmarks to name, and the commands to show."""
     known = {one.fullname: one for one in view.benchmarks}
     found = []
-    for told in view.causes:
-        shown = [known[row.fullname] for row in told.cause.rows[:BENCHMARKS]]
-        found.append((told, shown, [note for note in told.commands if len(note.command) <= LONGEST]))
+    for explained in view.causes:
+        shown = [known[row.fullname] for row in explained.cause.rows[:BENCHMARKS]]
+        found.append(
+            (explained, shown, [note for note in explained.commands if len(note.command) <= LONGEST])
+        )
     return found
 
 
 def _changed(view: View) -> list[BenchmarkView]:
     """Return what changed: slower benchmarks by their cause, as far as it is known, other times, the rest."""
-    place = {name: number for number, told in enumerate(view.causes) for name in told.fullnames}
+    place = {name: number for number, explained in enumerate(view.causes) for name in explained.fullnames}
     last = len(view.causes)
     slower = [one for one in view.moved if one.verdict == "slower"]
     others = [one for one in view.moved if one.verdict != "slower"]
