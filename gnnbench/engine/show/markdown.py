@@ -4,6 +4,7 @@ import math
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ..drive.result import Result
 from ..ground import json_io, units
@@ -30,22 +31,8 @@ def write(result: Result, title: str = "", details_url: str = "", most: int = MO
 
     `most`: most characters; what does not fit is left out, with a line that says how much.
     """
-    found, same_code = verdicts.divided(result.rows)
-    explained = causes.of_result(result)
-    place = {row.fullname: number for number, one in enumerate(explained) for row in one.cause.rows}
-    rows = sorted(found, key=lambda row: _rank(row, place.get(row.fullname, len(place))))
-    names = Names.of(labels_of(rows))
-    comment = _Comment(
-        result,
-        rows,
-        names,
-        explained,
-        same_code,
-        _remarks(result, rows, names, explained),
-        title,
-        details_url,
-    )
-    high = min(max(len(rows), len(comment.remarks)), most // _SHORTEST)
+    comment = _Comment(result, title, details_url)
+    high = min(max(len(comment.rows), len(comment.remarks)), most // _SHORTEST)
     if _size(text := comment.render(high)) <= most:
         return text
     fit = bisect(range(high), most, key=lambda rows: _size(comment.render(rows)))
@@ -60,19 +47,43 @@ def _size(text: str) -> int:
 @dataclass(frozen=True)
 class _Comment:
     result: Result
-    rows: list[Compared]
-    """Changed benchmarks first."""
-    names: Names
-    causes: Sequence[Explained]
-    same_code: str
-    """Line on the benchmarks that run the same code and have no row. Empty if there are none."""
-    remarks: list[str]
     title: str
     details_url: str
+
+    @cached_property
+    def causes(self) -> list[Explained]:
+        return causes.of_result(self.result)
+
+    @cached_property
+    def rows(self) -> list[Compared]:
+        """The benchmarks that have rows, changed ones first."""
+        place = {name: number for number, one in enumerate(self.causes) for name in one.fullnames}
+        found = verdicts.divided(self.result.rows)[0]
+        return sorted(found, key=lambda row: _rank(row, place.get(row.fullname, len(place))))
+
+    @cached_property
+    def names(self) -> Names:
+        return Names.of(labels_of(self.rows))
+
+    @cached_property
+    def remarks(self) -> list[str]:
+        """The folded notes: on unchanged benchmarks, and on the whole result."""
+        result = self.result
+        by_row = [
+            (_name(self.names, row), [prose(note) for note in verdicts.remarks(row, self.causes)])
+            for row in self.rows
+            if not wording.is_changed(row)  # whose notes are below the table
+        ]
+        whole = wording.shrunk((row.judgement for row in result.rows), "benchmark")
+        whole += [f"only a part of the benchmarks: shard {result.shard}"] if result.shard else []
+        if result.interrupted:
+            whole.append("interrupted: benchmarks without a verdict by then are undecided")
+        return [f"- {line}" for line in (*grouped(by_row), *map(prose, (*whole, *result.all_notes())))]
 
     def render(self, most: int) -> str:
         """Write at most `most` rows and `most` notes, with blank lines between blocks."""
         result, rows, url = self.result, self.rows, self.details_url
+        same_code = verdicts.divided(result.rows)[1]
         kept = rows[:most]
         changed = [row for row in kept if wording.is_changed(row)]
         shown = kept if len(rows) <= _FEW else changed
@@ -92,7 +103,7 @@ class _Comment:
             [f"{prose(result.base.title)} → {prose(result.head.title)}{_machine(result)}{shared}"],
             _table(shown, self.names),
             why,
-            [f"{self.same_code}."] if self.same_code else [],
+            [f"{same_code}."] if same_code else [],
             [f"Left out for length: {left_out}{where and f'; see {where}'}."] if left_out else [],
             ["<details>", f"<summary>{what} and how to read this</summary>"],
             _table(folded, self.names),
@@ -146,21 +157,6 @@ def _table(rows: Sequence[Compared], names: Names) -> list[str]:
 def _name(names: Names, row: Compared) -> str:
     """Write the name of a benchmark in a sentence."""
     return code(" ".join(names.cells[row.fullname]))
-
-
-def _remarks(
-    result: Result, rows: Sequence[Compared], names: Names, explained: Sequence[Explained]
-) -> list[str]:
-    """Return the folded notes: on unchanged benchmarks, and on the whole result."""
-    by_row = [
-        (_name(names, row), [prose(note) for note in verdicts.remarks(row, explained)])
-        for row in rows
-        if not wording.is_changed(row)  # whose notes are below the table
-    ]
-    first = [f"only a part of the benchmarks: shard {result.shard}"] if result.shard else []
-    first += ["interrupted: benchmarks without a verdict by then are undecided"] if result.interrupted else []
-    of_all = wording.shrunk((row.judgement for row in result.rows), "benchmark")
-    return [f"- {line}" for line in (*grouped(by_row), *map(prose, (*of_all, *first, *result.all_notes())))]
 
 
 def _key(result: Result) -> list[str]:

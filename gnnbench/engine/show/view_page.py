@@ -109,11 +109,9 @@ def _causes(view: View) -> list[tuple[Explained, list[BenchmarkView], list[Note]
     """Return each cause with the benchmarks to name, and the commands to show."""
     known = {one.fullname: one for one in view.benchmarks}
     found = []
-    for explained in view.causes:
-        shown = [known[row.fullname] for row in explained.cause.rows[:BENCHMARKS]]
-        found.append(
-            (explained, shown, [note for note in explained.commands if len(note.command) <= LONGEST])
-        )
+    for one in view.causes:
+        shown = [known[row.fullname] for row in one.cause.rows[:BENCHMARKS]]
+        found.append((one, shown, [note for note in one.commands if len(note.command) <= LONGEST]))
     return found
 
 
