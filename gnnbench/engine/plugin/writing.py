@@ -46,14 +46,7 @@ def fail(report: pytest.TestReport, reason: Note, *, first: bool = False) -> Non
 
     `first`: whether it stands before other reasons: pytest's last lines have the first one only.
     """
-    before = report.longrepr
-    others = (
-        []
-        if not report.failed
-        else before.reasons
-        if isinstance(before, FailureText)
-        else [Note(str(before))]
-    )
+    others = report.longrepr.reasons if isinstance(report.longrepr, FailureText) else ()
     line = Note(one_line(reason.text), one_line(reason.command))
     report.longrepr = FailureText([line, *others] if first else [*others, line])
     report.outcome = "failed"

@@ -142,4 +142,4 @@ def _block_medians(entry: Entry) -> _Seconds:
 
 
 def _rounds(entry: Entry) -> _Seconds:
-    return tuple(entry[name] for name in ("median", "q1", "q3", "ld15iqr", "hd15iqr"))
+    return entry["median"], entry["q1"], entry["q3"], entry["ld15iqr"], entry["hd15iqr"]
