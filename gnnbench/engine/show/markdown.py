@@ -3,7 +3,7 @@
 import math
 from bisect import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from ..drive.result import Result
@@ -147,11 +147,8 @@ def _rank(row: Compared, cause: int) -> tuple[bool, int, int, float]:
 
 def _table(rows: Sequence[Compared], names: Names) -> list[str]:
     """Return the lines of a table; of no rows there are none."""
-    if not rows:
-        return []
-    cells = {row.fullname: names.cells[row.fullname] for row in rows}
     found = {row.fullname: row for row in rows}
-    return table(document.table(replace(names, cells=cells), _COLUMNS, found))
+    return table(document.table(names, _COLUMNS, found)) if found else []
 
 
 def _name(names: Names, row: Compared) -> str:
