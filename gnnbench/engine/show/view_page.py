@@ -4,7 +4,7 @@ import base64
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,7 @@ _MOST_CHANGED = 100
 """Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
 
 
-def html(view: View, pictures: Iterable[Picture]) -> str:
+def html(view: View, pictures: Sequence[Picture]) -> str:
     """Return the page of a view and its charts: one file that loads nothing else."""
     rows, changed = ordered(view.rows), _changed(view)
     numbers = Numbers(rows)
@@ -44,7 +44,7 @@ def html(view: View, pictures: Iterable[Picture]) -> str:
         most=_MOST_CHANGED,
         changed=changed,
         changed_columns=filled(_changed_columns(view), changed),
-        figures=_figures(pictures),
+        pictures=pictures,
         draw=lambda one: drawing.for_page(one.draw, one.text),
         caption=lambda one: one.caption(PAGE),
         remarks=grouped((one.label, further(one)) for one in rows),
@@ -129,14 +129,6 @@ def _packed(content: Any) -> Markup:
     """Return content as compressed JSON in base64, which is safe inside an element, as markup."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return Markup(base64.b64encode(zlib.compress(text.encode())).decode())  # noqa: S704 - no markup
-
-
-def _figures(pictures: Iterable[Picture]) -> dict[str, list[Picture]]:
-    """Return the charts by place; those of a benchmark are drawn by the browser when its row is opened."""
-    found: dict[str, list[Picture]] = {}
-    for picture in pictures:
-        found.setdefault(picture.place, []).append(picture)
-    return found
 
 
 def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
