@@ -115,8 +115,10 @@ class Result:
         return replace(self, comparison=found, notes=(*self.notes, *lines))
 
     def all_notes(self) -> tuple[str, ...]:
-        """Return how busy the machine was, the notes, and what the run could see."""
-        return tuple(filter(None, (*self.first_notes(), self.power())))
+        """Return what is missing, how busy the machine was, the notes, and what the run could see."""
+        part = f"only a part of the benchmarks: shard {self.shard}" if self.shard else ""
+        end = "interrupted: benchmarks without a verdict by then are undecided" if self.interrupted else ""
+        return tuple(filter(None, (part, end, *self.first_notes(), self.power())))
 
     def first_notes(self) -> tuple[str, ...]:
         """Return how busy the machine was, and the notes."""

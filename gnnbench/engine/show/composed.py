@@ -53,16 +53,11 @@ def _read(path: Path) -> RunFile | Result:
 
 def _of_result(found: Result) -> View:
     benchmarks, common = _benchmarks(found.rows)
-    facts = environment_facts(found.environment or {})
+    taken = [] if found.seconds is None else [("took", f"{found.seconds:,.0f} s")]
     if (busy := found.contention_share) is not None:
-        facts = (("CPU time of other programs", units.fraction(busy)), *facts)
-    if found.environment is not None:
-        facts = (("took", f"{found.seconds:,.0f} s"), *facts)
-    notes = found.all_notes()
-    if found.interrupted:
-        text = "The comparison was interrupted: benchmarks without a verdict by then are undecided."
-        notes = (text, *notes)
-    return View(found.command, found.path.name, common, benchmarks, found, facts, notes)
+        taken.append(("CPU time of other programs", units.fraction(busy)))
+    facts = (*taken, *environment_facts(found.environment or {}))
+    return View(found.command, found.path.name, common, benchmarks, found, facts, found.all_notes())
 
 
 def _of_run(run: RunFile, base: Sequence[RunFile], judged: Result | None, left_out: Sequence[str]) -> View:

@@ -74,11 +74,8 @@ class _Comment:
             for row in self.rows
             if not wording.is_changed(row)  # whose notes are below the table
         ]
-        whole = wording.shrunk((row.judgement for row in result.rows), "benchmark")
-        whole += [f"only a part of the benchmarks: shard {result.shard}"] if result.shard else []
-        if result.interrupted:
-            whole.append("interrupted: benchmarks without a verdict by then are undecided")
-        return [f"- {line}" for line in (*grouped(by_row), *map(prose, (*whole, *result.all_notes())))]
+        whole = *wording.shrunk((row.judgement for row in result.rows), "benchmark"), *result.all_notes()
+        return [f"- {line}" for line in (*grouped(by_row), *map(prose, whole))]
 
     def render(self, most: int) -> str:
         """Write at most `most` rows and `most` notes, with blank lines between blocks."""
