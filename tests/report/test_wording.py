@@ -73,14 +73,14 @@ def rows(*verdicts):
     [
         ((), "No benchmark in the result"),
         (("slower", "faster", "same"), "1 of 3 benchmarks is slower: 1 faster, 1 same"),
-        (("slower",), "1 of 1 benchmark is slower"),
+        (("slower",), "The one benchmark is slower"),
         (("same", "faster"), "No slowdown found in 2 benchmarks: 1 faster, 1 same"),
         (("accepted", "same"), "No slowdown beyond what is accepted in 2 benchmarks: 1 accepted, 1 same"),
         (("same", "incomparable"), "1 of 2 benchmarks is incomparable: 1 same"),
         (("undecided",) * 4, "All 4 benchmarks are undecided"),
         (
             ("undecided", "incomparable", "ignored"),
-            "1 of 3 benchmarks is undecided, 1 incomparable: 1 ignored",
+            "1 of 3 benchmarks is undecided, 1 is incomparable: 1 ignored",
         ),
         (("undecided",), "The one benchmark is undecided"),
         (("same code",), "The one benchmark runs the same code"),
