@@ -31,7 +31,7 @@ _OURS = (
     f"Dot: the time in the table. Thick line: its {units.level(estimate.SHOWN_LEVEL)} interval within this "
     "run. Thin line: the middle 80% of the measurements."
 )
-_NO_INTERVAL = "Without a thick line: too few measurements for an interval."
+_NO_INTERVAL = "Hollow: too few measurements for an interval."
 _THEIRS = (
     "Dot: median of the rounds. Thick line: the middle half of the rounds. Thin line: rounds within 1.5 "
     "interquartile ranges of it."

@@ -1,16 +1,16 @@
 """Each chart of a view as a slide: large type, one message, readable in black and white."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 from ..drive.result import SHORT_COMMIT, Result
 from ..ground.errors import UsageError
 from ..ground.files import write_whole
 from . import drawing
-from .drawing import Line
-from .names import clean, in_lines
+from .names import LONGEST, clean, in_lines
 from .pictures import Picture
 from .style import SLIDE
 
@@ -20,6 +20,11 @@ _WIDTH_OF_LETTER = 0.52
 """Of a title, in font sizes."""
 _FEWEST_ROWS = 3
 _MARGIN = 40
+_LINE = 1.3
+"""Height of a line, in font sizes."""
+_LARGEST = 1.3
+"""A small chart is enlarged by this at most."""
+_SVG = "http://www.w3.org/2000/svg"
 _SPEAKING = ("processor", "GPU", "system", "libraries")
 """Facts that need no name."""
 _LONGEST_NAME = 60
@@ -71,17 +76,51 @@ def slide(picture: Picture, last: str) -> str:
     for most in range(SLIDE.most_rows, _FEWEST_ROWS - 1, -1):
         style = replace(SLIDE, most_rows=most)
         above = [*title, *_lines(picture.caption(style), SLIDE.muted, _SMALL)]
-        used = sum(drawing.LINE * line.size for line in (*above, *end))
-        chart = drawing.svg(picture.draw(style))
-        fits = drawing.scale_of(chart, _WIDTH - 2 * _MARGIN, _HEIGHT - 2.5 * _MARGIN - used)
-        if fits >= 1 or picture.rows < most:
+        chart = ET.fromstring(drawing.svg(picture.draw(style)))  # noqa: S314 - drawn by us, without entities
+        width, height = (float(chart.attrib[name]) for name in ("width", "height"))
+        room = _HEIGHT - 2.5 * _MARGIN - _height([*above, *end])
+        scale = min((_WIDTH - 2 * _MARGIN) / width, room / height)
+        if scale >= 1 or picture.rows < most:
             break
-    return drawing.framed(chart, above, end, (_WIDTH, _HEIGHT, _MARGIN), SLIDE.paper)
+    ET.register_namespace("", _SVG)
+    size = {"width": str(_WIDTH), "height": str(_HEIGHT)}
+    root = ET.Element(f"{{{_SVG}}}svg", {**size, "viewBox": f"0 0 {_WIDTH} {_HEIGHT}"})
+    ET.SubElement(root, f"{{{_SVG}}}rect", {**size, "fill": SLIDE.paper})
+    _write(root, above, _MARGIN)
+    _write(root, end, _HEIGHT - _MARGIN - _height(end))
+    scale = min(scale, _LARGEST)
+    chart.attrib |= {"x": str(_MARGIN), "y": str(1.5 * _MARGIN + _height(above))}
+    chart.attrib |= {"width": str(scale * width), "height": str(scale * height)}
+    root.append(chart)
+    return ET.tostring(root, encoding="unicode")
 
 
-def _lines(text: str, colour: str, size: int, weight: str = "normal") -> list[Line]:
+@dataclass(frozen=True)
+class _Line:
+    """A line of text on a slide."""
+
+    text: str
+    colour: str
+    size: int
+    weight: str = "normal"
+
+
+def _height(lines: Sequence[_Line]) -> float:
+    return _LINE * sum(line.size for line in lines)
+
+
+def _write(root: ET.Element, lines: Sequence[_Line], top: float) -> None:
+    """Write lines below each other."""
+    for line in lines:
+        top += _LINE * line.size
+        look = {"font-family": "sans-serif", "font-size": f"{line.size}px", "font-weight": line.weight}
+        place = {"x": str(_MARGIN), "y": str(top - 0.3 * line.size), "fill": line.colour}
+        ET.SubElement(root, f"{{{_SVG}}}text", look | place).text = clean(line.text, LONGEST)
+
+
+def _lines(text: str, colour: str, size: int, weight: str = "normal") -> list[_Line]:
     letters = int((_WIDTH - 2 * _MARGIN) / (_WIDTH_OF_LETTER * size))
-    return [Line(line, colour, size, weight) for line in in_lines(text, letters)] if text else []
+    return [_Line(line, colour, size, weight) for line in in_lines(text, letters)] if text else []
 
 
 def _name(picture: Picture) -> str:
