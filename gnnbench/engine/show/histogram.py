@@ -17,7 +17,6 @@ from .charts import times as charts
 from .measured import times as times_of
 from .names import clean, short_and_shared
 from .pictures import Picture
-from .style import SLIDE
 
 Entry = Mapping[str, Any]
 """A benchmark as pytest-benchmark's hook `pytest_benchmark_group_stats` gets it."""
@@ -25,6 +24,8 @@ _Seconds = tuple[float, float | None, float | None, float, float]
 """Times in the order of `_TIMES`."""
 
 _LONGEST_TITLE = 120
+_MOST_ROWS = 9
+"""Of a picture, so that it is legible."""
 _EMPTY = '""'
 """Label of a parameter whose id is empty."""
 _OURS = (
@@ -83,7 +84,7 @@ def _of_group(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
         return known.rank if known else 0, fastest[entry["fullname"]], entry["fullname"], row[2][0]
 
     timed.sort(key=place)
-    parts = -(-len(timed) // SLIDE.most_rows)
+    parts = -(-len(timed) // _MOST_ROWS)
     ends = [len(timed) * part // parts for part in range(parts + 1)]
     notes = [f"{shared}." if title and shared else "", _OURS if is_ours else _THEIRS]
     if any(low is None for _, _, (_, low, *_) in timed):
