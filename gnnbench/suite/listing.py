@@ -9,8 +9,8 @@ from ..engine.cli import streams
 from ..engine.cli.common import NOTHING_SLOWER, declare
 from ..engine.ground.errors import unknown_name
 from ..engine.ground.packages import missing
-from ..engine.show.document import Column, Document, Note, Shown, Table
-from ..engine.show.lines import folded, line_width
+from ..engine.show.document import Column, Document, Shown, Table
+from ..engine.show.lines import Note, folded, line_width
 from .graphs.catalog import DATASETS
 from .graphs.locate import place
 from .limits import OF_PLATFORM

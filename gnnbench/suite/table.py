@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from ..engine.ground import units
 from ..engine.show import measured
-from ..engine.show.document import Column, Note, Shown, Table
+from ..engine.show.document import Column, Shown, Table
+from ..engine.show.lines import Note
 from ..engine.show.measured import half_width, remarks, times
 from ..engine.store.parts import BenchmarkPart
 from .spec import Spec

@@ -17,7 +17,7 @@ from gnnbench.engine.measure.counter_changes import CounterChange
 from gnnbench.engine.measure.fingerprint.difference import Difference
 from gnnbench.engine.show import affected as report
 from gnnbench.engine.show.console import Terminal
-from gnnbench.engine.show.document import Note
+from gnnbench.engine.show.lines import Note
 from tests.compare.ab.answers import answering, done
 from tests.compare.ab.workers import write
 from tests.sampling import nightly

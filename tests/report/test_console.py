@@ -5,7 +5,8 @@ import rich.table
 from rich.text import Text
 
 from gnnbench.engine.show.console import Console, Terminal
-from gnnbench.engine.show.document import Column, Heading, Note, Table
+from gnnbench.engine.show.document import Column, Heading, Table
+from gnnbench.engine.show.lines import Note
 
 HOSTILE = "a\x1b[2J\x1b]0;title\u202eb :rocket:"
 LINE = "a line that is too long for a narrow terminal"

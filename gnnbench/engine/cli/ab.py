@@ -151,7 +151,7 @@ def _planted(text: str) -> float:
 
 
 def _plan(found: "Planned", options: argparse.Namespace) -> "Document":
-    from ..show.document import Note
+    from ..show.lines import Note
 
     count = units.count(len(found.left), "benchmark") if found.left or found.known else "all benchmarks"
     about = "" if found.seconds is None else f", about {units.seconds(found.seconds)} as last time"

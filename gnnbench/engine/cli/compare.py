@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     from ..drive.result import of_runs
     from ..show import causes, markdown, verdicts, wording
-    from ..show.document import Note
+    from ..show.lines import Note
     from ..store import run_file
 
     if not options.rest:

@@ -25,8 +25,7 @@ from ..process.plan import Plan
 from ..process.variants.collected import declares
 from ..process.variants.variant import Variant
 from ..show import causes, console, verdicts, wording
-from ..show.document import Note
-from ..show.lines import wrapped
+from ..show.lines import Note, wrapped
 from ..store import accepted
 from ..store.option_defaults import passed_on
 from ..store.suite import installed
@@ -130,10 +129,10 @@ class Gate:
                 document = verdicts.document(judged.comparison, explained, judged.result, verbose=verbose)
                 writer = console.Terminal(colour=terminalreporter.hasmarkup)
                 terminalreporter.write(writer.write(document))
-        for line in self._lines:
-            writing.say(terminalreporter, line.text, line.command)
-        for line in self._failures:
-            writing.say(terminalreporter, f"failed: {line.text}", line.command, red=True)
+        for note in self._lines:
+            writing.say(terminalreporter, note.text, note.command)
+        for note in self._failures:
+            writing.say(terminalreporter, f"failed: {note.text}", note.command, red=True)
 
     def _show(self, reports: Sequence[pytest.TestReport]) -> None:
         """Show the result of a test of gnnbench's own at once, although its report is withheld."""

@@ -6,7 +6,8 @@ from ..drive.affected import AffectedResult
 from ..ground import units
 from ..judge.visit import Inspections
 from ..measure.fingerprint.difference import Difference
-from .document import Column, Document, Note, tables
+from .document import Column, Document, tables
+from .lines import Note
 from .names import grouped, labels_in, short
 from .verdicts import named
 from .wording import memory_notes, result_notes

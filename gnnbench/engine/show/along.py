@@ -6,7 +6,8 @@ from ..drive.along import Along, Mean, Row
 from ..drive.axis import Pair
 from ..ground import units
 from ..judge.verdict import Reason
-from .document import Column, Document, Note, Table
+from .document import Column, Document, Table
+from .lines import Note
 from .names import brief, grouped, shared_place
 from .verdicts import named
 from .wording import ORDER, shrunk

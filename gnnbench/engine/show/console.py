@@ -16,8 +16,8 @@ from rich.text import Text
 
 from ..ground.errors import printable
 from ..interfaces import Writer
-from .document import Column, Document, Heading, Note, Table
-from .lines import folded, line_width, wrapped
+from .document import Column, Document, Heading, Table
+from .lines import Note, folded, line_width, wrapped
 from .names import clean
 
 _STYLES = {

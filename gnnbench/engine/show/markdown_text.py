@@ -11,8 +11,8 @@ from itertools import groupby
 from typing import Any
 
 from ..interfaces import Writer
-from .document import Column, Document, Heading, Note, Table
-from .lines import folded
+from .document import Column, Document, Heading, Table
+from .lines import Note, folded
 from .wording import CHANGED
 
 NAME_CHARACTERS = 200

@@ -8,7 +8,8 @@ from ..ground import units
 from ..judge.comparison import Compared, Comparison
 from ..judge.schedule import Decision
 from .causes import Explained, counting, notes_of
-from .document import Column, Document, Note, Shown, tables
+from .document import Column, Document, Shown, tables
+from .lines import Note
 from .names import brief, grouped, labels_of, short
 from .wording import memory_notes, reasons, result_notes, sees, shrunk
 

@@ -71,7 +71,8 @@ def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: boo
         (counts["undecided"], f"is undecided{why}", f"are undecided{why}"),
         (counts["incomparable"], "is incomparable", "are incomparable"),
     )
-    said, others = _of_all(len(words), failed), _OTHERS
+    others: tuple[str, ...] = _OTHERS
+    said = _of_all(len(words), failed)
     if not said and (said := _of_all(len(words), unknown)):
         others = tuple(word for word in _OTHERS if word not in _UNKNOWN)
     elif not said and len(counts) == 1 and words[0] in _ALL:

@@ -10,8 +10,7 @@ from ...engine.ground import environment, units
 from ...engine.plugin import writing
 from ...engine.plugin.session import OUT_OF_MEMORY, arguments_without, options_of, ours_of, seconds_of
 from ...engine.show import console
-from ...engine.show.document import Note
-from ...engine.show.lines import wrapped
+from ...engine.show.lines import Note, wrapped
 from ...engine.store.benchmark import part_of
 from .. import counter_baseline
 from ..spec import Spec
