@@ -9,8 +9,8 @@ from ..engine.cli import streams
 from ..engine.cli.common import NOTHING_SLOWER, declare
 from ..engine.ground.errors import unknown_name
 from ..engine.ground.packages import missing
-from ..engine.show.document import Column, Document, Note, Shown, Table
-from ..engine.show.lines import folded, line_width
+from ..engine.show.document import Column, Document, Shown, Table
+from ..engine.show.lines import Note, folded, line_width
 from .graphs.catalog import DATASETS
 from .graphs.locate import place
 from .limits import OF_PLATFORM
@@ -63,7 +63,7 @@ def document(data_root: Path | None, cache: Path) -> Document:
         Note(_DATA_SETS),
         Table("Platforms (--gnn-platform)", titles, platforms),
         *(Note(f"{name}: {reason}") for name, reason in reasons.items() if reason),
-        Table("", columns, list(_operations(line_width())), heading),
+        Table(heading, columns, list(_operations(line_width()))),
         Note("gnnbench list OPERATION shows the calls on all platforms, and why a platform has none."),
     ]
 

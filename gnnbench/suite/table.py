@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from ..engine.ground import units
 from ..engine.show import measured
 from ..engine.show.document import Column, Shown, Table
+from ..engine.show.lines import Note
 from ..engine.show.measured import half_width, remarks, times
 from ..engine.store.parts import BenchmarkPart
 from .spec import Spec
@@ -107,16 +108,16 @@ def _cells(names: tuple[str, str], rows: Sequence[TableRow]) -> Iterator[tuple[o
         yield *names, row.spec.platform, time, row.interval, ratio if len(rows) > 1 else None, *counts
 
 
-def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[str]:
+def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[Note]:
     """Return how to read rows of several platforms, and how to confirm them."""
     work = [replace(row.spec, platform="") for row in rows]
     if len(set(work)) == len(work):
         return []
     confirm = (
-        f"for ratios with an interval: for i in 1 2 3 4 5; do {shlex.join(['pytest', *arguments])} "
+        f"for i in 1 2 3 4 5; do {shlex.join(['pytest', *arguments])} "
         "--benchmark-json=run-$i.json; done; gnnbench compare --by platform run-*.json"
     )
-    return [_READING, confirm]
+    return [Note(_READING), Note("for ratios with an interval", confirm)]
 
 
 def notes(rows: Sequence[TableRow], verbosity: int = 0) -> list[str]:

@@ -50,7 +50,7 @@ def test_another_result_fails_until_it_is_accepted_with_a_reason(project):
     words = ("git:base", ".", "--budget", "3", "--json", "ab.json", "--", half)
     found = gnnbench("ab", *words, other, cwd=project, **CLOCK)
     assert found.returncode == 1, found.stdout
-    assert "2 of 2 benchmarks have a different output" in found.stdout
+    assert "All 2 benchmarks have a different output" in found.stdout
     row = saved(project, "ab.json")[half]
     assert row["verdict"] == "incomparable"
     assert row["reason"].startswith("a different output: differs by 2^13 units in the last place: ")

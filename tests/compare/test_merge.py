@@ -59,8 +59,12 @@ def test_run_files_become_one_that_can_be_read_and_compared(tmp_path, order, cap
     parts = {number: part(number) for number in order}
     failed = {"fullname": "test_a.py::x", "error": "OOM", "measurement": None}
     parts[2]["gnnbench"]["incomplete"].append(failed)
+    for number, one in parts.items():
+        level = Shard(number, 3).family_level(0.99)
+        one["gnnbench"]["compared"] = {"thresholds": {"effect": 0.03, "family_level": level}}
     whole, _ = merge(save(tmp_path, *parts.values()))
     assert "shard" not in whole["gnnbench"]
+    assert whole["gnnbench"]["compared"] == {"thresholds": {"effect": 0.03, "family_level": 0.99}}
     run = run_file.parse(tmp_path, whole)
     assert sorted(run.benchmarks) == [f"test_a.py::{name}" for name in NAMES]
     assert list(run.benchmarks)[: len(parts[1]["benchmarks"])] == [
@@ -133,7 +137,7 @@ def test_files_that_are_no_shards_are_joined_if_they_share_nothing(tmp_path):
         ),
         ((ab(1, 2), ab(2, 2, effect=0.05)), "were measured with different settings"),
         ((plain(1), plain(2)), "does not describe its environment"),
-        (({"benchmarks": [], "command": "compare"},), "it is a compare file"),
+        (({"benchmarks": [], "command": "compare"},), "neither a run file nor a result of gnnbench ab"),
     ],
 )
 def test_what_does_not_belong_together_is_refused_in_a_line(tmp_path, contents, text):

@@ -13,6 +13,7 @@ from gnnbench.engine.measure.counter_changes import Counters
 from gnnbench.engine.measure.measurement import Measurement
 from gnnbench.engine.plugin import gate
 from gnnbench.engine.plugin.limits import GATE
+from gnnbench.engine.show.lines import Note
 from gnnbench.engine.store.baseline import FOLDER
 from gnnbench.engine.store.parts import FORMAT_VERSION, BenchmarkPart
 from gnnbench.suite import counter_baseline
@@ -196,14 +197,14 @@ def test_where_a_record_has_tests_of_which_none_is_judged_the_session_fails_and_
     session = pytest.Session.from_config(config)
     session.items, config._benchmarksession = [SimpleNamespace(nodeid=name)], SimpleNamespace(benchmarks=[])
     gated = config.pluginmanager.get_plugin(GATE)
-    gated._say_so(session, "", {})
+    gated._say_so(session, None, {})
     if name.endswith("new"):
-        assert gated._lines == ["no benchmark was judged; --gnn-strict makes this a failure"]
+        assert gated._lines == [Note("no benchmark was judged (--gnn-strict makes this a failure)")]
         return
     (line,) = gated._failures
-    assert line.startswith("no benchmark was judged, although record 0001 of ")
-    assert " has 1 of these tests; time them without -n, --benchmark-skip, " in line
-    assert ", or record again: gnnbench baseline record -- " in line
+    assert line.text.startswith("no benchmark was judged, although record 0001 of ")
+    assert " has 1 of these tests; time them without -n, --benchmark-skip, " in line.text
+    assert ", or record again: gnnbench baseline record -- " in str(line)
     for status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = status
         gated.pytest_sessionfinish(session)
@@ -293,18 +294,18 @@ def test_who_compares(pytester):
 def test_pytest_benchmark_s_own_comparison_keeps_its_exit_code_and_one_line_says_whose_it_is(tmp_path):
     (tmp_path / "test_one.py").write_text("def test_one(benchmark):\n    benchmark(sum, [1])\n")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    said = "gnnbench: the comparison is pytest-benchmark's own: there is no record; for gnnbench's: gnnbench "
-    again = "baseline record -- -p no:cacheprovider --gnn-device cpu --benchmark-max-time=0.01 .; or compare "
+    said = "gnnbench: the comparison is pytest-benchmark's own: there is no record; for gnnbench's: "
+    again = "gnnbench baseline record -- -p no:cacheprovider --gnn-device cpu --benchmark-max-time=0.01 ."
     words = (COMPARE, "--benchmark-max-time=0.01")
     result = run(*words, cwd=tmp_path)
     assert result.returncode == 0, result.stdout
-    assert result.stdout.count(f"{said}{again}") == 1
+    assert result.stdout.count(f"{said}{COMPARE}=git:main, or a record: {again}\n") == 1
     assert "no benchmark was judged" not in result.stdout
     (tmp_path / "gnnbench.toml").write_text("effect = '5%'\n")
     result = run(*words, cwd=tmp_path)
     assert result.returncode == 1, result.stdout
     assert result.stdout.count(f"gnnbench: failed: {MISSING}") == 1
-    assert f"; record them: gnnbench {again}" in result.stdout
+    assert f", or record them: {again}\n" in result.stdout
     assert said not in result.stdout
 
 
@@ -321,6 +322,7 @@ def test_what_is_no_base_and_a_wrong_file_end_the_session_before_anything_is_tim
 
 
 MISSING = "no benchmark was judged: there are no timings of this machine"
+ALLOWED = MISSING.replace(":", " (--gnn-strict makes this a failure):")
 KERNELS = """
 import pytest
 
@@ -386,8 +388,8 @@ def test_a_shard_that_turns_cannot_compare_fails_the_session_alone(known):
     judging = known.parseconfigure(f"{COMPARE}=.", *words).pluginmanager.get_plugin(GATE)
     assert judging.pytest_report_collectionfinish() is None, "a variant needs no record"
     judging._compare(pytest.Session.from_config(judging._config))
-    assert judging._failures == [". can be compared in turns only: leave out --gnn-turns never"]
-    assert judging._lines == ["no benchmark was judged"]
+    assert judging._failures == [Note(". can be compared in turns only: leave out --gnn-turns never")]
+    assert judging._lines == [Note("no benchmark was judged")]
     content = {"gnnbench": {}}
     judging.pytest_benchmark_update_json(content)
     assert content == {"gnnbench": {}}, "nothing was compared"
@@ -420,8 +422,8 @@ def test_what_is_incomparable_was_not_judged_and_undecided_is_one_answer(verdict
     [
         ((COMPARE,), 1, [MISSING], []),
         ((COMPARE, "--gnn-strict"), 1, [MISSING], []),
-        ((COMPARE, "--benchmark-autosave"), 1, [], [MISSING]),
-        ((COMPARE,), 0, [], [MISSING]),
+        ((COMPARE, "--benchmark-autosave"), 1, [], [ALLOWED]),
+        ((COMPARE,), 0, [], [ALLOWED]),
         ((COMPARE, "--gnn-strict"), 0, [MISSING], []),
     ],
     ids=["none", "strict", "saved", "no benchmark", "no benchmark, strict"],
@@ -436,10 +438,13 @@ def test_without_a_record_the_session_fails_in_one_line_with_what_to_type(
     judging._compare(session)
     for lines, starts in ((judging._failures, failed), (judging._lines, said)):
         assert len(lines) == len(starts)
-        assert all(map(str.startswith, lines, starts))
+        assert all(map(str.startswith, map(str, lines), starts))
     if MISSING in failed:
-        assert "; record them: gnnbench baseline record -- " in judging._failures[0]
-        assert judging._failures[0].endswith(" .; or compare with a commit: --benchmark-compare=git:main")
+        (note,) = judging._failures
+        assert note.text.endswith(
+            "; compare with a commit, as in --benchmark-compare=git:main, or record them"
+        )
+        assert note.command.startswith("gnnbench baseline record -- ")
 
 
 @pytest.mark.nightly

@@ -92,7 +92,7 @@ class Session:
         result = replace(result, comparison=Comparison(rows))
         if self.judged.names and decided:
             self.judged.take(result)
-            self.judged.lines += self.gate._in_turns(self.judged, result)
+            self.judged.lines += map(str, self.gate._in_turns(self.judged, result))
         elif self.judged.names:
             self.judged.take_failure("it does not build")
         self.judged.judge()
@@ -116,8 +116,9 @@ def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(star
     assert ours.saved(rows["slow"]).against == "git:main"
     assert ours.saved(rows["slow"]).base == Revision((OLD,))
     assert [one.against for one in ours.terms.turns] == ["git:main"]
-    command = session.gate._sentence(ours, rows["slow"]).partition(" [git:main]; repeat: ")[2]
-    assert command == "gnnbench ab git:main . -- test_a.py::slow"
+    sentence = session.gate._sentence(ours, rows["slow"])
+    assert sentence.text.endswith(" [git:main]; repeat")
+    assert sentence.command == "gnnbench ab git:main . -- test_a.py::slow"
 
 
 def test_a_variant_needs_turns_and_a_benchmark(start):

@@ -16,17 +16,17 @@ def test_the_records_of_a_machine_or_the_most_similar_one_and_how_to_make_some(p
 
     record, none = records.find(config)
     assert record is None
-    start, command = none.split("; record them: ")
+    start, command = none.text.partition(";")[0], none.command
     assert start.endswith(f" in {FOLDER}")
     assert command.startswith("gnnbench baseline record -- ")
     assert "--gnn-device=cpu -q" in command
     for option in ("budget", "strict", " 9 "):
         assert option not in command
     other = save(cpu="Another CPU")
-    record, text = records.find(config)
+    record, note = records.find(config)
     assert record is None
     similar = f"{start}; the most similar, {other.environment}, differs in "
-    assert text.startswith(similar)
-    assert text.removeprefix(similar).startswith("cpu Another CPU vs ")
+    assert note.text.startswith(similar)
+    assert note.text.removeprefix(similar).startswith("cpu Another CPU vs ")
     _, second = save(), save()
-    assert records.find(config) == (second, "")
+    assert records.find(config) == (second, None)

@@ -5,7 +5,8 @@ import rich.table
 from rich.text import Text
 
 from gnnbench.engine.show.console import Console, Terminal
-from gnnbench.engine.show.document import Column, Heading, Note, Table
+from gnnbench.engine.show.document import Column, Heading, Table
+from gnnbench.engine.show.lines import Note
 
 HOSTILE = "a\x1b[2J\x1b]0;title\u202eb :rocket:"
 LINE = "a line that is too long for a narrow terminal"
@@ -30,7 +31,7 @@ def test_no_text_controls_the_terminal():
     ("width", "last"), [(None, [LINE]), (30, ["a line that is too long for a", "  narrow terminal"])]
 )
 def test_tables_and_lines_stay_in_order_and_long_lines_are_broken(width, last):
-    table = Table("", [Column("left"), Column("right")], [("left", "right")], "heading")
+    table = Table("heading", [Column(""), Column("")], [("left", "right")])
     found = Terminal(width).write([Heading("first"), table, Note(""), Note(LINE)])
     blank, first, gap, heading, row, *rest = found.splitlines()
     assert (blank, first, gap, heading, row.split()) == ("", "first", "", "heading", ["left", "right"])

@@ -27,8 +27,7 @@ def drawn(groups, *, by_operation=True):
 
 
 def rows(picture):
-    (found,) = picture.draw(SLIDE)["datasets"].values()
-    return found
+    return next(rows for rows in picture.draw(SLIDE)["datasets"].values() if "least" in rows[0])
 
 
 def words(picture):
@@ -41,30 +40,12 @@ def test_own_benchmarks_have_a_picture_for_each_operation_and_graph():
     other = [own("spmm_sum", name, 1, dataset="pubmed") for name in ("pyg", "dgl")]
     found = drawn([("spmm_sum forward cora", spmm), ("b", both), ("c", other)])
     assert [(name, picture.message) for name, picture in found] == [
-        ("spmm_sum cora", "spmm_sum on cora: pyg 2.0x faster than sparse (fwd)"),
+        ("spmm_sum cora", "spmm_sum on cora"),
         ("spmm_sum pubmed", "spmm_sum on pubmed"),
     ]
     labels = [row["label"] for row in rows(found[0][1])]
     assert labels == ["fwd pyg", "fwd sparse", "fwd torch", "fwd dgl", "f+b pyg"]
     assert "cora · hidden 256 · float32 · int64 · cpu" in found[0][1].note
-
-
-def test_the_title_is_a_finding_where_only_platforms_differ_and_their_intervals_are_apart():
-    def title(*entries):
-        ((_, picture),) = drawn([("g", entries)])
-        return picture.message
-
-    dgl, torch = own("spmm_sum", "dgl", 1), own("spmm_sum", "torch", 1.6)
-    assert title(torch, own("spmm_sum", "pyg", 4), dgl) == "spmm_sum on cora: dgl 1.6x faster than torch"
-    assert title(dgl, own("spmm_sum", "torch", 1, seed=1)) == "spmm_sum on cora", "intervals overlap"
-    assert title(own("spmm_sum", "dgl", 1, blocks=4), torch) == "spmm_sum on cora", "one has no interval"
-    vague = own("spmm_sum", "pyg", 4, blocks=4)
-    assert title(dgl, torch, vague) == "spmm_sum on cora", "the third may be faster than both"
-    assert title(dgl, own("spmm_sum", "torch", 2, dtype="bfloat16")) == "spmm_sum on cora", "other work"
-    times = {"dgl": 6, "pyg": 3}
-    backward = [own("spmm_sum", name, times[name], direction="forward_backward") for name in times]
-    found = "spmm_sum on cora: dgl 1.6x faster than torch (fwd), pyg 2.0x faster than dgl (f+b)"
-    assert title(dgl, torch, *backward) == found
 
 
 def test_groups_of_one_benchmark_share_a_picture():
@@ -96,10 +77,9 @@ def test_pytest_benchmarks_own_times_are_medians_and_quartiles_of_rounds():
     ((name, picture),) = drawn([(None, [theirs("t.py::test_a"), theirs("t.py::test_b", 2)])])
     assert (name, picture.message) == ("", "t.py")
     first, second = rows(picture)
-    assert first == {
-        "label": "test_a", "lines": 0, "text": "2.00 ms",
-        "time": 2, "low": 1.5, "high": 3, "least": 1, "most": 4,
-    }  # fmt: skip
+    times = {"time": 2, "low": 1.5, "high": 3, "least": 1, "most": 4}
+    assert {name: first[name] for name in times} == times
+    assert (first["label"], first["text"]) == ("test_a", "2.00 ms")
     assert second["text"] == "4.00 ms"
     assert "median of the rounds" in picture.note
 
@@ -124,9 +104,7 @@ def test_a_group_of_any_size_is_divided_evenly_among_its_pictures(count, letters
     assert max(sizes) <= SLIDE.most_rows
 
 
-@pytest.mark.parametrize(("factor", "log"), [(0.0, False), (2, False), (1000, True)])
-def test_times_that_differ_much_have_a_log_scale_and_zero_is_drawn(factor, log):
-    ((_, picture),) = drawn([("g", [theirs("t.py::test_a"), theirs("t.py::test_b", factor)])])
-    text = words(picture)
-    assert ("(log scale)" in text) == log
-    assert ("0.00 ns" in text) == (not factor)
+@pytest.mark.parametrize("factor", [0.0, 1000])
+def test_times_that_differ_much_and_zero_are_drawn(factor):
+    ((_, picture),) = drawn([("g", [theirs("t.py::test_a", factor), theirs("t.py::test_b", factor / 2)])])
+    assert ("0.00 ns" in words(picture)) == (not factor)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gnnbench.engine.show.charts import layouts
-from gnnbench.engine.show.numbers import Numbers, bands, interval, of_sides, scale_of
+from gnnbench.engine.show.measured import block_medians
+from gnnbench.engine.show.numbers import Numbers
 from gnnbench.engine.show.style import PAGE, SLIDE
 from gnnbench.engine.show.view import BenchmarkView
 from gnnbench.engine.store.benchmark import Benchmark
@@ -17,40 +18,44 @@ def benchmark(*counts, seconds=2e-3):
         Benchmark("a", (), rounds_seconds=tuple(random.lognormal(np.log(seconds), 0.1, count).tolist()))
         for count in counts
     )
-    return BenchmarkView("a", "a", "", timed=timed, before=tuple(before))
+    return BenchmarkView("a", "a", timed=timed, before=tuple(before))
 
 
 def test_layouts_keep_their_order():
     one = benchmark(30, 15)
-    older, newer = found = bands(one, 50)
-    assert scale_of(one) == (1e6, "ms")
-    for process, band in zip(one.processes, found, strict=True):
-        assert np.allclose(band.times, np.array(process.blocks_ns) / 1e6)
+    found = one.layouts.thinned(50)
+    older, newer = found.bands
+    assert found.unit == "ms"
+    for (times,), band in zip(map(block_medians, (*one.before, one.timed)), found.bands, strict=True):
+        assert np.allclose(band.times, np.array(times) * 1e3)
     assert (older.label, older.is_newer) == ("older 1", False)
     assert (newer.label, newer.is_newer) == ("this run", True)
-    assert [band.label for band in of_sides(found)] == ["older side, 1 process", "newer side, 1 process"]
-    low, time, high = (interval(one)[name] for name in ("low", "time", "high"))
+    assert [band.label for band in found.of_sides().bands] == [
+        "older side, 1 process",
+        "newer side, 1 process",
+    ]
+    low, time, high = found.interval
     assert low < time < high
     assert time == pytest.approx(1e3 * one.seconds)
     few = benchmark(3)
-    assert [*interval(few).values()] == pytest.approx([1e3 * few.seconds] * 3), "no bounds are known"
+    assert few.layouts.interval == pytest.approx([1e3 * few.seconds] * 3), "no bounds are known"
 
 
 def test_of_many_some_are_kept_and_the_quantiles_are_of_all():
     one = benchmark(1000, 999)
-    found = bands(one, 40)
+    found = one.layouts.thinned(40).bands
     assert [len(band.times) for band in found] == [40, 40]
-    assert found[0].times[0] == one.processes[0].blocks_ns[0] / 1e6
+    assert found[0].times[0] == one.layouts.bands[0].times[0]
     (row,) = Numbers((one,)).rows
-    for process, (_, count, *quantiles) in zip(one.processes, row["processes"], strict=True):
-        expected = np.quantile(process.blocks_ns, (0, 0.1, 0.5, 0.9, 1)) / 1e6
-        assert count == f"{len(process.blocks_ns):,}"
+    for band, (_, count, *quantiles) in zip(one.layouts.bands, row["processes"], strict=True):
+        expected = np.quantile(band.times, (0, 0.1, 0.5, 0.9, 1))
+        assert count == f"{len(band.times):,}"
         assert np.allclose([*map(float, quantiles)], expected, rtol=1e-3)
 
 
 def test_layouts_are_drawn_once_as_wide_as_their_place_or_as_a_slide():
     one = benchmark(30, 15)
-    page, slide = (layouts.svg(bands(one, 50), interval(one), "ms", style) for style in (PAGE, SLIDE))
+    page, slide = (layouts.svg(one.layouts, style) for style in (PAGE, SLIDE))
     for text in (page, slide):
         root = ET.fromstring(text)
         places = [dot.get("cx") for dot in root.iter() if dot.tag.endswith("circle")]
@@ -58,5 +63,5 @@ def test_layouts_are_drawn_once_as_wide_as_their_place_or_as_a_slide():
         assert all(place.endswith("%") == (text is page) for place in places)
     assert 'width="100%"' in page
     assert f'width="{SLIDE.whole}"' in slide
-    alone = layouts.svg([layouts.Band("this run", True, [1.0])], None, "ms", PAGE)
+    alone = layouts.svg(layouts.Layouts([layouts.Band("this run", True, [1.0])], "ms"), PAGE)
     assert alone.count("<circle") == 1

@@ -1,10 +1,8 @@
 import shlex
 import subprocess
 
-import pytest
-
 from gnnbench.engine.show import lines
-from gnnbench.engine.show.lines import IN_A_PIPE, folded, wrapped
+from gnnbench.engine.show.lines import IN_A_PIPE, Note, folded, wrapped
 
 OURS = "benchmarks/test_spmm.py::test_spmm[spmm_sum-forward_backward-torch-float32-int64-cora-256-cpu]"
 
@@ -36,46 +34,30 @@ def test_hyphens_and_columns_of_a_line_stay():
     assert lines[1:] == ["  family-wise git:main", "  --gnn-effect=3%"]
 
 
-@pytest.mark.parametrize(
-    ("before", "command", "after"),
-    [
-        (
-            "gnnbench: to time 2 benchmarks for longer: ",
-            "pytest {ids} --benchmark-compare=0001 --gnn-budget=600",
-            "",
-        ),
-        (
-            "gnnbench: there are no timings of this machine; record them: ",
-            "gnnbench baseline record -- 'a; b' {ids}",
-            "; or compare with a commit: --benchmark-compare=git:main",
-        ),
-    ],
-)
-def test_a_long_command_can_be_pasted(before, command, after):
-    command = command.format(ids=f"{shlex.quote(OURS)} {shlex.quote('a name with spaces' * 9)}")
-    assert wrapped(f"{before}{command}{after}", 500) == f"{before}{command}{after}"
-    lines = wrapped(f"{before}{command}{after}", 80).splitlines()
-    first = next(number for number, line in enumerate(lines) if line.startswith(f"  {command[:6]}"))
-    last = next(number for number in range(first, len(lines)) if not lines[number].endswith(" \\"))
-    pasted = "\n".join(lines[first : last + 1]).removesuffix(after.partition(" ")[0])
-    words = pasted.replace(command.split()[0], "printf '%s\\n'", 1)
+def test_a_long_command_can_be_pasted():
+    ids = f"{shlex.quote(OURS)} {shlex.quote('a name; with spaces' * 9)}"
+    note = Note("gnnbench: to time 2 benchmarks for longer", f"pytest {ids} --benchmark-compare=0001")
+    assert wrapped(note, 500) == str(note)
+    first, *lines = wrapped(note, 80).splitlines()
+    assert len(lines) > 1
+    assert all(len(line) <= 80 or len(shlex.split(line.strip("\\"))) == 1 for line in lines)
+    assert joined("\n".join((first, *lines)).replace(" \\\n", "\n")) == str(note)
+    words = "\n".join(lines).replace("pytest", "printf '%s\\n'", 1)
     shown = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=True).stdout
-    assert shown.splitlines() == shlex.split(command)[1:]
-    assert last > first
-    assert all(len(line) <= 80 or len(shlex.split(line.strip("\\;"))) == 1 for line in lines)
-    assert joined("\n".join(lines).replace(" \\\n", "\n")) == f"{before}{command}{after}"
+    assert shown.splitlines() == shlex.split(note.command)[1:]
 
 
 def test_a_loop_can_be_pasted():
     loop = f"for i in 1 2 3; do echo {'word ' * 20}$i; done; echo end"
-    _, *lines = wrapped(f"type: {loop}", 60).splitlines()
+    _, *lines = wrapped(Note("type", loop), 60).splitlines()
     said = subprocess.run(["bash", "-c", "\n".join(lines)], capture_output=True, text=True, check=True).stdout
     assert said.split() == [*("word " * 20 + "1 " + "word " * 20 + "2 " + "word " * 20 + "3 end").split()]
 
 
-def test_what_merely_begins_like_a_command_is_broken_as_other_words():
-    line = f"gnnbench: process 1 failed: pytest ended with 1: {'many words ' * 20}".strip()
-    assert max(map(len, wrapped(line, 80).splitlines())) <= 80
+def test_a_number_stays_with_its_unit():
+    line = f"gnnbench: {'step ' * 20}(2 s)"
+    for width in range(20, 120):
+        assert "(2 s)" in wrapped(line, width), width
 
 
 def test_an_id_is_broken_at_its_separators():

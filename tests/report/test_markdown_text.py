@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.engine.show.document import Column, Heading, Note, Table
+from gnnbench.engine.show.document import Column, Heading, Table
+from gnnbench.engine.show.lines import Note
 from gnnbench.engine.show.markdown_text import Markdown, code, prose
 from tests.gfm import hostile, render
 

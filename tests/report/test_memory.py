@@ -1,7 +1,7 @@
-from gnnbench.engine.judge.comparison import Compared, Comparison
+from gnnbench.engine.judge.comparison import Compared
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import Judgement
-from gnnbench.engine.show import console, verdicts, wording
+from gnnbench.engine.show import wording
 
 MIB = 2**20
 SAME = Judgement("same", "a reason", 1.0, 0.99, 1.01, 0.995, 1.005, 0.02)
@@ -13,20 +13,6 @@ ROWS = [
     Compared("test_c", SAME, 1e-3, memory=LESS),
     Compared("test_d", SAME, 1e-3),
 ]
-
-
-def written(rows, width=80):
-    return console.Terminal(width).write(verdicts.document(Comparison(rows)))
-
-
-def test_the_column_and_its_notes_are_there_if_a_peak_changed():
-    text = written(ROWS)
-    lines = text.splitlines()
-    assert max(map(len, lines)) <= 80
-    assert lines[2].split() == ["benchmark", "time", "ratio", "interval", "verdict", "memory"]
-    assert [line.partition("same")[2].strip() for line in lines[3:7]] == ["", "+4.0 MiB", "-6.0 MiB", ""]
-    assert "more memory: 8.0 MiB beside the inputs, 4.0 MiB in the base (2.00x): " in text
-    assert "memory" not in written([ROWS[0], ROWS[3]])
 
 
 def test_a_sentence_begins_with_what_fails_and_changes_are_counted():

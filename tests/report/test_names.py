@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from gnnbench.engine.show.names import Names, clean, groups, in_lines, labels_in, short, titles
+from gnnbench.engine.show.names import Names, clean, groups, in_lines, labels_in, short, short_and_shared
 from gnnbench.suite.spec import Spec
 
 
@@ -20,21 +20,12 @@ def test_a_test_id_of_ours_is_a_spec():
     assert labels_in((name, *others)) == {name: spec.labels, **dict.fromkeys(others)}
 
 
-def test_a_title_says_what_tells_apart():
-    found, common = titles(of(OTHER, replace(OTHER, platform="torch")))
-    assert [*found.values()] == [("spmm_sum fwd", "pyg"), ("spmm_sum fwd", "torch")]
-    assert common == "cora · hidden 256 · float32 · int64 · cpu"
-    found, common = titles(of(OTHER, replace(OTHER, hidden=64), replace(OTHER, platform="torch")))
-    assert [*found.values()][1] == ("spmm_sum fwd", "pyg hidden 64")
-    assert common == "cora · float32 · int64 · cpu"
-
-
 def test_the_folder_that_all_share_is_said_once():
     names = ["tests/bench/test_a.py::test_x[1/2]", "tests/bench/test_a.py::test_y"]
-    found, common = titles(dict.fromkeys(names))
-    assert [*found.values()] == [("test_x[1/2]", ""), ("test_y", "")]
+    found, common = short_and_shared(dict.fromkeys(names))
+    assert [*found.values()] == ["test_x[1/2]", "test_y"]
     assert common == "tests/bench/test_a.py"
-    assert titles({}) == ({}, "")
+    assert short_and_shared({}) == ({}, "")
 
 
 def test_a_long_name_is_broken_at_words_and_keeps_both_ends():

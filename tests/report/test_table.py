@@ -73,10 +73,10 @@ def test_lines_below_say_how_to_read_ratios():
 
     assert reading([ROW]) == reading([of_platform("spmm_sum", "dgl"), of_platform("mine", "dgl")]) == []
     meaning, compare = reading([ROW, of_platform("spmm_sum", "dgl")], ["-k", "spmm or mine"])
-    names = re.findall(r"[^ ;]+(?=: )", meaning)
+    names = re.findall(r"[^ ;]+(?=: )", meaning.text)
     assert names == ["f+b", "±", "?", "ratio", "~", "limit", "peak", "ops", "sync"]
-    assert "do pytest -k 'spmm or mine' --benchmark-json=run-$i.json; done" in compare
-    assert compare.endswith("; gnnbench compare --by platform run-*.json")
+    assert "do pytest -k 'spmm or mine' --benchmark-json=run-$i.json; done" in compare.command
+    assert compare.command.endswith("; gnnbench compare --by platform run-*.json")
 
 
 def test_a_row_is_taken_from_a_record():

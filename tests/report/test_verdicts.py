@@ -6,7 +6,7 @@ from gnnbench.engine.judge.verdict import Judgement
 from gnnbench.engine.show import drawing
 from gnnbench.engine.show.charts import forest
 from gnnbench.engine.show.console import Terminal
-from gnnbench.engine.show.document import Note
+from gnnbench.engine.show.lines import Note
 from gnnbench.engine.show.verdicts import document, named, standing
 from gnnbench.engine.show.wording import sentence
 from gnnbench.suite.spec import Spec

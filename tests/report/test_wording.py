@@ -8,8 +8,8 @@ from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison, Wo
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.engine.measure.fingerprint.difference import Difference
-from gnnbench.engine.show.causes import told
-from gnnbench.engine.show.view import BenchmarkView, Verdicts, View, ordered
+from gnnbench.engine.show.causes import explained
+from gnnbench.engine.show.view import BenchmarkView, View, ordered
 from gnnbench.engine.show.wording import headline
 
 RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None, "ignored": 1.3}
@@ -21,12 +21,12 @@ def row(name, judgement, **fields):
 
 def view(*verdicts):
     benchmarks = tuple(
-        BenchmarkView(name := f"b{number}", name, "", row=row(name, Judgement(verdict, "", RATIOS[verdict])))
+        BenchmarkView(name := f"b{number}", name, row=row(name, Judgement(verdict, "", RATIOS[verdict])))
         for number, verdict in enumerate(verdicts)
     )
     side = Side("5 runs")
     result = Result("compare", side, side, Comparison([]), Thresholds(0.03))
-    return View("run", "run.json", benchmarks=benchmarks, judged=Verdicts(result, result.thresholds))
+    return View("report", "run.json", benchmarks=benchmarks, result=result)
 
 
 def test_of_what_is_slower_than_accepted_the_headline_says_by_how_much():
@@ -37,7 +37,7 @@ def test_of_what_is_slower_than_accepted_the_headline_says_by_how_much():
 
 
 def test_what_was_cut_short_is_said_beside_verdicts():
-    short = tuple(BenchmarkView(name, name, "", error="OOM at 12 GiB") for name in ("c0", "c1"))
+    short = tuple(BenchmarkView(name, name, error="OOM at 12 GiB") for name in ("c0", "c1"))
     known = view("same", "same")
     text = "No slowdown found in 2 benchmarks: 2 same within 3.0%; 2 interrupted"
     assert replace(known, benchmarks=(*known.benchmarks, *short)).headline == text
@@ -53,8 +53,8 @@ def test_rows_begin_with_what_failed_and_then_with_what_changed():
     benchmarks = [*found.benchmarks]
     less, more = MemoryChange("less memory", 2**24, 2**20), MemoryChange("more memory", 2**20, 2**24)
     benchmarks[3] = replace(benchmarks[3], row=replace(benchmarks[3].row, memory=less))
-    benchmarks.append(BenchmarkView("b5", "b5", "", error="OOM"))
-    benchmarks.append(BenchmarkView("b6", "b6", "", row=replace(benchmarks[0].row, memory=more)))
+    benchmarks.append(BenchmarkView("b5", "b5", error="OOM"))
+    benchmarks.append(BenchmarkView("b6", "b6", row=replace(benchmarks[0].row, memory=more)))
     assert [one.fullname for one in ordered(benchmarks)] == ["b2", "b4", "b5", "b6", "b1", "b3", "b0"]
 
 
@@ -73,14 +73,14 @@ def rows(*verdicts):
     [
         ((), "No benchmark in the result"),
         (("slower", "faster", "same"), "1 of 3 benchmarks is slower: 1 faster, 1 same"),
-        (("slower",), "1 of 1 benchmark is slower"),
+        (("slower",), "The one benchmark is slower"),
         (("same", "faster"), "No slowdown found in 2 benchmarks: 1 faster, 1 same"),
         (("accepted", "same"), "No slowdown beyond what is accepted in 2 benchmarks: 1 accepted, 1 same"),
         (("same", "incomparable"), "1 of 2 benchmarks is incomparable: 1 same"),
         (("undecided",) * 4, "All 4 benchmarks are undecided"),
         (
             ("undecided", "incomparable", "ignored"),
-            "1 of 3 benchmarks is undecided, 1 incomparable: 1 ignored",
+            "1 of 3 benchmarks is undecided, 1 is incomparable: 1 ignored",
         ),
         (("undecided",), "The one benchmark is undecided"),
         (("same code",), "The one benchmark runs the same code"),
@@ -135,12 +135,12 @@ def changed(name, **kinds):
     ],
 )
 def test_a_cause_is_named_by_its_kind(kinds, sentence):
-    (one,) = told([changed("a", **kinds), changed("b", **kinds)], lambda _: None)
+    (one,) = explained([changed("a", **kinds), changed("b", **kinds)], lambda _: None)
     assert one.sentence("`{}`".format) == f"2 slower through {sentence}"
 
 
 def test_a_function_that_both_sides_run_in_some_benchmark_is_not_marked():
-    (one,) = told(
+    (one,) = explained(
         [changed("a", functions=(F,)), changed("b", functions=(F,), base_only=(F,))], lambda _: None
     )
     assert one.sentence() == "2 slower through Thing.f"

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ...engine.ground import units
-from ...engine.show.document import Column, Document, Note, Table
+from ...engine.show.document import Column, Document, Table
+from ...engine.show.lines import Note
 from ...suite.graphs.catalog import FAMILIES, DatasetName
 from ...suite.operations import OPERATIONS
 from ...suite.spec import SHORT_DIRECTION

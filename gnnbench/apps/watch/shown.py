@@ -9,7 +9,8 @@ from ... import __version__
 from ...engine.ground import units
 from ...engine.judge.comparison import Compared
 from ...engine.show import bisect, verdicts
-from ...engine.show.document import Column, Document, Heading, Note, tables
+from ...engine.show.document import Column, Document, Heading, tables
+from ...engine.show.lines import Note
 from ...engine.show.names import LONGEST, clean, labels_in, short
 from ...engine.show.wording import memory_notes, result_notes
 from .state import FORMAT_VERSION, TIMES, Change, State, Step, kinds

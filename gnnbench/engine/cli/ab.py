@@ -86,7 +86,6 @@ def run(options: argparse.Namespace) -> int:
     from ..process import slowdown
     from ..process.plan import Plan
     from ..show import causes, markdown, verdicts, wording
-    from ..show.document import Note
 
     shard = None if options.shard is None else Shard.parse(options.shard)
     thresholds = thresholds_of(options)
@@ -127,11 +126,10 @@ def run(options: argparse.Namespace) -> int:
         found = replace(found, notes=(*found.notes, f"a slowdown of {planted} was planted in the head"))
     found = replace(found.settled(), path=options.json or Path())
     comparison = found.comparison
-    texts = {options.json: as_text(found), options.markdown: markdown.write([found])}
+    texts = {options.json: as_text(found), options.markdown: markdown.write(found)}
     with saving(texts):
-        told = causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None)
-        document = verdicts.document(comparison, told, found.first_notes(), verbose=options.verbose)
-        streams.show([*document, *(Note(*note) for note in found.last_notes())])
+        explained = causes.of_result(found)
+        streams.show(verdicts.document(comparison, explained, found, verbose=options.verbose))
         if found.interrupted:
             left = sum(not (row.counts and row.counts.decided) for row in found.rows)
             streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")
@@ -153,7 +151,7 @@ def _planted(text: str) -> float:
 
 
 def _plan(found: "Planned", options: argparse.Namespace) -> "Document":
-    from ..show.document import Note
+    from ..show.lines import Note
 
     count = units.count(len(found.left), "benchmark") if found.left or found.known else "all benchmarks"
     about = "" if found.seconds is None else f", about {units.seconds(found.seconds)} as last time"

@@ -13,6 +13,7 @@ from ..ground import codec, git, json_io, units
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..ground.options import Option, whole
+from ..show.lines import Note
 from . import streams
 from .common import NOTHING_SLOWER, suite
 from .progress import Progress
@@ -81,7 +82,7 @@ def _record(options: argparse.Namespace) -> int:
         streams.say(f"gnnbench: {line}", sys.stderr)
     count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(saved.files)
     streams.say(f"recorded {count} in {processes} processes: record {saved.id} of {saved.environment}")
-    streams.say(f"compare with it: {fresh.typed([*arguments, '--benchmark-compare'], Path.cwd())}")
+    streams.say(Note("compare with it", fresh.typed([*arguments, "--benchmark-compare"], Path.cwd())))
     return NOTHING_SLOWER
 
 

@@ -1,4 +1,4 @@
-"""`gnnbench comment RESULT.json...`: writes results as a comment for a pull request."""
+"""`gnnbench comment RESULT.json`: writes a result as a comment for a pull request."""
 
 import argparse
 import os
@@ -28,11 +28,10 @@ _OWN = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "results",
-        nargs="+",
+        "result",
         type=Path,
         metavar="RESULT.json",
-        help="result of gnnbench ab --json or gnnbench compare --json; several make one comment",
+        help="result of gnnbench ab --json or gnnbench compare --json",
     )
     declare(parser, _OWN)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the comment to FILE")
@@ -58,12 +57,11 @@ def run(options: argparse.Namespace) -> int:
     if options.pull_request is not None:
         repository = options.repository or os.environ.get("GITHUB_REPOSITORY", "")
         target = github.PullRequest.parse(repository, options.pull_request)
-    results = [result.read(path) for path in options.results]
     marker = github.marker(options.title)
     most = markdown.MOST_CHARACTERS - len(marker) - 2
-    text = markdown.write(results, options.title, options.details_url, most)
+    text = markdown.write(result.read(options.result), options.title, options.details_url, most)
     if options.output:
-        save(options.output, f"{text}\n{marker}\n", options.results)
+        save(options.output, f"{text}\n{marker}\n", [options.result])
     elif not target:
         sys.stdout.write(f"{text}\n{marker}\n")
     if target:

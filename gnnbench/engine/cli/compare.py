@@ -70,7 +70,7 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     from ..drive.runs import check_alike
     from ..ground.environment import WHAT
     from ..show import causes, markdown, verdicts, wording
-    from ..show.document import Note
+    from ..show.lines import Note
     from ..store import run_file
 
     if not options.rest:
@@ -84,18 +84,17 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     found = result.comparison
     if not found.rows:
         raise UsageError("these files contain no benchmarks")
-    result = replace(result, path=options.json or Path())
-    changes = _changes(base[0], head[0])
-    noted = replace(result, notes=(*changes, *result.notes))
+    notes = (*_changes(base[0], head[0]), *result.notes)
+    result = replace(result, path=options.json or Path(), notes=notes)
     _give(
         options,
         paths,
         result,
         lambda: [
-            *verdicts.document(found, causes.of_result(result), noted.notes, verbose=options.verbose),
+            *verdicts.document(found, causes.of_result(result), result, verbose=options.verbose),
             Note(wording.result(found)),
         ],
-        markdown=lambda: markdown.write([noted]),
+        markdown=lambda: markdown.write(result),
     )
     return exit_code(found, strict=options.strict)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..ground import git, units
 from ..ground.errors import UsageError
+from ..show.lines import Note
 from . import streams
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         streams.say("nothing was written")
         return READY
-    streams.say(f"to see that they run: {fresh.typed(_here(project), Path.cwd())}")
+    streams.say(Note("to see that they run", fresh.typed(_here(project), Path.cwd())))
     _say_next(planned)
     return READY
 
@@ -172,10 +173,10 @@ def _say_next(planned: "Adoption") -> None:
             'testpaths = ["tests"] in pytest\'s settings'
         )
     if project.around:
-        streams.say(f"commit, and before your next change: gnnbench baseline record -- {suite}")
-        streams.say(f"after it: {fresh.typed([*words, '--benchmark-compare'], Path.cwd())}")
+        streams.say(Note("commit, and before your next change", f"gnnbench baseline record -- {suite}"))
+        streams.say(Note("after it", fresh.typed([*words, "--benchmark-compare"], Path.cwd())))
         return
-    streams.say(f"after your next change: gnnbench ab git:HEAD . --json ab.json -- {suite}")
+    streams.say(Note("after your next change", f"gnnbench ab git:HEAD . --json ab.json -- {suite}"))
     install = "" if importlib.util.find_spec("altair") else "pip install 'gnnbench[report]', and "
     streams.say(f"then a page of it: {install}gnnbench report ab.json")
 

@@ -28,7 +28,7 @@ _COMMANDS = {
     "bisect": "find the commit or release that changed a time: bisect GOOD BAD [-- PYTEST ARGS]",
     "profile": "show where a benchmark spends its time: profile SELECT [--with KIND] [-- PYTEST ARGS]",
     "compare": "compare saved runs: compare A.json... -- B.json...",
-    "comment": "write results as a comment for a pull request: comment RESULT.json...",
+    "comment": "write a result as a comment for a pull request: comment RESULT.json",
     "merge": "join the results of shards: merge SHARD.json... -o WHOLE.json",
     "report": "make an HTML page, and slides: report RUN.json [BASE.json ...]",
 }

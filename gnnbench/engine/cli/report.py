@@ -48,11 +48,9 @@ def run(options: argparse.Namespace) -> int:
     from ..show import composed, names, slides, view_page
     from ..show.pictures import pictures
 
-    thresholds = thresholds_of(options)
-    found = composed.read(options.files)
-    for line in found.left_out:
+    view = composed.read(options.files, thresholds_of(options))
+    for line in view.left_out:
         streams.say(f"gnnbench: {line}", sys.stderr)
-    view = composed.compose(found, thresholds)
     drawn = list(pictures(view))
     page = view_page.html(view, drawn)
     save(options.output, page, options.files)
@@ -62,6 +60,6 @@ def run(options: argparse.Namespace) -> int:
         if not drawn and not view.same_code:
             raise UsageError(f"{view.source} has nothing to draw: give a file with timed benchmarks")
         print(f"drawing slides in {options.slides}", file=sys.stderr)
-        for path in slides.write(drawn, slides.footer(view.facts, view.sides), options.slides):
+        for path in slides.write(drawn, slides.footer(view.facts, view.result), options.slides):
             print(path)
     return NOTHING_SLOWER

@@ -15,6 +15,7 @@ from ..ground.errors import printable
 
 if TYPE_CHECKING:
     from ..show.document import Document
+    from ..show.lines import Note
 
 
 class _PrintableStream:
@@ -67,7 +68,7 @@ def discard() -> None:
             os.close(nowhere)
 
 
-def say(line: str, stream: TextIO | None = None, *, indent: str = "  ") -> None:
+def say(line: "Note | str", stream: TextIO | None = None, *, indent: str = "  ") -> None:
     """Print a line, broken at words."""
     from ..show.lines import wrapped
 

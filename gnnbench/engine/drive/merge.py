@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..ground import codec, environment, json_io, units
+from ..ground import codec, environment, json_io
 from ..ground.environment import Environment
 from ..ground.errors import UsageError
 from ..ground.shard import Shard
@@ -63,8 +63,7 @@ def _read(path: Path) -> _Shard:
     if kind == "run":
         return _run(path, content)
     if kind != "ab":
-        what = f": it is {units.article(f'{kind} file')}" if kind else ""
-        json_io.refuse(path, f"neither a run file nor a result of gnnbench ab{what}", _REMEDY)
+        json_io.refuse(path, "neither a run file nor a result of gnnbench ab", _REMEDY)
     whole = result.parse(path, content)
     names = tuple(row.fullname for row in whole.rows)
     shard = Shard.parse(whole.shard) if whole.shard else None
@@ -117,20 +116,27 @@ def _alike(first: _Shard, other: _Shard) -> None:
 def _runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     first = contents[0]
     # These fields are valid for one shard only.
-    of_shard = ("shard", "compared", "not_default", "benchmarks_seconds", "timing_seconds")
+    of_shard = ("shard", "not_default", "benchmarks_seconds", "timing_seconds")
     ours = {name: value for name, value in first["gnnbench"].items() if name not in of_shard}
+    if terms := [compared for content in contents if (compared := content["gnnbench"].get("compared"))]:
+        level = _level([compared["thresholds"]["family_level"] for compared in terms])
+        ours["compared"] = {**terms[0], "thresholds": {**terms[0]["thresholds"], "family_level": level}}
     ours["incomplete"] = [entry for content in contents for entry in content["gnnbench"]["incomplete"]]
     benchmarks = [entry for content in contents for entry in content["benchmarks"]]
     return {**first, "benchmarks": benchmarks, "gnnbench": ours}
 
 
+def _level(levels: Sequence[float]) -> float:
+    """Return the family level of shards together (Bonferroni): their error rates add up at most."""
+    level = round(1 - sum(1 - each for each in levels), 12)
+    if level <= 0:
+        raise UsageError(f"cannot merge {len(levels)} results: their combined error rate would reach 100 %")
+    return level
+
+
 def _joined(results: Sequence[Result]) -> Result:
     """Return the results of shards as one."""
-    first = results[0]
-    # Bonferroni: the error rates add up at most.
-    level = round(1 - sum(1 - part.thresholds.family_level for part in results), 12)
-    if level <= 0:
-        raise UsageError(f"cannot merge {len(results)} results: their combined error rate would reach 100 %")
+    first, level = results[0], _level([part.thresholds.family_level for part in results])
     shares = [part.contention_share for part in results if part.contention_share is not None]
     return replace(
         first,

@@ -23,12 +23,7 @@ FORMAT_VERSION = 1
 _REMEDY = "save it again with gnnbench ab --json or gnnbench compare --json"
 
 Command = Literal["ab", "compare"]
-Kind = Literal["run", "ab", "compare", "compare --by", "profile"]
-_BY_FIELD: Mapping[str, Kind] = {
-    "sections": "profile",
-    "rows": "compare --by",
-}
-"""The field by which a format without benchmarks is known."""
+Kind = Literal["run", "ab", "compare"]
 SHORT_COMMIT = 8
 
 
@@ -121,44 +116,25 @@ class Result:
         return replace(self, comparison=comparison, notes=(*self.notes, *lines))
 
     def all_notes(self) -> tuple[str, ...]:
-        """Return how busy the machine was, the notes, and what the run could see."""
-        return tuple(filter(None, (*self.first_notes(), self._power())))
+        """Return what is missing, how busy the machine was, the notes, and what the run could see."""
+        part = f"only a part of the benchmarks: shard {self.shard}" if self.shard else ""
+        end = "interrupted: benchmarks without a verdict by then are undecided" if self.interrupted else ""
+        return tuple(filter(None, (part, end, *self.first_notes(), self.power())))
 
     def first_notes(self) -> tuple[str, ...]:
         """Return how busy the machine was, and the notes."""
         return tuple(filter(None, (self._busy(), *self.notes)))
 
-    def last_notes(self) -> list[tuple[str, str]]:
-        """Return what the run could see, and what tells more with its command; a terminal always has them."""
-        power = self._power()
-        return [*([(power, "")] if power else []), *filter(None, (self.counting(),))]
-
-    def _power(self) -> str:
+    def power(self) -> str:
         """Return which slowdowns the run could see, and what the base is against itself; empty if unknown."""
-        if self.command != "ab":
-            return ""
-        effects = [
-            effect for row in self.rows if (effect := row.judgement.minimum_detectable_effect) is not None
-        ]
+        found = (row.judgement.minimum_detectable_effect for row in self.rows if self.command == "ab")
+        effects = [effect for effect in found if effect is not None]
         if not effects:
             return ""
         median, worst = units.fraction(statistics.median(effects)), units.fraction(max(effects))
         of_all = f"{median} (median of {len(effects)}), {worst} at worst" if len(effects) > 1 else median
         control = f"; {self.control.text}" if self.control else ""
         return f"this run could see a slowdown of {of_all}{control}"
-
-    def counting(self) -> tuple[str, str] | None:
-        """Return what tells more of undecided benchmarks whatever the load, and its command.
-
-        Returns None if none is undecided, or their instructions are known, or nothing can be compared again.
-        """
-        undecided = [row for row in self.rows if row.judgement.verdict == "undecided"]
-        names = [row.fullname for row in undecided if not row.work.instructions]
-        if not names or not self.repeat:
-            return None
-        repeat = replace(self.repeat, options=(*self.repeat.options, "--instructions"))
-        commands = repeat.commands(names, [row.fullname for row in self.rows])
-        return f"count the instructions of {units.count(commands.count, 'benchmark')}", commands.ab
 
     def _busy(self) -> str:
         """Return that other programs used much CPU time, if benchmarks are undecided; empty otherwise."""
@@ -185,15 +161,13 @@ def of_runs(
 
 
 def kind(content: Any) -> Kind | None:
-    """Return which of gnnbench's formats a parsed JSON file has, by its fields; None if it has none."""
+    """Return what a parsed JSON file is. Returns None if it is neither a run file nor a result."""
     if not isinstance(content, dict):
         return None
     command = content.get("command")
     if command in ("ab", "compare"):
         return "ab" if command == "ab" else "compare"
-    if isinstance(content.get("benchmarks"), list):
-        return "run"
-    return next((kind for field, kind in _BY_FIELD.items() if field in content), None)
+    return "run" if isinstance(content.get("benchmarks"), list) else None
 
 
 def read(path: Path) -> Result:
@@ -204,8 +178,7 @@ def read(path: Path) -> Result:
 
 def parse(path: Path, content: Any) -> Result:
     """Check a result's content."""
-    command = kind(content)
-    if command not in ("ab", "compare"):
-        what = f": it is {units.article(f'{command} file')}" if command else ""
-        json_io.refuse(path, f"not a result of gnnbench ab or compare{what}", _REMEDY)
+    if (what := kind(content)) not in ("ab", "compare"):
+        reason = "not a result of gnnbench ab or compare"
+        json_io.refuse(path, f"{reason}: it is a run file" if what else reason, _REMEDY)
     return replace(codec.read(path, content, Result, FORMAT_VERSION, _REMEDY), path=path)

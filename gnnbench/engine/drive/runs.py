@@ -58,7 +58,8 @@ def compare(
     fields = differing_fields(base, head)
     mismatch = f"different environment: {describe_fields(fields)}" if fields else None
     sides = timings(base, names), timings(head, names)
-    same_code = {name for name in shown if _same_code(_found(base, name), _found(head, name))}
+    differences = {name: _difference(_found(base, name), _found(head, name)) for name in shown}
+    same_code = {name for name, one in differences.items() if one is not None and not one}
 
     def judged() -> dict[str, Judgement]:
         # Those with the same code help to estimate the variance too, but need no interval.
@@ -75,7 +76,7 @@ def compare(
         judgements[name] = replace(SAME_CODE, base_processes=counts[0], head_processes=counts[1])
     return Comparison(
         [
-            _row(name, _found(base, name), _found(head, name), judgements[name], mismatch)
+            _row(name, _found(base, name), _found(head, name), judgements[name], mismatch, differences[name])
             for name in names
             if name in shown
         ]
@@ -128,14 +129,9 @@ def _found(runs: Sequence[RunFile], name: str) -> list[Benchmark]:
 
 
 def _difference(base: list[Benchmark], head: list[Benchmark]) -> Difference | None:
-    """Return what differs between the fingerprints of two sides. None if a side has none."""
+    """Return what differs between the fingerprints of two sides. Returns None if a side has none."""
     before, after = _fingerprint(base), _fingerprint(head)
     return Difference.between(before, after) if before and after else None
-
-
-def _same_code(base: list[Benchmark], head: list[Benchmark]) -> bool:
-    difference = _difference(base, head)
-    return difference is not None and not difference
 
 
 def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
@@ -173,6 +169,7 @@ def _row(
     head: list[Benchmark],
     judgement: Judgement,
     mismatch: str | None,
+    difference: Difference | None,
 ) -> Compared:
     if not base or not head:
         reason = "new: not in the baseline" if head else "missing: in the baseline, but not timed in this run"
@@ -182,7 +179,7 @@ def _row(
     redefined = _redefined(base, head)
     if judgement.same_code:
         notes = (f"{redefined.partition(':')[0]}, but it runs the same code",) if redefined else ()
-        work = Work(_difference(base, head))
+        work = Work(difference)
         return Compared(name, judgement, seconds(head), notes=notes, labels=head[0].labels, work=work)
     measured = _measured_differently(base, head)
     contended = contended_on(head, "head") or contended_on(base, "base")
@@ -196,7 +193,6 @@ def _row(
             base_processes=judgement.base_processes,
         )
     unseen = next((why for benchmark in base + head if (why := benchmark.part.no_fingerprint)), None)
-    difference = _difference(base, head)
     cost = judgement.ratio if difference is not None and not difference else None
     work = Work(difference, _counters(base, head), unseen, cost=cost)
     return Compared(

@@ -74,11 +74,6 @@ def listed(names: Sequence[str], most: int) -> str:
     return f"{', '.join(names[:most])}{more}"
 
 
-def article(noun: str) -> str:
-    """Put the article before a noun: `a run file`, `an ab file`."""
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
-
-
 def ratio(value: float | None, less: str = "faster", digits: int = 2, *, changed: bool | None = False) -> str:
     """Write a ratio: `1.22x`, `0.85x`, `25.3x`, `370x`; below a tenth, the other way round: `370x faster`.
 

@@ -173,11 +173,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     config = terminalreporter.config
     theirs = getattr(config, "_benchmarksession", None)
     if theirs and theirs.compare and theirs.benchmarks:
-        from .records import how_to_record
+        from .records import A_COMMIT, how_to_record
 
         why = _why_not_judged_here(config, config.option.benchmark_compare)
-        text = f"the comparison is pytest-benchmark's own: {why}; for gnnbench's: {how_to_record(config)}"
-        say(terminalreporter, text)
+        text = f"the comparison is pytest-benchmark's own: {why}; for gnnbench's: {A_COMMIT}, or a record"
+        say(terminalreporter, text, how_to_record(config))
     if records := attached(terminalreporter, "gnnbench"):
         from . import terminal
 

@@ -25,8 +25,7 @@ from ..process.plan import Plan
 from ..process.variants.collected import declares
 from ..process.variants.variant import Variant
 from ..show import causes, console, verdicts, wording
-from ..show.document import Note
-from ..show.lines import wrapped
+from ..show.lines import Note, wrapped
 from ..store import accepted
 from ..store.option_defaults import passed_on
 from ..store.suite import installed
@@ -61,8 +60,8 @@ class Gate:
         """What was found in each file and class, be it selected or not."""
         self._judged: Judging | None = None
         """None: nothing was compared."""
-        self._lines: list[str] = []
-        self._failures: list[str] = []
+        self._lines: list[Note] = []
+        self._failures: list[Note] = []
         """Failures that belong to no test."""
 
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -77,14 +76,14 @@ class Gate:
 
     def pytest_report_collectionfinish(self) -> str | None:
         """Warn before timing if there is no record to compare with; stop if a file is wrong."""
-        missing = ""
+        missing = None
         with suppress(OSError):  # which is reported at the end
             try:
                 accepted.find(self._config.rootpath)
                 _, missing = self._base
             except UsageError as error:
                 stop(error, self._config)
-        return wrapped(f"gnnbench: {missing}") if missing else None
+        return wrapped(Note(f"gnnbench: {missing.text}", missing.command)) if missing else None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -95,7 +94,7 @@ class Gate:
                 self._compare(session)
         except BaseException:
             self._judged = None
-            self._failures.append("interrupted: the timed benchmarks were not compared")
+            self._failures.append(Note("interrupted: the timed benchmarks were not compared"))
             raise
         finally:
             self._withheld.release(before=self._name_file)
@@ -125,17 +124,15 @@ class Gate:
                 writing.say(terminalreporter, line)
             if rows := judged.comparison.rows:
                 is_whole = not options_of(self._config).shard
-                told = causes.told(rows, judged.repeat, whole=is_whole, failures=True)
-                notes = judged.result.first_notes() if judged.result else ()
+                explained = causes.explained(rows, judged.repeat, whole=is_whole)
                 verbose = terminalreporter.verbosity > 0
-                document = verdicts.document(judged.comparison, told, notes, verbose=verbose)
-                last = judged.result.last_notes() if judged.result else ()
+                document = verdicts.document(judged.comparison, explained, judged.result, verbose=verbose)
                 writer = console.Terminal(colour=terminalreporter.hasmarkup)
-                terminalreporter.write(writer.write([*document, *(Note(*note) for note in last)]))
-        for line in self._lines:
-            writing.say(terminalreporter, line)
-        for line in self._failures:
-            writing.say(terminalreporter, f"failed: {line}", red=True)
+                terminalreporter.write(writer.write(document))
+        for note in self._lines:
+            writing.say(terminalreporter, note.text, note.command)
+        for note in self._failures:
+            writing.say(terminalreporter, f"failed: {note.text}", note.command, red=True)
 
     def _show(self, reports: Sequence[pytest.TestReport]) -> None:
         """Show the result of a test of gnnbench's own at once, although its report is withheld."""
@@ -157,20 +154,20 @@ class Gate:
         return timed
 
     @cached_property
-    def _base(self) -> tuple[Base | None, str]:
+    def _base(self) -> tuple[Base | None, Note | None]:
         """What the session is compared with, or else why that is nothing."""
-        source, missing = (self._variant, "") if self._variant else records.find(self._config)
+        source, missing = (self._variant, None) if self._variant else records.find(self._config)
         return (base_of(source) if source else None), missing
 
     def _compare(self, session: pytest.Session) -> None:
-        missing = ""
+        missing = None
         try:
             base, missing = self._base
             if base:
                 self._judged = self._judging(base, {item.nodeid for item in session.items})
                 self._judge(self._judged, {row.nodeid for row in records.reports(session) if row.failed})
         except (UsageError, OSError) as error:
-            self._failures.append(str(error))
+            self._failures.append(Note(str(error)))
             self._judged = None
         finally:
             rows = self._judged.comparison.rows if self._judged else ()
@@ -228,33 +225,33 @@ class Gate:
         progress = Progress(config.pluginmanager.get_plugin("terminalreporter"))
         with passed_on(settings, plan.arguments):
             judged.run(plan, config.rootpath, progress, again, passed)
-        self._lines.extend(judged.lines)
+        self._lines.extend(map(Note, judged.lines))
         if judged.result:
             self._lines.extend(self._in_turns(judged, judged.result))
         if unknown := judged.unknown(failed, lambda names: records.known(config, names)):
-            self._failures.append(f"{unknown}; if meant, record again: {records.how_to_record(config)}")
-        self._lines.extend(wording.result(judged.comparison).splitlines())
+            self._failures.append(Note(f"{unknown}; if meant, record again", records.how_to_record(config)))
+        self._lines.extend(map(Note, wording.result(judged.comparison).splitlines()))
         self._report(judged, strict=chosen.strict)
 
-    def _in_turns(self, judged: Judging, result: Result) -> Iterator[str]:
+    def _in_turns(self, judged: Judging, result: Result) -> Iterator[Note]:
         """Yield what came out in turns, and how to go on."""
         rows = [row for row in result.rows if not row.judgement.same_code]
         count = sum(not (row.counts and row.counts.decided) for row in rows)
         text = f"{units.count(len(rows), 'benchmark')} timed in turns with {judged.base.title}"
-        yield f"{text}: {len(rows) - count} decided, in {units.seconds(result.seconds or 0.0)}"
+        yield Note(f"{text}: {len(rows) - count} decided, in {units.seconds(result.seconds or 0.0)}")
         if result.interrupted:
-            yield f"interrupted: {units.count(count, 'benchmark')} not decided in turns"
+            yield Note(f"interrupted: {units.count(count, 'benchmark')} not decided in turns")
         elif count:
             compare = f"--benchmark-compare{f'={self._variant.text}' if self._variant else ''}"
             budget = options_of(self._config).budget_seconds
             seconds = max(2 * budget, math.ceil(result.needed_seconds))
             words = ["pytest", *arguments_without(self._config), compare, f"--gnn-budget={seconds:g}"]
-            yield f"to time {units.count(count, 'benchmark')} for longer: {shlex.join(words)}"
+            yield Note(f"to time {units.count(count, 'benchmark')} for longer", shlex.join(words))
 
-    def _say_so(self, session: pytest.Session, missing: str, verdicts: Mapping[str, str]) -> None:
+    def _say_so(self, session: pytest.Session, missing: Note | None, verdicts: Mapping[str, str]) -> None:
         """Say that no benchmark was judged: a failure if that is for want of a record, or one has a test.
 
-        `missing`: why there is no record of this machine; empty if there is one.
+        `missing`: why there is no record of this machine. None if there is one.
         """
         option, known = session.config.option, ""
         ignored = {name for name, verdict in verdicts.items() if verdict == "ignored"}
@@ -264,13 +261,17 @@ class Gate:
             known = records.known(self._config, names - ignored)
         has_any = not session.items or any(map(declares, session.items))
         unasked = option.benchmark_save or option.benchmark_autosave or not has_any
-        text = f"no benchmark was judged{f': {missing}' if missing else ''}"
-        if known:
-            text += f", although {known}; {_UNTIMED}: {records.how_to_record(self._config)}"
+        text = "no benchmark was judged"
         if options_of(self._config).strict or known or (missing and not unasked):
-            self._failures.append(text)
+            lines = self._failures
         else:
-            self._lines.append(text if self._failures else f"{text}; --gnn-strict makes this a failure")
+            lines = self._lines
+            text += "" if self._failures else " (--gnn-strict makes this a failure)"
+        if known:
+            how = records.how_to_record(self._config)
+            lines.append(Note(f"{text}, although {known}; {_UNTIMED}", how))
+        else:
+            lines.append(Note(f"{text}: {missing.text}", missing.command) if missing else Note(text))
 
     def _report(self, judged: Judging, *, strict: bool) -> None:
         """Fail what is worse, or with `strict` not decided, and keep each verdict in the run file."""
@@ -287,9 +288,9 @@ class Gate:
                 report = next(one for one in tests[row.fullname] if one.when == "call")
                 writing.fail(report, sentence, first=True)
             else:
-                self._failures.append(f"{row.fullname}: {sentence}")
+                self._failures.append(Note(f"{row.fullname}: {sentence.text}", sentence.command))
 
-    def _sentence(self, judged: Judging, row: Compared) -> str:
+    def _sentence(self, judged: Judging, row: Compared) -> Note:
         """Return the verdict on a benchmark, its reason, and how to repeat it, on one line."""
         name = row.fullname
         text = wording.sentence(row, in_turns=name in judged.in_turns)
@@ -298,8 +299,8 @@ class Gate:
         if repeat := judged.repeat([name]):
             is_part = options_of(self._config).shard
             whole = () if is_part else [row.fullname for row in judged.comparison.rows]
-            text += f"; repeat: {repeat.commands([name], whole).ab}"
-        return text
+            return Note(f"{text}; repeat", repeat.commands([name], whole).ab)
+        return Note(text)
 
 
 def _has_judged(verdicts: set[str]) -> bool:

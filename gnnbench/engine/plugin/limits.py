@@ -6,6 +6,7 @@ import pytest
 
 from ..ground import units
 from ..process.variants.collected import declares, unmatched, whole_folders
+from ..show.lines import Note
 from ..store.benchmark import part_of
 from ..store.suite import installed
 from . import writing
@@ -48,7 +49,7 @@ class LimitCheck:
         report = yield
         if call.when == "call" and report.passed:
             for reason in filter(None, (self._fault(item), _exceeded(item))):
-                writing.fail(report, reason)
+                writing.fail(report, Note(reason))
         return report
 
     def _fault(self, item: pytest.Item) -> str:

@@ -12,33 +12,37 @@ import pytest
 from ..drive import runs
 from ..ground import environment
 from ..ground.errors import UsageError
+from ..show.lines import Note
 from ..store import baseline, run_file
 from ..store.baseline import Record, RecordStore
 from ..store.run_file import RunFile
 from .session import arguments_without, here
 from .timing import timing_of
 
+A_COMMIT = "--benchmark-compare=git:main"
 
-def find(config: pytest.Config) -> tuple[Record | None, str]:
+
+def find(config: pytest.Config) -> tuple[Record | None, Note | None]:
     """Return the newest record of this machine; or none, and a message."""
     store = RecordStore(config.rootpath / baseline.FOLDER)
     now = here(config)
     record, fields = store.nearest(now)
     if record and not any(name in environment.MACHINE for name, *_ in fields):
-        return record, ""
+        return record, None
     text = f"there are no timings of this machine ({environment.name(now)}) in {baseline.FOLDER}"
     if record:
         text += f"; the most similar, {record.environment}, differs in {runs.describe_fields(fields)}"
-    return None, f"{text}; record them: {how_to_record(config)}"
+    return None, Note(
+        f"{text}; compare with a commit, as in {A_COMMIT}, or record them", how_to_record(config)
+    )
 
 
 def how_to_record(config: pytest.Config) -> str:
-    """Return the command that records what this session selects, and what else to compare with."""
+    """Return the command that records what this session selects."""
     words = arguments_without(config)
     if config.args_source != config.ArgsSource.ARGS:  # the command takes another folder, if it is given none
         words += [os.path.relpath(one, config.invocation_params.dir) for one in config.args]
-    command = shlex.join(["gnnbench", "baseline", "record", "--", *words])
-    return f"{command}; or compare with a commit: --benchmark-compare=git:main"
+    return shlex.join(["gnnbench", "baseline", "record", "--", *words])
 
 
 def live(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> RunFile:

@@ -1,18 +1,19 @@
 """Long lines in pytest's output, broken at words."""
 
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 import pytest
 
 from ..ground.errors import one_line
-from ..show.lines import wrapped
+from ..show.lines import Note, wrapped
 
 
-def say(reporter: Any, text: str, **markup: bool) -> None:
-    """Write a line that begins with the project's name."""
+def say(reporter: Any, text: str, command: str = "", **markup: bool) -> None:
+    """Write a line that begins with the project's name; it may end with a command."""
     if reporter:
-        reporter.write_line(wrapped(f"gnnbench: {text}"), **markup)
+        reporter.write_line(wrapped(Note(f"gnnbench: {text}", command)), **markup)
 
 
 def usage_error(text: str) -> pytest.UsageError:
@@ -25,22 +26,28 @@ def usage_error(text: str) -> pytest.UsageError:
 class FailureText(str):
     """Why a test has failed, a line for each reason: whole in files."""
 
-    __slots__ = ()
+    __slots__ = ("reasons",)
+    reasons: Sequence[Note]
+
+    def __new__(cls, reasons: Sequence[Note]) -> Self:
+        """Join the reasons."""
+        text = super().__new__(cls, "\n".join(map(str, reasons)))
+        text.reasons = reasons
+        return text
 
     def toterminal(self, writer: Any) -> None:
         """Write the lines."""
-        for reason in self.split("\n"):
+        for reason in self.reasons:
             writer.line(wrapped(reason))
 
 
-def fail(report: pytest.TestReport, reason: str, *, first: bool = False) -> None:
+def fail(report: pytest.TestReport, reason: Note, *, first: bool = False) -> None:
     """Mark the report of a test's call as failed.
 
     `first`: whether it stands before other reasons: pytest's last lines have the first one only.
     """
-    lines = [one_line(reason)]
-    if report.failed:
-        lines.insert(len(lines) if first else 0, str(report.longrepr))
-    report.longrepr = FailureText("\n".join(lines))
+    others = report.longrepr.reasons if isinstance(report.longrepr, FailureText) else ()
+    line = Note(one_line(reason.text), one_line(reason.command))
+    report.longrepr = FailureText([line, *others] if first else [*others, line])
     report.outcome = "failed"
     vars(report).pop("wasxfail", None)  # pytest would not count it as failed

@@ -5,7 +5,8 @@ from collections import Counter
 from ..drive.along import Along, Mean, Pair, Row
 from ..ground import units
 from ..judge.verdict import Reason
-from .document import Column, Document, Note, Table
+from .document import Column, Document, Table
+from .lines import Note
 from .names import brief, grouped, shared_place
 from .verdicts import named
 from .wording import ORDER, shrunk
@@ -26,7 +27,7 @@ def document(found: Along, *, verbose: bool = True) -> Document:
     tables = [_table(heading, list(groups.values()), found) for heading, groups in blocks.items()]
     if found.means:
         columns = (Column(""), *_NUMBERS[1:], Column("benchmarks", "text"))
-        tables.append(Table("", columns, [_mean(found, mean) for mean in found.means], MEANS))
+        tables.append(Table(MEANS, columns, [_mean(found, mean) for mean in found.means]))
     return [*tables, *map(Note, brief(notes(found), verbose=verbose))]
 
 

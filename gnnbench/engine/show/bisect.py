@@ -6,7 +6,8 @@ from ..drive.bisect.bisection import Bisected
 from ..drive.bisect.line import Cause, Place
 from ..drive.bisect.outputs import BisectedOutputs
 from ..ground import units
-from .document import Column, Document, Heading, Note, Table, tables
+from .document import Column, Document, Heading, Table, tables
+from .lines import Note
 from .names import labels_in
 
 _MOST_CAUSES, _MOST_UNMEASURED = 10, 5

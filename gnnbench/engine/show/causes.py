@@ -1,7 +1,7 @@
 """What slower benchmarks have in common, in words, and the commands that go on from there."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..drive.repeat import Repeat
@@ -11,6 +11,7 @@ from ..judge import causes
 from ..judge.causes import Cause
 from ..judge.comparison import Compared
 from ..measure.fingerprint.difference import FRAMES, run_by, short_names
+from .lines import Note
 
 _MOST = 5
 """Causes that are shown."""
@@ -24,12 +25,11 @@ RepeatOf = Callable[[Sequence[str]], Repeat | None]
 
 
 @dataclass(frozen=True)
-class Told:
+class Explained:
     """A cause in words."""
 
     cause: Cause
-    commands: tuple[tuple[str, str], ...]
-    """What each does, and the command."""
+    commands: tuple[Note, ...]
 
     def sentence(self, write: Callable[[str], str] = str) -> str:
         """Return the cause, its names as `write` makes them: `6 slower through add_remaining_self_loops`."""
@@ -54,59 +54,60 @@ class Told:
         """The benchmarks."""
         return frozenset(row.fullname for row in self.cause.rows)
 
-    def lines(self, names: Mapping[str, str]) -> list[str]:
+    def notes(self, names: Mapping[str, str]) -> list[Note]:
         """Return the lines for a terminal."""
         which = units.listed([names[row.fullname] for row in self.cause.rows], BENCHMARKS)
-        return [f"{self.sentence()}: {which}", *(f"  {does}: {command}" for does, command in self.commands)]
+        return [
+            Note(f"{self.sentence()}: {which}"),
+            *(Note(f"  {note.text}", note.command) for note in self.commands),
+        ]
 
 
-def told(
-    rows: Collection[Compared], repeat: RepeatOf, *, whole: bool = True, failures: bool = False
-) -> list[Told]:
+def explained(rows: Collection[Compared], repeat: RepeatOf, *, whole: bool = True) -> list[Explained]:
     """Return the causes to show, those of most benchmarks first.
 
-    Args:
-        whole: whether the result has all benchmarks of the places that were given to pytest.
-        failures: whether each slower benchmark is a failed test, whose message has what changed and the
-            command that repeats it. Of a cause with one benchmark, only another command is shown then.
+    `whole`: whether the result has all benchmarks of the places that were given to pytest.
     """
     known = [row.fullname for row in rows] if whole else []
-    found = []
-    for one in causes.causes(rows)[:_MOST]:
-        commands = _commands([row.fullname for row in one.rows], repeat, known)
-        if failures and len(one.rows) == 1:
-            commands = commands[1:]
-            if not commands:
-                continue
-        found.append(Told(one, commands))
-    return found
+    return [
+        Explained(one, _commands([row.fullname for row in one.rows], repeat, known))
+        for one in causes.causes(rows)[:_MOST]
+    ]
 
 
-def of_result(found: Result) -> list[Told]:
-    """Return the causes to show of a saved result."""
-    return told(found.comparison.rows, lambda _: found.repeat, whole=found.shard is None)
+def of_result(found: Result) -> list[Explained]:
+    """Return the causes to show of a result."""
+    return explained(found.rows, lambda _: found.repeat, whole=found.shard is None)
 
 
-def apart(row: Compared, shown: Iterable[Told]) -> list[str]:
-    """Return the notes on a benchmark, without those on its work if it stands with its cause."""
-    together = any(row.fullname in one.fullnames for one in shown)
-    return [note for note in row.notes if not together or note not in row.work.notes()]
+def counting(found: Result) -> Note | None:
+    """Return the command that tells more of undecided benchmarks, whatever the load.
+
+    Returns None if none is undecided, or their instructions are known, or nothing can be compared again.
+    """
+    undecided = [row for row in found.rows if row.judgement.verdict == "undecided"]
+    names = [row.fullname for row in undecided if not row.work.instructions]
+    if not names or not found.repeat:
+        return None
+    how = replace(found.repeat, options=(*found.repeat.options, "--instructions"))
+    commands = how.commands(names, [row.fullname for row in found.rows])
+    return Note(f"count the instructions of {units.count(commands.count, 'benchmark')}", commands.ab)
 
 
-def notes_of(row: Compared, shown: Iterable[Told]) -> list[str]:
+def notes_of(row: Compared, shown: Iterable[Explained]) -> list[str]:
     """Return the notes on a benchmark, without those that its cause says."""
     said = any(row.fullname in one.fullnames and one.cause.tells_all(row) for one in shown)
     return [note for note in row.notes if not said or note not in row.work.notes()]
 
 
-def _commands(names: Sequence[str], repeat: RepeatOf, known: Collection[str]) -> tuple[tuple[str, str], ...]:
+def _commands(names: Sequence[str], repeat: RepeatOf, known: Collection[str]) -> tuple[Note, ...]:
     how = repeat(names)
     if how is None:
         return ()
     found = how.commands(names, known)
     of = f" {found.count} of {len(names)}" if found.count < len(names) else ""
-    commands = [(f"repeat{of}", found.ab)]
+    commands = [Note(f"repeat{of}", found.ab)]
     if found.bisect and how.ends:
         what = "release" if how.ends[0].startswith("pip:") else "commit"
-        commands.append((f"find the {what}", found.bisect))
+        commands.append(Note(f"find the {what}", found.bisect))
     return tuple(commands)

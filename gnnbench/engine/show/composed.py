@@ -1,7 +1,7 @@
 """Read the files of a page, check that they belong together, and make a view of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ..drive import result
@@ -15,11 +15,11 @@ from ..ground.files import distinct
 from ..judge.comparison import Compared, Comparison
 from ..judge.verdict import Thresholds
 from ..store import run_file
+from ..store.benchmark import Benchmark
 from ..store.left_out import by_file
 from ..store.run_file import RunFile
-from . import causes
-from .names import labels_in, titles
-from .view import BenchmarkView, Verdicts, View
+from .names import labels_in, short_and_shared
+from .view import BenchmarkView, View
 
 _SHORT_COMMIT = 10
 _ITSELF = Side("")
@@ -27,79 +27,50 @@ _ITSELF = Side("")
 _REMEDY = "give a run file, or a result of gnnbench ab or compare"
 
 
-@dataclass(frozen=True)
-class Sources:
-    """The files of a page."""
-
-    first: RunFile | Result
-    base: tuple[RunFile, ...]
-    """Runs of the older side; only if `first` is a run."""
-    left_out: tuple[str, ...]
-    """What is left out of the runs, a line for each reason."""
-
-
-def read(paths: Sequence[Path]) -> Sources:
-    """Read all files; the first is shown, further ones are its base."""
-    found = list(map(_read, paths))
+def read(paths: Sequence[Path], thresholds: Thresholds) -> View:
+    """Read the files of a page: the first is shown, and further ones are run files of its older side."""
+    main, *others = found = list(map(_read, paths))
+    distinct(paths)
     left_out = by_file((one.path, one.left_out) for one in found if isinstance(one, RunFile))
-    return Sources(found[0], _base(found) if len(found) > 1 else (), tuple(left_out))
+    base = [one for one in others if isinstance(one, RunFile)]
+    if others and (len(base) < len(others) or isinstance(main, Result)):
+        raise UsageError("a result cannot be compared with other files; give it alone")
+    if isinstance(main, RunFile):
+        comparison.check_alike(
+            [main, *base], WHERE, "not of the environment of", "give runs of one environment"
+        )
+    with json_io.refusing(main.path, "damaged", "save it again"):
+        if isinstance(main, Result):
+            return _of_result(main)
+        judged = _against(main, base, thresholds) if base else _saved(main)
+        return _of_run(main, base, judged, left_out)
 
 
 def _read(path: Path) -> RunFile | Result:
     content = json_io.read(path, _REMEDY)
     kind = result.kind(content)
-    if kind not in ("run", "ab", "compare"):
-        reason = f"there is no page of {units.article(f'{kind} file')}" if kind else "unknown format"
-        json_io.refuse(path, reason, _REMEDY)
+    if kind is None:
+        json_io.refuse(path, "neither a run file nor a result", _REMEDY)
     if kind == "run":
         return run_file.parse(path, content)
     return result.parse(path, content)
 
 
-def _base(found: Sequence[RunFile | Result]) -> tuple[RunFile, ...]:
-    """Return all files but the first, as runs of the same environment."""
-    distinct([one.path for one in found])
-    runs = []
-    for one in found:
-        if isinstance(one, Result):
-            kind = units.article(f"{one.command} file")
-            raise UsageError(f"{one.path}: {kind} cannot be compared with other files; give it alone")
-        runs.append(one)
-    comparison.check_alike(runs, WHERE, "not of the environment of", "give runs of one environment")
-    return tuple(runs[1:])
-
-
-def compose(sources: Sources, thresholds: Thresholds) -> View:
-    """Return the view of files."""
-    main = sources.first
-    with json_io.refusing(main.path, "damaged", "save it again"):
-        if isinstance(main, Result):
-            return _of_result(main)
-        judged = _against(main, sources.base, thresholds) if sources.base else _saved(main)
-        return _of_run(main, sources.base, judged, sources.left_out)
-
-
 def _of_result(found: Result) -> View:
     benchmarks, common = _benchmarks(found.rows)
-    facts = environment_facts(found.environment)
+    taken = [] if found.seconds is None else [("took", f"{found.seconds:,.0f} s")]
     if (busy := found.contention_share) is not None:
-        facts = (("CPU time of other programs", units.fraction(busy)), *facts)
-    if found.environment is not None:
-        facts = (("took", f"{found.seconds:,.0f} s"), *facts)
-    notes = found.all_notes()
-    if found.interrupted:
-        text = "The comparison was interrupted: benchmarks without a verdict by then are undecided."
-        notes = (text, *notes)
-    judged = Verdicts(found, found.thresholds, tuple(causes.of_result(found)))
-    return View(found.command, found.path.name, common, benchmarks, judged, facts=facts, notes=notes)
+        taken.append(("CPU time of other programs", units.fraction(busy)))
+    facts = (*taken, *environment_facts(found.environment))
+    return View(found.command, found.path.name, common, benchmarks, found, facts, found.all_notes())
 
 
-def _of_run(run: RunFile, base: Sequence[RunFile], judged: Verdicts | None, left_out: Sequence[str]) -> View:
-    benchmarks, common = _benchmarks(judged.result.rows if judged else (), run, base)
+def _of_run(run: RunFile, base: Sequence[RunFile], judged: Result | None, left_out: Sequence[str]) -> View:
+    benchmarks, common = _benchmarks(judged.rows if judged else (), run, base)
     taken = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
     facts = (*taken, *environment_facts(run.environment))
-    notes = (*(judged.result.notes if judged else ()), *left_out)
-    return View("run", run.path.name, common, benchmarks, judged, facts=facts, notes=notes)
+    notes = (*(judged.notes if judged else ()), *left_out)
+    return View("report", run.path.name, common, benchmarks, judged, facts, notes, left_out)
 
 
 def _benchmarks(
@@ -111,14 +82,14 @@ def _benchmarks(
     cut = {one.fullname: str(one.error) for one in run.part.incomplete} if run else {}
     names = list(dict.fromkeys([*timed, *judged, *cut]))
     labels = {**labels_in(names), **{name: row.labels for name, row in timed.items() if row.labels}}
-    titled, common = titles({name: labels[name] for name in names})
+    short, common = short_and_shared({name: labels[name] for name in names})
     found = tuple(
         BenchmarkView(
             name,
-            *titled[name],
+            short[name],
             labels[name],
             judged.get(name),
-            timed.get(name),
+            timed.get(name) or Benchmark(name, ()),
             tuple(one.benchmarks[name] for one in base if name in one.benchmarks),
             cut.get(name, ""),
         )
@@ -127,30 +98,30 @@ def _benchmarks(
     return found, common
 
 
-def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> Verdicts:
-    found = replace(
-        of_runs(base, [run], thresholds), head=_ITSELF, shard=str(run.shard) if run.shard else None
-    )
-    return Verdicts(found, thresholds, tuple(causes.of_result(found)))
+def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> Result:
+    found = of_runs(base, [run], thresholds)
+    return replace(found, head=_ITSELF, shard=str(run.shard) if run.shard else None)
 
 
-def _saved(run: RunFile) -> Verdicts | None:
-    """Return the verdicts of `--benchmark-compare` that were saved with a run; None: there are none."""
-    found = [saved for row in run.benchmarks.values() if (saved := row.part.comparison)]
+def _saved(run: RunFile) -> Result | None:
+    """Return the verdicts of `--benchmark-compare` in a run file. Returns None if it has none."""
+    saved = filter(None, (row.part.comparison for row in run.benchmarks.values()))
+    found = [codec.decode(verdict, Verdict) for verdict in saved]
     if not found:
         return None
-    verdicts = [codec.decode(saved, Verdict) for saved in found]
-    rows = [one.row for one in verdicts]
-    compared = codec.decode(run.part.compared, Terms) if run.part.compared else None
-    in_turns = {one.row.fullname for one in verdicts if one.in_turns}
-    repeat = compared.turns[0].repeat if compared and compared.turns else None
-    told = causes.told(rows, lambda names: repeat if in_turns.issuperset(names) else None, whole=False)
-    records = sorted({one.against for one in verdicts if one.against})
-    commits = tuple(dict.fromkeys(commit for one in verdicts for commit in one.base.commits))
+    terms = codec.decode(run.part.compared, Terms)
+    records = sorted({one.against for one in found if one.against})
+    commits = tuple(dict.fromkeys(commit for one in found for commit in one.base.commits))
     base = Side(f"record {', '.join(records)}" if records else "other runs", commits)
-    thresholds = compared.thresholds if compared else None
-    result = Result("compare", base, _ITSELF, Comparison(rows), thresholds or Thresholds(0.03))
-    return Verdicts(result, thresholds, tuple(told))
+    return Result(
+        "compare",
+        base,
+        _ITSELF,
+        Comparison([one.row for one in found]),
+        terms.thresholds,
+        shard=str(run.shard) if run.shard else None,
+        repeat=terms.turns[0].repeat if terms.turns else None,
+    )
 
 
 def environment_facts(environment: Environment | None) -> tuple[tuple[str, str], ...]:

@@ -16,8 +16,8 @@ from rich.text import Text
 
 from ..ground.errors import printable
 from ..interfaces import Writer
-from .document import Column, Document, Heading, Note, Table
-from .lines import folded, line_width, wrapped
+from .document import Column, Document, Heading, Table
+from .lines import Note, folded, line_width, wrapped
 from .names import clean
 
 _STYLES = {
@@ -98,24 +98,22 @@ class Terminal(Writer):
             match block:
                 case Table():
                     console.print()
-                    console.print(Text(clean(block.sentence or block.heading), "bold"))
+                    console.print(Text(clean(block.heading), "bold"))
                     console.print(_drawn(block))
                 case Heading():
                     console.print()
                     console.print(Text(wrapped(block.text, self.width), "bold"), soft_wrap=True)
                 case Note():
-                    text = f"{block.text}: {block.command}" if block.command else block.text
-                    out.write(f"{wrapped(text, self.width)}\n")
+                    out.write(f"{wrapped(block, self.width)}\n")
         return out.getvalue()
 
 
 def _drawn(table: Table) -> RichTable:
-    header = not table.sentence
-    drawn = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=header)
+    titled = any(column.title for column in table.columns)
+    drawn = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=titled)
     for column in table.columns:
         whole = column.kind not in ("name", "text") or column.title in _SHORT
-        right = column.is_number and header
-        drawn.add_column(clean(column.title), justify="right" if right else "left", no_wrap=whole)
+        drawn.add_column(clean(column.title), justify="right" if column.is_number else "left", no_wrap=whole)
     once, above = [column.once for column in table.columns], None
     for row in table.rows:
         names = list(compress(row, once))
@@ -127,8 +125,6 @@ def _drawn(table: Table) -> RichTable:
 
 def _cell(column: Column, value: Any) -> Text | Folded:
     found = column.shown(value)
-    return (
-        Folded(found.text)
-        if column.kind in ("name", "text")
-        else Text(found.text, _STYLES.get(found.style, ""))
-    )
+    if column.kind == "name":
+        return Folded(found.text)
+    return Text(clean(found.text), _STYLES.get(found.style, ""), overflow="fold")

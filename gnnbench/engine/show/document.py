@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 from ..ground import units
 from ..ground.labels import Labels
 from ..judge.memory import MemoryChange
+from .lines import Note
 from .names import Names, groups
 
 Kind = Literal[
@@ -111,8 +112,6 @@ class Table:
     heading: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
-    sentence: str = ""
-    """What the table has, if its heading is none."""
 
     @classmethod
     def of(cls, heading: str, columns: Sequence[Column], found: Iterable[Any]) -> Self:
@@ -127,27 +126,19 @@ class Heading:
     text: str
 
 
-@dataclass(frozen=True)
-class Note:
-    """A line below a table, or a command and what it does."""
-
-    text: str
-    command: str = ""
-
-
 Document = Sequence[Table | Heading | Note]
 
 
-def filled(columns: Sequence[Column], rows: Collection[Any]) -> list[Column]:
+def filled(columns: Iterable[Column], rows: Collection[Any]) -> list[Column]:
     """Return the columns that are not empty in all rows."""
     return [column for column in columns if any(column.shown(column.of(row)).text for row in rows)]
 
 
 def table(names: Names, columns: Sequence[Column], found: Mapping[str, Any]) -> Table:
     """Return a table of benchmarks: their names, and the columns."""
-    there = filled(columns, [found[name] for name in names.cells])
+    there = filled(columns, found.values())
     shown = [column for column in columns if not column.seldom or column in there]
-    rows = [(*cells, *(column.of(found[name]) for column in shown)) for name, cells in names.cells.items()]
+    rows = [(*names.cells[name], *(column.of(row) for column in shown)) for name, row in found.items()]
     return Table(names.shared, (*map(Column, names.columns), *shown), rows)
 
 
@@ -155,4 +146,4 @@ def tables(
     labels: Mapping[str, Labels | None], columns: Sequence[Column], found: Mapping[str, Any]
 ) -> list[Table]:
     """Return a table for each heading, and one for benchmarks without labels."""
-    return [table(names, columns, found) for names in groups(labels)]
+    return [table(names, columns, {name: found[name] for name in names.cells}) for names in groups(labels)]

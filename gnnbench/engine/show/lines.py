@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ..ground.errors import printable
 
@@ -11,17 +11,23 @@ IN_A_PIPE = 100
 """Characters per line where the output is no terminal, unless the variable COLUMNS says another number."""
 _NARROWEST = 10
 """Characters per line, at least."""
-_COMMAND = re.compile(
-    r"(?<=: )(?:gnnbench [a-z]+|pip install|git checkout|pytest (?=[^;]*--benchmark-compare))"
-    r"(?:'[^']*'|[^;'])*"
-    r"|(?<=: )for \w+ in .*"
-)
-"""A command to copy: in a message it follows a colon, and ends with the message or, unless it is a loop, at a
-semicolon."""
+_BETWEEN_WORDS = re.compile(r" (?!(?:[nµm]?s|min|h|[KMG]iB)\b)")
+"""A space, but not one before a unit."""
 _SHELL_WORD = re.compile(r"(?:'[^']*'|[^' ])+")
 _CONTINUED = " \\"
 _SEPARATORS = (re.compile(r"(?<=::)|(?=\[)|(?<=[-/])"), re.compile(r"(?<=[_.,:=@])"))
 """Where a name is broken; the second where the first are missing."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """A line for a reader: a text, or a command and what it does."""
+
+    text: str
+    command: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text}: {self.command}" if self.command else self.text
 
 
 def line_width() -> int:
@@ -29,7 +35,7 @@ def line_width() -> int:
     return shutil.get_terminal_size((IN_A_PIPE, 24)).columns
 
 
-def wrapped(text: str, width: int | None = None, indent: str = INDENT) -> str:
+def wrapped(line: Note | str, width: int | None = None, indent: str = INDENT) -> str:
     """Replace unprintable characters, and break long lines at words.
 
     A word longer than a line, such as a test id, is broken at its natural separators. A command that does not
@@ -38,19 +44,24 @@ def wrapped(text: str, width: int | None = None, indent: str = INDENT) -> str:
 
     `width`: characters per line; None: those of `line_width`.
     """
-    return "\n".join(_broken(line, width or line_width(), indent) for line in printable(text).split("\n"))
+    width, note = width or line_width(), line if isinstance(line, Note) else Note(line)
+    text = f"{note.text}:" if note.command else note.text
+    lines = [_broken(part, width, indent) for part in printable(text).split("\n")]
+    if command := printable(note.command):
+        last = f"{lines[-1]} {command}"
+        fits = len(last.rpartition("\n")[2]) <= width
+        lines[-1:] = [last] if fits else [lines[-1], *_continued(command, width, indent)]
+    return "\n".join(lines)
 
 
 def _broken(line: str, width: int, indent: str) -> str:
     lines = [""]
-    for number, word in enumerate(_words(line)):
+    for number, word in enumerate(_BETWEEN_WORDS.split(line)):
         start = f"{lines[-1]} " if number else ""
         if len(start) + len(word) <= width:
             lines[-1] = start + word
         elif len(indent) + len(word) <= width:
             lines.append(indent + word)
-        elif " " in word:
-            lines.extend(_continued(word, width, indent))
         else:
             first, *rest = folded(word, width - len(indent), width - len(start))
             lines[-1] = start + first
@@ -60,6 +71,8 @@ def _broken(line: str, width: int, indent: str) -> str:
 
 def _continued(command: str, width: int, indent: str) -> list[str]:
     """Break a command between its words; each line but the last ends with a backslash."""
+    if len(indent) + len(command) <= width:
+        return [indent + command]
     first, *others = _SHELL_WORD.findall(command)
     lines = [indent + first]
     for word in others:
@@ -69,12 +82,6 @@ def _continued(command: str, width: int, indent: str) -> list[str]:
             lines[-1] += _CONTINUED
             lines.append(f"{indent}{INDENT}{word}")
     return lines
-
-
-def _words(line: str) -> Iterator[str]:
-    """Yield the words of a line; a command is one."""
-    together = _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), line)
-    return (word.replace("\0", " ") for word in together.split(" "))
 
 
 def folded(name: str, width: int, first: int | None = None) -> list[str]:
@@ -93,7 +100,7 @@ def folded(name: str, width: int, first: int | None = None) -> list[str]:
 
 
 def _end(name: str, room: int) -> int:
-    """Return the place of the last separator at which a name can be broken; 0: there is none."""
+    """Return the place of the last separator at which a name can be broken; 0 if there is none."""
     for separators in _SEPARATORS:
         ends = [found.start() for found in separators.finditer(name, 0, max(room, 0) + 1)]
         if last := max((end for end in ends if end <= room), default=0):

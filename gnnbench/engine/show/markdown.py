@@ -3,15 +3,14 @@
 import math
 from bisect import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
+from functools import cached_property
 
 from ..drive.result import Result
 from ..ground import units
-from ..ground.errors import UsageError
 from ..judge.comparison import Compared
 from . import causes, document, verdicts, wording
-from .causes import BENCHMARKS, Told, apart, notes_of
+from .causes import BENCHMARKS, Explained
 from .markdown_text import code, prose, table
 from .names import LONGEST, Names, grouped, labels_of
 from .wording import CHANGED
@@ -22,59 +21,22 @@ _SHORTEST = 20
 """Fewest characters of a row or a note."""
 _FEW = 20
 """Up to this many rows, none is folded."""
-_NAMED = 3
-"""Notes shown per benchmark."""
 _ORDER = (*CHANGED, "undecided", "incomparable", "ignored", "same")
 _COLUMNS = sorted(verdicts.COLUMNS, key=lambda column: column.kind != "verdict")
 """The verdict comes first: a comment is often narrow."""
 
 
-def write(
-    results: Sequence[Result], title: str = "", details_url: str = "", most: int = MOST_CHARACTERS
-) -> str:
-    """Write results: a summary, a table that begins with the changed benchmarks, and folded details.
+def write(result: Result, title: str = "", details_url: str = "", most: int = MOST_CHARACTERS) -> str:
+    """Write a result: a summary, a table that begins with the changed benchmarks, and folded details.
 
     `most`: most characters; what does not fit is left out, with a line that says how much.
     """
-    parts = list(map(_excerpt, results))
-
-    def render(rows: int) -> str:
-        return _render(parts, title, details_url, rows)
-
-    high = min(max(max(len(part.rows), len(part.remarks)) for part in parts), most // _SHORTEST)
-    if _size(text := render(high)) <= most:
+    comment = _Comment(result, title, details_url)
+    high = min(max(len(comment.rows), len(comment.remarks)), most // _SHORTEST)
+    if _size(text := comment.render(high)) <= most:
         return text
-    fit = bisect(range(high), most, key=lambda rows: _size(render(rows)))
-    if fit == 0:
-        raise UsageError(f"{len(results)} results do not fit into {most:,} characters; write fewer at once")
-    return render(fit - 1)
-
-
-@dataclass(frozen=True)
-class _Excerpt:
-    result: Result
-    rows: list[Compared]
-    """Changed benchmarks first."""
-    names: Names
-    causes: Sequence[Told]
-    same_code: str
-    """Line on the benchmarks that run the same code and have no row; empty: there are none."""
-    remarks: list[str]
-
-    @property
-    def machine(self) -> str:
-        """The name of the GPU, or of the processor."""
-        here = self.result.environment
-        return (here.gpu.name if here.gpu else here.cpu) if here else ""
-
-
-def _excerpt(result: Result) -> _Excerpt:
-    found, same_code = verdicts.divided(result.rows)
-    told = causes.of_result(result)
-    place = {row.fullname: number for number, one in enumerate(told) for row in one.cause.rows}
-    rows = sorted(found, key=lambda row: _rank(row, place.get(row.fullname, len(place))))
-    names = Names.of(labels_of(rows))
-    return _Excerpt(result, rows, names, told, same_code, _remarks(result, rows, names, told))
+    fit = bisect(range(high), most, key=lambda rows: _size(comment.render(rows)))
+    return comment.render(max(fit - 1, 0))
 
 
 def _size(text: str) -> int:
@@ -82,83 +44,95 @@ def _size(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
-def _render(parts: Sequence[_Excerpt], title: str, details_url: str, most: int) -> str:
-    """Write at most `most` rows and `most` notes of each section."""
-    together = [row for part in parts for row in part.result.rows]
-    several = len(parts) > 1
-    busy = any(part.result.is_busy for part in parts)
-    blocks = [[_verdict(together, busy=busy) + (f" · {prose(title)}" if title else "")]]
-    for part in parts:
-        result = part.result
-        if several:
-            alike = sum(other.machine == part.machine for other in parts) > 1
-            names = (part.machine, result.path.name if alike else "")
-            blocks += [
-                [f"#### {' · '.join(map(code, filter(None, names)))}"],
-                [_verdict(result.rows, busy=result.is_busy)],
-            ]
-        blocks += _section(part, details_url, most, name_machine=not several)
-    if details_url:
-        blocks.append([f"[Full report]({details_url})"])
-    return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
+@dataclass(frozen=True)
+class _Comment:
+    result: Result
+    title: str
+    details_url: str
+
+    @cached_property
+    def causes(self) -> list[Explained]:
+        return causes.of_result(self.result)
+
+    @cached_property
+    def rows(self) -> list[Compared]:
+        """The benchmarks that have rows, changed ones first."""
+        place = {name: number for number, one in enumerate(self.causes) for name in one.fullnames}
+        found = verdicts.divided(self.result.rows)[0]
+        return sorted(found, key=lambda row: _rank(row, place.get(row.fullname, len(place))))
+
+    @cached_property
+    def names(self) -> Names:
+        return Names.of(labels_of(self.rows))
+
+    @cached_property
+    def remarks(self) -> list[str]:
+        """The folded notes: on unchanged benchmarks, and on the whole result."""
+        result = self.result
+        by_row = [
+            (_name(self.names, row), [prose(note) for note in verdicts.remarks(row, self.causes)])
+            for row in self.rows
+            if not wording.is_changed(row)  # whose notes are below the table
+        ]
+        whole = *wording.shrunk((row.judgement for row in result.rows), "benchmark"), *result.all_notes()
+        return [f"- {line}" for line in (*grouped(by_row), *map(prose, whole))]
+
+    def render(self, most: int) -> str:
+        """Write at most `most` rows and `most` notes, with blank lines between blocks."""
+        result, rows, url = self.result, self.rows, self.details_url
+        same_code = verdicts.divided(result.rows)[1]
+        kept = rows[:most]
+        changed = [row for row in kept if wording.is_changed(row)]
+        shown = kept if len(rows) <= _FEW else changed
+        folded = kept[len(shown) :]
+        explained = self.causes[:most]
+        why = [line for one in explained for line in _cause(one, self.names)]
+        remain = [(row, notes) for row in changed if (notes := verdicts.remarks(row, explained))]
+        why += [f"- {_name(self.names, row)}: {'; '.join(map(prose, notes))}" for row, notes in remain]
+        shared = f": {code(self.names.shared)}" if self.names.shared else ""
+        missing = {"benchmark": len(rows) - len(kept), "note": len(self.remarks) - most}
+        left_out = " and ".join(units.count(number, noun) for noun, number in missing.items() if number > 0)
+        file = code(result.path.name) if result.path.name else ""
+        where = f"[the full report]({url})" if url else file
+        what = f"{units.count(len(folded), 'more benchmark')}, notes" if folded else "Notes"
+        blocks = [
+            [f"{_verdict(result)}{f' · {prose(self.title)}' if self.title else ''}"],
+            [f"{prose(result.base.title)} → {prose(result.head.title)}{_machine(result)}{shared}"],
+            _table(shown, self.names),
+            why,
+            [f"{same_code}."] if same_code else [],
+            [f"Left out for length: {left_out}{where and f'; see {where}'}."] if left_out else [],
+            ["<details>", f"<summary>{what} and how to read this</summary>"],
+            _table(folded, self.names),
+            [*self.remarks[:most], *_key(result)],
+            ["</details>"],
+            [f"[Full report]({url})"] if url else [],
+        ]
+        return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
 
 
-def _verdict(rows: Sequence[Compared], *, busy: bool) -> str:
+def _verdict(result: Result) -> str:
     """Return the summary line."""
-    found = wording.headline(rows, busy=busy)
+    found = wording.headline(result.rows, busy=result.is_busy)
     return f"**{found.said}**{f': {found.others}' if found.others else ''}"
 
 
-def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool) -> list[list[str]]:
-    """Return the lines of each block; there are blank lines between the blocks."""
-    result, rows, remarks = part.result, part.rows, part.remarks
-    kept = rows[:most]
-    changed = [row for row in kept if wording.is_changed(row)]
-    shown = kept if len(rows) <= _FEW else changed
-    folded = kept[len(shown) :]
-    told = part.causes[:most]
-    why = [line for one in told for line in _cause(one, part.names)]
-    remain = [(row, notes) for row in changed if (notes := _notes(row, told))]
-    why += [f"- {_name(part.names, row)}: {_joined(notes)}" for row, notes in remain]
-    place = f", on {code(part.machine)}" if part.machine and name_machine else ""
-    shared = f": {code(part.names.shared)}" if part.names.shared else ""
-    missing = {"benchmark": len(rows) - len(kept), "note": len(remarks) - most}
-    left_out = " and ".join(units.count(number, noun) for noun, number in missing.items() if number > 0)
-    file = code(result.path.name) if result.path.name else ""
-    where = f"[the full report]({details_url})" if details_url else file
-    what = f"{units.count(len(folded), 'more benchmark')}, notes" if folded else "Notes"
-    return [
-        [f"{prose(result.base.title)} → {prose(result.head.title)}{place}{shared}"],
-        _table(shown, part.names),
-        why,
-        [f"{part.same_code}."] if part.same_code else [],
-        [f"Left out for length: {left_out}{where and f'; see {where}'}."] if left_out else [],
-        ["<details>", f"<summary>{what} and how to read this</summary>"],
-        _table(folded, part.names),
-        [*remarks[:most], *_key(result)],
-        ["</details>"],
-    ]
+def _machine(result: Result) -> str:
+    """Return the name of the GPU, or of the processor: `, on AMD EPYC`."""
+    machine = result.environment
+    name = machine and (machine.gpu.name if machine.gpu else machine.cpu)
+    return f", on {code(name)}" if name else ""
 
 
-def _notes(row: Compared, told: Sequence[Told]) -> tuple[str, ...]:
-    other = (row.judgement.reason,) if row.has_other_result else wording.result_notes(row.results)
-    return (*other, *wording.memory_notes(row.memory), *apart(row, told))
-
-
-def _cause(told: Told, names: Names) -> list[str]:
+def _cause(explained: Explained, names: Names) -> list[str]:
     """Write what slower benchmarks have in common, and the commands, except those that are too long."""
-    which = units.listed([_name(names, row) for row in told.cause.rows], BENCHMARKS)
+    which = units.listed([_name(names, row) for row in explained.cause.rows], BENCHMARKS)
     commands = (
-        f"  - {does}: {code(command, most=LONGEST)}"
-        for does, command in told.commands
-        if len(command) <= LONGEST
+        f"  - {note.text}: {code(note.command, most=LONGEST)}"
+        for note in explained.commands
+        if len(note.command) <= LONGEST
     )
-    return [f"- {told.sentence(code)}: {which}", *commands]
-
-
-def _joined(notes: Sequence[str]) -> str:
-    more = f"; {len(notes) - _NAMED} more" if len(notes) > _NAMED else ""
-    return "; ".join(map(prose, notes[:_NAMED])) + more
+    return [f"- {explained.sentence(code)}: {which}", *commands]
 
 
 def _rank(row: Compared, cause: int) -> tuple[bool, int, int, float]:
@@ -170,34 +144,13 @@ def _rank(row: Compared, cause: int) -> tuple[bool, int, int, float]:
 
 def _table(rows: Sequence[Compared], names: Names) -> list[str]:
     """Return the lines of a table; of no rows there are none."""
-    if not rows:
-        return []
-    cells = {row.fullname: names.cells[row.fullname] for row in rows}
     found = {row.fullname: row for row in rows}
-    return table(document.table(replace(names, cells=cells), _COLUMNS, found))
+    return table(document.table(names, _COLUMNS, found)) if found else []
 
 
 def _name(names: Names, row: Compared) -> str:
     """Write the name of a benchmark in a sentence."""
     return code(" ".join(names.cells[row.fullname]))
-
-
-def _remarks(result: Result, rows: Sequence[Compared], names: Names, told: Sequence[Told]) -> list[str]:
-    """Return the folded notes: on unchanged benchmarks, what else changed in others, the whole result."""
-    by_row = []
-    for row in rows:
-        verdict, reason = row.judgement.verdict, row.judgement.reason
-        unsure = verdict in ("undecided", "incomparable")
-        reasons = [reason] if unsure else wording.reasons(row.judgement)
-        # Those of changed ones are below the table.
-        above = _notes(row, told) if wording.is_changed(row) else ()
-        others = (note for note in notes_of(row, told) if note not in above)
-        by_row.append((_name(names, row), [prose(note) for note in (*reasons, *others) if note]))
-    first = [f"only a part of the benchmarks: shard {result.shard}"] if result.shard else []
-    first += ["interrupted: benchmarks without a verdict by then are undecided"] if result.interrupted else []
-    of_all = wording.shrunk((row.judgement for row in result.rows), "benchmark")
-    whole = map(prose, (*of_all, *first, *result.all_notes()))
-    return [f"- {line}" for line in chain(grouped(by_row), filter(None, whole))]
 
 
 def _key(result: Result) -> list[str]:

@@ -11,8 +11,8 @@ from itertools import groupby
 from typing import Any
 
 from ..interfaces import Writer
-from .document import Column, Document, Heading, Note, Table
-from .lines import folded
+from .document import Column, Document, Heading, Table
+from .lines import Note, folded
 from .wording import CHANGED
 
 NAME_CHARACTERS = 200
@@ -33,6 +33,7 @@ _CLOSING = re.compile(r"\d{1,6}\)[.,;:]?")
 _HASH = re.compile(r"\W*[0-9a-fA-F]{7,}\W*")
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
 _RUN = re.compile("`+")
+_EMPTY_LINES = re.compile("\n{3,}")
 _PARTS = re.compile("(?<=[:;]) ")
 """Between names, of which each is code of its own."""
 
@@ -42,27 +43,22 @@ class Markdown(Writer):
 
     def write(self, document: Document) -> str:
         """Return the text, with an empty line between blocks."""
-        parts: list[list[str]] = []
-        for kind, blocks in groupby(document, type):
-            for block in blocks if kind is not Note else ():
-                match block:
-                    case Table():
-                        if block.sentence:
-                            parts.append([f"{block.sentence.capitalize()}:"])
-                        elif block.heading:
-                            parts.append([code(block.heading)])
-                        parts.append(table(block))
-                    case Heading():
-                        parts.append([f"#### {prose(block.text)}"])
-            if kind is Note:
-                notes = [_note(block) if block.text else "" for block in blocks if isinstance(block, Note)]
-                parts.append(["\n".join(notes).strip("\n")])
-        return "\n\n".join("\n".join(lines) for lines in parts if lines != [""]) + "\n"
+        text = ""
+        for block in document:
+            match block:
+                case Table():
+                    lines = [code(block.heading), ""] if block.heading else []
+                    text += "\n".join(("\n", *lines, *table(block), "\n"))
+                case Heading():
+                    text += f"\n\n#### {prose(block.text)}\n\n"
+                case Note():
+                    text += f"{_note(block)}\n"
+        return _EMPTY_LINES.sub("\n\n", text).strip("\n") + "\n"
 
 
 def _note(note: Note) -> str:
     command = f": {code(note.command, most=len(note.command))}" if note.command else ""
-    return f"- {prose(note.text)}{command}"
+    return f"- {prose(note.text)}{command}" if note.text else ""
 
 
 def table(found: Table) -> list[str]:

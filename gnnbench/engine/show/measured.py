@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from ..store.benchmark import Benchmark
 from .document import Shown
 from .names import brief, grouped
 
-Side = Literal["base", "head"]
 NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time or --gnn-time"
 _DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
 _CLOCK_SET = "measurements without a positive time were left out, as if the clock was set: run again"
@@ -23,22 +21,12 @@ _TO_DO = (_DISTURBED, NO_INTERVAL, _CLOCK_SET)
 
 
 @dataclass(frozen=True)
-class ProcessBlocks:
-    """The blocks of one benchmark in one process."""
-
-    side: Side
-    blocks_ns: tuple[float, ...]
-    """Median of each block (each has its own layout), in the order of measurement."""
-
-
-@dataclass(frozen=True)
 class Measured:
     """A benchmark's time and its interval."""
 
     seconds: float
-    low_seconds: float | None
-    """Lower bound of the interval; None, as `high_seconds`: too few blocks."""
-    high_seconds: float | None
+    interval: tuple[float, float] | None
+    """Its bounds. None if there are too few blocks."""
     location: str
     """Name of the estimate."""
     facts: tuple[tuple[str, str], ...] = ()
@@ -47,7 +35,7 @@ class Measured:
 
 
 def time_of(one: Benchmark) -> Measured | None:
-    """Return the time of a benchmark; None: nothing was measured, or in several processes."""
+    """Return the time of a benchmark. Returns None if nothing was measured, or in several processes."""
     measured = one.part.measurement
     if measured is None:
         return _plain(one)
@@ -63,33 +51,36 @@ def time_of(one: Benchmark) -> Measured | None:
     ]
     if (growth := one.part.resident_growth_bytes) is not None:
         facts.append(("resident set", f"grows by {units.size(growth)} in a call"))
-    return Measured(*times(measured), estimate.NAME, tuple(facts), tuple(remarks(measured)))
+    seconds, *bounds = times(measured)
+    return Measured(seconds, _interval(*bounds), estimate.NAME, tuple(facts), tuple(remarks(measured)))
+
+
+def _interval(low: float | None, high: float | None) -> tuple[float, float] | None:
+    return None if low is None or high is None else (low, high)
 
 
 def _plain(one: Benchmark) -> Measured | None:
-    """Return the time from pytest-benchmark's rounds, or from its median; None: it has neither."""
+    """Return the time from pytest-benchmark's rounds, or from its median. Returns None if it has neither."""
     if rounds := one.rounds_seconds:
         found = estimate.estimate(np.array(rounds))
-        facts = (("rounds", f"{len(rounds):,}"),)
-        remarks = (NO_INTERVAL,) if None in (found.low, found.high) else ()
-        name = "first decile of the rounds"
-        return Measured(found.location, found.low, found.high, name, facts, remarks)
+        interval, facts = _interval(found.low, found.high), (("rounds", f"{len(rounds):,}"),)
+        remarks = () if interval else (NO_INTERVAL,)
+        return Measured(found.location, interval, "first decile of the rounds", facts, remarks)
     if one.median_seconds is None:
         return None
-    return Measured(one.median_seconds, None, None, "median of pytest-benchmark")
+    return Measured(one.median_seconds, None, "median of pytest-benchmark")
 
 
-def processes_of(one: Benchmark, side: Side) -> tuple[ProcessBlocks, ...]:
-    """Return the blocks of each process; without gnnbench's part, pytest-benchmark's rounds."""
+def block_medians(one: Benchmark) -> list[list[float]]:
+    """Return the median of each block of each process, in seconds; of plain pytest-benchmark, its rounds.
+
+    Each block has its own layout in memory; they are in the order of measurement.
+    """
     measured = one.part.measurement
     if measured is None:
-        rounds = tuple(seconds * 1e9 for seconds in one.rounds_seconds)
-        return (ProcessBlocks(side, rounds),) if rounds else ()
-    return tuple(
-        ProcessBlocks(side, tuple(map(float, estimate.block_values(process.blocks_ns))))
-        for process in measured.processes
-        if process.blocks_ns
-    )
+        return [list(one.rounds_seconds)] if one.rounds_seconds else []
+    blocks = (process.blocks_ns for process in measured.processes if process.blocks_ns)
+    return [(estimate.block_values(each_ns) / 1e9).tolist() for each_ns in blocks]
 
 
 def times(measured: Measurement) -> tuple[float, float | None, float | None]:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ..ground import units
 from ..ground.errors import one_line
@@ -33,6 +33,15 @@ def clean(value: object, longest: int = _LONGEST) -> str:
     """Return a text on one line of at most `longest` characters, with unprintable characters replaced."""
     text = str(value)
     return one_line((text if len(text) <= longest else f"{text[: longest - 1]}…").translate(_SPACES))
+
+
+def cleaned(value: Any, longest: int = _LONGEST) -> Any:
+    """Return lists and mappings with their texts as `clean` returns them; lines of a text stay."""
+    if isinstance(value, Mapping):
+        return {name: cleaned(each, longest) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [cleaned(each, longest) for each in value]
+    return "\n".join(clean(line, longest) for line in value.split("\n")) if isinstance(value, str) else value
 
 
 def in_lines(text: str, letters: int) -> list[str]:
@@ -85,22 +94,18 @@ def groups(labels: Mapping[str, Labels | None]) -> list[Names]:
     return [Names.of(table) for table in tables.values()]
 
 
-def titles(labels: Mapping[str, Labels | None]) -> tuple[dict[str, tuple[str, str]], str]:
-    """Return title and context of each benchmark, `spmm_sum f+b` and `pyg`, and what all have in common."""
+def short_and_shared(labels: Mapping[str, Labels | None]) -> tuple[dict[str, str], str]:
+    """Return the name of each benchmark in a sentence, `spmm_sum f+b pyg`, and what all have in common."""
     labelled = {name: known for name, known in labels.items() if known}
     others = {name: known for name, known in labels.items() if not known}
     parts = [Names.of(part) for part in (labelled, others) if part]
-    found = {
-        name: (clean(" ".join(cells[:2])), clean(" ".join(cells[2:])))
-        for names in parts
-        for name, cells in names.cells.items()
-    }
+    found = {name: clean(" ".join(cells)) for names in parts for name, cells in names.cells.items()}
     return found, clean(" · ".join(filter(None, (names.shared.rstrip(":/") for names in parts))))
 
 
 def short(labels: Mapping[str, Labels | None]) -> dict[str, str]:
-    """Return the name of each benchmark in a sentence, by fullname: `spmm_sum f+b pyg`."""
-    return {name: " ".join(filter(None, title)) for name, title in titles(labels)[0].items()}
+    """Return these names."""
+    return short_and_shared(labels)[0]
 
 
 def labels_of(benchmarks: "Iterable[Compared | Benchmark]") -> dict[str, Labels | None]:

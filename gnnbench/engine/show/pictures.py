@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import Any, Literal
 
 from ..ground import units
-from . import numbers
+from ..judge.verdict import Thresholds
 from .charts import forest, layouts, times
+from .numbers import MOST_POINTS
 from .style import Style
-from .view import BenchmarkView, Verdicts, View
+from .view import BenchmarkView, View
 
 Place = Literal["verdicts", "benchmark", "platforms", "times"]
 
@@ -42,72 +42,60 @@ class Picture:
 
 def pictures(view: View) -> Iterator[Picture]:
     """Yield the charts of a view, the most important first."""
-    if view.judged:
+    if view.result:
         judged = [(one, one.row.judgement) for one in view.benchmarks if one.row]
         with_ratio = [one for one, found in judged if found.ratio and not found.same_code]
         if with_ratio:
-            yield _forest(view, view.judged, with_ratio)
-        for benchmark in [one for one in view.moved if one.processes][:_MOST_CHANGED]:
-            yield _distribution(benchmark)
-    groups = view.side_by_side
-    for title, where in zip(groups, graphs(groups), strict=True):
-        yield _platforms(title, where, groups[title])
-    if timed := [one for one in view.benchmarks if one.seconds and not view.judged]:
+            yield _forest(view, view.result.thresholds, with_ratio)
+        yield from map(_distribution, [one for one in view.moved if one.layouts][:_MOST_CHANGED])
+    for title, rows in view.side_by_side.items():
+        yield _platforms(title, rows)
+    if timed := [one for one in view.benchmarks if one.seconds and not view.result]:
         yield _times(timed)
 
 
-def graphs(groups: Mapping[str, Mapping[str, Sequence[BenchmarkView]]]) -> list[str]:
-    """Return a short name of each group of `View.side_by_side`: its graph, and in what else groups differ."""
-    labels = [
-        next(one.labels for ones in rows.values() for one in ones if one.labels) for rows in groups.values()
-    ]
-    every = [tuple(known.inputs.values()) for known in labels]
-    differs = [len(set(values)) > 1 for values in zip(*every, strict=True)]
-    return [", ".join(compress(values, (True, *differs[1:]))) for values in every]
-
-
-def _forest(view: View, judged: Verdicts, benchmarks: Sequence[BenchmarkView]) -> Picture:
+def _forest(view: View, thresholds: Thresholds, benchmarks: Sequence[BenchmarkView]) -> Picture:
     there = {one.fullname for one in view.moved}
     others = sorted(
         (one for one in benchmarks if one.fullname not in there), key=lambda one: -abs(one.ratio - 1)
     )
-    known = judged.thresholds
-    level, band = "", ""
-    if known:
-        level = f"{units.level(known.family_level)} "
-        band = f"; grey: changes of less than {units.fraction(known.effect)}"
+    level, effect = thresholds.family_level, thresholds.effect
 
     def draw(style: Style) -> dict[str, Any]:
         shown = [*view.moved, *others][: style.most_rows]
         rows = [(one.label, one.row.judgement, one.row.memory) for one in shown if one.row]
-        return forest.chart(rows, known.effect if known else None, style)
+        return forest.chart(rows, effect, style)
 
     same_code = f" {view.same_code}." if view.same_code else ""
-    note = f"Lines: {level}simultaneous intervals{band}. Pale: not decided; hollow: no interval.{same_code}"
+    note = (
+        f"Lines: {units.level(level)} simultaneous intervals; grey: changes of less than "
+        f"{units.fraction(effect)}. Pale: not decided; hollow: no interval.{same_code}"
+    )
     text = f"Forest plot of {units.count(len(benchmarks), 'ratio')}. {view.headline}."
     return Picture("verdicts", view.headline, note, text, draw, len(benchmarks))
 
 
 def _distribution(benchmark: BenchmarkView) -> Picture:
+    found = benchmark.layouts
+    assert found
+    count, newer = len(found.bands), sum(band.is_newer for band in found.bands)
+
     def draw(style: Style) -> str:
-        found = numbers.bands(benchmark, numbers.MOST_POINTS // max(len(benchmark.processes), 1))
-        unit = numbers.scale_of(benchmark)[1]
-        return layouts.svg(numbers.of_sides(found), numbers.interval(benchmark), unit, style)
+        return layouts.svg(found.thinned(MOST_POINTS // count).of_sides(), style)
 
     note = "Each dot: the median of a layout. Dashed: the newer side's time, grey: its interval."
-    sides = [process.side for process in benchmark.processes]
     text = (
         f"Times by layout of {benchmark.label}: "
-        f"{units.count(sides.count('base'), 'process')} of the older side, "
-        f"{sides.count('head')} of the newer."
+        f"{units.count(count - newer, 'process')} of the older side, {newer} of the newer."
     )
     return Picture("benchmark", benchmark.change, note, text, draw)
 
 
-def _platforms(title: str, where: str, rows: dict[str, list[BenchmarkView]]) -> Picture:
+def _platforms(title: str, rows: Mapping[str, Sequence[BenchmarkView]]) -> Picture:
     best = {what: min(ones, key=_seconds) for what, ones in rows.items()}
     wins = Counter(one.labels.platform for one in best.values() if one.labels).most_common()
     winner, most = wins[0]
+    where = title.partition(" · ")[0]
     spread = sorted(rows, key=lambda what: -max(map(_seconds, rows[what])) / _seconds(best[what]))
 
     def draw(style: Style) -> dict[str, Any]:
@@ -141,7 +129,7 @@ def _times(benchmarks: Sequence[BenchmarkView]) -> Picture:
     longest = sorted(benchmarks, key=lambda one: -_seconds(one))
 
     def draw(style: Style) -> dict[str, Any]:
-        return times.chart([_time(one) for one in longest[: style.most_rows]], style)
+        return times.chart([_time(one) for one in longest[: style.most_rows]], "ms", style)
 
     first = longest[0]
     message = f"{first.subject} takes longest{first.where}: {units.seconds(_seconds(first))}"
@@ -158,16 +146,11 @@ def _times(benchmarks: Sequence[BenchmarkView]) -> Picture:
 
 def _time(one: BenchmarkView) -> dict[str, Any]:
     """Return a row of the times' chart, in milliseconds; no interval without both bounds."""
-    time = _seconds(one)
-    low, high = (one.time.low_seconds, one.time.high_seconds) if one.time else (None, None)
-    sure = low is not None and high is not None
-    bounds = {"low": 1e3 * (low or time), "high": 1e3 * (high or time), "sure": float(sure)}
-    return {
-        "label": one.label,
-        "time": 1e3 * time,
-        "text": f"{units.seconds(time)}{'' if sure else '?'}",
-        **bounds,
-    }
+    time, interval = _seconds(one), one.time and one.time.interval
+    low, high = interval or (time, time)
+    text = f"{units.seconds(time)}{'' if interval else '?'}"
+    times = {"time": 1e3 * time, "low": 1e3 * low, "high": 1e3 * high}
+    return {"label": one.label, "text": text, "sure": float(interval is not None), **times}
 
 
 def _seconds(benchmark: BenchmarkView) -> float:

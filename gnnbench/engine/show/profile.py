@@ -12,7 +12,8 @@ from ..ground.options import PROFILE_KINDS
 from ..profile import functions, trace
 from ..profile.record import FILE
 from ..store.suite import installed
-from .document import Column, Document, Heading, Note, Table
+from .document import Column, Document, Heading, Table
+from .lines import Note
 from .names import clean
 
 _LAYER = "layer"

@@ -1,16 +1,16 @@
 """Each chart of a view as a slide: large type, one message, readable in black and white."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
-from ..drive.result import SHORT_COMMIT, Side
+from ..drive.result import SHORT_COMMIT, Result
 from ..ground.errors import UsageError
 from ..ground.files import write_whole
 from . import drawing
-from .drawing import Line
-from .names import clean, in_lines
+from .names import LONGEST, clean, in_lines
 from .pictures import Picture
 from .style import SLIDE
 
@@ -20,57 +20,50 @@ _WIDTH_OF_LETTER = 0.52
 """Of a title, in font sizes."""
 _FEWEST_ROWS = 3
 _MARGIN = 40
+_LINE = 1.3
+"""Height of a line, in font sizes."""
+_LARGEST = 1.3
+"""A small chart is enlarged by this at most."""
+_SVG = "http://www.w3.org/2000/svg"
 _SPEAKING = ("processor", "GPU", "system", "libraries")
 """Facts that need no name."""
 _LONGEST_NAME = 60
 _LONGEST_END = 110
 """Characters of the last line."""
 _WIDTH, _HEIGHT = 1280, 720
-_MARK = "<!-- a slide of gnnbench report -->\n"
-"""End of each SVG file, by which old slides are recognised."""
 
 
 def write(pictures: Iterable[Picture], last: str, folder: Path) -> list[Path]:
-    """Write an SVG and a PNG for each chart; return the files. Older slides in the folder are removed."""
+    """Write an SVG and a PNG for each chart; return the files."""
     written: list[Path] = []
     try:
         for number, picture in enumerate(pictures, 1):
-            written += save(picture, last, folder / f"{number:02}-{_name(picture)}", _MARK)
-        _remove_older(folder, written)
+            written += save(picture, last, folder / f"{number:02}-{_name(picture)}")
     except OSError as error:
         raise UsageError(f"the folder {folder} cannot be written ({error.strerror})") from None
     return written
 
 
-def save(picture: Picture, last: str, path: Path, mark: str = "") -> tuple[Path, Path]:
+def save(picture: Picture, last: str, path: Path) -> tuple[Path, Path]:
     """Write a chart as SVG and PNG; return the files."""
     text = slide(picture, last)
     svg, png = (path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png"))
-    write_whole(svg, f"{text}\n{mark}")
+    write_whole(svg, f"{text}\n")
     write_whole(png, drawing.png(text))
     return svg, png
 
 
-def footer(facts: Iterable[tuple[str, str]], sides: tuple[Side, Side] | None = None) -> str:
+def footer(facts: Iterable[tuple[str, str]], result: Result | None = None) -> str:
     """Return both sides, machine and versions as one text."""
     known = dict(facts)
     both = []
-    if sides:
-        base, head = sides
-        newer = head.title or known.get("commit", "")[:SHORT_COMMIT] or "this run"
-        both = [f"{base.title} → {newer}"]
-        known.pop("commit", None)
+    if result:
+        commit = known.pop("commit", "")
+        newer = result.head.title or commit[:SHORT_COMMIT] or "this run"
+        both = [f"{result.base.title} → {newer}"]
     return " · ".join(
         (*both, *(value if name in _SPEAKING else f"{name} {value}" for name, value in known.items()))
     )
-
-
-def _remove_older(folder: Path, written: list[Path]) -> None:
-    """Remove the slides of an earlier report, and no other file."""
-    for path in set(folder.glob("[0-9]*-*.svg")).difference(written):
-        if path.is_file() and path.read_bytes().endswith(_MARK.encode()):
-            path.with_suffix(".png").unlink(missing_ok=True)
-            path.unlink()
 
 
 def slide(picture: Picture, last: str) -> str:
@@ -83,19 +76,51 @@ def slide(picture: Picture, last: str) -> str:
     for most in range(SLIDE.most_rows, _FEWEST_ROWS - 1, -1):
         style = replace(SLIDE, most_rows=most)
         above = [*title, *_lines(picture.caption(style), SLIDE.muted, _SMALL)]
-        used = sum(drawing.LINE * line.size for line in (*above, *end))
-        chart = drawing.svg(picture.draw(style))
-        fits = drawing.scale_of(chart, _WIDTH - 2 * _MARGIN, _HEIGHT - 2.5 * _MARGIN - used)
-        if fits >= 1 or picture.rows < most:
+        chart = ET.fromstring(drawing.svg(picture.draw(style)))  # noqa: S314 - drawn by us, without entities
+        width, height = (float(chart.attrib[name]) for name in ("width", "height"))
+        room = _HEIGHT - 2.5 * _MARGIN - _height([*above, *end])
+        scale = min((_WIDTH - 2 * _MARGIN) / width, room / height)
+        if scale >= 1 or picture.rows < most:
             break
-    return drawing.framed(chart, above, end, (_WIDTH, _HEIGHT, _MARGIN), SLIDE.paper)
+    ET.register_namespace("", _SVG)
+    size = {"width": str(_WIDTH), "height": str(_HEIGHT)}
+    root = ET.Element(f"{{{_SVG}}}svg", {**size, "viewBox": f"0 0 {_WIDTH} {_HEIGHT}"})
+    ET.SubElement(root, f"{{{_SVG}}}rect", {**size, "fill": SLIDE.paper})
+    _write(root, above, _MARGIN)
+    _write(root, end, _HEIGHT - _MARGIN - _height(end))
+    scale = min(scale, _LARGEST)
+    chart.attrib |= {"x": str(_MARGIN), "y": str(1.5 * _MARGIN + _height(above))}
+    chart.attrib |= {"width": str(scale * width), "height": str(scale * height)}
+    root.append(chart)
+    return ET.tostring(root, encoding="unicode")
 
 
-def _lines(text: str, colour: str, size: int, weight: str = "normal") -> list[Line]:
-    """Break a text into lines, but not between a number and what it counts."""
-    text = re.sub(r"(?<=\d) (?=[^\W\d])", "\N{NO-BREAK SPACE}", text)
+@dataclass(frozen=True)
+class _Line:
+    """A line of text on a slide."""
+
+    text: str
+    colour: str
+    size: int
+    weight: str = "normal"
+
+
+def _height(lines: Sequence[_Line]) -> float:
+    return _LINE * sum(line.size for line in lines)
+
+
+def _write(root: ET.Element, lines: Sequence[_Line], top: float) -> None:
+    """Write lines below each other."""
+    for line in lines:
+        top += _LINE * line.size
+        look = {"font-family": "sans-serif", "font-size": f"{line.size}px", "font-weight": line.weight}
+        place = {"x": str(_MARGIN), "y": str(top - 0.3 * line.size), "fill": line.colour}
+        ET.SubElement(root, f"{{{_SVG}}}text", look | place).text = clean(line.text, LONGEST)
+
+
+def _lines(text: str, colour: str, size: int, weight: str = "normal") -> list[_Line]:
     letters = int((_WIDTH - 2 * _MARGIN) / (_WIDTH_OF_LETTER * size))
-    return [Line(line, colour, size, weight) for line in in_lines(text, letters)] if text else []
+    return [_Line(line, colour, size, weight) for line in in_lines(text, letters)] if text else []
 
 
 def _name(picture: Picture) -> str:

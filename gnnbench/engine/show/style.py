@@ -12,8 +12,6 @@ VERDICT_SHAPES = {
     "ignored": "triangle-up",
 }
 """Verdicts differ in shape as well as in colour."""
-PLATFORMS = ("pyg", "sparse", "torch", "dgl", "compiled", "pyg_lib")
-"""Order of legends."""
 PLATFORM_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 """Shapes of the platforms of a chart, in this order."""
 
@@ -32,13 +30,9 @@ class Style:
     """Colours, in the order of VERDICT_SHAPES."""
     platforms: tuple[str, ...]
     """Colours, in the order of PLATFORM_SHAPES."""
-    fill: str
-    """Of bars."""
     font_size: int
-    width: int
-    """Width between the axes of a chart without named rows."""
     whole: int
-    """Width of a chart with named rows, names and values included."""
+    """Width of a chart, names and values included."""
     row: int
     """Least height of a row."""
     least_height: int
@@ -80,9 +74,7 @@ PAGE = Style(
     mark="var(--mark)",
     verdicts=tuple(f"var(--{name})" for name in VERDICT_SHAPES),
     platforms=("var(--mark)", "var(--faster)", "var(--slower)", "var(--undecided)"),
-    fill="var(--fill)",
     font_size=14,
-    width=1170,
     whole=1250,
     row=24,
     least_height=60,
@@ -92,7 +84,7 @@ PAGE = Style(
     margins=(5, 10),
     page=True,
 )
-PHONE = replace(PAGE, font_size=12, width=290, whole=350, row=20, ticks=5, margins=(6, 6), narrow=True)
+PHONE = replace(PAGE, font_size=12, whole=350, row=20, ticks=5, margins=(6, 6), narrow=True)
 SLIDE = Style(
     ink="#111111",
     muted="#555555",
@@ -102,9 +94,7 @@ SLIDE = Style(
     mark="#111111",
     verdicts=("#9a3000", "#0d5296", "#3c5145", "#6b5000", "#555555", "#5b2a86", "#6b6b6b"),
     platforms=("#111111", "#0d5296", "#9a3000", "#6b5000"),
-    fill="#8fb3cf",
     font_size=24,
-    width=620,
     whole=1130,
     row=42,
     least_height=300,

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from ..drive.result import Result
 from ..ground import units
 from ..judge.comparison import Compared, Comparison
 from ..judge.schedule import Decision
-from .causes import Told, notes_of
-from .document import Column, Document, Note, Shown, tables
+from .causes import Explained, counting, notes_of
+from .document import Column, Document, Shown, tables
+from .lines import Note
 from .names import brief, grouped, labels_of, short
 from .wording import memory_notes, reasons, result_notes, sees, shrunk
 
@@ -25,15 +27,15 @@ def divided(benchmarks: Iterable[_Judged]) -> tuple[list[_Judged], str]:
     return shown, f"{count} {'runs' if count == 1 else 'run'} the same code" if count else ""
 
 
-def newly_decided(decisions: Mapping[str, Decision], told: set[str]) -> list[str]:
+def newly_decided(decisions: Mapping[str, Decision], printed: set[str]) -> list[str]:
     """Return a line for each benchmark that was decided meanwhile, and one for those that run the same code.
 
-    `told`: the benchmarks that were decided at the last call; becomes those that are decided now.
+    `printed`: the benchmarks that were decided at the last call; becomes those that are decided now.
     """
     decided = {name: one for name, one in decisions.items() if one.counts.decided}
-    new = {name: one for name, one in decided.items() if name not in told}
-    told.clear()  # of another comparison, they are told again
-    told.update(decided)
+    new = {name: one for name, one in decided.items() if name not in printed}
+    printed.clear()  # of another comparison, they are printed again
+    printed.update(decided)
     same_code = divided(new.values())[1]
     lines = [
         " ".join([one.judgement.verdict, *filter(None, standing(one)), name])
@@ -94,26 +96,31 @@ def named(*titles: str) -> list[Column]:
 
 
 def document(
-    found: Comparison, causes: Sequence[Told] = (), notes: Iterable[str] = (), *, verbose: bool = True
+    found: Comparison, causes: Sequence[Explained] = (), result: Result | None = None, *, verbose: bool = True
 ) -> Document:
     """Return a table for each heading, the line on benchmarks that run the same code, notes, and causes.
 
     Args:
-        notes: those on the whole run.
+        result: the run that the benchmarks are of, or a part of them.
         verbose: whether all notes are shown, see `brief`.
     """
+    notes = result.first_notes() if result else ()
     shown, same_code = divided(found.rows)
     labels = labels_of(shown)
     noted = [row for row in found.rows if row.notes or row.fullname in labels]
     names = short(labels_of(noted))
     noted.sort(key=_rank)
-    remarks = grouped((names[row.fullname], _remarks(row, causes)) for row in noted)
-    of_rows = [*remarks, *shrunk((row.judgement for row in found.rows), "benchmark")]
+    by_row = grouped((names[row.fullname], remarks(row, causes)) for row in noted)
+    of_rows = [*by_row, *shrunk((row.judgement for row in found.rows), "benchmark")]
     is_urgent = bool(noted) and _rank(noted[0]) < _OF_RUN
     lines = brief([*of_rows, *notes] if is_urgent else [*notes, *of_rows], verbose=verbose)
-    lines = [same_code, *lines, *(line for one in causes for line in one.lines(names))]
-    by_name = {row.fullname: row for row in shown}
-    return [*tables(labels, COLUMNS, by_name), *map(Note, filter(None, lines))]
+    below = [
+        *map(Note, filter(None, (same_code, *lines))),
+        *(note for one in causes for note in one.notes(names)),
+    ]
+    if result and result.command == "ab":
+        below += filter(None, (Note(result.power()) if result.power() else None, counting(result)))
+    return [*tables(labels, COLUMNS, {row.fullname: row for row in shown}), *below]
 
 
 def _rank(row: Compared) -> int:
@@ -121,7 +128,7 @@ def _rank(row: Compared) -> int:
     return 0 if row.is_worse else 1 if row.judgement.verdict == "incomparable" else _OF_RUN
 
 
-def _remarks(row: Compared, causes: Sequence[Told]) -> list[str]:
+def remarks(row: Compared, causes: Sequence[Explained] = ()) -> list[str]:
     """Return what changed besides the time, and why there is no verdict, without what the causes say."""
     of_memory, of_results = memory_notes(row.memory), result_notes(row.results)
     return [*of_memory, *of_results, *reasons(row.judgement), *notes_of(row, causes)]

@@ -4,22 +4,23 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from typing import Literal
 
-from ..drive.result import Result, Side
+import numpy as np
+
+from ..drive.result import Result
 from ..ground import units
-from ..ground.labels import Labels, Limit
+from ..ground.labels import Labels
 from ..judge.comparison import Compared
-from ..judge.verdict import Thresholds
-from ..measure.counter_changes import Counters
 from ..store.benchmark import Benchmark
 from . import wording
-from .causes import Told
-from .measured import Measured, ProcessBlocks, processes_of, time_of
+from .causes import Explained, of_result
+from .charts.layouts import Band, Layouts
+from .measured import Measured, block_medians, time_of
 from .page import fragment
 from .verdicts import divided
 from .wording import CHANGED
+
+_NOT_TIMED = Benchmark("", ())
 
 
 @dataclass(frozen=True)
@@ -27,24 +28,18 @@ class BenchmarkView:
     """One benchmark."""
 
     fullname: str
-    title: str
-    """Operation and direction, or the name of the test."""
-    context: str
-    """The platform, and the inputs in which the benchmarks of the page differ."""
+    label: str
+    """Operation, direction and platform, and the inputs in which the benchmarks of the page differ; or the
+    name of the test."""
     labels: Labels | None = None
     row: Compared | None = None
-    """Its verdict; None: it has none."""
-    timed: Benchmark | None = None
-    """Its measurement; None: the file is a result, or has none of it."""
+    """Its verdict. None if it has none."""
+    timed: Benchmark = _NOT_TIMED
+    """Its measurement, which is empty if the file is a result or has none of it."""
     before: tuple[Benchmark, ...] = ()
     """Its measurements in the runs of the older side."""
     error: str = ""
     """Why it was interrupted."""
-
-    @property
-    def label(self) -> str:
-        """Title and context."""
-        return f"{self.title} {self.context}".strip()
 
     @property
     def fragment(self) -> str:
@@ -53,32 +48,22 @@ class BenchmarkView:
 
     @property
     def verdict(self) -> str:
-        """Empty: it has none."""
+        """Empty if it has none."""
         return self.row.judgement.verdict if self.row else ""
 
     @property
     def ratio(self) -> float:
-        """1: it has none."""
+        """1 if it has none."""
         return (self.row and self.row.judgement.ratio) or 1.0
 
     @property
-    def is_changed(self) -> bool:
-        """Whether its time, its memory or its output changed."""
-        return self.row is not None and wording.is_changed(self.row)
-
-    @property
-    def failed(self) -> bool:
-        """Whether it is slower, needs more memory, has a different output or was interrupted."""
-        return bool(self.error or (self.row and self.row.is_worse))
-
-    @property
     def subject(self) -> str:
-        """Operation and direction, `gcn_norm f+b`, or the title."""
-        return self.labels.subject if self.labels else self.title
+        """Operation and direction, `gcn_norm f+b`, or the name of the test."""
+        return self.labels.subject if self.labels else self.label
 
     @property
     def where(self) -> str:
-        """The platform, ` on torch`; empty: unknown."""
+        """The platform, ` on torch`. Empty if it is unknown."""
         return f" on {self.labels.platform}" if self.labels else ""
 
     @property
@@ -96,58 +81,58 @@ class BenchmarkView:
 
     @cached_property
     def time(self) -> Measured | None:
-        """Its time in a run; None: it was not measured there."""
-        return time_of(self.timed) if self.timed else None
+        """Its time in a run. None if it was not measured there."""
+        return time_of(self.timed)
 
     @property
     def seconds(self) -> float | None:
-        """None: not known."""
-        found = self.time if self.timed else self.row
+        """Its time. None if it is not known."""
+        found = self.time or self.row
         return found.seconds if found else None
 
-    @property
-    def counters(self) -> Counters | None:
-        """None: they were not counted."""
-        return self.timed.part.counters if self.timed else None
-
-    @property
-    def limit(self) -> Limit | None:
-        """None: there is no model of its least work."""
-        return self.timed.part.limit if self.timed else None
-
     @cached_property
-    def processes(self) -> tuple[ProcessBlocks, ...]:
-        """The processes of the older side, then those of the newer."""
-        older = (processes_of(one, "base") for one in self.before)
-        return (*chain(*older), *(processes_of(self.timed, "head") if self.timed else ()))
-
-
-@dataclass(frozen=True)
-class Verdicts:
-    """Verdicts, and what is known of them."""
-
-    result: Result
-    """Its newer side has no text if it is the file of the page."""
-    thresholds: Thresholds | None
-    """None: the verdicts were saved without them."""
-    causes: tuple[Told, ...] = ()
-    """Those of most benchmarks first."""
+    def layouts(self) -> Layouts | None:
+        """The layouts of each process, those of the older side first. None if none was measured."""
+        older = [times for one in self.before for times in block_medians(one)]
+        newer = block_medians(self.timed)
+        every = [*older, *newer]
+        if not every:
+            return None
+        length, unit = units.scale(self.seconds or float(np.median(np.concatenate(every))))
+        names = [f"older {number}" for number in range(1, len(older) + 1)]
+        names += [f"this {number}" for number in range(1, len(newer) + 1)] if len(newer) > 1 else ["this run"]
+        bands = [
+            Band(name, number >= len(older), [time / length for time in times])
+            for number, (name, times) in enumerate(zip(names, every, strict=False))
+        ]
+        if self.time is None:
+            return Layouts(bands, unit)
+        low, high = self.time.interval or (self.time.seconds, self.time.seconds)
+        return Layouts(bands, unit, (low / length, self.time.seconds / length, high / length))
 
 
 @dataclass(frozen=True)
 class View:
     """The whole content."""
 
-    kind: Literal["run", "ab", "compare"]
+    kind: str
+    """`report`, or the command that made the file."""
     source: str
     shared: str = ""
     """Graph, width and types that all benchmarks have in common."""
     benchmarks: tuple[BenchmarkView, ...] = ()
-    judged: Verdicts | None = None
-    """None: there are no verdicts."""
+    result: Result | None = None
+    """The verdicts. None if there are none; its newer side has no text if it is the file of the page."""
     facts: tuple[tuple[str, str], ...] = ()
     """Place and time of the measurement: name and value."""
     notes: tuple[str, ...] = ()
+    left_out: Sequence[str] = ()
+    """What is left out of run files, a line for each reason."""
+
+    @cached_property
+    def causes(self) -> list[Explained]:
+        """What slower benchmarks have in common, those of most benchmarks first."""
+        return of_result(self.result) if self.result else []
 
     @cached_property
     def rows(self) -> tuple[BenchmarkView, ...]:
@@ -156,26 +141,11 @@ class View:
             one for one in self.benchmarks if one.time or not (one.row and one.row.judgement.same_code)
         )
 
-    @property
-    def sides(self) -> tuple[Side, Side] | None:
-        """What was compared; None: there are no verdicts."""
-        return (self.judged.result.base, self.judged.result.head) if self.judged else None
-
     @cached_property
     def moved(self) -> list[BenchmarkView]:
         """Slower benchmarks, accepted ones, then faster ones, each with the largest change first."""
         changed = [one for one in self.benchmarks if one.verdict in CHANGED]
         return sorted(changed, key=lambda one: (CHANGED.index(one.verdict), -abs(math.log(one.ratio))))
-
-    @cached_property
-    def weighed(self) -> list[BenchmarkView]:
-        """The benchmarks whose memory changed, those that need most more first."""
-        added = [
-            (memory.head_bytes - memory.base_bytes, one)
-            for one in self.benchmarks
-            if one.row and (memory := one.row.memory) and memory.changed
-        ]
-        return [one for _, one in sorted(added, key=lambda pair: -pair[0])]
 
     @cached_property
     def side_by_side(self) -> dict[str, dict[str, list[BenchmarkView]]]:
@@ -192,7 +162,7 @@ class View:
 
     @cached_property
     def same_code(self) -> str:
-        """One line on the benchmarks that run the same code on both sides; empty: there are none."""
+        """One line on the benchmarks that run the same code on both sides. Empty if there are none."""
         return divided([one.row for one in self.benchmarks if one.row])[1]
 
     @property
@@ -204,16 +174,15 @@ class View:
         cut = len(self.benchmarks) - len(others)
         if all(one.error for one in self.benchmarks):
             return f"{wording.every(len(self.benchmarks), 'is', 'are')} interrupted"
-        if self.judged:
-            text = self._verdicts([one.row for one in others if one.row], self.judged)
+        if self.result:
+            text = self._verdicts([one.row for one in others if one.row], self.result)
         else:
             text = f"{units.count(len(others), 'benchmark')}, not compared with a baseline"
         return f"{text}; {cut} interrupted" if cut else text
 
-    def _verdicts(self, rows: Sequence[Compared], judged: Verdicts) -> str:
+    def _verdicts(self, rows: Sequence[Compared], result: Result) -> str:
         """Return the main result; of what is slower, the largest change."""
-        effect = judged.thresholds.effect if judged.thresholds else None
-        found = wording.headline(rows, effect, busy=judged.result.is_busy)
+        found = wording.headline(rows, result.thresholds.effect, busy=result.is_busy)
         slower = sum(one.verdict == "slower" for one in self.moved)
         if not slower:
             return found.whole
@@ -221,6 +190,12 @@ class View:
         return f"{found.said}{':' if alone else ';'} {self.moved[0].change}"
 
 
-def ordered(benchmarks: Iterable[BenchmarkView]) -> tuple[BenchmarkView, ...]:
+def ordered(benchmarks: Iterable[BenchmarkView]) -> list[BenchmarkView]:
     """Return what failed, then other changes, then the rest, each in the order of the file."""
-    return tuple(sorted(benchmarks, key=lambda one: 0 if one.failed else 1 if one.is_changed else 2))
+
+    def place(one: BenchmarkView) -> int:
+        if one.error or (one.row and one.row.is_worse):
+            return 0
+        return 1 if one.row and wording.is_changed(one.row) else 2
+
+    return sorted(benchmarks, key=place)

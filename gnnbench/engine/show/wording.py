@@ -1,7 +1,7 @@
 """Verdicts in sentences, the same in terminals, pages and comments."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..ground import units
@@ -61,21 +61,27 @@ def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: boo
     if not words:
         return Headline("No benchmark in the result", "")
     counts: Counter[str] = Counter(words)
-    more = sum(row.needs_more_memory for row in rows)
-    other = sum(row.has_other_result for row in rows)
-    said = _failed(len(words), counts["slower"], more, other)
-    unknown = {} if said else {word: counts[word] for word in _UNKNOWN if counts[word]}
-    if unknown:
-        said = _unknown(len(words), unknown, busy=busy)
+    failed = (
+        (counts["slower"], "is slower", "are slower"),
+        (sum(row.needs_more_memory for row in rows), "needs more memory", "need more memory"),
+        (sum(row.has_other_result for row in rows), "has a different output", "have a different output"),
+    )
+    why = " (busy machine)" if busy else ""
+    unknown = (
+        (counts["undecided"], f"is undecided{why}", f"are undecided{why}"),
+        (counts["incomparable"], "is incomparable", "are incomparable"),
+    )
+    others: tuple[str, ...] = _OTHERS
+    said = _of_all(len(words), failed)
+    if not said and (said := _of_all(len(words), unknown)):
+        others = tuple(word for word in _OTHERS if word not in _UNKNOWN)
     elif not said and len(counts) == 1 and words[0] in _ALL:
-        said = every(len(words), *_ALL[words[0]])
-        counts.clear()
+        said, others = every(len(words), *_ALL[words[0]]), ()
     elif not said:
         beyond = "beyond what is accepted" if counts["accepted"] else "found"
         said = f"No slowdown {beyond} in {units.count(len(words), 'benchmark')}"
-    there = (word for word in _OTHERS if counts[word] and word not in unknown)
-    others = (_counted(counts[word], word, effect) for word in there)
-    return Headline(said, ", ".join((*others, *_excused(rows))))
+    counted = (_counted(counts[word], word, effect) for word in others if counts[word])
+    return Headline(said, ", ".join((*counted, *_excused(rows))))
 
 
 def times(word: str, factor: float) -> str:
@@ -86,9 +92,9 @@ def times(word: str, factor: float) -> str:
 
 
 def change(found: Judgement) -> str:
-    """Write the ratio of a judgement that has one, and its verdict: `1.22x slower`, `0.80x faster`."""
+    """Write the ratio of a judgement and its verdict: `1.22x slower`, `0.80x faster`."""
     less = "" if found.verdict == "faster" else "faster"
-    return f"{units.ratio(found.ratio, less, changed=found.changed)} {found.verdict}"
+    return f"{units.ratio(found.ratio, less, changed=found.changed)} {found.verdict}".strip()
 
 
 def shrunk(judgements: Iterable[Judgement], noun: str) -> list[str]:
@@ -98,32 +104,15 @@ def shrunk(judgements: Iterable[Judgement], noun: str) -> list[str]:
     return [f"{units.count(count, noun)}: {said}"] if count else []
 
 
-def _failed(total: int, slower: int, more: int, other: int) -> str:
-    """Say how many are slower, need more memory, or have a different output; empty: none."""
-    found = [
-        f"{count} {one if count == 1 else several}"
-        for count, one, several in (
-            (slower, "is slower", "are slower"),
-            (more, "needs more memory", "need more memory"),
-            (other, "has a different output", "have a different output"),
-        )
-        if count
-    ]
+def _of_all(total: int, parts: Iterable[tuple[int, str, str]]) -> str:
+    """Write how many are what: `2 of 5 benchmarks are slower, 1 needs more memory`. Empty if none are."""
+    found = [part for part in parts if part[0]]
     if not found:
         return ""
-    first, _, rest = found[0].partition(" ")
-    return ", ".join((f"{first} of {units.count(total, 'benchmark')} {rest}", *found[1:]))
-
-
-def _unknown(total: int, counts: Mapping[str, int], *, busy: bool) -> str:
-    """Say how many are undecided or incomparable."""
-    why = " (busy machine)" if busy and "undecided" in counts else ""
-    (first, count), *rest = counts.items()
-    verb = "is" if count == 1 else "are"
-    if count == total:
-        return f"{every(total, 'is', 'are')} {first}{why}"
-    others = "".join(f", {number} {word}" for word, number in rest)
-    return f"{count} of {total:,} benchmarks {verb} {first}{why}{others}"
+    texts = [f"{count} {one if count == 1 else several}" for count, one, several in found[1:]]
+    count, one, several = found[0]
+    first = f"{count} of {total:,} benchmarks {one if count == 1 else several}"
+    return ", ".join((every(total, one, several) if count == total else first, *texts))
 
 
 def _excused(rows: Sequence[Compared]) -> list[str]:

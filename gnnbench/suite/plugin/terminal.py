@@ -10,8 +10,7 @@ from ...engine.ground import environment, units
 from ...engine.plugin import writing
 from ...engine.plugin.session import OUT_OF_MEMORY, arguments_without, options_of, ours_of, seconds_of
 from ...engine.show import console
-from ...engine.show.document import Note
-from ...engine.show.lines import wrapped
+from ...engine.show.lines import Note, wrapped
 from ...engine.store.benchmark import part_of
 from .. import counter_baseline
 from ..spec import Spec
@@ -72,10 +71,10 @@ def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
         for line in header(reporter.config, ()):
             reporter.write_line(line)
     rows = [entry["row"] for entry in records if entry["row"]]
-    below = [*reading(rows, arguments_without(reporter.config)), *notes(rows, reporter.verbosity)]
+    below = [*reading(rows, arguments_without(reporter.config)), *map(Note, notes(rows, reporter.verbosity))]
     tables, colour = document(rows), reporter.hasmarkup
     reporter.ensure_newline()
-    reporter.write(console.Terminal(colour=colour).write([*tables, *map(Note, below)]))
+    reporter.write(console.Terminal(colour=colour).write([*tables, *below]))
     counted = [entry for entry in records if entry["counted"]]
     if counted:
         lines = _counted(counted, reporter.config)

@@ -2,7 +2,8 @@ from dataclasses import replace
 
 from gnnbench.apps.regret.shown import document
 from gnnbench.engine.show.console import Terminal
-from gnnbench.engine.show.document import Note, Table
+from gnnbench.engine.show.document import Table
+from gnnbench.engine.show.lines import Note
 from gnnbench.engine.show.markdown_text import Markdown
 from tests.apps.regret.results import CALL, OTHER, PLACE, SORTED, grid, line, point, regrets
 from tests.gfm import render

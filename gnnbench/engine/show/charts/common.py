@@ -62,16 +62,6 @@ def scale(domain: Iterable[str], values: Iterable[str]) -> alt.Scale:
     return alt.Scale(domain=list(domain), range=list(values))
 
 
-def distinct(labels: Iterable[str]) -> list[str]:
-    """Make labels distinct: number repeated ones."""
-    seen: dict[str, int] = {}
-    found = []
-    for label in labels:
-        seen[label] = seen.get(label, 0) + 1
-        found.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
-    return found
-
-
 def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
     """Return an axis for a log scale, with ticks at 1, 2, 5, 10, ... or evenly spaced in a short range."""
     low, high = min(values), max(values)
@@ -116,12 +106,6 @@ def even_ticks(low: float, high: float, most: int) -> list[float]:
     power = 10.0 ** math.floor(math.log10((high - low) / most))
     step = next(one * power for one in (1, 2, 5, 10) if (high - low) / (one * power) <= most)
     return [round(step * number, 12) for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
-
-
-def finished(layers: Iterable[alt.Chart], style: Style) -> Spec:
-    """Return the spec of layers on top of each other, from the lowest to the topmost."""
-    spec: Spec = alt.layer(*layers).properties(width=style.width).to_dict()
-    return {**spec, "config": config(style)}
 
 
 class Rows:
@@ -175,11 +159,8 @@ class Rows:
         values = base.mark_text(align="right" if style.narrow else "left", dx=apart).encode(
             x=alt.value(self.width), y=self.y("value_y"), text="value:N"
         )
-        return {
-            **finished((lines, *layers, names, values), style),
-            "width": self.width,
-            "height": self.height,
-        }
+        drawn = alt.layer(lines, *layers, names, values).properties(width=self.width, height=self.height)
+        return {**drawn.to_dict(), "config": config(style)}
 
     def _height(self, name: Sequence[str]) -> float:
         """Return the least height of a row."""
@@ -191,20 +172,15 @@ class Rows:
         """Return where the parts of a row are."""
         style = self._style
         text = lines * style.line_height
+        marks = _MARKS * style.font_size if style.narrow else 0.0
+        start = (top + bottom - text - marks) / 2
+        first = start + style.line_height / 2
         if not style.narrow:
             middle = (top + bottom) / 2
-            first = middle - (text - style.line_height) / 2
             return {"name_y": first, "value_y": middle, "y": middle, "top": top, "bottom": bottom}
-        marks = _MARKS * style.font_size
-        start = (top + bottom - text - marks) / 2
-        first, below = start + style.line_height / 2, start + text
-        return {
-            "name_y": first,
-            "value_y": first,
-            "y": below + marks / 2,
-            "top": below,
-            "bottom": below + marks,
-        }
+        top_of = start + text
+        places = {"y": top_of + marks / 2, "top": top_of, "bottom": top_of + marks}
+        return {"name_y": first, "value_y": first, **places}
 
     def _width(self, texts: Iterable[str]) -> float:
         """Return the width of the widest text and its distance from the marks."""

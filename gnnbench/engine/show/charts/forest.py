@@ -16,12 +16,9 @@ MEMORY = Column("memory", "memory")
 _FARTHEST = math.log(4)
 """Bounds farther than this from their ratio, as log ratio, do not widen the axis."""
 
-_NARROWEST = 0.03
-"""Effect for the least width of the axis if there is no band."""
-
 
 def chart(
-    judgements: Sequence[tuple[str, Judgement, MemoryChange | None]], effect: float | None, style: Style
+    judgements: Sequence[tuple[str, Judgement, MemoryChange | None]], effect: float, style: Style
 ) -> Spec:
     """Return the chart: ratios with their intervals, and a band of changes below the effect."""
     known = [found for _, found, _ in judgements if found.low is not None]
@@ -46,13 +43,12 @@ def chart(
         axis=log_axis([low, high], style),
         title="time of the newer side / of the older (log scale)",
     )
-    width = effect or 0.0
-    same = {"low": 1 / (1 + width), "high": 1 + width, "one": 1.0}
+    same = {"low": 1 / (1 + effect), "high": 1 + effect, "one": 1.0}
     band = rows_of({**rows.row(number), **same} for number in range(len(judgements))).encode(
         y=rows.y("top"), y2="bottom:Q"
     )
     layers = [
-        *([band.mark_rect(color=style.band).encode(x="low:Q", x2="high:Q")] if effect else []),
+        band.mark_rect(color=style.band).encode(x="low:Q", x2="high:Q"),
         band.mark_rule(color=style.muted).encode(x="one:Q"),
         base.mark_rule(color=style.mark, strokeWidth=style.font_size / 9).encode(
             x="low:Q", x2="high:Q", opacity=alt.Opacity("strength:Q", legend=None, scale=None)
@@ -68,9 +64,9 @@ def _value(found: Judgement, memory: MemoryChange | None) -> str:
     return f"{change(found)}, {more}" if more else change(found)
 
 
-def _domain(found: Sequence[Judgement], effect: float | None) -> tuple[float, float]:
+def _domain(found: Sequence[Judgement], effect: float) -> tuple[float, float]:
     """Return the ends of the axis: it has all ratios, twice the band, and bounds within `_FARTHEST`."""
-    least = 2 * math.log1p(effect or _NARROWEST)
+    least = 2 * math.log1p(effect)
     low, high = -least, least
     for one in found:
         assert one.ratio is not None

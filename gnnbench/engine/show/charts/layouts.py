@@ -1,8 +1,12 @@
 """The times of layouts, drawn directly as SVG: a page may have thousands of these charts."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
+import numpy as np
+
+from ...ground import units
 from ..style import Style
 from .common import even_ticks
 
@@ -20,12 +24,40 @@ class Band:
     """In the order of measurement, which goes downwards."""
 
 
-def svg(bands: Sequence[Band], interval: Mapping[str, float] | None, unit: str, style: Style) -> str:
-    """Return the chart; on a page it is as wide as its place, because all places are in percent.
+@dataclass(frozen=True)
+class Layouts:
+    """The layouts of a benchmark."""
 
-    `interval`: `low`, `high` and `time` of the newer side.
-    """
-    values = [time for band in bands for time in band.times] + [*(interval or {}).values()]
+    bands: Sequence[Band]
+    """One for each process."""
+    unit: str
+    interval: tuple[float, float, float] | None = None
+    """Lower bound, time and upper bound of the newer side."""
+
+    def thinned(self, most: int) -> Self:
+        """Return at most so many layouts of each process, evenly spaced."""
+        return replace(self, bands=[replace(band, times=_some(band.times, most)) for band in self.bands])
+
+    def of_sides(self) -> Self:
+        """Return a band for each side."""
+        sides = []
+        for name, is_newer in (("older side", False), ("newer side", True)):
+            if of_side := [band.times for band in self.bands if band.is_newer == is_newer]:
+                label = f"{name}, {units.count(len(of_side), 'process')}"
+                sides.append(Band(label, is_newer, [time for times in of_side for time in times]))
+        return replace(self, bands=sides)
+
+
+def _some(times: Sequence[float], most: int) -> Sequence[float]:
+    if len(times) <= most:
+        return times
+    return [times[place] for place in np.linspace(0, len(times) - 1, max(most, 1)).astype(int)]
+
+
+def svg(chart: Layouts, style: Style) -> str:
+    """Return the chart; on a page it is as wide as its place, because all places are in percent."""
+    bands = chart.bands
+    values = [time for band in bands for time in band.times] + [*(chart.interval or ())]
     margin = (max(values) - min(values) or max(values)) / 30
     low, high = min(values) - margin, max(values) + margin
     whole, sign = (100.0, "%") if style.page else (float(style.whole), "")
@@ -42,11 +74,12 @@ def svg(bands: Sequence[Band], interval: Mapping[str, float] | None, unit: str, 
     text = f'font-family="sans-serif" font-size="{size}px" fill="{style.ink}"'
     middle = f'text-anchor="middle" {text}'
     parts = []
-    if interval:
-        start, width, time = x(interval["low"]), wide(interval["high"] - interval["low"]), x(interval["time"])
+    if chart.interval:
+        start, time, end = chart.interval
+        place = x(time)
         parts += [
-            f'<rect x="{start}" width="{width}" height="{height}" fill="{style.band}"/>',
-            f'<line x1="{time}" x2="{time}" y2="{height}" stroke="{style.muted}" stroke-dasharray="4 3"/>',
+            f'<rect x="{x(start)}" width="{wide(end - start)}" height="{height}" fill="{style.band}"/>',
+            f'<line x1="{place}" x2="{place}" y2="{height}" stroke="{style.muted}" stroke-dasharray="4 3"/>',
         ]
     for tick in even_ticks(low, high, style.ticks):
         if _EDGE < 100 * (tick - low) / (high - low) < 100 - _EDGE:
@@ -56,7 +89,7 @@ def svg(bands: Sequence[Band], interval: Mapping[str, float] | None, unit: str, 
                 f'<text x="{place}" y="{height + 1.2 * size:.4g}" {middle}>{tick:,.4g}</text>',
             ]
     below = f'x="{x((low + high) / 2)}" y="{height + 2.6 * size:.4g}"'
-    parts.append(f"<text {below} {middle}>time of a call, {unit}</text>")
+    parts.append(f"<text {below} {middle}>time of a call, {chart.unit}</text>")
     for number, band in enumerate(bands):
         top = number * (label + dots)
         fill = 0.8 if band.is_newer else 0

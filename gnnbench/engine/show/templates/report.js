@@ -51,10 +51,7 @@
           ["process", "layouts", "least", "10%", "median", "90%", "most"],
           row.processes));
       }
-      if (row.operators) {
-        box.append(grid(row.more ? `Operators of one call; ${row.more} more are not kept here` : "Operators of one call",
-          ["operator", "calls"], row.operators));
-      }
+      if (row.operators.length) box.append(grid("Operators of one call", ["operator", "calls"], row.operators));
       return box;
     };
 
