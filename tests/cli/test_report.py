@@ -92,7 +92,8 @@ def test_a_reason_in_a_file_is_text_that_shows(tmp_path, page, call):
     found["comparison"]["rows"][1]["judgement"] |= wrong
     file.write_text(json.dumps(found))
     base, head = suite(1), suite(2)
-    head["benchmarks"][0]["extra_info"]["gnnbench"]["definition_hash"] = hostile
+    for side, text in ((base, "a" * 64), (head, hostile)):
+        side["benchmarks"][0]["extra_info"]["gnnbench"]["definition_hash"] = text
     for files, times in (([file], 1), (save(tmp_path, head, base), 1)):
         assert call("report", *files, "-o", page)[0] == 0
         text = page.read_text()
@@ -106,8 +107,6 @@ def test_files_that_do_not_belong_together_are_one_line(tmp_path, page, call):
     profile = tmp_path / "profile.json"
     profile.write_text(json.dumps(contents.profile("pyg")))
     for files, message in (
-        ((here, there), "not of the environment of"),
-        ((here, there), "threads 2 vs 8"),
         ((here, profile), "neither a run file nor a result"),
         ((here, here), "is named twice"),
         ((here, alone), "a result cannot be compared"),

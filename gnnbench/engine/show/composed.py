@@ -5,11 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..drive import result
-from ..drive import runs as comparison
 from ..drive.gate import Terms, Verdict
 from ..drive.result import Result, Side, of_runs
 from ..ground import codec, json_io, units
-from ..ground.environment import WHERE, Environment
+from ..ground.environment import Environment
 from ..ground.errors import UsageError
 from ..ground.files import distinct
 from ..judge.comparison import Compared, Comparison
@@ -35,10 +34,6 @@ def read(paths: Sequence[Path], thresholds: Thresholds) -> View:
     base = [one for one in others if isinstance(one, RunFile)]
     if others and (len(base) < len(others) or isinstance(main, Result)):
         raise UsageError("a result cannot be compared with other files; give it alone")
-    if isinstance(main, RunFile):
-        comparison.check_alike(
-            [main, *base], WHERE, "not of the environment of", "give runs of one environment"
-        )
     with json_io.refusing(main.path, "damaged", "save it again"):
         if isinstance(main, Result):
             return _of_result(main)
