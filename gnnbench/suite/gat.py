@@ -52,7 +52,7 @@ def initial_parameters(graph: Graph, hidden: int, seed: int = 0) -> list[tuple[T
 def kernel(platform: str) -> Kernel:
     """Return the kernel that applies a layer; `run` takes the structure, the layer and x [N, in]."""
     if platform != "dgl":
-        return load(platform).convolution(cached=False)
+        return load(platform).convolution()
     return Kernel(on_dgl.looped_graph, lambda graph, layer, x: layer(graph, x).flatten(1))
 
 

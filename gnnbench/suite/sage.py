@@ -33,11 +33,7 @@ def initial_parameters(
 
 def kernel(platform: str) -> Kernel:
     """Return the kernel that applies a layer; `run` takes the structure, the layer and x [N, in]."""
-    return (
-        Kernel(on_dgl.structure, on_dgl.apply)
-        if platform == "dgl"
-        else load(platform).convolution(cached=False)
-    )
+    return Kernel(on_dgl.structure, on_dgl.apply) if platform == "dgl" else load(platform).convolution()
 
 
 def layer(case: Case, of_mean: Tensor, of_node: Tensor, bias: Tensor) -> nn.Module:

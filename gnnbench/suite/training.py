@@ -32,11 +32,8 @@ class Training:
 
 def prepare(case: Case, module: PlatformModule, weights: Sequence[tuple[Tensor, Tensor]]) -> Training:
     """Build a platform's GCN from initial weights, with its structure and Adam (lr 0.01)."""
-    layers = [
-        module.layer(*(value.to(case.device, case.dtype) for value in each), cached=module.MODEL_CACHED)
-        for each in weights
-    ]
-    kernel = module.convolution(cached=module.MODEL_CACHED)
+    layers = [module.layer(*(value.to(case.device, case.dtype) for value in each)) for each in weights]
+    kernel = module.convolution()
     return prepare_model(case, Network(layers, kernel.run), kernel.build(case))
 
 

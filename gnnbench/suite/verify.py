@@ -16,7 +16,6 @@ from .backward import differentiated, is_single, parts_of, tied
 from .case import Case
 from .definitions import Reference, adam_step
 from .kept_reference import Asked, KeptReference, compute, numbers, opened, stored
-from .network import Layer
 from .platforms import PlatformModule, Result
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 from .view import View
@@ -54,7 +53,7 @@ def verify(
         inputs = [first, *inputs[1:]]
         gradients = tuple(precise(view.inside(tensor)) for tensor in tree_leaves(first))
         operands = operands[1:]
-    given = _given(case, operands, module, reference)
+    given = _given(case, operands, reference)
     arguments = [_argument(item, transposed, view) for item, transposed in given]
     random = _random_states(case)
     output = run(*inputs)
@@ -168,9 +167,7 @@ def _verify_gradients(
             compare(case, f"parameter {index} after the step", parameter, after, largest_of([start]))
 
 
-def _given(
-    case: Case, inputs: Sequence[Any], module: PlatformModule, reference: Reference
-) -> list[tuple[Any, bool]]:
+def _given(case: Case, inputs: Sequence[Any], reference: Reference) -> list[tuple[Any, bool]]:
     """Return the inputs that the reference takes, and whether it takes them transposed.
 
     Dense tensors and parameters; also sparse tensors and containers where it has a place for them: the
@@ -178,7 +175,7 @@ def _given(
     """
     why = ""
     for wide in (False, True):
-        given = list(_arguments(inputs, module, wide=wide))
+        given = list(_arguments(inputs, wide=wide))
         try:
             signature(reference).bind(case.graph, *given)
         except TypeError as error:
@@ -193,16 +190,13 @@ def _given(
     )
 
 
-def _arguments(inputs: Sequence[Any], module: PlatformModule, *, wide: bool) -> Iterator[tuple[Any, bool]]:
+def _arguments(inputs: Sequence[Any], *, wide: bool) -> Iterator[tuple[Any, bool]]:
     for item in inputs:
         if isinstance(item, nn.Module):
             parameters = list(item.parameters())
-            linear = {id(part.weight) for part in item.modules() if isinstance(part, nn.Linear)}
-            for weight in (weight for weight in parameters if weight.dim() > 1):
-                transposed = module.TRANSPOSED_WEIGHT or id(weight) in linear
-                if isinstance(item, Layer):
-                    transposed = item.transposed
-                yield weight, transposed and weight.dim() == 2  # noqa: PLR2004 - [out, in]
+            # PyTorch's Linear and PyG's have [out, in].
+            linear = {id(part.weight) for part in item.modules() if type(part).__name__ == "Linear"}
+            yield from ((weight, id(weight) in linear) for weight in parameters if weight.dim() > 1)
             yield from ((bias, False) for bias in parameters if bias.dim() == 1)
         elif numbers(item) and (wide or (isinstance(item, Tensor) and item.layout in _DENSE)):
             yield item, False

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from gnnbench.suite import gcn, platforms, training
+from gnnbench.suite import network, platforms, training
 from gnnbench.suite.accuracy import MismatchError
 from gnnbench.suite.backward import with_backward
 from gnnbench.suite.case import Case
@@ -114,7 +114,7 @@ def measured(case, ask):
     Processes that the benchmark starts end with it.
     """
     module = platforms.load(case.spec.platform)
-    weights = gcn.initial_weights(gcn.widths(case.graph, case.spec.hidden))
+    weights = network.initial_weights(network.widths(case.graph, case.spec.hidden))
     fixtures = {
         "case": lambda: case,
         "library": lambda: module,

@@ -29,12 +29,10 @@ class Dataset:
     et al. 2016, as in Schlichtkrull et al. 2018). Or the family of a random graph."""
     nodes: int
     edges: int
-    """The published number, counted as `listed` says."""
+    """The published number; Planetoid counts both directions."""
     features: int
     classes: int
     """Classes; if `multi_label`, tasks."""
-    listed: str = "undirected pairs"
-    """`both directions`, `directed citations`, `triples` or `undirected pairs`."""
     split: tuple[int, int, int] = (0, 0, 0)
     """Numbers of nodes to train, validate and test on; with several types, of the first; with several graphs,
     numbers of graphs."""
@@ -67,7 +65,7 @@ class Dataset:
     @property
     def pairs(self) -> int:
         """Simple undirected edges of the synthetic stand-in."""
-        return self.edges // 2 if self.listed == "both directions" else self.edges
+        return self.edges // 2 if self.family == "planetoid" else self.edges
 
 
 def _planetoid(title: str, counts: Counts, train: int, **more: Any) -> Dataset:
@@ -77,7 +75,6 @@ def _planetoid(title: str, counts: Counts, train: int, **more: Any) -> Dataset:
         title,
         "planetoid",
         *counts,
-        listed="both directions",
         split=(train, 500, 1000),
         url=f"https://github.com/kimiyoung/planetoid/raw/master/data/ind.{name}.x",
         hidden=256,
@@ -108,7 +105,6 @@ def _aifb(relations: int, edges: int) -> Dataset:
         "AIFB",
         "entities",
         *(8_285, edges, ATTRIBUTES_WIDTH, 4),
-        listed="triples",
         split=(140, 0, 36),
         download_bytes=1_000_000,
         url="https://data.dgl.ai/dataset/aifb.tgz",
@@ -131,7 +127,6 @@ _ALL = (
         "ogbn-arxiv",
         (169_343, 1_166_243, 128, 40),
         archive="arxiv",
-        listed="directed citations",
         split=(90_941, 29_799, 48_603),
         homophily=0.66,
         download_bytes=83_000_000,
@@ -158,7 +153,6 @@ _ALL = (
         "ogbn-mag-hetero",
         (1_939_743, 21_111_007, 128, 349),
         archive="mag",
-        listed="triples",
         split=(629_571, 64_879, 41_939),
         homophily=0.30,
         download_bytes=433_000_000,

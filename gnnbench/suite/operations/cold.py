@@ -91,10 +91,10 @@ def _import(platform: str) -> Kernel:
 
 def _new_layer(platform: str) -> Kernel:
     module = load(platform)
-    kernel = module.convolution(cached=False)
+    kernel = module.convolution()
 
     def run(structure: Any, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
-        output: Tensor = kernel.run(structure, module.layer(weight, bias, cached=False), x)
+        output: Tensor = kernel.run(structure, module.layer(weight, bias), x)
         return output
 
     return Kernel(kernel.build, run)

@@ -1,6 +1,6 @@
 """A training epoch of a three-layer GCN and each of its phases, and epochs of two layers of GAT or GraphSAGE.
 
-The code is in `training.py`, the models are in `gcn.py`, `gat.py` and `sage.py`.
+The code is in `training.py`, the models are in `network.py`, `gat.py` and `sage.py`.
 """
 
 from dataclasses import replace

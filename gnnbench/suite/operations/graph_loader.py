@@ -15,7 +15,7 @@ from ..limits import refuses
 from ..loading import Loading
 from ..operation import FORWARD, Call, operation
 from .batch import MOLECULES, all_sizes, dgl_molecules, pyg_molecules
-from .neighbor_loader import BATCHES, REPEATS
+from .neighbor_loader import BATCHES, REPEATS, workers
 from .neighbors import ON_CPU
 
 SIZE = 128
@@ -31,13 +31,12 @@ def size(graph: Graph) -> int:
 
 def loading(case: Case) -> Loading:
     """Return the loader of a case's operation and platform."""
-    workers = int(case.spec.operation.split("_")[-2])
     count = BATCHES * size(case.graph)
     if case.spec.platform == "pyg":
         make, graphs = pyg_loader.DataLoader, pyg_molecules(case, count)
     else:
         make, graphs = dgl.dataloading.GraphDataLoader, dgl_molecules(case, count)
-    return Loading(make(graphs * REPEATS, batch_size=size(case.graph), num_workers=workers))
+    return Loading(make(graphs * REPEATS, batch_size=size(case.graph), num_workers=workers(case)))
 
 
 @contextmanager
@@ -52,7 +51,7 @@ def loading_from_disk(case: Case) -> Iterator[Loading]:
             read,  # its connection is opened by the process that reads, each worker has one
             batch_size=size(case.graph),
             sampler=list(range(len(graphs))) * REPEATS,
-            num_workers=int(case.spec.operation.split("_")[-2]),
+            num_workers=workers(case),
         )
         try:
             with Loading(loader) as running:
@@ -119,20 +118,20 @@ _operation = partial(
 OPERATIONS = (
     *(
         _operation(
-            f"disk_loader_{workers}_workers",
-            pyg=Call(f"DataLoader of OnDiskDataset (SQLite), {workers} workers", limits=(ON_CPU, _STORED)),
+            f"disk_loader_{count}_workers",
+            pyg=Call(f"DataLoader of OnDiskDataset (SQLite), {count} workers", limits=(ON_CPU, _STORED)),
             dgl="DGL's data set on disk is GraphBolt's, which has no build for this PyTorch",
             default=False,
         )
-        for workers in (0, 2)
+        for count in (0, 2)
     ),
     *(
         _operation(
-            f"graph_loader_{workers}_workers",
-            pyg=Call(f"DataLoader, {workers} workers", limits=(ON_CPU,)),
-            dgl=Call(f"dgl.dataloading.GraphDataLoader, {workers} workers", limits=(ON_CPU,)),
+            f"graph_loader_{count}_workers",
+            pyg=Call(f"DataLoader, {count} workers", limits=(ON_CPU,)),
+            dgl=Call(f"dgl.dataloading.GraphDataLoader, {count} workers", limits=(ON_CPU,)),
             sparse="DataLoader takes edge_index and SparseTensor alike: see pyg",
         )
-        for workers in (0, 2)
+        for count in (0, 2)
     ),
 )

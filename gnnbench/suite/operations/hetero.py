@@ -65,7 +65,7 @@ def _layer(case: Case, layer: Module) -> Layer:
     )
     values = inputs.pattern(len(matrices) * width, width).reshape(-1, width, width) / width**0.5
     with_values(case, layer, values.mT, inputs.pattern(len(biases) * width, 1).reshape(-1, width))
-    return network.Layer(layer, (*matrices, *biases), transposed=True)
+    return network.Layer(layer, (*matrices, *biases))
 
 
 def _pyg_layer(case: Case) -> Layer:

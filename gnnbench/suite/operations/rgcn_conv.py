@@ -36,7 +36,7 @@ def _layer(case: Case, layer: Module, *names: str) -> Layer:
     coefficients = inputs.pattern(len(case.graph.relations), BASES) / BASES**0.5
     values = (bases, coefficients, *case.weights(width, width))
     network.filled(case, layer, dict(zip(names, values, strict=True)))
-    return network.Layer(layer, map(layer.get_parameter, names), transposed=False)
+    return network.Layer(layer, map(layer.get_parameter, names))
 
 
 def _pyg_layer(case: Case, name: str) -> Layer:

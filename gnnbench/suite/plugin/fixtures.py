@@ -56,9 +56,9 @@ def graph(request: pytest.FixtureRequest) -> "Graph":
 @pytest.fixture(scope="session")
 def weights(graph: "Graph", hidden: int) -> "list[tuple[Tensor, Tensor]]":
     """The initial weights and biases of the network, equal on every platform."""
-    from .. import gcn
+    from .. import network
 
-    return gcn.initial_weights(gcn.widths(graph, hidden))
+    return network.initial_weights(network.widths(graph, hidden))
 
 
 @pytest.fixture
