@@ -8,11 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from . import sage
 from .case import Case
 from .libraries import dgl, on_dgl, pyg_data, pyg_loader
 from .loading import quietly
 from .network import Network
+from .operations import layers
 from .sampled import SEED, Hop, hops_of_blocks, renumbered, whole
 
 BATCH = 64
@@ -22,33 +22,32 @@ FAN_OUTS = (15, 10)
 
 
 class Batch(NamedTuple):
-    """What a loader yields, as the network takes it."""
+    """What a loader yields, as the network takes it: edge_index or DGL's blocks; features [n, D].
+
+    The first nodes are trained on; `y` has their classes, int64 [T]. `loaded` is the library's own object.
+    """
 
     structure: Any
-    """edge_index, or DGL's blocks."""
     x: Tensor
-    """Features of all nodes: [n, D]."""
     y: Tensor
-    """Classes of the nodes that are trained on, which are the first ones: int64 [T]."""
     loaded: Any
-    """The library's own object."""
 
 
 class Drawn(NamedTuple):
-    """The same batch for checks, on the CPU."""
+    """The same batch for checks, on the CPU: nodes that are trained on [T], and all [n], as in the graph.
+
+    `layers` has sources and targets, int64 [2, m], as the batch numbers them, and the number of results.
+    """
 
     seeds: Tensor
-    """The nodes that are trained on, as the graph numbers them: int64 [T]."""
     nodes: Tensor
-    """All nodes, as the graph numbers them: int64 [n]."""
     hops: tuple[Hop, Hop]
     layers: tuple[tuple[Tensor, int], tuple[Tensor, int]]
-    """By layer: sources and targets, int64 [2, m], as the batch numbers them; the number of results."""
 
 
 def build(case: Case) -> Network:
     """Return the network on a case's platform; DGL's takes an iterator of blocks, one for each layer."""
-    model = sage.build(case, sage.initial_parameters(case.graph, case.spec.hidden))
+    model = layers.sage_network(case, layers.sage_parameters(case.graph, case.spec.hidden))
     if case.spec.platform == "dgl":
         model.convolve = lambda blocks, layer, x: layer(next(blocks), x)
     return model
@@ -67,15 +66,10 @@ class Record:
     def __init__(self) -> None:
         self.batches: list[Batch] = []
         self.is_over = False
-        """Whether that epoch has ended: no more are kept."""
 
 
 def epoch(
-    library: "_Pyg | _Dgl",
-    loader: Any,
-    model: Network,
-    optimizer: torch.optim.Optimizer,
-    record: Record,
+    library: "_Pyg | _Dgl", loader: Any, model: Network, optimizer: torch.optim.Optimizer, record: Record
 ) -> Tensor:
     """Train with one step for each batch; return the losses before the steps: [S]."""
     losses = []

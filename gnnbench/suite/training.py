@@ -17,17 +17,17 @@ LEARNING_RATE = 0.01
 
 @dataclass(frozen=True)
 class Training:
-    """A model, its optimiser and its inputs."""
+    """A model, its optimiser and its inputs: features [N, F]; training nodes [T] and their labels.
+
+    These are classes, int64 [T], or tasks, bool [T, C].
+    """
 
     model: Network
     optimizer: torch.optim.Optimizer
     structure: Any
     x: Tensor
-    """[N, F]."""
     train: Tensor
-    """Training nodes: int64 [T]."""
     y: Tensor
-    """Their labels: classes int64 [T], or tasks bool [T, C]."""
 
 
 def prepare(case: Case, module: PlatformModule, weights: Sequence[tuple[Tensor, Tensor]]) -> Training:
@@ -53,10 +53,9 @@ def prepare_model(case: Case, model: Network, structure: Any) -> Training:
 
 
 def loss(logits: Tensor, train: Tensor, y: Tensor) -> Tensor:
-    """Return the mean loss of logits [N, C] over the training nodes, int64 [T].
+    """Return the mean negative log-likelihood of logits [N, C] over the training nodes [T].
 
-    For classes, y int64 [T], it is the negative log-likelihood of the log-softmax; for tasks, y bool [T, C],
-    binary cross-entropy.
+    For tasks it is binary cross-entropy.
     """
     if y.dtype == torch.bool:
         return F.binary_cross_entropy_with_logits(logits[train], y.to(logits.dtype))

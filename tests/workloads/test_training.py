@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gnnbench.suite import gat, network, platforms, sage, training
-from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite import network, platforms, training
+from gnnbench.suite.operations import OPERATIONS, gat_conv, layers
 from tests.workloads.cells import check, workload_of
 
 
@@ -38,7 +38,7 @@ def test_initial_weights_are_glorots_and_biases_zero():
         assert not bias.any()
 
 
-@pytest.mark.parametrize("draw", [initial_weights, gat.initial_parameters, sage.initial_parameters])
+@pytest.mark.parametrize("draw", [initial_weights, gat_conv.initial_parameters, layers.sage_parameters])
 def test_a_seed_draws_the_same_weights_and_leaves_torch_s_numbers_alone(small_graph, draw):
     torch.rand(3)
     before = torch.get_rng_state()
@@ -76,5 +76,5 @@ def test_only_training_nodes_and_their_labels_count(make_case, any_labels):
 
 
 def test_gat_has_the_published_widths():
-    assert gat.widths(1433, 64, 7) == ((1433, 8, 8), (64, 1, 7))
-    assert gat.widths(24, 4, 4) == ((24, 8, 1), (8, 1, 4))
+    assert gat_conv.widths(1433, 64, 7) == ((1433, 8, 8), (64, 1, 7))
+    assert gat_conv.widths(24, 4, 4) == ((24, 8, 1), (8, 1, 4))

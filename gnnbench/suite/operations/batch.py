@@ -17,14 +17,11 @@ _BOND_TYPES = 4
 
 
 class Molecule(NamedTuple):
-    """One of a case's graphs."""
+    """One of a case's graphs: edges [2, e], numbered within it; features [n, D]; numbers of entries [e]."""
 
     edge_index: Tensor
-    """Sources and targets, int [2, e], numbered within the molecule."""
     x: Tensor
-    """[n, D]."""
     bonds: Tensor
-    """A number for each entry: [e]."""
 
 
 def all_sizes(graph: Graph) -> Tensor:

@@ -5,8 +5,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..annotations import Case, Graph, Network, Optimizer, Tensor
-from ..libraries import definitions, minibatch, sage, sampled, torch, training
+from ..libraries import definitions, minibatch, sampled, torch, training
 from ..operation import TRAIN, Call, operation
+from .layers import sage_parameters
 from .neighbors import INT64_ONLY
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def checked(
     for drawn in draws:
         for hop, fan_out in zip(drawn.hops, minibatch.FAN_OUTS, strict=True):
             sampled.require_hop(case.graph, hop, fan_out)
-    parameters = sage.initial_parameters(case.graph, case.spec.hidden)
+    parameters = sage_parameters(case.graph, case.spec.hidden)
     flat = [tensor for layer in parameters for tensor in layer]
     expected = definitions.trained(flat, [partial(loss, case.graph, drawn) for drawn in draws])
     seeds = torch.cat([drawn.seeds for drawn in draws])

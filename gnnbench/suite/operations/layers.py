@@ -1,12 +1,15 @@
 """Layers and their parts: GraphSAGE's, GIN's, a product of features and weights, embeddings of nodes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
-from ..annotations import Case, Graph, Module, Tensor
-from ..libraries import definitions, dgl, functional, inputs, pyg_nn, sage, torch
+from ..annotations import Case, Graph, Module, Network, Tensor
+from ..libraries import definitions, dgl, functional, inputs, network, on_dgl, pyg_nn, torch
 from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD, refuses
-from ..operation import FORWARD_BACKWARD, Call, Formula, operation
+from ..operation import FORWARD_BACKWARD, Call, Formula, Kernel, operation
+from ..platforms import load
 
 EPSILON = 0.5
 """GIN's initial epsilon: not 0, so that a layer without it is found."""
@@ -20,7 +23,41 @@ def sage_layer(case: Case) -> Module:
     """Make a GraphSAGE layer with means, from hidden to hidden width."""
     width = case.spec.hidden
     matrices = (inputs.pattern(2 * width, width) / (2 * width) ** 0.5).chunk(2)
-    return sage.layer(case, *matrices, inputs.pattern(width, 1).squeeze(1))
+    return _sage_layer(case, *matrices, inputs.pattern(width, 1).squeeze(1))
+
+
+def _sage_layer(case: Case, of_mean: Tensor, of_node: Tensor, bias: Tensor) -> Module:
+    if case.spec.platform == "dgl":
+        conv = dgl.nn.SAGEConv(*of_node.shape, "mean")
+        names = "fc_neigh.weight", "fc_self.weight", "fc_self.bias"
+    else:
+        conv, names = pyg_nn.SAGEConv(*of_node.shape), ("lin_l.weight", "lin_r.weight", "lin_l.bias")
+    return network.filled(case, conv, dict(zip(names, (of_mean.t(), of_node.t(), bias), strict=True)))
+
+
+def sage_kernel(platform: str) -> Kernel:
+    """Return the kernel that applies a layer; `run` takes the structure, the layer and x [N, in]."""
+    if platform == "dgl":
+        return Kernel(on_dgl.structure, on_dgl.apply)
+    return load(platform).convolution()
+
+
+def sage_parameters(graph: Graph, hidden: int, seed: int = 0, out: int = 0) -> list[tuple[Tensor, ...]]:
+    """Draw the weights [in, out] of two layers, of means and of the nodes, in float64; the bias is zero.
+
+    `out` is the last width; 0: the number of classes.
+    """
+    draw = partial(network.glorot, generator=torch.Generator().manual_seed(seed))
+    return [
+        (draw(fan_in, fan_out), draw(fan_in, fan_out), torch.zeros(fan_out, dtype=torch.float64))
+        for fan_in, fan_out in pairwise((graph.num_features, hidden, out or graph.num_classes))
+    ]
+
+
+def sage_network(case: Case, parameters: Sequence[Sequence[Tensor]]) -> Network:
+    """Return the network of two layers on a case's platform, with copies of the parameters."""
+    layers = [_sage_layer(case, *values) for values in parameters]
+    return network.Network(layers, sage_kernel(case.spec.platform).run)
 
 
 def gin(case: Case) -> Module:

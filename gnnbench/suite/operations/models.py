@@ -19,20 +19,16 @@ DEPTH = 3
 
 
 class _Model(NamedTuple):
-    """A model of PyG and its definition."""
+    """A class of PyG, and the definition of its layer, of the graph, so many matrices and vectors, and x."""
 
     name: str
-    """The class."""
     layer: Callable[..., Tensor]
-    """Takes the graph, a layer's matrices [in, out] and vectors, and x."""
     matrices: int
-    """Of a layer."""
     vectors: int
     reach: int
-    """See `Operation`."""
     limits: tuple[Limit, ...] = ()
     compiled_limits: tuple[Limit, ...] = ()
-    """Of its compiled code with one thread."""
+    """With one thread."""
 
 
 def gin_layer(graph: Graph, inner: Tensor, outer: Tensor, *rest: Tensor) -> Tensor:

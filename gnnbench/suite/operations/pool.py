@@ -20,12 +20,10 @@ _TIES = avoids("scores that order the nodes tie in half precision", HALF)
 
 
 class _Batch(NamedTuple):
-    """A batch's structure as the arguments of PyG's functions."""
+    """A batch's structure as the arguments of PyG's functions: edges [2, e], the graph of each node [n]."""
 
     edge_index: Tensor
-    """int [2, e]."""
     member: Tensor
-    """The graph of each node, int [n]."""
     size: int
 
 

@@ -15,14 +15,14 @@ _FLOAT32 = refuses("RGCNConv returns float32 for half precision", HALF)
 
 
 class _Edges(NamedTuple):
-    """A graph and what a layer takes for each of its edges."""
+    """edge_index or a DGLGraph, with the type of each edge, int64 [E].
+
+    `norm` is 1 / the number of edges with the same relation and target, [E, 1]; None if the layer divides.
+    """
 
     graph: Any
-    """edge_index [2, E] or a DGLGraph."""
     edge_type: Tensor
-    """int64 [E]."""
     norm: Tensor | None = None
-    """1 / the number of edges with the same relation and target, [E, 1]; None: the layer divides."""
 
 
 def _layer(case: Case, layer: Module, *names: str) -> Layer:

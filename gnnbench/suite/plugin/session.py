@@ -47,6 +47,11 @@ class Run:
             self.notices.extend(notice for notice in notices if notice not in self.notices)
         return self._resolved[key]
 
+    def graphs_of(self, operation: str) -> list[DatasetName]:
+        """Return the graphs of an operation, also of a suite's own."""
+        row = OPERATIONS.get(operation)
+        return self.graphs(row.graphs if row else ())
+
 
 COUNTED = pytest.StashKey[dict[str, Any]]()
 """In a test's stash: its counters, as plain data."""
@@ -68,8 +73,7 @@ def selects(config: pytest.Config, labels: Labels) -> bool:
     """Return whether the options of a session ask for a benchmark with these labels."""
     run, fields = run_of(config), dict[str, Any](labels.fields)
     spec, chosen = Spec(**{**fields, "hidden": int(fields["hidden"])}), run.options
-    operation = OPERATIONS.get(spec.operation)
-    graphs = {name.id: name for name in run.graphs(operation.graphs if operation else ())}
+    graphs = {name.id: name for name in run.graphs_of(spec.operation)}
     return (
         spec.dataset in graphs
         and spec.platform in chosen.platforms
