@@ -21,10 +21,7 @@ _PLACES = ("test_*.py", "*/test_*.py", "*/*/test_*.py")
 
 
 def examine(data: str | None, folder: Path) -> Iterator[Diagnosis]:
-    """Yield the packages, those that lack CUDA, and the folder of data sets.
-
-    It is slow: it imports the libraries to check that they work.
-    """
+    """Yield the packages, which are imported, those that lack CUDA, and the folder of data sets."""
     data_root = data_folder(data)
     needed = _uses_fixtures(folder)
     for package in (*_PYG, *_OPTIONAL):
@@ -35,11 +32,12 @@ def examine(data: str | None, folder: Path) -> Iterator[Diagnosis]:
             yield Diagnosis(package, "note", detail, install_command(package))
     if not devices.why_no_cuda():
         yield from _built_without_cuda()
-    yield _data(data_root)
-
-
-def _note(what: str, detail: str, remedy: str = "") -> Diagnosis:
-    return Diagnosis(what, "note", detail, remedy)
+    if data_root is None:
+        detail = "no folder of real data sets"
+        remedy = "set GNNBENCH_DATA to one; otherwise data is downloaded or a synthetic stand-in is used"
+        yield Diagnosis("data", "note", detail, remedy)
+    else:
+        yield Diagnosis("data", "ok", str(data_root))
 
 
 def _uses_fixtures(folder: Path) -> bool:
@@ -59,15 +57,13 @@ def _package(package: str, *, required: bool) -> Diagnosis:
             import_dgl() if package == "dgl" else importlib.import_module(package)
     except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        return Diagnosis(
-            package, "missing", f"{installed} does not import: {reason}", install_command(package), required
-        )
+        detail = f"{installed} does not import: {reason}"
+        return Diagnosis(package, "missing", detail, install_command(package), required)
     if package == "dgl" and uses_stand_in():
-        return _note(
-            package,
+        detail = (
             f"{installed}; message passing works; graphbolt (data loading) does not, as it has no binary for "
-            f"torch {version('torch')}",
         )
+        return Diagnosis(package, "note", f"{detail}torch {version('torch')}")
     return Diagnosis(package, "ok", installed)
 
 
@@ -80,14 +76,4 @@ def _built_without_cuda() -> Iterator[Diagnosis]:
             continue
         if reason:
             what, _, remedy = reason.partition(": ")
-            yield _note(f"{platform.name} on CUDA", what, remedy)
-
-
-def _data(data_root: Path | None) -> Diagnosis:
-    if data_root is None:
-        return _note(
-            "data",
-            "no folder of real data sets",
-            "set GNNBENCH_DATA to one; otherwise data is downloaded or a synthetic stand-in is used",
-        )
-    return Diagnosis("data", "ok", str(data_root))
+            yield Diagnosis(f"{platform.name} on CUDA", "note", what, remedy)

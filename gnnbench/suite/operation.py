@@ -20,17 +20,8 @@ if TYPE_CHECKING:
     from .spec import Spec
 
 # What the modules of `operations/` are made of.
-__all__ = [
-    "BACKWARD",
-    "FORWARD",
-    "FORWARD_BACKWARD",
-    "STEP",
-    "TRAIN",
-    "Call",
-    "Formula",
-    "Kernel",
-    "Operation",
-]
+__all__ = ["BACKWARD", "FORWARD", "FORWARD_BACKWARD", "STEP", "TRAIN"]
+__all__ += ["Call", "Formula", "Kernel", "Operation"]
 
 _OTHER = "other"
 """The group of a suite's own operations."""
@@ -64,6 +55,7 @@ class Call(NamedTuple):
     def kernel(self, platform: str) -> Kernel:
         """Import a platform's library and return the kernel."""
         module = load(platform)
+        assert self.make or self.run, f"{self.text} has no kernel: its benchmark makes the timed function"
         if self.make:
             return self.make()
         build, run = (
@@ -117,9 +109,7 @@ class Operation:
 
     def kernel(self, platform: str) -> Kernel:
         """Import a platform's library and return its kernel."""
-        call = self.calls[platform]
-        assert call.make or call.run, f"{self.name} has no kernel: its benchmark makes the timed function"
-        return call.kernel(platform)
+        return self.calls[platform].kernel(platform)
 
     def why_not_on(self, graph: "Graph", spec: "Spec | None" = None) -> str | None:
         """Return why it does not run on a graph, or not with the types of a spec; None: it does."""
@@ -138,10 +128,7 @@ class Operation:
     def limit(
         self, platform: str, direction: str, dtype: str, index_dtype: str, device: str, degree: int = 0
     ) -> Limit | None:
-        """Return why a platform cannot run it with these types; None: it can.
-
-        `degree` is the largest of the graph, if that is known.
-        """
+        """Return why a platform cannot run it with these types on a graph of this degree; None: it can."""
         given = {direction, dtype, index_dtype, device, *([HALF] if dtype in ("bfloat16", "float16") else [])}
         limits = self.calls[platform].limits
         if self.group != _OTHER:

@@ -225,8 +225,8 @@ def measure(
         checked = not (options.counters or getattr(request.config.option, CHECKED, False))
 
         def check() -> None:
-            view, kept = kept_reference.view(case.graph, spec.hidden, row), kept_reference
-            verify(case, library, run, inputs, expected, result=result, view=view, kept=kept)
+            view = kept_reference.view(case.graph, spec.hidden, row)
+            verify(case, library, run, inputs, expected, result=result, view=view, kept=kept_reference)
             benchmark.reference_error = max(case.errors, default=None)
 
         with cpu_threads(row.threads if row else None):
