@@ -15,7 +15,7 @@ from .accuracy import MismatchError, agree, check_type, compare, compare_network
 from .backward import differentiated, is_single, parts_of, tied
 from .case import Case
 from .definitions import Reference, adam_step
-from .kept_reference import Asked, KeptReference, compute, numbers, opened, stored
+from .kept_reference import Asked, Expected, KeptReference, numbers, opened, stored
 from .platforms import PlatformModule, Result
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 from .view import View
@@ -45,53 +45,39 @@ def verify(
     gradient of the initial parameters. Without a `view` every entry is compared.
     """
     view, kept = view or View(case.graph), kept or KeptReference()
-    gradients: tuple[Tensor, ...] = ()
+    upstream: tuple[Tensor, ...] = ()
     operands = list(inputs)
     if case.spec.direction == FORWARD_BACKWARD:
         # The first input is the output's gradient, which is no argument of the reference.
         first = tree_map(view.upstream, inputs[0])
         inputs = [first, *inputs[1:]]
-        gradients = tuple(precise(view.inside(tensor)) for tensor in tree_leaves(first))
+        upstream = tuple(precise(view.inside(tensor)) for tensor in tree_leaves(first))
         operands = operands[1:]
     given = _given(case, operands, reference)
     arguments = [_argument(item, transposed, view) for item, transposed in given]
     random = _random_states(case)
     output = run(*inputs)
-    drawn = not all(map(torch.equal, random, _random_states(case)))
-    upstream = dict(zip(differentiated(module, output), gradients, strict=False)) if gradients else None
+    is_same = all(map(torch.equal, random, _random_states(case)))
+    hint = "" if is_same else "; the call draws random numbers: seed them in it, and in the reference"
+    by_place = dict(zip(differentiated(module, output), upstream, strict=False)) if upstream else None
     differentiate = case.spec.direction not in (FORWARD, STEP, *([TRAIN] if result else []))
-
-    @torch.no_grad()
-    def check(expected: Mapping[str, Any]) -> None:
-        if result:
-            compared = result(output, *operands)
-            single = isinstance(compared, tuple) and len(compared) == 1
-            computed = opened(parts_of(compared[0] if single else compared))
-        else:
-            computed = _found(module, output, expected)
-        try:
-            _compare_outputs(case, computed, expected, view, largest_of(numbers(arguments)))
-        except MismatchError as error:
-            why = "; the call draws random numbers: seed them in it, and in the reference" if drawn else ""
-            raise MismatchError(f"{error}{why}") from None
-
-    asked = Asked(reference, view, arguments, upstream)
     try:
-        expected = kept.of(asked, differentiate=differentiate, check=check)
+        asked = Asked(reference, view, arguments, by_place)
+        expected = kept.of(asked, differentiate=differentiate)
+        with torch.no_grad():
+            computed = _computed(module, output, operands, expected.outputs, result)
+            try:
+                _compare_outputs(case, computed, expected.outputs, view, largest_of(numbers(arguments)))
+            except MismatchError as error:
+                raise MismatchError(f"{error}{hint}") from None
+        gradients = expected.gradients if differentiate else ()
     except UncomparableError as error:
         raise MismatchError(f"{case.spec.id}: of the reference, {error}") from None
-    if expected.gradients is not None and differentiate:
+    if differentiate:
         before = [tensor for tensor in numbers(arguments) if tensor.requires_grad]
-        terms = [_gradient_terms(each, expected.outputs, gradients) for each in before] if upstream else []
-
-        def again() -> tuple[Tensor, ...]:
-            made = compute(asked, differentiate=True).gradients
-            assert made is not None
-            return made
-
-        right = list(map(_dense, expected.gradients, before))
-        computed = list(_gradients(case, given, right, before))
-        _verify_gradients(case, computed, before, right, terms, view, again)
+        right = list(map(_dense, gradients, before))
+        of_kernel = list(_gradients(case, given, right, before))
+        _compare_gradients(case, of_kernel, before, right, expected, upstream)
 
 
 def _random_states(case: Case) -> list[Tensor]:
@@ -99,8 +85,19 @@ def _random_states(case: Case) -> list[Tensor]:
     return [torch.get_rng_state(), *on_gpu]
 
 
-def _found(module: PlatformModule, output: Any, expected: Mapping[str, Any]) -> dict[str, Any]:
-    if "" in expected and isinstance(expected[""], Tensor) and is_single(output):
+def _computed(
+    module: PlatformModule,
+    output: Any,
+    operands: Sequence[Any],
+    expected: Mapping[str, Any],
+    result: Result | None,
+) -> dict[str, Any]:
+    """Return what is compared of an output, by place."""
+    if result:
+        compared = result(output, *operands)
+        single = isinstance(compared, tuple) and len(compared) == 1
+        return opened(parts_of(compared[0] if single else compared))
+    if isinstance(expected.get(""), Tensor) and is_single(output):
         return {"": _comparable(module, output, expected[""])}
     return opened(parts_of(output))
 
@@ -134,33 +131,36 @@ def _text(value: Any) -> str:
     return repr(value)
 
 
-def _verify_gradients(
+def _compare_gradients(
     case: Case,
     computed: Sequence[tuple[Tensor, Tensor]],
     before: Sequence[Tensor],
     right: Sequence[Tensor],
-    terms: Sequence[float],
-    view: View,
-    again: Callable[[], Sequence[Tensor]],
+    expected: Expected,
+    upstream: Sequence[Tensor],
 ) -> None:
     """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
     if case.spec.direction != FORWARD_BACKWARD:
         compare_network(case, [gradient for gradient, _ in computed], right)
     else:
-        each = zip(computed, right, before, terms, strict=True)
-        for index, ((gradient, _), expected, start, largest) in enumerate(each):
+        view = expected.asked.view
+        for index, ((gradient, _), gradient_right, start) in enumerate(
+            zip(computed, right, before, strict=True)
+        ):
+            what = f"the gradient of input tensor {index}"
             if not view.is_zero_outside(gradient):
                 raise MismatchError(
-                    f"{case.spec.id}: the gradient of input tensor {index} is not zero where the output does "
-                    "not depend on it"
+                    f"{case.spec.id}: {what} is not zero where the output does not depend on it"
                 )
 
-            ties = partial(tied, start, lambda index=index: again()[index])  # type: ignore[misc]
-            what, dense = (
-                f"the gradient of input tensor {index}",
-                not start.is_nested and start.layout in _DENSE,
-            )
-            compare(case, what, view.inside(gradient), expected, largest, ties if dense else None)
+            def again(index: int = index) -> Tensor:
+                return Expected(expected.asked, differentiate=True).gradients[index]
+
+            ties = None
+            if not start.is_nested and start.layout in _DENSE:
+                ties = partial(tied, start, again)
+            largest = _gradient_terms(start, expected.outputs, upstream)
+            compare(case, what, view.inside(gradient), gradient_right, largest, ties)
     if case.spec.direction == TRAIN:
         for index, ((gradient, parameter), start) in enumerate(zip(computed, before, strict=True)):
             after = adam_step(start.detach(), gradient.detach().cpu().double())
