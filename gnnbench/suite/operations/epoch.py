@@ -151,20 +151,9 @@ _operation = partial(operation, group="training")
 
 OPERATIONS = (
     _operation(
-        "epoch",
-        **_CALLS,
-        directions=(TRAIN,),
-        core=True,
-        reference=network_loss,
-        least_work=least_work,
+        "epoch", **_CALLS, directions=(TRAIN,), core=True, reference=network_loss, least_work=least_work
     ),
-    _operation(
-        "epoch_forward",
-        **_CALLS,
-        directions=(FORWARD,),
-        reference=logits,
-        least_work=forward_work,
-    ),
+    _operation("epoch_forward", **_CALLS, directions=(FORWARD,), reference=logits, least_work=forward_work),
     _operation(
         "epoch_loss",
         torch=Call("nll_loss of log_softmax"),

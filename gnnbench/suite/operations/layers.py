@@ -121,16 +121,12 @@ def sage_conv(graph: Graph, of_mean: Tensor, of_node: Tensor, bias: Tensor, x: T
     return definitions.aggregate(graph.edge_index, None, x @ of_mean, "mean") + x @ of_node + bias
 
 
-def gin_conv(
-    graph: Graph,
-    inner: Tensor,
-    outer: Tensor,
-    epsilon: Tensor,
-    inner_bias: Tensor,
-    outer_bias: Tensor,
-    x: Tensor,
-) -> Tensor:
-    """Return network((1 + epsilon) x + sum over neighbours) (Xu et al., ICLR 2019): [N, F]."""
+def gin_conv(graph: Graph, inner: Tensor, outer: Tensor, epsilon: Tensor, *rest: Tensor) -> Tensor:
+    """Return network((1 + epsilon) x + sum over neighbours) (Xu et al., ICLR 2019): [N, F].
+
+    `rest` is the biases of both layers of the network, and x.
+    """
+    inner_bias, outer_bias, x = rest
     total = (1 + epsilon) * x + definitions.aggregate(graph.edge_index, None, x)
     return (total @ inner + inner_bias).relu() @ outer + outer_bias
 
@@ -167,8 +163,7 @@ OPERATIONS = (
         reach=1,
         # Sums, the scaled x and its addition, two biases, ReLU and two products; epsilon's gradient.
         least_work=Formula(
-            "G(E) + p s ((2 N + 2 F + 2) F + 1)",
-            "p (E + 5 N) F + (2 p - 1) 4 N F F + (p - 1) 2 N F",
+            "G(E) + p s ((2 N + 2 F + 2) F + 1)", "p (E + 5 N) F + (2 p - 1) 4 N F F + (p - 1) 2 N F"
         ),
         group="layers",
     ),

@@ -77,12 +77,7 @@ def _dgl_structure(case: Case) -> tuple[_Edges, Layer]:
 
 
 def reference(
-    graph: Graph,
-    bases: Tensor,
-    coefficients: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    x: Tensor,
+    graph: Graph, bases: Tensor, coefficients: Tensor, weight: Tensor, bias: Tensor, x: Tensor
 ) -> Tensor:
     """Return x @ weight + bias + the sum over relations of (means over neighbours) @ W_r: [N, F].
 
