@@ -108,6 +108,15 @@ def with_values(case: Case, layer: Module, matrices: Iterable[Tensor], vectors: 
     return layer.requires_grad_(case.requires_grad)
 
 
+def drawn(case: Case, model: Module) -> Module:
+    """Give a model parameters by `glorot`, which are equal on all platforms; return it."""
+    draw = partial(network.glorot, generator=torch.Generator().manual_seed(0))
+    shapes = [tuple(parameter.shape) for parameter in model.parameters()]
+    matrices = [draw(fan_in, fan_out) for fan_out, fan_in in filter(lambda shape: len(shape) > 1, shapes)]
+    vectors = [draw(1, *shape).squeeze(0) for shape in shapes if len(shape) == 1]
+    return with_values(case, model, matrices, vectors)
+
+
 def linear_weight(case: Case, weight: Tensor) -> Any:
     """Return a weight [in, out], on pyg in a Linear without bias."""
     if case.spec.platform == "pyg":

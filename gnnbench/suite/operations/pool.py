@@ -54,7 +54,8 @@ def _dgl_batch(case: Case) -> DGLGraph:
     return dgl.batch(graphs)
 
 
-def _mean_dgl(graph: DGLGraph, x: Tensor) -> Any:
+def mean_dgl(graph: DGLGraph, x: Tensor) -> Any:
+    """Return the mean over each graph's nodes: [B, F]."""
     with graph.local_scope():
         graph.ndata["x"] = x
         return dgl.mean_nodes(graph, "x")
@@ -145,7 +146,7 @@ OPERATIONS = (
             (SCATTER_ADD,),
             _pyg_batch,
         ),
-        dgl=Call("dgl.mean_nodes", _mean_dgl, (SEGMENT_SUM, DGL_HALF), _dgl_batch),
+        dgl=Call("dgl.mean_nodes", mean_dgl, (SEGMENT_SUM, DGL_HALF), _dgl_batch),
         sparse=_SPARSE,
         reference=means,
     ),
