@@ -1,11 +1,11 @@
 """What `gnnbench doctor` shows of the libraries and the data sets."""
 
-import importlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from ..engine.ground import devices
-from ..engine.ground.packages import hidden, install_command, is_installed, version
+from ..engine.ground.packages import hidden, install_command, is_installed, unusable, version
 from ..engine.store.suite import Diagnosis
 from .graphs.locate import data_folder
 from .libraries import import_dgl, uses_stand_in
@@ -51,14 +51,13 @@ def _package(package: str, *, required: bool) -> Diagnosis:
     installed = version(package)
     if installed is None or not is_installed(package):
         return Diagnosis(package, "missing", "not installed", install_command(package), required)
-    try:
-        # If `outdated` is installed, ogb looks for newer versions on the network, in threads.
-        with hidden("outdated"):
-            import_dgl() if package == "dgl" else importlib.import_module(package)
-    except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        detail = f"{installed} does not import: {reason}"
-        return Diagnosis(package, "missing", detail, install_command(package), required)
+    if package == "dgl":
+        with suppress(Exception):
+            import_dgl()
+    with hidden("outdated"):  # with which ogb looks for newer versions on the network, in threads
+        reason = unusable(package)
+    if reason:
+        return Diagnosis(package, "missing", f"{installed}: {reason}", install_command(package), required)
     if package == "dgl" and uses_stand_in():
         detail = (
             f"{installed}; message passing works; graphbolt (data loading) does not, as it has no binary for "
