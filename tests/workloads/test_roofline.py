@@ -56,28 +56,6 @@ def test_what_is_above_the_bound_is_explained(make_case):
         assert (found.fraction, found.note) == (pytest.approx(work.bytes / MIB / seconds), note)
 
 
-def test_products_grow_though_the_first_one_loads_a_library(monkeypatch):
-    """On a GPU that takes longer than all of them together."""
-    product, sides = torch.mm, []
-
-    class Clock:
-        now = 0.0
-
-        @classmethod
-        def seconds(cls):
-            return cls.now
-
-    def slow_at_first(one, other, out):
-        Clock.now += 1e-12 * len(one) ** 3 if sides else 10 * roofline._SECONDS
-        sides.append(len(one))
-        return product(one, other, out=out)
-
-    monkeypatch.setattr(roofline, "RealTime", Clock)
-    monkeypatch.setattr(torch, "mm", slow_at_first)
-    assert roofline._matrix_rate("cpu", torch.float32, 1 << 24) == pytest.approx(2e12)
-    assert max(sides) > min(sides)
-
-
 @pytest.mark.cuda
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_gpu_copies_and_multiplies_faster_than_a_laptop(dtype, monkeypatch):
