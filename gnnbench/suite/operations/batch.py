@@ -95,9 +95,16 @@ def _join(graphs: list[Any]) -> Any:
     return pyg_data.Batch.from_data_list(graphs)
 
 
-def _result(entries: Callable[[Any], tuple[Tensor, Tensor]], batch: Any, _: list[Any]) -> tuple[Tensor, ...]:
-    """Return what `reference` does; `entries` returns sources and targets [2, e], and numbers [e]."""
-    return *entries(batch), batch.ptr.diff(), batch.batch, batch.x
+def _result(batch: Any, _graphs: list[Any]) -> tuple[Tensor, ...]:
+    """Return what `reference` does."""
+    if "adj_t" in batch:
+        matrix = batch.adj_t
+        is_csr = isinstance(matrix, torch.Tensor)
+        matrix = (matrix.to_sparse_coo() if is_csr else matrix.to_torch_sparse_coo_tensor()).coalesce()
+        entries = matrix.indices().flip(0), matrix.values()
+    else:
+        entries = batch.edge_index, batch.edge_attr
+    return *entries, batch.ptr.diff(), batch.batch, batch.x
 
 
 def _sparse_matrix(each: Molecule) -> Any:
@@ -108,22 +115,12 @@ def _sparse_matrix(each: Molecule) -> Any:
     )
 
 
-def _sparse_entries(batch: Any) -> tuple[Tensor, Tensor]:
-    row, column, value = batch.adj_t.coo()
-    return torch.stack((column, row)), value
-
-
 def _csr(each: Molecule) -> Tensor:
     source, target = each.edge_index
     pointer = torch.zeros(len(each.x) + 1).to(target)
     pointer[1:] = target.bincount(minlength=len(each.x)).cumsum(0)
     size = (len(each.x), len(each.x))
     return torch.sparse_csr_tensor(pointer, source, each.bonds, size=size, check_invariants=False)
-
-
-def _csr_entries(batch: Any) -> tuple[Tensor, Tensor]:
-    matrix = batch.adj_t.to_sparse_coo().coalesce()
-    return matrix.indices().flip(0), matrix.values()
 
 
 def _dgl_result(batch: DGLGraph, _graphs: list[DGLGraph]) -> tuple[Tensor, ...]:
@@ -145,17 +142,12 @@ _operation = partial(operation, batched=True, directions=(FORWARD,), graphs=MOLE
 OPERATIONS = (
     _operation(
         "batch",
-        pyg=Call(
-            "Batch.from_data_list",
-            _join,
-            build=lambda case: pyg_molecules(case, SIZE),
-            result=partial(_result, lambda batch: (batch.edge_index, batch.edge_attr)),
-        ),
+        pyg=Call("Batch.from_data_list", _join, build=lambda case: pyg_molecules(case, SIZE), result=_result),
         sparse=Call(
             "Batch.from_data_list with SparseTensor as adj_t",
             _join,
             build=partial(_with_matrix, _sparse_matrix),
-            result=partial(_result, _sparse_entries),
+            result=_result,
         ),
         dgl=Call("dgl.batch", "dgl.batch", build=lambda case: dgl_molecules(case, SIZE), result=_dgl_result),
         example=True,
@@ -167,7 +159,7 @@ OPERATIONS = (
             "Batch.from_data_list with CSR tensors as adj_t",
             _join,
             build=partial(_with_matrix, _csr),
-            result=partial(_result, _csr_entries),
+            result=_result,
         ),
         reference=reference,
         default=False,
