@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from ..engine.ground import devices
 from ..engine.ground.packages import hidden, install_command, is_installed, unusable, version
@@ -11,25 +10,13 @@ from .graphs.locate import data_folder
 from .libraries import import_dgl, uses_stand_in
 from .platforms import PLATFORMS, why_not_on
 
-_PYG = ("torch", "torch_geometric", "ogb")
-"""Those of the extra `pyg`: all of them are required where benchmarks use gnnbench's fixtures."""
-_OPTIONAL = ("pyg_lib", "torch_scatter", "torch_sparse", "dgl")
-_MARK = b"mark.operations("
-"""What benchmarks have that use gnnbench's fixtures."""
-_PLACES = ("test_*.py", "*/test_*.py", "*/*/test_*.py")
-"""Where such benchmarks are looked for: not deeper, because the folder may be a home."""
+_PACKAGES = ("torch", "torch_geometric", "ogb", "pyg_lib", "torch_scatter", "torch_sparse", "dgl")
 
 
-def examine(data: str | None, folder: Path) -> Iterator[Diagnosis]:
+def examine(data: str | None) -> Iterator[Diagnosis]:
     """Yield the packages, which are imported, those that lack CUDA, and the folder of data sets."""
     data_root = data_folder(data)
-    needed = _uses_fixtures(folder)
-    for package in (*_PYG, *_OPTIONAL):
-        if needed or is_installed(package):
-            yield _package(package, required=needed and package in _PYG)
-        else:
-            detail = "not installed; no benchmark in this project uses gnnbench's fixtures, which need it"
-            yield Diagnosis(package, "note", detail, install_command(package))
+    yield from map(_package, _PACKAGES)
     if not devices.why_no_cuda():
         yield from _built_without_cuda()
     if data_root is None:
@@ -40,24 +27,17 @@ def examine(data: str | None, folder: Path) -> Iterator[Diagnosis]:
         yield Diagnosis("data", "ok", str(data_root))
 
 
-def _uses_fixtures(folder: Path) -> bool:
-    """Return whether a benchmark of the folder uses gnnbench's fixtures, whose graphs need PyG."""
-    return any(
-        _MARK in path.read_bytes() for place in _PLACES for path in folder.glob(place) if path.is_file()
-    )
-
-
-def _package(package: str, *, required: bool) -> Diagnosis:
+def _package(package: str) -> Diagnosis:
     installed = version(package)
     if installed is None or not is_installed(package):
-        return Diagnosis(package, "missing", "not installed", install_command(package), required)
+        return Diagnosis(package, "note", "not installed", install_command(package))
     if package == "dgl":
         with suppress(Exception):
             import_dgl()
     with hidden("outdated"):  # with which ogb looks for newer versions on the network, in threads
         reason = unusable(package)
     if reason:
-        return Diagnosis(package, "missing", f"{installed}: {reason}", install_command(package), required)
+        return Diagnosis(package, "missing", f"{installed}: {reason}", install_command(package))
     if package == "dgl" and uses_stand_in():
         detail = (
             f"{installed}; message passing works; graphbolt (data loading) does not, as it has no binary for "
