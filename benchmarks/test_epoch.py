@@ -12,8 +12,7 @@ def test_epoch(training, measure):
     """Forward, loss, backward and step, as in a training loop."""
     from gnnbench.suite.training import epoch
 
-    t = training
-    measure(epoch, t.model, t.structure, t.x, t.train, t.y, t.optimizer)
+    measure(epoch, *training)
 
 
 @pytest.mark.operations("epoch_gat")
@@ -23,8 +22,8 @@ def test_gat(case, measure):
     from gnnbench.suite.operations import gat_conv
 
     model = gat_conv.build(case, gat_conv.initial_parameters(case.graph, case.spec.hidden))
-    t = training.prepare_model(case, model, gat_conv.kernel(case.spec.platform).build(case))
-    measure(training.epoch, t.model, t.structure, t.x, t.train, t.y, t.optimizer)
+    structure = gat_conv.kernel(case.spec.platform).build(case)
+    measure(training.epoch, *training.prepare_model(case, model, structure))
 
 
 @pytest.mark.operations("epoch_sage")
@@ -34,8 +33,8 @@ def test_sage(case, measure):
     from gnnbench.suite.operations import layers
 
     model = layers.sage_network(case, layers.sage_parameters(case.graph, case.spec.hidden))
-    t = training.prepare_model(case, model, layers.sage_kernel(case.spec.platform).build(case))
-    measure(training.epoch, t.model, t.structure, t.x, t.train, t.y, t.optimizer)
+    structure = layers.sage_kernel(case.spec.platform).build(case)
+    measure(training.epoch, *training.prepare_model(case, model, structure))
 
 
 @pytest.mark.operations("epoch_forward")

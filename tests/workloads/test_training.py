@@ -67,7 +67,7 @@ def test_an_epoch_begins_with_the_initial_weights_and_is_right(make_case, any_la
 
 def test_only_training_nodes_and_their_labels_count(make_case, any_labels):
     case = make_case("epoch", "torch", graph=any_labels)
-    t = training.prepare(case, platforms.load("torch"), initial_weights(any_labels, case.spec.hidden))
+    t = training.prepare(case, platforms.load("torch"))
     assert torch.equal(t.train, any_labels.train_mask.nonzero().squeeze(1))
     assert t.y.dtype == (torch.int64 if any_labels.y.dim() == 1 else torch.bool)
     logits = torch.randn(60, 4, requires_grad=True)

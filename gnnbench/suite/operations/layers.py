@@ -117,8 +117,9 @@ def drawn(case: Case, model: Module) -> Module:
     return with_values(case, model, matrices, vectors)
 
 
-def linear_weight(case: Case, weight: Tensor) -> Any:
-    """Return a weight [in, out], on pyg in a Linear without bias."""
+def linear_weight(case: Case) -> Any:
+    """Return the first weight of the GCN [in, out], on pyg in a Linear without bias."""
+    weight, _ = network.initial_weights(network.widths(case.graph, case.spec.hidden))[0]
     if case.spec.platform == "pyg":
         return with_values(case, pyg_nn.Linear(*weight.shape, bias=False), [weight], [])
     return case.tensor(weight)

@@ -26,8 +26,6 @@ from ..spec import FORWARD, FORWARD_BACKWARD, Spec
 from .session import COUNTED, run_of
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from ...engine.ground.labels import Rates
     from ...engine.measure.counter_changes import Counters
     from ..case import Case
@@ -51,14 +49,6 @@ def graph(request: pytest.FixtureRequest) -> "Graph":
         stop(error, request.config)
     run.loaded = request.param
     return loaded
-
-
-@pytest.fixture(scope="session")
-def weights(graph: "Graph", hidden: int) -> "list[tuple[Tensor, Tensor]]":
-    """The initial weights and biases of the network, equal on every platform."""
-    from .. import network
-
-    return network.initial_weights(network.widths(graph, hidden))
 
 
 @pytest.fixture
@@ -102,13 +92,11 @@ def kernel(library: platforms.PlatformModule, platform: str, operation: str) -> 
 
 
 @pytest.fixture
-def training(
-    case: "Case", library: platforms.PlatformModule, weights: "list[tuple[Tensor, Tensor]]"
-) -> "Training":
+def training(case: "Case", library: platforms.PlatformModule) -> "Training":
     """The platform's model, optimiser and tensors for an epoch."""
     from ..training import prepare
 
-    return prepare(case, library, weights)
+    return prepare(case, library)
 
 
 @pytest.fixture
