@@ -18,7 +18,7 @@ from typing import Any
 
 from ..engine.ground.packages import hidden
 
-_OURS = ("definitions", "inputs", "minibatch", "network", "sampled", "training")
+_OURS = ("definitions", "inputs", "network", "sampled", "training")
 _PLATFORMS = ("compiled", "dgl", "pyg", "sparse", "torch")
 _MODULES: Mapping[str, str] = {
     "functional": "torch.nn.functional",

@@ -4,10 +4,11 @@ import sys
 from typing import Any
 
 from ..annotations import Case, Tensor
-from ..libraries import dgl, minibatch, pyg_data, pyg_loader, sampled, torch
+from ..libraries import dgl, pyg_data, pyg_loader, sampled, torch
 from ..loading import Loading, quietly
 from ..operation import Call, Operation
 from . import blocks
+from .epoch_sage_batches import LIBRARIES
 from .neighbors import BATCH, FAN_OUTS, ON_CPU, by_pyg, sampling
 
 BATCHES = 8
@@ -31,7 +32,7 @@ def workers(case: Case) -> int:
 
 
 def _library(case: Case) -> Any:
-    return minibatch.LIBRARIES["dgl" if case.spec.platform == "dgl" else "pyg"]
+    return LIBRARIES["dgl" if case.spec.platform == "dgl" else "pyg"]
 
 
 def loading(case: Case) -> Loading:
