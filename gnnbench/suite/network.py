@@ -48,6 +48,31 @@ class Network(nn.Module):
         return x
 
 
+class GIN(nn.Module):
+    """Convolutions with ReLU, means over each graph, and a linear layer."""
+
+    def __init__(
+        self,
+        layers: list[nn.Module],
+        out: nn.Module,
+        convolve: Callable[[Any, nn.Module, Tensor], Tensor],
+        pool: Callable[[Any, Tensor], Tensor],
+    ) -> None:
+        """Take a platform's layers, and functions that apply one and that take means, on its batches."""
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.out = out
+        self.convolve = convolve
+        self.pool = pool
+
+    def forward(self, batch: Any, x: Tensor) -> Tensor:
+        """Return the logits [B, C] for a batch of B graphs with features x [n, D]."""
+        for layer in self.layers:
+            x = self.convolve(batch, layer, x).relu()
+        logits: Tensor = self.out(self.pool(batch, x))
+        return logits
+
+
 def glorot(fan_in: int, fan_out: int, generator: torch.Generator) -> Tensor:
     """Draw a weight [in, out], uniform (Glorot and Bengio, AISTATS 2010): float64 on the CPU."""
     bound = (6 / (fan_in + fan_out)) ** 0.5
