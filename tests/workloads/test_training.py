@@ -27,17 +27,6 @@ def test_second_hidden_layer_is_an_eighth_on_planetoid_only(small_graph, name, h
     assert network.widths(replace(small_graph, name=name), hidden) == expected
 
 
-def test_initial_weights_are_glorots_and_biases_zero():
-    widths = (300, 200, 7)
-    for layer, (weight, bias) in enumerate(network.initial_weights(widths)):
-        fan_in, fan_out = widths[layer : layer + 2]
-        bound = (6 / (fan_in + fan_out)) ** 0.5
-        assert (weight.shape, weight.dtype) == ((fan_in, fan_out), torch.float64)
-        assert 0.99 * bound < weight.abs().max() <= bound
-        assert weight.mean().abs() < 0.05 * bound
-        assert not bias.any()
-
-
 @pytest.mark.parametrize("draw", [initial_weights, gat_conv.initial_parameters, layers.sage_parameters])
 def test_a_seed_draws_the_same_weights_and_leaves_torch_s_numbers_alone(small_graph, draw):
     torch.rand(3)
