@@ -28,10 +28,7 @@ _ID = re.compile(
 
 @dataclass(frozen=True)
 class Spec:
-    """The parameters of one benchmark: its test id, and its key in baselines.
-
-    Fields are strings and numbers, so that a spec does not need torch.
-    """
+    """The parameters of one benchmark: its test id, and its key in baselines. It needs no torch."""
 
     operation: str
     direction: str

@@ -217,10 +217,7 @@ def _argument(item: Any, transposed: bool, view: View) -> Any:
 def _gradients(
     case: Case, given: Sequence[tuple[Any, bool]], right: Sequence[Tensor], before: Sequence[Tensor]
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield each tensor's gradient, dense, and the tensor, both as the reference takes it.
-
-    It may be missing where the right one is zero.
-    """
+    """Yield dense gradients, or zeros where one may be missing, and tensors, as the reference takes them."""
     pairs = ((tensor, transposed) for item, transposed in given for tensor in numbers(item))
     wanted = [(tensor, transposed) for tensor, transposed in pairs if tensor.requires_grad]
     for index, ((tensor, transposed), expected, start) in enumerate(zip(wanted, right, before, strict=True)):

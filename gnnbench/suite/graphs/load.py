@@ -90,11 +90,7 @@ def load_by_id(text: str) -> Graph:
 
 
 def _read_planetoid(dataset: Dataset, folder: Path) -> Graph:
-    """Read a data set with its "public" split from its `raw` folder.
-
-    Features are divided by their row's sum (torch_geometric.transforms.NormalizeFeatures, as usual for a
-    bag of words); rows of zeros stay zero.
-    """
+    """Read a data set with its "public" split; features are divided by their row's sum, as usual."""
     from torch_geometric.io import read_planetoid_data
     from torch_geometric.transforms import NormalizeFeatures
 

@@ -18,10 +18,7 @@ REPEATS = 1000
 
 
 def batches_of(count: int) -> Tensor:
-    """Return random numbers below `count` for BATCHES batches, the same each time: int64 [n].
-
-    Batches are of BATCH numbers, or fewer where there are too few.
-    """
+    """Return numbers below `count` for BATCHES batches of at most BATCH, the same each time: int64 [n]."""
     order = torch.randperm(count, generator=torch.Generator().manual_seed(0))
     return order[: BATCHES * min(BATCH, count // BATCHES)]
 
@@ -97,10 +94,7 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
 
 
 def checked_links(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
-    """Check each batch, and return how many edges and pairs each has.
-
-    Pairs may be edges: the library does not exclude them.
-    """
+    """Check each batch, and return how many edges and pairs it has; a drawn pair may be an edge."""
     graph = case.graph
     listed, counts = graph.edge_index[:, batches_of(graph.num_edges)], []
     for batch in batches:

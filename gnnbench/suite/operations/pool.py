@@ -117,10 +117,7 @@ def top_k(graph: Graph, weight: Tensor, x: Tensor) -> tuple[Tensor, ...]:
 
 
 def sort_pool(graph: Graph, x: Tensor) -> Tensor:
-    """Return each graph's 8 nodes with the largest last feature, zeros where it has fewer: [B, 8 F].
-
-    As in Zhang et al. (AAAI 2018).
-    """
+    """Return each graph's 8 nodes by the last feature, or zeros (Zhang et al., AAAI 2018): [B, 8 F]."""
     order, rank = _ranks(graph, x[:, -1].detach())
     member, within = batch.membership(graph), rank < SORTED
     dense = x.new_zeros(len(batch.sizes(graph)), SORTED, x.size(1))

@@ -62,10 +62,7 @@ def case(
     hidden: int,
     device: str,
 ) -> "Iterator[Case]":
-    """The test's spec and graph, from which its inputs are built; skips it if the graph is not for it.
-
-    An operation that has calls with and without pyg-lib runs without it on pyg.
-    """
+    """The test's spec and graph, from which its inputs are built; skips it if the graph is not for it."""
     from ..case import Case
 
     spec = Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device)
@@ -73,6 +70,7 @@ def case(
     if row and (reason := row.why_not_on(graph, spec)):
         pytest.skip(reason)
     hides = platform == "pyg" and row and row.with_pyg_lib and is_installed("pyg_lib")
+    # There is a platform of the calls with pyg-lib.
     with platforms.without_pyg_lib() if hides else nullcontext():
         yield Case(spec, graph)
 

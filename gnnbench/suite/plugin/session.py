@@ -34,10 +34,7 @@ class Run:
     _resolved: dict[tuple[str, ...], list[DatasetName]] = field(default_factory=dict)
 
     def graphs(self, of_operation: Sequence[str] = ()) -> list[DatasetName]:
-        """Return the graphs that an operation runs on; a stand-in replaces an unavailable data set.
-
-        Only here the network is asked, once for each data set that is not on this machine.
-        """
+        """Return the graphs of an operation, or stand-ins; the network is asked once for each data set."""
         key = tuple(of_operation)
         if key not in self._resolved:
             asked, chosen = self.options.graphs(self.device, of_operation), self.options

@@ -35,10 +35,7 @@ def header(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
 
 
 def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
-    """Return the results of a test for the summary; None if nothing was measured.
-
-    These are plain data, because xdist's workers send them to the main process.
-    """
+    """Return a test's results for the summary, as plain data for xdist; None if nothing was measured."""
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
     ours, seconds = ours_of(item), seconds_of(item)
     counted, out_of_memory = item.stash.get(COUNTED, None), item.stash.get(OUT_OF_MEMORY, None)
