@@ -30,21 +30,17 @@ _MULTIPLYING = ("attention", "layers", "compiled", "training")
 
 
 class Call(NamedTuple):
-    """The timed library call, with the kernel's functions.
+    """The timed library call: its text for `gnnbench list`, and the functions of a `Kernel`.
 
-    The call must be `module.function(...)`, because `gnnbench profile` wraps attributes of modules.
+    `run` and `build` may be names in the platform's module. Without `run`, the benchmark itself makes what is
+    timed. It must call `module.function(...)`, because `gnnbench profile` wraps attributes of modules.
     """
 
     text: str
-    """Shown by `gnnbench list`."""
     run: Callable[..., Any] | str = ""
-    """See `Kernel`; or its name in the platform's module. Without it, the benchmark itself makes the timed
-    function."""
     limits: tuple[Limit, ...] = ()
     build: Callable[..., Any] | str = "structure"
-    """See `Kernel`; or its name in the platform's module."""
     result: "Result | None" = None
-    """See `Kernel`."""
     one_of: tuple[str, ...] = ()
     """Packages of which it needs one, besides the platform's."""
     make: Callable[[], Kernel] | None = None

@@ -23,7 +23,6 @@ from .operations import OPERATIONS
 from .spec import AUTOCAST
 
 FORMAT_VERSION = 1
-# 1: rates by dtype.
 
 _SECONDS = 0.5
 """Spent on each rate, so that a short burst of other programs does not last through all rounds."""

@@ -32,7 +32,6 @@ class Spec:
 
     operation: str
     direction: str
-    """One of DIRECTIONS."""
     platform: str
     dtype: str
     """Dtype of features and weights, with torch's name: `float32`; or AUTOCAST."""
@@ -42,7 +41,6 @@ class Spec:
     hidden: int
     """Feature width of the operation's input, or of the model's first hidden layer."""
     device: str
-    """`cpu` or `cuda`."""
 
     @property
     def id(self) -> str:

@@ -29,19 +29,18 @@ _READING = (
 
 @dataclass(frozen=True)
 class TableRow:
-    """A row of the table."""
+    """A row of the table: the time and its interval, in seconds, roofline bound / time, and counts.
+
+    None: there are too few blocks, no model for the operation, or counts are nondeterministic.
+    """
 
     spec: Spec
     seconds: float
     low: float | None
-    """Lower end of the interval, in seconds; `high` is the upper one; None: too few blocks."""
     high: float | None
     limit: float | None
-    """Roofline bound / measured time; None: no model for the operation."""
     peak_bytes: int | None
-    """None: nondeterministic."""
     operators: int | None
-    """None: not counted."""
     host_reads: int | None
     notes: tuple[str, ...] = ()
 

@@ -66,7 +66,6 @@ class DatasetName:
     """Undirected edges of a random graph for each node; it draws fewer distinct ones, but `hub` exactly so
     many."""
     path: Path | None = None
-    """A Matrix Market file."""
 
     @classmethod
     def parse(cls, text: str) -> "DatasetName":

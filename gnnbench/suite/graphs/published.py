@@ -183,4 +183,3 @@ _ALL = (
     _aifb(relations=45, edges=29_043),
 )
 DATASETS = {dataset.id: dataset for dataset in _ALL}
-"""The published data sets by id."""

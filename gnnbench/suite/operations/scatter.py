@@ -24,10 +24,9 @@ _RANK_ROUNDING = avoids(
 
 
 class Destination(NamedTuple):
-    """Where messages go, as the arguments of a scatter."""
+    """Where messages go, as the arguments of a scatter: each one's node [E]."""
 
     indices: Tensor
-    """int [E]: each message's node."""
     num_nodes: int
 
 

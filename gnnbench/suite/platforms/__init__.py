@@ -62,10 +62,9 @@ class Kernel(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Edges as the arguments of a library's functions."""
+    """Edges [2, E] as the arguments of a library's functions."""
 
     edge_index: "Tensor"
-    """int [2, E]."""
     num_nodes: int
 
     @property
@@ -75,11 +74,10 @@ class Edges(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """A graph, and those of its nodes that an operation works on."""
+    """A graph, and those of its nodes [n] that an operation works on, or several such tensors."""
 
     graph: Any
     nodes: Any
-    """int [n]; or several such tensors."""
 
 
 def chosen(build: Callable[..., Any], nodes: "Callable[[Graph], Any]", case: "Case") -> Chosen:

@@ -13,7 +13,6 @@ from ..cells import is_default
 from .session import owns, run_of, spec_of
 
 DEFAULT = "default"
-"""The marker."""
 _SET_UP_SECONDS = 0.8
 """What a benchmark takes besides its timing, on average on two cores: set-up, check and inspection."""
 

@@ -23,12 +23,10 @@ class Run:
     """What a session measures: the options of the suite, and its graphs."""
 
     device: str
-    """`cpu` or `cuda`."""
     options: SuiteOptions
     datasets: dict[str, DatasetName] = field(default_factory=dict)
     """The graphs that were asked for so far, by id."""
     loaded: str | None = None
-    """The graph that is in memory."""
     notices: list[str] = field(default_factory=list)
     """Lines about data sets that are replaced or will be downloaded."""
     _resolved: dict[tuple[str, ...], list[DatasetName]] = field(default_factory=dict)
